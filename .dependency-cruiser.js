@@ -1,0 +1,46 @@
+// The "may import" column of the architecture: each room names the rooms it may reach; everything else is refused.
+const rooms = {
+  contract: [],
+  controller: ['contract'],
+  runner: ['contract'],
+  egress: ['contract'],
+  client: ['contract', 'controller/compose', 'controller/local'],
+  infra: ['contract/names'],
+  manifests: ['contract/names'],
+  policies: ['contract'],
+};
+
+const all = Object.keys(rooms);
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    ...Object.entries(rooms).map(([room, allowed]) => ({
+      name: `${room}-imports`,
+      comment: `${room}/ may import only itself${allowed.length ? ` and ${allowed.join(', ')}` : ''}`,
+      severity: 'error',
+      from: { path: `^${room}/` },
+      to: {
+        path: `^(${[...all, 'test', 'console'].join('|')})/`,
+        pathNot: [room, ...allowed].map(path => (path.includes('/') ? `^${path}[./]` : `^${path}/`)),
+      },
+    })),
+    {
+      name: 'core-imports-no-adapter',
+      comment: "the controller's core decides; only main.ts and compose.ts build adapters",
+      severity: 'error',
+      from: { path: '^controller/(lease|loops|http)/' },
+      to: { path: '(^controller/(store|runners|secrets|artifacts)/(?!port)|node_modules/(pg|@kubernetes|@electric-sql|@aws-sdk)/)' },
+    },
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'not-to-dev-dependency', severity: 'error', from: { path: '^(contract|controller|runner|egress|client|manifests)/' }, to: { dependencyTypes: ['npm-dev'] } },
+    { name: 'not-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)node_modules/.*\\.d\\.ts' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types', 'default'] },
+  },
+};

@@ -1,0 +1,94 @@
+/** Names that two rooms share: what a cluster, a role or an environment calls a thing. Each stands here once. */
+
+export const NAMESPACES = {
+  /** The API that leases browsers. */
+  api: 'omicron',
+  /** Controller and egress proxy: they hold secrets, so no runner's creator may read here. */
+  system: 'omicron-browser-system',
+  /** Runners and their Services, nothing else. */
+  runners: 'omicron-browser',
+} as const;
+
+export const SERVICE_ACCOUNTS = {
+  controller: 'browser-session-controller-sa',
+  runner: 'pw-mcp-runner-sa',
+  egress: 'egress-proxy-sa',
+  clusterAutoscaler: 'cluster-autoscaler',
+} as const;
+
+export const SERVICES = {
+  controller: 'browser-session-controller',
+  egress: 'egress-proxy',
+} as const;
+
+export const PORTS = {
+  /** Controller: sessions API, broker, metrics. */
+  controller: 8080,
+  /** Runner: /mcp, /assign, /drain, /healthz. */
+  runner: 8080,
+  /** Egress proxy: HTTP and CONNECT. */
+  egress: 3128,
+  /** Egress proxy: health and metrics. */
+  egressAdmin: 9090,
+} as const;
+
+export const LABELS = {
+  app: 'app',
+  runnerApp: 'pw-mcp-runner',
+  controllerApp: 'browser-session-controller',
+  egressApp: 'egress-proxy',
+  sessionId: 'session_id',
+  userIdHash: 'user_id_hash',
+  runnerId: 'omicron.dev/runner-id',
+  state: 'omicron.dev/runner-state',
+  epoch: 'omicron.dev/epoch',
+  /** Pods of the API namespace that may reach runners and the controller carry this label with the value `true`. */
+  mcpClient: 'omicron.dev/mcp-client',
+} as const;
+
+/** Label and taint of the browser node group (O16). */
+export const BROWSER_NODES = { key: 'workload', value: 'browser', effect: 'NoSchedule' } as const;
+
+/** Pod and Service of one runner. */
+export const runnerName = (runnerId: string): string => `pw-mcp-${runnerId}`;
+
+/** Object keys of recordings start here; the uploader's role may write nowhere else (O14, O15). */
+export const VIDEO_PREFIX = 'pw-videos';
+
+export const videoPrefix = (env: string, sessionId: string, epoch: number, runnerId: string): string =>
+  `${VIDEO_PREFIX}/${env}/${sessionId}/${epoch}-${runnerId}/`;
+
+/** The seccomp profile under which Chromium's own sandbox can start, as `localhostProfile` names it. */
+export const SECCOMP_PROFILE = 'seccomp-chromium.json';
+
+export const AUDIENCES = {
+  controller: 'browser-session-controller',
+  broker: 'runner-secrets',
+  lease: 'lease-report',
+  artifacts: 'artifact-report',
+  /** Audience of an assignment: this runner, this boot of it. */
+  runner: (runnerId: string, bootId: string): string => `runner/${runnerId}/${bootId}`,
+} as const;
+
+/** Issuer of every token that the controller signs. */
+export const ISSUER = 'browser-session-controller';
+
+/** Environment variables that cross a process boundary. */
+export const ENV = {
+  runnerId: 'OMICRON_RUNNER_ID',
+  controllerUrl: 'OMICRON_CONTROLLER_URL',
+  controllerJwks: 'OMICRON_CONTROLLER_JWKS',
+  runnerHost: 'OMICRON_RUNNER_HOST',
+  runnerPort: 'OMICRON_RUNNER_PORT',
+  outputDir: 'OMICRON_OUTPUT_DIR',
+  egressUrl: 'OMICRON_EGRESS_URL',
+  chromiumPath: 'OMICRON_CHROMIUM',
+  chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
+  ffmpegPath: 'OMICRON_FFMPEG',
+  databaseUrl: 'OMICRON_DATABASE_URL',
+  serviceSecret: 'OMICRON_SERVICE_JWT_SECRET',
+  signingKey: 'OMICRON_SIGNING_KEY',
+  derivationKey: 'OMICRON_DERIVATION_KEY',
+  mcpUrlFallback: 'PLAYWRIGHT_MCP_URL',
+  sessionsEnabled: 'BROWSER_SESSIONS_ENABLED',
+} as const;
