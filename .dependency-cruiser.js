@@ -30,10 +30,17 @@ export default {
       comment: "the controller's core decides; only main.ts and compose.ts build adapters",
       severity: 'error',
       from: { path: '^controller/(lease|loops|http)/' },
-      to: { path: '(^controller/(store|runners|secrets|artifacts)/(?!port)|node_modules/(pg|@kubernetes|@electric-sql|@aws-sdk)/)' },
+      to: {
+        path: '(^controller/(store|runners|secrets|artifacts)/(?!port)|node_modules/(pg|@kubernetes|@electric-sql|@aws-sdk)/)',
+      },
     },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
-    { name: 'not-to-dev-dependency', severity: 'error', from: { path: '^(contract|controller|runner|egress|client|manifests)/' }, to: { dependencyTypes: ['npm-dev'] } },
+    {
+      name: 'not-to-dev-dependency',
+      severity: 'error',
+      from: { path: '^(contract|controller|runner|egress|client|manifests)/' },
+      to: { dependencyTypes: ['npm-dev'] },
+    },
     { name: 'not-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {

@@ -1,0 +1,72 @@
+import * as z from 'zod';
+
+/** What a lease asks of its runner. */
+export const runnerOptions = z.object({ record_video: z.boolean() });
+export type RunnerOptions = z.infer<typeof runnerOptions>;
+
+/**
+ * Claims of the token that makes a warm runner one lease's (EdDSA, audience: this boot of this runner). The same
+ * assignment (same `jti`) gets the same answer; any other is refused for good. A runner does not judge `exp`: its clock
+ * may be wrong, and the broker decides by the database's.
+ */
+export const assignmentClaims = z.object({
+  jti: z.uuid(),
+  session_id: z.uuid(),
+  epoch: z.int().min(1),
+  claim_id: z.uuid(),
+  runner_id: z.uuid(),
+  options: runnerOptions,
+  /** Redeemed once at `POST /internal/runner-secrets`. */
+  broker_token: z.string(),
+  /** SHA-256, hex, of the bearer token that `/mcp` accepts. */
+  mcp_token_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Where the recording goes under the artifact store's root. */
+  artifacts_prefix: z.string(),
+});
+export type Assignment = z.infer<typeof assignmentClaims>;
+
+/** Body of `POST /assign` and `POST /drain`: a token signed by the controller. */
+export const signedOrder = z.strictObject({ token: z.string().max(16_384) });
+
+/** Claims of the order to stop (EdDSA, same audience as the assignment). */
+export const drainClaims = z.object({ order: z.literal('drain'), reason: z.string() });
+
+export const assignAnswer = z.object({ runner_id: z.uuid(), boot_id: z.uuid(), session_id: z.uuid(), epoch: z.int() });
+export type AssignAnswer = z.infer<typeof assignAnswer>;
+
+/** The runner no longer serves any agent; it finishes its recording and exits by itself. */
+export const drainAnswer = z.object({ acknowledged: z.literal(true) });
+
+/** `failed` keeps serving /healthz so that the reason can be read; it never becomes anything else. */
+export const RUNNER_PHASES = ['launching', 'warm', 'assigning', 'leased', 'draining', 'failed'] as const;
+export type RunnerPhase = (typeof RUNNER_PHASES)[number];
+
+/** One of the two gates of S5: is the process there, and does it speak the protocol. */
+const gate = z.object({ ok: z.boolean(), detail: z.string() });
+
+/** Answer of `GET /healthz`: 200 when the browser itself answered, else 503. Holds nothing secret. */
+export const runnerHealth = z.object({
+  runner_id: z.uuid(),
+  boot_id: z.uuid(),
+  phase: z.enum(RUNNER_PHASES),
+  browser: z.object({ process: gate, protocol: gate }),
+  /** Last lines of the browser's own output, when a gate is shut. */
+  log: z.array(z.string()).optional(),
+  error: z.object({ code: z.string(), detail: z.string() }).optional(),
+});
+export type RunnerHealth = z.infer<typeof runnerHealth>;
+
+/** Answer of the broker (O4): the secrets of one lease, and what the runner needs to act for it. */
+export const redeemAnswer = z
+  .object({
+    /** `<SITE>_USERNAME` and `<SITE>_PASSWORD`, as Playwright MCP's `--secrets` takes them. */
+    secrets: z.record(z.string(), z.string()),
+    /** Bearer for activity and events; dies with the epoch. */
+    lease_token: z.string(),
+    /** Bearer for reporting recordings; outlives the lease by a day. */
+    artifact_token: z.string(),
+    /** Milliseconds until the lease ends, counted from before the request was sent. */
+    remaining_ms: z.int(),
+  })
+  .meta({ id: 'RedeemAnswer' });
+export type RedeemAnswer = z.infer<typeof redeemAnswer>;

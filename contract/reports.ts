@@ -1,0 +1,64 @@
+import * as z from 'zod';
+
+/** Activity of a lease: at most every 15 s, at once when under 30 s are left. */
+export const ACTIVITY_REPORT_SECONDS = 15;
+export const ACTIVITY_URGENT_SECONDS = 30;
+
+/** Body of `POST /internal/runner-activity` (lease token): calls since the last report plus those still running. */
+export const activityReport = z.strictObject({ calls: z.int().min(0) }).meta({ id: 'ActivityReport' });
+
+/**
+ * Milliseconds left, to be counted from before the request was sent; at zero the runner closes. A report of no calls
+ * moves nothing and only asks.
+ */
+export const activityAnswer = z.object({ remaining_ms: z.int() }).meta({ id: 'ActivityAnswer' });
+
+/** Kinds a runner may write to the timeline; life-cycle kinds (`session.*`) are written by the controller alone. */
+export const RUNNER_EVENT_KINDS = ['tool.call', 'browser.crashed', 'recording.stopped', 'secrets.loaded'] as const;
+
+export const runnerEvent = z.strictObject({
+  /** Chosen by the runner; a repeated report writes nothing twice. */
+  id: z.uuid(),
+  kind: z.enum(RUNNER_EVENT_KINDS),
+  /** Milliseconds between the event and this report, by the runner's monotonic clock. */
+  age_ms: z.number().min(0),
+  /** Already redacted. */
+  data: z.record(z.string(), z.json()),
+});
+export type RunnerEvent = z.infer<typeof runnerEvent>;
+
+/** Body of `POST /internal/runner-events` (lease token, or artifact token for what happened in the lease's last moments). */
+export const eventReport = z.strictObject({ events: z.array(runnerEvent).min(1).max(100) }).meta({ id: 'EventReport' });
+
+/** Body of `POST /internal/runner-artifacts` (artifact token); idempotent by `name`. */
+export const artifactReport = z
+  .discriminatedUnion('state', [
+    z.strictObject({
+      state: z.literal('stored'),
+      name: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/),
+      uri: z.string().max(2048),
+      bytes: z.int().min(0),
+    }),
+    z.strictObject({
+      state: z.literal('lost'),
+      name: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/),
+      reason: z.string().min(1).max(1024),
+    }),
+  ])
+  .meta({ id: 'ArtifactReport' });
+export type ArtifactReport = z.infer<typeof artifactReport>;
+
+/**
+ * What the runner leaves for its uploader beside the recording (`/output/upload.json`, mode 0600), written before the
+ * first frame and deleted with the recording.
+ */
+export const uploadOrder = z.object({
+  session_id: z.uuid(),
+  epoch: z.int(),
+  runner_id: z.uuid(),
+  record_video: z.boolean(),
+  artifacts_prefix: z.string(),
+  artifact_token: z.string(),
+});
+export type UploadOrder = z.infer<typeof uploadOrder>;
+export const UPLOAD_ORDER_FILE = 'upload.json';

@@ -1,0 +1,45 @@
+import * as z from 'zod';
+
+/** A site's key in the vault document, e.g. `walmart`: it becomes the start of the secret names. */
+export const siteKey = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores');
+
+const secretText = z.string().min(1).max(4096);
+
+export const credentialSchema = z.strictObject({ username: secretText, password: secretText });
+export type Credential = z.infer<typeof credentialSchema>;
+
+/** The vault document of one user (O8). */
+export const vaultDocument = z.object({ credentials: z.record(siteKey, credentialSchema) });
+export type VaultDocument = z.infer<typeof vaultDocument>;
+
+/** Name of a user's secret in the vault; derived, never taken from a caller (O8). */
+export const vaultSecretName = (userId: string): string => `pw_site_creds__${userId}`;
+
+const envName = (site: string): string => site.toUpperCase().replace(/[^A-Z0-9]/g, '_');
+
+/**
+ * `{walmart: {username, password}}` -> `{WALMART_USERNAME, WALMART_PASSWORD}`, the form of Playwright MCP's `--secrets`.
+ * Throws when two sites would share a name (`a-b` and `a.b`): filling the wrong password must not happen silently.
+ */
+export function secretsOf(document: VaultDocument): Record<string, string> {
+  const secrets: Record<string, string> = {};
+  for (const [site, { username, password }] of Object.entries(document.credentials)) {
+    const name = envName(site);
+    if (`${name}_USERNAME` in secrets)
+      throw new Error(`two sites map to ${name}_USERNAME; rename one of them (the last read is "${site}")`);
+    secrets[`${name}_USERNAME`] = username;
+    secrets[`${name}_PASSWORD`] = password;
+  }
+  return secrets;
+}
+
+/** Site keys and secret names of a user; never a value. */
+export const credentialList = z
+  .object({ sites: z.array(z.object({ site: siteKey, secret_names: z.array(z.string()) })) })
+  .meta({ id: 'CredentialList' });
+export type CredentialList = z.infer<typeof credentialList>;
+
+/** Names that the agent uses in place of the values. */
+export const secretNames = (site: string): string[] => [`${envName(site)}_USERNAME`, `${envName(site)}_PASSWORD`];

@@ -1,0 +1,210 @@
+import * as z from 'zod';
+
+/** Bounds of what a caller may say. */
+export const LIMITS = {
+  idBytesMax: 256,
+  tagsMax: 16,
+  tagKeyMax: 64,
+  tagValueMax: 256,
+  ttlSecondsMin: 5,
+  ttlSecondsMax: 86_400,
+  ttlSecondsDefault: 600,
+  waitSecondsDefault: 30,
+  waitSecondsMax: 60,
+  pageSizeDefault: 50,
+  pageSizeMax: 200,
+  bodyBytesMax: 64 * 1024,
+} as const;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
+const CONTROL = /[\u0000-\u001f\u007f]/;
+
+/** An id that the platform chose: any text without control characters, at most 256 bytes of UTF-8. */
+export const foreignId = z
+  .string()
+  .min(1)
+  .refine(text => new TextEncoder().encode(text).length <= LIMITS.idBytesMax, {
+    message: `must be at most ${LIMITS.idBytesMax} bytes`,
+  })
+  .refine(text => !CONTROL.test(text), { message: 'must not contain control characters' })
+  .refine(text => text.isWellFormed(), { message: 'must be well-formed Unicode' });
+
+const tagText = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .refine(text => !CONTROL.test(text) && text.isWellFormed(), { message: 'must be plain text' });
+
+export const tagsSchema = z
+  .record(
+    z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores'),
+    tagText(LIMITS.tagValueMax),
+  )
+  .refine(tags => Object.keys(tags).length <= LIMITS.tagsMax, { message: `must have at most ${LIMITS.tagsMax} tags` });
+export type Tags = z.infer<typeof tagsSchema>;
+
+export const SESSION_STATES = ['starting', 'ready', 'ended', 'error'] as const;
+export type SessionState = (typeof SESSION_STATES)[number];
+
+/** Why a lease ended; `ended_reason` of the row. */
+export const END_REASONS = [
+  'released',
+  'expired',
+  'max_age',
+  'evicted',
+  'archived',
+  'runner_lost',
+  'runner_start_failed',
+  'start_timed_out',
+] as const;
+export type EndReason = (typeof END_REASONS)[number];
+
+/** Body of `POST /internal/browser-sessions/get-or-create` (O1). */
+export const getOrCreateRequest = z
+  .strictObject({
+    user_id: foreignId,
+    conversation_id: foreignId,
+    ttl_seconds: z.int().min(LIMITS.ttlSecondsMin).max(LIMITS.ttlSecondsMax).default(LIMITS.ttlSecondsDefault),
+    record_video: z.boolean().default(true),
+    /** How long the call may wait for a browser; 0 answers at once. */
+    wait_seconds: z.number().min(0).max(LIMITS.waitSecondsMax).default(LIMITS.waitSecondsDefault),
+    /** Refuse with `credentials_not_configured` when the user has no site credential stored. */
+    require_credentials: z.boolean().default(false),
+    tags: tagsSchema.optional(),
+  })
+  .meta({ id: 'GetOrCreateRequest' });
+export type GetOrCreateRequest = z.infer<typeof getOrCreateRequest>;
+
+/** Answer of get-or-create: 200 when `ready`, 202 with Retry-After when `starting`. */
+export const leaseSchema = z
+  .object({
+    session_id: z.uuid(),
+    status: z.enum(['starting', 'ready']),
+    epoch: z.int(),
+    /** MCP endpoint (Streamable HTTP); null while `starting`. */
+    mcp_url: z.string().nullable(),
+    /** Headers that an MCP client must send; they hold the lease's bearer token. Null while `starting`. */
+    mcp_headers: z.record(z.string(), z.string()).nullable(),
+    /** When the lease ends unless it is used; moved by every use. */
+    expires_at: z.iso.datetime(),
+    /** When the lease ends whatever happens (S4). */
+    ends_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Lease' });
+export type Lease = z.infer<typeof leaseSchema>;
+
+/** A session as operators see it; never a token. */
+export const sessionSchema = z
+  .object({
+    session_id: z.uuid(),
+    user_id: z.string(),
+    conversation_id: z.string(),
+    status: z.enum(SESSION_STATES),
+    epoch: z.int(),
+    runner_id: z.uuid().nullable(),
+    provider: z.string(),
+    mcp_url: z.string().nullable(),
+    tags: tagsSchema,
+    record_video: z.boolean(),
+    ttl_seconds: z.int(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    last_used_at: z.iso.datetime(),
+    expires_at: z.iso.datetime(),
+    ends_at: z.iso.datetime(),
+    archived_at: z.iso.datetime().nullable(),
+    ended_reason: z.enum(END_REASONS).nullable(),
+    /** What went wrong and what to do, when `status` is `error`. */
+    error: z.string().nullable(),
+    artifacts_prefix: z.string().nullable(),
+  })
+  .meta({ id: 'Session' });
+export type Session = z.infer<typeof sessionSchema>;
+
+/** Body of heartbeat (O2); an epoch that is not the current one is refused. */
+export const heartbeatRequest = z.strictObject({ epoch: z.int().min(1).optional() }).meta({ id: 'HeartbeatRequest' });
+
+export const heartbeatAnswer = z
+  .object({
+    session_id: z.uuid(),
+    status: z.literal('ready'),
+    epoch: z.int(),
+    expires_at: z.iso.datetime(),
+    ends_at: z.iso.datetime(),
+    last_used_at: z.iso.datetime(),
+  })
+  .meta({ id: 'HeartbeatAnswer' });
+export type HeartbeatAnswer = z.infer<typeof heartbeatAnswer>;
+
+const pageSize = z.coerce.number().int().min(1).max(LIMITS.pageSizeMax).default(LIMITS.pageSizeDefault);
+
+/** Query of `GET /internal/browser-sessions`; `tag` is `key:value` and may be repeated (all must match). */
+export const listQuery = z.strictObject({
+  user_id: foreignId.optional(),
+  conversation_id: foreignId.optional(),
+  status: z.enum(SESSION_STATES).optional(),
+  tag: z
+    .union([z.string(), z.array(z.string())])
+    .transform(tag => (Array.isArray(tag) ? tag : [tag]))
+    .pipe(
+      z
+        .array(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}:./, 'must be key:value'))
+        .max(LIMITS.tagsMax)
+        .transform(pairs =>
+          Object.fromEntries(pairs.map(pair => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)])),
+        ),
+    )
+    .optional(),
+  archived: z.stringbool().default(false),
+  limit: pageSize,
+  cursor: z.string().max(512).optional(),
+});
+export type ListQuery = z.infer<typeof listQuery>;
+
+export const sessionPage = z
+  .object({ sessions: z.array(sessionSchema), next_cursor: z.string().nullable() })
+  .meta({ id: 'SessionPage' });
+export type SessionPage = z.infer<typeof sessionPage>;
+
+/** One line of a session's append-only timeline. `data` is redacted before it is written. */
+export const eventSchema = z
+  .object({
+    id: z.string(),
+    session_id: z.uuid(),
+    epoch: z.int(),
+    at: z.iso.datetime(),
+    /** e.g. `session.ready`, `tool.call`, `egress.denied`; see `reports.ts`. */
+    kind: z.string(),
+    data: z.record(z.string(), z.json()),
+  })
+  .meta({ id: 'SessionEvent' });
+export type SessionEvent = z.infer<typeof eventSchema>;
+
+export const eventQuery = z.strictObject({ limit: pageSize, cursor: z.string().max(64).optional() });
+export const eventPage = z
+  .object({ events: z.array(eventSchema), next_cursor: z.string().nullable() })
+  .meta({ id: 'EventPage' });
+export type EventPage = z.infer<typeof eventPage>;
+
+/** A recording: stored, or lost with the reason. */
+export const artifactSchema = z
+  .object({
+    id: z.uuid(),
+    session_id: z.uuid(),
+    epoch: z.int(),
+    runner_id: z.uuid(),
+    kind: z.literal('video'),
+    state: z.enum(['stored', 'lost', 'expired']),
+    /** `file://` or `s3://`; null when lost. */
+    uri: z.string().nullable(),
+    bytes: z.int().nullable(),
+    reason: z.string().nullable(),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Artifact' });
+export type Artifact = z.infer<typeof artifactSchema>;
+
+export const artifactList = z.object({ artifacts: z.array(artifactSchema) }).meta({ id: 'ArtifactList' });

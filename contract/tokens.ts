@@ -1,0 +1,170 @@
+import { createHash, createHmac } from 'node:crypto';
+import {
+  type CryptoKey,
+  createLocalJWKSet,
+  errors,
+  importJWK,
+  type JWK,
+  type JWTPayload,
+  jwtVerify,
+  SignJWT,
+} from 'jose';
+import * as z from 'zod';
+import { AUDIENCES, ISSUER } from './names.ts';
+import { OmicronError } from './problem.ts';
+
+/** Service tokens live 60 s at most and clocks may differ by 5 s (O5). */
+export const SERVICE_TOKEN_SECONDS = 60;
+export const CLOCK_SKEW_SECONDS = 5;
+
+const serviceClaims = z.object({
+  iat: z.int(),
+  exp: z.int(),
+  /** Limits the call to this user: sessions of others are not found. */
+  user_id: z.string().optional(),
+});
+
+const invalid = (cause: unknown) => {
+  const why =
+    cause instanceof errors.JWTExpired
+      ? 'it has expired; sign a new one for each call'
+      : cause instanceof errors.JWTClaimValidationFailed
+        ? `its claim "${cause.claim}" is wrong`
+        : cause instanceof errors.JOSEAlgNotAllowed
+          ? 'its algorithm is not allowed'
+          : 'it is not a token signed for this service';
+  return new OmicronError('unauthorized', `The bearer token was refused: ${why}.`, { cause });
+};
+
+/** HS256 keys have at least 256 bits: <https://www.rfc-editor.org/rfc/rfc7518#section-3.2>. */
+export function serviceKey(secret: string): Uint8Array {
+  const bytes = new TextEncoder().encode(secret);
+  if (bytes.length < 32) throw new Error('the service JWT secret must have at least 32 bytes');
+  return bytes;
+}
+
+/** Signs the API's call to the controller; with `userId` it is good for that user only. */
+export function signServiceToken(key: Uint8Array, userId?: string): Promise<string> {
+  return new SignJWT(userId === undefined ? {} : { user_id: userId })
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+    .setAudience(AUDIENCES.controller)
+    .setIssuedAt()
+    .setExpirationTime(`${SERVICE_TOKEN_SECONDS}s`)
+    .sign(key);
+}
+
+/** Throws `unauthorized` unless the token is HS256, for the controller, unexpired and at most 60 s long. */
+export async function verifyServiceToken(key: Uint8Array, token: string): Promise<{ userId: string | undefined }> {
+  try {
+    const { payload } = await jwtVerify(token, key, {
+      algorithms: ['HS256'],
+      audience: AUDIENCES.controller,
+      clockTolerance: CLOCK_SKEW_SECONDS,
+      maxTokenAge: SERVICE_TOKEN_SECONDS,
+      requiredClaims: ['iat', 'exp'],
+    });
+    const claims = serviceClaims.parse(payload);
+    if (claims.exp - claims.iat > SERVICE_TOKEN_SECONDS)
+      throw new errors.JWTClaimValidationFailed('too long', payload, 'exp');
+    return { userId: claims.user_id };
+  } catch (cause) {
+    throw invalid(cause);
+  }
+}
+
+/** A key pair of the controller: the private JWK signs, runners get the public one. */
+export interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: CryptoKey;
+  readonly publicJwk: JWK;
+}
+
+const ed25519Jwk = z.object({
+  kty: z.literal('OKP'),
+  crv: z.literal('Ed25519'),
+  x: z.string(),
+  d: z.string(),
+  kid: z.string().optional(),
+});
+
+/** Reads an Ed25519 private key (JWK as JSON). */
+export async function signingKey(json: string): Promise<SigningKey> {
+  const { d, ...jwk } = ed25519Jwk.parse(JSON.parse(json));
+  const kid = jwk.kid ?? createHash('sha256').update(jwk.x).digest('hex').slice(0, 16);
+  const privateKey = (await importJWK({ ...jwk, d }, 'EdDSA')) as CryptoKey; // a private OKP JWK imports as a CryptoKey
+  return { kid, privateKey, publicJwk: { ...jwk, kid, alg: 'EdDSA', use: 'sig' } };
+}
+
+/** Signs an order or a credential of the controller. Times are the database's, in milliseconds since the epoch. */
+export function signControllerToken(
+  key: SigningKey,
+  audience: string,
+  claims: JWTPayload,
+  times: { nowMs: number; seconds: number },
+): Promise<string> {
+  const now = Math.floor(times.nowMs / 1000);
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: 'EdDSA', typ: 'JWT', kid: key.kid })
+    .setIssuer(ISSUER)
+    .setAudience(audience)
+    .setIssuedAt(now)
+    .setExpirationTime(now + times.seconds)
+    .sign(key.privateKey);
+}
+
+export type ControllerKeys = ReturnType<typeof createLocalJWKSet>;
+
+/** The public keys (a JWKS as JSON) under which the controller's tokens are checked. */
+export const controllerKeys = (jwks: string): ControllerKeys => createLocalJWKSet(jwksSchema.parse(JSON.parse(jwks)));
+const jwksSchema = z.object({ keys: z.array(z.looseObject({ kty: z.literal('OKP'), kid: z.string() })).min(1) });
+
+/**
+ * Checks signature, algorithm, issuer and audience, and parses the claims. Does not judge `exp`: the caller hands
+ * `expMs` to the database, whose clock alone decides; a runner, whose clock may be wrong, leaves it to the broker.
+ */
+export async function verifyControllerToken<T extends z.ZodType>(
+  keys: ControllerKeys,
+  audience: string,
+  token: string,
+  schema: T,
+): Promise<{ claims: z.output<T>; expMs: number }> {
+  try {
+    const { payload } = await jwtVerify(token, keys, {
+      algorithms: ['EdDSA'],
+      issuer: ISSUER,
+      audience,
+      requiredClaims: ['iat', 'exp'],
+      currentDate: new Date(0),
+    });
+    return { claims: schema.parse(payload), expMs: z.int().parse(payload.exp) * 1000 };
+  } catch (cause) {
+    throw invalid(cause);
+  }
+}
+
+/** Whose lease a runner's token speaks for. */
+export const leaseClaims = z.object({ session_id: z.uuid(), epoch: z.int().min(1), runner_id: z.uuid() });
+export type LeaseClaims = z.infer<typeof leaseClaims>;
+
+/** The broker token, good for one redemption of one claim. */
+export const brokerClaims = leaseClaims.extend({ claim_id: z.uuid(), boot_id: z.uuid() });
+export type BrokerClaims = z.infer<typeof brokerClaims>;
+
+/**
+ * Bearer token of a lease's `/mcp`: derived, so that every replica can repeat it and nothing stores it. The runner holds
+ * its SHA-256 only.
+ */
+export function mcpToken(derivationKey: Uint8Array, lease: LeaseClaims): string {
+  return createHmac('sha256', derivationKey)
+    .update(`mcp\n${lease.session_id}\n${lease.epoch}\n${lease.runner_id}`)
+    .digest('base64url');
+}
+
+export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/**
+ * Label value for a user: keyed, so that nobody can look a known user up, and cut to 32 of the 63 characters that
+ * Kubernetes allows: <https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set>.
+ */
+export const userIdHash = (derivationKey: Uint8Array, userId: string): string =>
+  createHmac('sha256', derivationKey).update(`user\n${userId}`).digest('hex').slice(0, 32);
