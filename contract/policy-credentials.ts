@@ -10,7 +10,7 @@ const registrableDomain = (host: string): string | null => getDomain(host, { all
 /** An origin as a browser writes it, https only; null for anything else, userinfo and paths included. */
 function httpsOrigin(text: string): URL | null {
   const url = URL.parse(text);
-  if (!url || url.protocol !== 'https:' || url.username !== '' || url.password !== '') return null;
+  if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') return null;
   return text.toLowerCase() === url.origin ? url : null;
 }
 
