@@ -27,15 +27,24 @@ const dnsServer = z
 const seconds = (fallback: number) => z.coerce.number().positive().max(86_400).default(fallback);
 const count = (fallback: number) => z.coerce.number().int().positive().default(fallback);
 const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
-const file = z
-  .string()
-  .min(1)
-  .transform(path => readFileSync(path, 'utf8').trim());
+
+/** What `read` makes of the text; its error becomes a fault of the variable. */
+const derived = <T>(read: (text: string) => T) =>
+  z.string().transform((text, context) => {
+    try {
+      return read(text);
+    } catch (cause) {
+      const code = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
+      context.issues.push({ code: 'custom', message: `cannot be read${code}`, input: undefined });
+      return z.NEVER;
+    }
+  });
+const file = derived(path => readFileSync(path, 'utf8').trim());
 
 /** The environment of the egress proxy. */
 const schema = z.object({
   [ENV.controllerUrl]: z.url({ protocol: /^https?$/ }),
-  [ENV.egressSecret]: z.string().transform(serviceKey),
+  [ENV.egressSecret]: z.string().min(32).pipe(derived(serviceKey)),
   OMICRON_EGRESS_HOST: z.string().default('0.0.0.0'),
   OMICRON_EGRESS_PORT: port(PORTS.egress),
   OMICRON_EGRESS_ADMIN_HOST: z.string().default('0.0.0.0'),

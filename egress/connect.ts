@@ -39,20 +39,33 @@ export async function handleConnect(
   client.setTimeout(socket.timeout ?? 0);
   client.write('HTTP/1.1 200 Connection established\r\n\r\n');
   if (head.length > 0) client.unshift(head);
-  if (!passage.tlsOnly) return splice(client, socket);
+  if (passage.tlsOnly && !(await startsTls(client, socket))) {
+    if (!client.destroyed && !socket.destroyed) passages.refused(ask, { refused: 'https_only' }, passage.lease);
+    socket.destroy();
+    return void client.resetAndDestroy();
+  }
+  splice(client, socket);
+}
 
-  client.once('close', () => socket.destroy());
-  socket.once('close', () => client.destroy());
-  client.once('timeout', () => client.destroy());
-  client.once('readable', () => {
-    const first: Buffer | null = client.read();
-    if (first === null) return void client.destroy();
-    if (first[0] !== TLS_HANDSHAKE) {
-      passages.refused(ask, { refused: 'https_only' });
-      socket.destroy();
-      return void client.destroy();
-    }
-    client.unshift(first);
-    splice(client, socket);
+/** Looks at the first byte of the client without taking it; false when it, or either side, is gone. */
+function startsTls(client: Socket, site: Socket): Promise<boolean> {
+  return new Promise(done => {
+    const settle = (tls: boolean) => {
+      client.off('readable', look).off('close', gone).off('timeout', gone);
+      site.off('close', gone).off('error', gone);
+      done(tls);
+    };
+    const gone = () => {
+      client.destroy();
+      settle(false);
+    };
+    const look = () => {
+      const first: Buffer | null = client.read();
+      if (first === null) return gone();
+      client.unshift(first);
+      settle(first[0] === TLS_HANDSHAKE);
+    };
+    client.once('readable', look).once('close', gone).once('timeout', gone);
+    site.once('close', gone).once('error', gone);
   });
 }

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
-import type { EgressEvent } from '../contract/egress.ts';
+import type { EgressEvent, LeaseKey } from '../contract/egress.ts';
 import type { SiteRequest } from '../contract/policy-sites.ts';
 import type { Dialer } from './dial.ts';
 import type { DenialReporter } from './events.ts';
 import type { Judge } from './judge.ts';
-import type { Slot } from './lease.ts';
+import type { Lease, Slot } from './lease.ts';
 import type { Leases } from './leases.ts';
 import type { EgressMetrics } from './metrics.ts';
 import { isRefusal, type Refusal } from './refusal.ts';
@@ -14,15 +14,14 @@ import type { Target } from './target.ts';
 export interface Passage {
   readonly socket: Socket;
   readonly tlsOnly: boolean;
-  /** Aborts when the lease no longer allows it; the socket is destroyed then. */
-  readonly signal: AbortSignal;
+  readonly lease: LeaseKey;
 }
 
 export interface Passages {
   /** Whom the header speaks for, whether the policy lets them, where the name leads, and a socket to there. */
   open(ask: PassageRequest): Promise<Passage | Refusal>;
-  /** Counts and, when it is a judgement on a known lease, reports a refusal that happened later. */
-  refused(ask: PassageRequest, refusal: Refusal): void;
+  /** Counts a refusal; with a lease it is one that came after `open` had let the request through, and is reported too. */
+  refused(ask: PassageRequest, refusal: Refusal, lease?: LeaseKey): void;
 }
 
 export interface PassageRequest {
@@ -47,13 +46,13 @@ export function passages(options: {
     ask: PassageRequest,
     slot: Slot,
     scheme: SiteRequest['scheme'],
-    sites: SiteJudgeOf,
+    lease: Lease,
   ): Promise<Passage | Refusal> => {
     const cancel = new AbortController();
     const stop = () => cancel.abort();
     slot.signal.addEventListener('abort', stop, { once: true });
     ask.gone.addEventListener('abort', stop, { once: true });
-    const judged = await judge.judge(ask.target, scheme, sites, cancel.signal);
+    const judged = await judge.judge(ask.target, scheme, lease.sites, cancel.signal);
     if (isRefusal(judged)) return judged;
     const startedMs = performance.now();
     const socket = await dialer.dial(judged.addresses, ask.target.port, cancel.signal);
@@ -74,7 +73,7 @@ export function passages(options: {
       metrics.bytes.inc({ direction: 'out' }, socket.bytesWritten);
       slot.release();
     });
-    return { socket, tlsOnly: judged.tlsOnly, signal: slot.signal };
+    return { socket, tlsOnly: judged.tlsOnly, lease: lease.key };
   };
 
   return {
@@ -83,18 +82,18 @@ export function passages(options: {
       if (isRefusal(lease)) return lease;
       const scheme = ask.method === 'connect' ? 'tunnel' : 'http';
       const slot = lease.admit({ scheme, host: ask.target.host, port: ask.target.port });
-      const outcome = isRefusal(slot) ? slot : await through(ask, slot, scheme, lease.sites);
+      const outcome = isRefusal(slot) ? slot : await through(ask, slot, scheme, lease);
       if (isRefusal(outcome)) {
         if (!isRefusal(slot)) slot.release();
         reporter.record(lease.key, ask.method, ask.target, outcome);
       } else metrics.requests.inc({ method: ask.method, outcome: 'let_through' });
       return outcome;
     },
-    refused(ask, { refused, addressClass }) {
+    refused(ask, refusal, lease) {
+      const { refused, addressClass } = refusal;
+      if (lease) reporter.record(lease, ask.method, ask.target, refusal);
       metrics.requests.inc({ method: ask.method, outcome: refused });
       metrics.refusals.inc({ code: refused, address_class: addressClass ?? 'none' });
     },
   };
 }
-
-type SiteJudgeOf = Parameters<Judge['judge']>[2];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createServer as createHttp, type IncomingHttpHeaders, type Server } from 'node:http';
-import { type AddressInfo, createServer as createTcp } from 'node:net';
+import { type AddressInfo, createServer as createTcp, type Socket } from 'node:net';
 
 /** The one loopback address that tests declare reachable; every other address of this machine is off limits. */
 export const PUBLIC_ADDRESS = '127.0.0.77';
@@ -89,12 +89,18 @@ export interface Trap {
 /** Listens on every address of this machine, IPv4 and IPv6, and records whoever connects. */
 export async function trap(): Promise<Trap> {
   const hits: string[] = [];
+  const open = new Set<Socket>();
   const server = createTcp(socket => {
     const local = (socket.localAddress ?? '').replace(/^::ffff:/, '');
     if (local !== PUBLIC_ADDRESS) hits.push(local);
+    open.add(socket.once('close', () => open.delete(socket)).resume());
     socket.on('error', () => {}).end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nSECRET');
   });
   // Dual stack where the machine has IPv6.
   const port = await listen(server, '::').catch(() => listen(server, '0.0.0.0'));
-  return { port, hits, close: () => new Promise(closed => server.close(() => closed())) };
+  const close = () => {
+    for (const socket of open) socket.destroy();
+    return new Promise<void>(closed => server.close(() => closed()));
+  };
+  return { port, hits, close };
 }
