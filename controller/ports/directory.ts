@@ -11,6 +11,8 @@ export interface Census {
 /** Reads. `userId`: sessions of others are not found. */
 export interface Directory {
   session(sessionId: string, userId: string | null): Promise<SessionRow | null>;
+  /** False while a living claimer works at the start of this epoch. */
+  settled(sessionId: string, epoch: number): Promise<boolean>;
   runner(runnerId: string): Promise<RunnerRow | null>;
   /** Newest first. Throws `invalid_request` for a cursor that this did not issue. */
   list(query: ListQuery): Promise<{ sessions: SessionRow[]; nextCursor: string | null }>;

@@ -14,10 +14,12 @@ export interface RunnerProvider {
   create(runnerId: string): Promise<void>;
   /** Resolves when it is warm. Throws `runner_start_failed` or `sandbox_runtime_required` when it died or cannot start, with the reason. */
   whenWarm(runnerId: string, signal: AbortSignal): Promise<WarmRunner>;
-  /** What is known without asking anybody: `exited` is certain, `running` may be a little old. Null: running. */
+  /** Why it died, from what is known without asking it. Null: it runs, as far as is known. */
   deathOf(runnerId: string): Promise<string | null>;
   /** Stops it, lets its recording be sent, removes what it left. Resolves `deleting` until it is gone; call again until then. */
   remove(runnerId: string): Promise<'deleting' | 'gone'>;
+  /** Where agents reach it, and the name of its Kubernetes pod and Service (null elsewhere). */
+  address(runnerId: string, endpoint: string): { mcpUrl: string; workload: string | null };
   /** Every runner that exists here, whatever its state. */
   list(): Promise<string[]>;
 }

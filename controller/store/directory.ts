@@ -38,6 +38,14 @@ export function sqlDirectory(database: Database): Directory {
         `select to_jsonb(s) as row from omicron.browser_sessions s where id = $1 and user_id = coalesce($2, user_id)`,
         [sessionId, userId],
       ),
+    async settled(sessionId, epoch) {
+      const waiting = await database.query(
+        `select 1 from omicron.browser_sessions
+          where id = $1 and epoch = $2 and status = 'starting' and claim_until > clock_timestamp()`,
+        [sessionId, epoch],
+      );
+      return waiting.length === 0;
+    },
     runner: runnerId => one(runnerRow, `select to_jsonb(r) as row from omicron.runners r where id = $1`, [runnerId]),
     async list(query) {
       const conditions = ['true'];
