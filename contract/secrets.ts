@@ -27,7 +27,7 @@ export function secretsOf(document: VaultDocument): Record<string, string> {
   const secrets: Record<string, string> = {};
   for (const [site, { username, password }] of Object.entries(document.credentials)) {
     const name = envName(site);
-    if (`${name}_USERNAME` in secrets)
+    if (Object.hasOwn(secrets, `${name}_USERNAME`))
       throw new Error(`two sites map to ${name}_USERNAME; rename one of them (the last read is "${site}")`);
     secrets[`${name}_USERNAME`] = username;
     secrets[`${name}_PASSWORD`] = password;

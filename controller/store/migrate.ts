@@ -19,7 +19,10 @@ begin
 end $omicron_step$;`;
 };
 
-/** Brings the schema up to date: one transaction, under a lock, so that replicas may start at once. */
+/**
+ * Brings the schema up to date, and the vault's functions where Supabase Vault is (it may be switched on later): one transaction, under a lock, so that
+ * replicas may start at once.
+ */
 export async function migrate(database: Database): Promise<void> {
   const names = (await readdir(FOLDER)).filter(name => name.endsWith('.sql')).sort();
   const steps = await Promise.all(names.map(async name => step(name, await readFile(new URL(name, FOLDER), 'utf8'))));
@@ -29,5 +32,6 @@ create schema if not exists omicron;
 create table if not exists omicron.migrations (
   name text primary key, digest text not null, applied_at timestamptz not null default clock_timestamp()
 );
-${steps.join('\n')}`);
+${steps.join('\n')}
+${await readFile(new URL('always/vault.sql', FOLDER), 'utf8')}`);
 }
