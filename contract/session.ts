@@ -56,6 +56,7 @@ export const END_REASONS = [
   'max_age',
   'evicted',
   'archived',
+  'shutdown',
   'runner_lost',
   'runner_start_failed',
   'sandbox_runtime_required',

@@ -6,6 +6,8 @@ export interface Upkeep {
   expire(most: number): Promise<string[]>;
   /** Starts older than the guard become errors; answers their session ids. */
   failStuckStarts(most: number): Promise<string[]>;
+  /** Ends every lease of this provider and drains its runners: the local stack stops. */
+  endAll(provider: string): Promise<void>;
   /** Stored recordings older than this. */
   expiredArtifacts(days: number, most: number): Promise<{ id: string; uri: string }[]>;
   markExpired(artifactId: string): Promise<void>;

@@ -11,6 +11,9 @@ export function sqlUpkeep(database: Database, rules: { startSeconds: number }): 
     expire: async most => z.array(z.uuid()).parse(await callSet(database, 'expire_leases', most)),
     failStuckStarts: async most =>
       z.array(z.uuid()).parse(await callSet(database, 'fail_stuck_starts', rules.startSeconds, most)),
+    async endAll(provider) {
+      await call(database, 'end_all', provider);
+    },
     expiredArtifacts: (days, most) =>
       database.query<{ id: string; uri: string }>(
         `select id, uri from omicron.artifacts

@@ -164,3 +164,18 @@ begin
   end if;
   return true;
 end $$;
+
+-- The local stack stops: its runners cannot outlive it, so its leases end here and say why.
+create function omicron.end_all(p_provider text) returns void
+language plpgsql as $$
+declare
+  v_id uuid;
+begin
+  for v_id in
+    select id from omicron.browser_sessions where provider = p_provider and status in ('starting', 'ready') order by id
+  loop
+    perform omicron.end_lease(v_id, null, null, 'shutdown');
+  end loop;
+  update omicron.runners set state = 'draining', draining_at = clock_timestamp(), reason = 'shutdown', work_until = '-infinity'
+   where provider = p_provider and state not in ('draining', 'gone');
+end $$;
