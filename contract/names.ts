@@ -80,11 +80,16 @@ export const ENV = {
   controllerJwks: 'OMICRON_CONTROLLER_JWKS',
   runnerHost: 'OMICRON_RUNNER_HOST',
   runnerPort: 'OMICRON_RUNNER_PORT',
+  /** File into which a runner started with port 0 writes the port it got. */
+  portFile: 'OMICRON_PORT_FILE',
   outputDir: 'OMICRON_OUTPUT_DIR',
   egressUrl: 'OMICRON_EGRESS_URL',
   chromiumPath: 'OMICRON_CHROMIUM',
   chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
   ffmpegPath: 'OMICRON_FFMPEG',
+  /** Where recordings are kept, e.g. `file:///var/lib/omicron/artifacts`. */
+  artifactStore: 'OMICRON_ARTIFACT_STORE',
+  logLevel: 'OMICRON_LOG_LEVEL',
   databaseUrl: 'OMICRON_DATABASE_URL',
   serviceSecret: 'OMICRON_SERVICE_JWT_SECRET',
   signingKey: 'OMICRON_SIGNING_KEY',
