@@ -1,5 +1,5 @@
 import swagger from '@fastify/swagger';
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import {
   jsonSchemaTransform,
   jsonSchemaTransformObject,
@@ -32,7 +32,8 @@ export interface ServerParts extends SessionRoutes {
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: parts.log,
-    disableRequestLogging: true, // paths hold user ids; transitions are logged where they happen
+    // paths hold user ids; transitions are logged where they happen
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: LIMITS.bodyBytesMax,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
