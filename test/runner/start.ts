@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { type RunnerHealth, runnerHealth } from '../../contract/assignment.ts';
-import { ENV } from '../../contract/names.ts';
+import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
 import type { StandIn } from './controller.ts';
 
 /** A real runner process. */
@@ -54,7 +54,7 @@ export async function startRunner(
   const folder = mkdtempSync(join(tmpdir(), 'omicron-test-'));
   const outputDir = join(folder, 'output');
   const portFile = join(folder, 'port');
-  const child = spawn(process.execPath, ['runner/main.ts'], {
+  const child = spawn(process.execPath, [...RUNNER_COMMAND.flags, RUNNER_COMMAND.main], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
