@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { OmicronError } from './problem.ts';
 
 /** A site's key in the vault document, e.g. `walmart`: it becomes the start of the secret names. */
 export const siteKey = z
@@ -27,8 +28,11 @@ export function secretsOf(document: VaultDocument): Record<string, string> {
   const secrets: Record<string, string> = {};
   for (const [site, { username, password }] of Object.entries(document.credentials)) {
     const name = envName(site);
-    if (`${name}_USERNAME` in secrets)
-      throw new Error(`two sites map to ${name}_USERNAME; rename one of them (the last read is "${site}")`);
+    if (Object.hasOwn(secrets, `${name}_USERNAME`))
+      throw new OmicronError(
+        'secrets_unavailable',
+        `Two sites map to ${name}_USERNAME; rename one of them (the second is "${site}").`,
+      );
     secrets[`${name}_USERNAME`] = username;
     secrets[`${name}_PASSWORD`] = password;
   }

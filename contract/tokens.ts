@@ -132,7 +132,7 @@ const jwksSchema = z.object({ keys: z.array(z.looseObject({ kty: z.literal('OKP'
  */
 export async function verifyControllerToken<T extends z.ZodType>(
   keys: ControllerKeys,
-  audience: string,
+  audience: string | string[],
   token: string,
   schema: T,
 ): Promise<{ claims: z.output<T>; expMs: number }> {

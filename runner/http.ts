@@ -1,0 +1,116 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedOrder } from '../contract/assignment.ts';
+import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../contract/problem.ts';
+import type { Runner } from './runner.ts';
+
+/** An order is a token of at most 16 kB; an MCP call may carry text to type. */
+const ORDER_BYTES_MAX = 32 * 1024;
+const MCP_BYTES_MAX = 4 * 1024 * 1024;
+
+/** The runner over HTTP: `/assign`, `/drain`, `/healthz`, `/mcp`; every error is a problem document. */
+export function runnerServer(runner: Runner, log: Logger): Server {
+  const routes: Record<
+    string,
+    Record<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>>
+  > = {
+    '/assign': {
+      async POST(request, response) {
+        const { token } = await order(request);
+        send(response, 200, (await runner.assign(token)) satisfies AssignAnswer);
+      },
+    },
+    '/drain': {
+      async POST(request, response) {
+        const { token } = await order(request);
+        await runner.drain(token);
+        send(response, 200, { acknowledged: true } satisfies z.infer<typeof drainAnswer>);
+      },
+    },
+    '/healthz': {
+      async GET(_request, response) {
+        const health = await runner.health();
+        send(response, healthy(health) ? 200 : 503, health);
+      },
+    },
+    '/mcp': { GET: mcp, POST: mcp, DELETE: mcp },
+  };
+
+  async function mcp(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const front = runner.front(/^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]);
+    await front.handle(request, response, request.method === 'POST' ? await json(request, MCP_BYTES_MAX) : undefined);
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split('?')[0] ?? '';
+    const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
+    const handler =
+      methods !== undefined && Object.hasOwn(methods, request.method ?? '') ? methods[request.method ?? ''] : undefined;
+    if (handler === undefined) {
+      if (methods !== undefined) response.setHeader('allow', Object.keys(methods).join(', '));
+      throw new OmicronError('route_not_found', 'A runner serves POST /assign, POST /drain, GET /healthz and /mcp.');
+    }
+    await handler(request, response);
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch((error: unknown) => refuse(request, response, error, log));
+  });
+  server.requestTimeout = 30_000;
+  server.headersTimeout = 10_000;
+  return server;
+}
+
+const healthy = ({ phase, browser }: RunnerHealth): boolean =>
+  browser.process.ok && browser.protocol.ok && phase !== 'failed' && phase !== 'draining';
+
+function send(response: ServerResponse, status: number, body: unknown, type = 'application/json'): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+  });
+  response.end(text);
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, log: Logger): void {
+  const known = error instanceof OmicronError;
+  if (!known) log.error({ err: error, method: request.method }, 'a request failed');
+  const problem = (
+    known ? error : new OmicronError('internal_error', 'The runner failed; its log has the reason.')
+  ).toProblem();
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  if (problem.code === 'unauthorized') response.setHeader('www-authenticate', 'Bearer');
+  if (problem.retry_after_seconds !== undefined) response.setHeader('retry-after', problem.retry_after_seconds);
+  // What is left of an oversized body is not read.
+  if (problem.code === 'payload_too_large') response.setHeader('connection', 'close');
+  send(response, PROBLEMS[problem.code].status, problem, PROBLEM_TYPE);
+}
+
+async function order(request: IncomingMessage): Promise<z.infer<typeof signedOrder>> {
+  const parsed = signedOrder.safeParse(await json(request, ORDER_BYTES_MAX));
+  if (parsed.success) return parsed.data;
+  throw new OmicronError('invalid_request', 'The body must be {"token": "..."} and nothing else.');
+}
+
+async function json(request: IncomingMessage, bytesMax: number): Promise<unknown> {
+  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
+    throw new OmicronError('unsupported_media_type', 'Send the body as application/json.');
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw new OmicronError('payload_too_large', `The body must have at most ${bytesMax} bytes.`);
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch {
+    throw new OmicronError('invalid_request', 'The body is not valid JSON.');
+  }
+}

@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { pino } from 'pino';
+import { chromium } from 'playwright-core';
+import { ENV } from '../contract/names.ts';
+import { OmicronError } from '../contract/problem.ts';
+import { launchBrowser } from './browser.ts';
+import { BrowserNotFoundError, browserPath, commandPath } from './browser-path.ts';
+import { controllerClient } from './controller-client.ts';
+import { runnerServer } from './http.ts';
+import { rehearse } from './rehearse.ts';
+import { createRunner } from './runner.ts';
+import { type RunnerSettings, runnerSettings, SettingsError } from './settings.ts';
+import { createTempDir } from './temp-dir.ts';
+
+/** Everything ends in this time, or the process goes without. */
+const END_MS = 10_000;
+
+function settingsOrExit(): RunnerSettings {
+  try {
+    return runnerSettings(process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`omicron runner: ${error.message}\n`);
+    process.exit(2);
+  }
+}
+
+const settings = settingsOrExit();
+const searchPath = process.env.PATH ?? '';
+const log = pino({ level: settings.logLevel, base: { runner_id: settings.runnerId } });
+mkdirSync(settings.outputDir, { recursive: true });
+const temp = createTempDir(settings.runnerId);
+process.once('exit', () => temp.remove());
+// Playwright's profile folders go there too; Playwright MCP lets an agent upload files of the working directory.
+process.env.TMPDIR = temp.path;
+process.chdir(temp.files);
+
+if (!settings.chromiumSandbox)
+  log.warn(`${ENV.chromiumSandbox}=off: the browser runs WITHOUT its sandbox; a page that breaks it owns this machine`);
+const ffmpeg = commandPath(settings.ffmpegPath, searchPath);
+if (ffmpeg === undefined)
+  log.warn(`no ffmpeg at "${settings.ffmpegPath}": nothing can be recorded; set ${ENV.ffmpegPath} or install it`);
+
+const runner = createRunner({
+  runnerId: settings.runnerId,
+  keys: settings.controllerKeys,
+  controller: controllerClient(settings.controllerUrl),
+  async launch() {
+    return launchBrowser({
+      executable: executableOrThrow(settings.chromiumPath),
+      sandbox: settings.chromiumSandbox,
+      tempDir: temp.path,
+      egressUrl: settings.egressUrl,
+      searchPath,
+    });
+  },
+  outputDir: settings.outputDir,
+  filesDir: temp.files,
+  ffmpeg: ffmpeg ?? settings.ffmpegPath,
+  log,
+});
+
+function executableOrThrow(given: string | undefined): string {
+  try {
+    return browserPath(given, searchPath, chromium.executablePath());
+  } catch (error) {
+    if (error instanceof BrowserNotFoundError) throw new OmicronError('runner_start_failed', error.message);
+    throw error;
+  }
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => runner.stop(`got ${signal}`));
+process.on('uncaughtException', error => {
+  log.fatal({ err: error }, 'uncaught exception');
+  runner.stop('an uncaught exception', 1);
+});
+// Playwright MCP shows unhandled rejections to the agent; here they are at least not lost.
+process.on('unhandledRejection', reason => log.error({ err: reason }, 'unhandled rejection'));
+
+const server = runnerServer(runner, log);
+server.on('error', error => {
+  log.fatal({ err: error }, `cannot listen on ${settings.host}:${settings.port}`);
+  process.exit(1);
+});
+server.listen(settings.port, settings.host);
+await once(server, 'listening');
+// A server without a path has an AddressInfo.
+const { port } = server.address() as AddressInfo;
+if (settings.portFile !== undefined) {
+  writeFileSync(`${settings.portFile}.tmp`, String(port));
+  renameSync(`${settings.portFile}.tmp`, settings.portFile);
+}
+log.info({ boot_id: runner.bootId, port }, 'listening');
+void runner.warm().then(dropGarbage);
+void rehearse(port, settings.controllerUrl);
+
+const exitCode = await Promise.race([runner.ended, tooLate()]);
+server.close();
+server.closeAllConnections();
+log.info({ exit_code: exitCode }, 'ended');
+process.exit(exitCode);
+
+/** Loading leaves 30 MB of garbage that an idle process would keep: measured. */
+function dropGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+}
+
+/** Counts from the first sign of the end. */
+async function tooLate(): Promise<number> {
+  await runner.stopped;
+  await new Promise(resolve => setTimeout(resolve, END_MS).unref());
+  log.error(`the end took more than ${END_MS} ms`);
+  return 1;
+}

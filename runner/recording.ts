@@ -1,0 +1,155 @@
+import { mkdir, open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from 'playwright-core';
+import { UPLOAD_ORDER_FILE, type UploadOrder } from '../contract/reports.ts';
+import { VIEWPORT } from './browser.ts';
+import { type VideoFile, videoFile } from './ffmpeg.ts';
+
+/**
+ * Video of a lease: one file per tab, in the output folder. Pictures come from the browser's screencast and are encoded
+ * by a process of ours; Playwright's own recordVideo would have to start with the context, before anyone knows whether
+ * to record, and loses what it buffers when the browser crashes.
+ */
+export interface Recording {
+  /** Resolves when the first tab is being filmed; the first tool call waits for it. Never rejects. */
+  readonly ready: Promise<void>;
+  /** Ends every file. Never rejects. */
+  stop(): Promise<void>;
+}
+
+export const NO_RECORDING: Recording = { ready: Promise.resolve(), stop: async () => undefined };
+
+export interface RecordingOptions {
+  readonly context: BrowserContext;
+  readonly ffmpeg: string;
+  readonly outputDir: string;
+  readonly order: UploadOrder;
+  /** A tab is not recorded (any more). */
+  readonly onStopped: (details: { file: string; reason: string }) => void;
+}
+
+/** Smooth enough to follow what was done, at two thirds of the work of 25. */
+const FRAMES_PER_SECOND = 15;
+/** Chromium keeps so many pictures in flight; holding an acknowledgement back is what slows it down. */
+const IN_FLIGHT = 5;
+const JPEG_QUALITY = 80;
+/** A still page sends no pictures; its last one is repeated so that the video lasts as long as the page did. */
+const STILL_MS = 1_000;
+/** Encoders at once: a page that opens popups without end must not fill the machine with them. */
+const FILES_AT_ONCE_MAX = 8;
+
+/** Starts recording. What the uploader needs is on disk before the first picture. */
+export function startRecording(options: RecordingOptions): Recording {
+  const { context, outputDir, order, onStopped } = options;
+  const tabs = new Map<Page, Promise<() => Promise<void>>>();
+  let count = 0;
+  let stopped = false;
+
+  const film = (page: Page): Promise<() => Promise<void>> => {
+    count += 1;
+    const file = `tab-${String(count).padStart(3, '0')}.webm`;
+    if (tabs.size >= FILES_AT_ONCE_MAX) {
+      onStopped({ file, reason: `more than ${FILES_AT_ONCE_MAX} tabs are open; this one is not recorded` });
+      return Promise.resolve(async () => undefined);
+    }
+    const started = filmTab(page, { ...options, path: join(outputDir, file) }, reason => onStopped({ file, reason }));
+    tabs.set(page, started);
+    page.once('close', () => void end(page));
+    return started;
+  };
+
+  const end = async (page: Page): Promise<void> => {
+    const started = tabs.get(page);
+    await (await started)?.();
+    tabs.delete(page);
+  };
+
+  const onPage = (page: Page) => {
+    if (!stopped) void film(page);
+  };
+  const ready = writeOrder(outputDir, order)
+    .then(async () => {
+      if (stopped) return;
+      context.on('page', onPage);
+      await Promise.all(context.pages().map(film));
+    })
+    .catch((error: unknown) => onStopped({ file: UPLOAD_ORDER_FILE, reason: String(error) }));
+  return {
+    ready,
+    async stop() {
+      stopped = true;
+      await ready;
+      context.off('page', onPage);
+      await Promise.all([...tabs.keys()].map(end));
+    },
+  };
+}
+
+/** Films one tab; the returned function ends the file. Never rejects. */
+async function filmTab(
+  page: Page,
+  { ffmpeg, path }: { ffmpeg: string; path: string },
+  onFailed: (reason: string) => void,
+): Promise<() => Promise<void>> {
+  const video: VideoFile = videoFile({ ffmpeg, path, size: VIEWPORT });
+  let last: Buffer | undefined;
+  let lastMs = 0;
+  let nextAckMs = 0;
+  let ended = false;
+  const show = (picture: Buffer) => {
+    last = picture;
+    lastMs = performance.now();
+    video.frame(picture);
+  };
+  const still = setInterval(() => {
+    if (last !== undefined && performance.now() - lastMs >= STILL_MS) show(last);
+  }, STILL_MS / 2);
+  void video.failed.then(reason => {
+    if (ended) return;
+    onFailed(reason);
+    void finish();
+  });
+
+  async function finish(): Promise<void> {
+    if (ended) return;
+    ended = true;
+    clearInterval(still);
+    if (last !== undefined) video.frame(last);
+    // A browser that hangs or is gone does not answer; the file does not wait for it.
+    void page.screencast.stop().catch(() => undefined);
+    await video.close();
+  }
+
+  await page.screencast
+    .start({
+      size: VIEWPORT,
+      quality: JPEG_QUALITY,
+      onFrame: async ({ data }) => {
+        if (ended) return;
+        show(data);
+        const now = performance.now();
+        nextAckMs = Math.max(now, nextAckMs + 1_000 / FRAMES_PER_SECOND);
+        const waitMs = nextAckMs - now;
+        if (waitMs > 1)
+          await new Promise(resolve => setTimeout(resolve, Math.min(waitMs, (IN_FLIGHT * 1_000) / FRAMES_PER_SECOND)));
+      },
+    })
+    .catch((error: unknown) => {
+      if (!page.isClosed()) onFailed(error instanceof Error ? error.message : String(error));
+    });
+  return finish;
+}
+
+/** Atomic and for its owner only: it holds the artifact token. */
+async function writeOrder(outputDir: string, order: UploadOrder): Promise<void> {
+  await mkdir(outputDir, { recursive: true });
+  const path = join(outputDir, UPLOAD_ORDER_FILE);
+  const file = await open(`${path}.tmp`, 'w', 0o600);
+  try {
+    await file.writeFile(JSON.stringify(order));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.tmp`, path);
+}

@@ -1,0 +1,98 @@
+import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+
+/**
+ * The tools an agent gets, each with the seconds that one call may take. Everything else of Playwright MCP is neither
+ * listed nor callable: above all `browser_run_code_unsafe`, which is code execution in this process, and the tools that
+ * write files or rewrite requests here.
+ */
+const TOOL_SECONDS: Readonly<Record<string, number>> = {
+  browser_click: 30,
+  browser_close: 10,
+  browser_console_messages: 10,
+  browser_drag: 30,
+  browser_drop: 30,
+  browser_evaluate: 30,
+  browser_file_upload: 30,
+  browser_fill_form: 45,
+  browser_find: 15,
+  browser_handle_dialog: 30,
+  browser_hover: 20,
+  browser_mouse_click_xy: 20,
+  browser_mouse_down: 20,
+  browser_mouse_drag_xy: 20,
+  browser_mouse_move_xy: 20,
+  browser_mouse_up: 20,
+  browser_mouse_wheel: 20,
+  browser_navigate: 45,
+  browser_navigate_back: 45,
+  browser_network_request: 10,
+  browser_network_requests: 10,
+  browser_press_key: 30,
+  browser_resize: 10,
+  browser_select_option: 30,
+  browser_snapshot: 20,
+  browser_tabs: 45,
+  browser_take_screenshot: 30,
+  browser_type: 30,
+  browser_wait_for: 45,
+};
+
+/** Seconds that a call of this tool may take; undefined: the tool is not for agents. */
+export const toolSeconds = (name: string): number | undefined =>
+  Object.hasOwn(TOOL_SECONDS, name) ? TOOL_SECONDS[name] : undefined;
+
+/** Playwright MCP's tools of these groups; `vision` brings clicks by coordinates. */
+export const CAPABILITIES = ['core', 'core-navigation', 'core-tabs', 'core-input', 'vision'] as const;
+
+/** After these the page may look different: the result carries a new snapshot. */
+export const SNAPSHOT_AFTER: ReadonlySet<string> = new Set([
+  'browser_click',
+  'browser_drag',
+  'browser_drop',
+  'browser_file_upload',
+  'browser_fill_form',
+  'browser_handle_dialog',
+  'browser_mouse_click_xy',
+  'browser_mouse_drag_xy',
+  'browser_navigate',
+  'browser_navigate_back',
+  'browser_press_key',
+  'browser_select_option',
+  'browser_type',
+  'browser_wait_for',
+]);
+
+/** Results come back in the answer: a file on the runner's disk is of no use to a remote agent. */
+const HIDDEN_ARGUMENT = 'filename';
+
+/** What `tools/list` shows of a tool of Playwright MCP; undefined: nothing. */
+export function listed(tool: Tool): Tool | undefined {
+  if (toolSeconds(tool.name) === undefined) return undefined;
+  const { [HIDDEN_ARGUMENT]: _, ...properties } = tool.inputSchema.properties ?? {};
+  return { ...tool, inputSchema: { ...tool.inputSchema, properties } };
+}
+
+/** Arguments as they are passed on; `_meta` would choose Playwright MCP's folders and output format. */
+export function passedOn(args: Record<string, unknown>): Record<string, unknown> {
+  const { [HIDDEN_ARGUMENT]: _filename, _meta, ...rest } = args;
+  return rest;
+}
+
+const OPEN_SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'data:', 'blob:']);
+
+/**
+ * Why an agent may not go there; undefined: it may. Files of the runner and the browser's own pages are closed to it.
+ * Hosts are judged by the egress proxy, at connect time.
+ */
+export function refusedUrl(url: unknown): string | undefined {
+  // Playwright MCP puts https:// before what does not parse as a URL.
+  if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
+  const { protocol, href } = new URL(url);
+  // `localhost:8080` parses as the scheme `localhost:`; Playwright reads it as a host.
+  if (OPEN_SCHEMES.has(protocol) || href === 'about:blank' || protocol === 'localhost:') return undefined;
+  return `${protocol} addresses are closed here; use http or https.`;
+}
+
+/** Schemes that no frame may show, whatever led it there. */
+export const isClosedPage = (url: string): boolean =>
+  /^(file|view-source|chrome|devtools|chrome-untrusted|ftp):/i.test(url);

@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { type RunnerHealth, runnerHealth } from '../../contract/assignment.ts';
+import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
+import type { StandIn } from './controller.ts';
+
+/** A real runner process. */
+export interface RunnerProcess {
+  readonly runnerId: string;
+  readonly bootId: string;
+  readonly url: string;
+  readonly outputDir: string;
+  readonly child: ChildProcess;
+  /** Everything it wrote. */
+  output(): string;
+  health(): Promise<{ status: number; body: RunnerHealth }>;
+  post(path: string, body: unknown): Promise<Response>;
+  browserPid(): number;
+  /** Resolves with the exit code. */
+  readonly exited: Promise<number | null>;
+  /** Ends it if it still runs, and deletes its folders. */
+  dispose(): Promise<void>;
+}
+
+/** Polls until `check` answers something, or throws after the deadline. */
+export async function until<T>(
+  what: string,
+  check: () => T | undefined | Promise<T | undefined>,
+  ms = 15_000,
+): Promise<T> {
+  const deadline = performance.now() + ms;
+  for (;;) {
+    const found = await check();
+    if (found !== undefined && found !== false) return found;
+    if (performance.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
+    await delay(25);
+  }
+}
+
+/** Starts a runner and waits until it is warm (or failed, when told so). */
+export async function startRunner(
+  controller: Pick<StandIn, 'url' | 'jwks'>,
+  env: Record<string, string> = {},
+  wanted: RunnerHealth['phase'] = 'warm',
+): Promise<RunnerProcess> {
+  const runnerId = randomUUID();
+  const folder = mkdtempSync(join(tmpdir(), 'omicron-test-'));
+  const outputDir = join(folder, 'output');
+  const portFile = join(folder, 'port');
+  const child = spawn(process.execPath, [...RUNNER_COMMAND.flags, RUNNER_COMMAND.main], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      [ENV.runnerId]: runnerId,
+      [ENV.controllerUrl]: controller.url,
+      [ENV.controllerJwks]: controller.jwks,
+      [ENV.runnerPort]: '0',
+      [ENV.portFile]: portFile,
+      [ENV.outputDir]: outputDir,
+      [ENV.logLevel]: 'debug',
+      ...env,
+    },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  const exited = once(child, 'close').then(([code]) => code as number | null); // documented arguments of the event
+  const read = (path: string) => {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch {
+      return undefined;
+    }
+  };
+  const port = await until(`a port from the runner: ${output}`, () => {
+    if (child.exitCode !== null) throw new Error(`the runner exited with ${child.exitCode}: ${output}`);
+    return read(portFile);
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const health = async () => {
+    const response = await fetch(`${url}/healthz`);
+    return { status: response.status, body: runnerHealth.parse(await response.json()) };
+  };
+  const { boot_id: bootId } = await until(
+    `phase ${wanted}`,
+    async () => {
+      const { body } = await health();
+      if (body.phase === 'failed' && wanted !== 'failed') throw new Error(JSON.stringify(body));
+      return body.phase === wanted ? body : undefined;
+    },
+    30_000,
+  );
+  return {
+    runnerId,
+    bootId,
+    url,
+    outputDir,
+    child,
+    exited,
+    health,
+    output: () => output,
+    post: (path, body) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    browserPid: () => Number(read(join(tmpdir(), `omicron-runner-${runnerId}`, 'browser.pid'))),
+    async dispose() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await exited;
+      rmSync(folder, { recursive: true, force: true });
+      rmSync(join(tmpdir(), `omicron-runner-${runnerId}`), { recursive: true, force: true });
+    },
+  };
+}
+
+/** An MCP client of a lease. */
+export async function connect(url: string, token: string): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { capabilities: { roots: { listChanged: true } } });
+  const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${token}` } },
+  });
+  // The SDK's transport type differs from its interface in optional members only.
+  await client.connect(transport as Parameters<Client['connect']>[0]);
+  return client;
+}
+
+/** Text of a tool's result. */
+export async function callText(client: Client, name: string, args: Record<string, unknown> = {}): Promise<string> {
+  const result = await client.callTool({ name, arguments: args });
+  const content = result.content as { type: string; text?: string }[]; // the tool-result shape of the protocol
+  return content.map(part => part.text ?? '').join('\n');
+}
