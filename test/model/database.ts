@@ -7,8 +7,14 @@ import { holds, TICKS, type World } from './world.ts';
 export const runnerOf = (state: State, session: number, epoch: number): Runner | undefined =>
   state.runners.find(runner => runner.session === session && runner.epoch === epoch);
 
+/** What may still be granted, or is. A start that has lapsed is among it: its claimer may beat again. */
 export const isLive = (session: Session): boolean =>
   session.status === 'starting' || (session.status === 'ready' && session.left > 0);
+
+const counts = (session: Session, world: World): boolean => {
+  if (session.status === 'ready') return session.left > 0 || !holds(world, 'quota-ignores-expired');
+  return session.status === 'starting' && (session.claimLeft > 0 || holds(world, 'lapsed-start-counts'));
+};
 
 export const permitsHeld = (state: State, world: World): number =>
   state.runners.filter(
@@ -71,10 +77,7 @@ export function judgeAcquire(
 }
 
 export const withinQuota = (state: State, world: World, index: number): boolean =>
-  state.sessions.filter(
-    (session, at) =>
-      at !== index && (isLive(session) || (session.status === 'ready' && !holds(world, 'quota-ignores-expired'))),
-  ).length < world.quota;
+  state.sessions.filter((session, at) => at !== index && counts(session, world)).length < world.quota;
 
 export function renew(state: State, index: number): void {
   const session = sessionAt(state, index);

@@ -222,6 +222,21 @@ export const HOLES: readonly Hole[] = [
     lengthMax: 4,
     sizes: { warm: 0 },
   },
+  {
+    id: 'H',
+    title: 'a launch that another replica had finished, given up as if it had failed',
+    without: ['launch-fails-only-creating'],
+    rule: TWO_SERVE,
+    lengthMax: 11,
+  },
+  {
+    id: 'I',
+    title: 'a lapsed start that gives its place away and is beaten alive again',
+    without: ['lapsed-start-counts'],
+    rule: 'live leases stay within the quota',
+    lengthMax: 3,
+    sizes: { sessions: 2 },
+  },
 ];
 
 export const worldOf = (hole: Hole): World => ({ ...SMALL, ...WARM, ...hole.sizes, without: new Set(hole.without) });
@@ -241,7 +256,7 @@ export const WHOLE: readonly { title: string; deep: boolean; world: World }[] = 
   {
     title: 'two sessions at once',
     deep: false,
-    world: { ...ONE_CALLER, sessions: 2, epochs: 1, quota: 2, warm: 2 },
+    world: { ...ONE_CALLER, ...WARM, sessions: 2, epochs: 1, quota: 2 },
   },
   {
     title: 'containers that restart in place',

@@ -84,6 +84,9 @@ export function runnerLoops(state: State, world: World, emit: Emit): void {
     if (runner.phase === 'fresh' && comesUp && runner.boot !== runner.processBoot && runner.state !== 'warm')
       on(`up ${name}`, (it, draft) => db.runnerUp(draft, it));
     lossSteps(world, runner, name, on);
+    const lives = runner.phase === 'fresh' || runner.phase === 'redeeming' || runner.phase === 'open';
+    if (!holds(world, 'launch-fails-only-creating') && lives && runner.state !== 'draining' && runner.state !== 'gone')
+      on(`launch of ${name} by another replica gives up`, (it, draft) => db.runnerLost(draft, world, it, true), false);
     poolSteps(world, runner, name, on);
     if (runner.state === 'draining' && runner.pod === 'up') on(`removed ${name}'s pod`, it => removePod(it));
     const noPod = runner.pod === 'none' || (runner.pod === 'asked' && !holds(world, 'gone-awaits-create'));

@@ -60,7 +60,11 @@ export type Fix =
   /** F: `ready` refuses a lease that has expired meanwhile. */
   | 'ready-judges-expiry'
   /** G: an inherited runner keeps the cap of its start; past it, it is drained. */
-  | 'inherit-keeps-cap';
+  | 'inherit-keeps-cap'
+  /** H: a launch that gives up does so by compare-and-set on `creating`. */
+  | 'launch-fails-only-creating'
+  /** I: a start that has lapsed either counts for the quota until it is ended, or can never be kept again. */
+  | 'lapsed-start-counts';
 
 export type World = {
   /** How many of each there are, and the highest epoch. */
