@@ -17,7 +17,7 @@ export const PROBLEMS = {
   lease_ended: { status: 409, title: 'The lease has ended' },
   assignment_refused: { status: 409, title: 'The runner belongs to another lease' },
   redemption_refused: { status: 409, title: 'The secrets of this lease cannot be redeemed' },
-  predecessor_draining: { status: 409, title: 'The runner of the lease before has not stopped yet' },
+  predecessor_draining: { status: 503, title: 'The runner of the lease before has not stopped yet' },
   payload_too_large: { status: 413, title: 'The request is too large' },
   unsupported_media_type: { status: 415, title: 'The request body must be JSON' },
   credentials_not_configured: { status: 422, title: 'No credentials are stored for this user' },

@@ -223,7 +223,8 @@ export async function startController({ settings, database, log, runnerEnv }: Co
     url,
     stop: stopWork,
     async shutdown() {
-      await poolLoop.stop();
+      await Promise.all([poolLoop.stop(), launchLoop.stop()]);
+      await launch.stop();
       await upkeep.endAll(provider.name);
       drainLoop.kick();
       const giveUpMs = performance.now() + SHUTDOWN_MS;
