@@ -16,15 +16,15 @@ export const arn = {
 type Props = Readonly<Record<string, unknown>>;
 
 const COMPUTED: Readonly<Record<string, (name: string, inputs: Props) => Props>> = {
-  'aws:iam/role:Role': (name, inputs) => ({ arn: arn.role(String(inputs['name'] ?? name)) }),
+  'aws:iam/role:Role': (name, inputs) => ({ arn: arn.role(String(inputs.name ?? name)) }),
   'aws:iam/openIdConnectProvider:OpenIdConnectProvider': () => ({ arn: arn.oidc }),
   'aws:kms/key:Key': name => ({ arn: arn.key(name), keyId: name }),
-  'aws:s3/bucket:Bucket': (_, inputs) => ({ arn: arn.bucket(String(inputs['bucket'])) }),
+  'aws:s3/bucket:Bucket': (_, inputs) => ({ arn: arn.bucket(String(inputs.bucket)) }),
   'aws:cloudwatch/logGroup:LogGroup': (_, inputs) => ({
-    arn: `arn:aws:logs:${REGION}:${ACCOUNT}:log-group:${inputs['name']}`,
+    arn: `arn:aws:logs:${REGION}:${ACCOUNT}:log-group:${inputs.name}`,
   }),
   'aws:ecr/repository:Repository': (_, inputs) => ({
-    repositoryUrl: `${ACCOUNT}.dkr.ecr.${REGION}.amazonaws.com/${inputs['name']}`,
+    repositoryUrl: `${ACCOUNT}.dkr.ecr.${REGION}.amazonaws.com/${inputs.name}`,
   }),
   'aws:ec2/eip:Eip': () => ({ publicIp: '198.51.100.7' }),
   'aws:ec2/launchTemplate:LaunchTemplate': () => ({ latestVersion: 1 }),
