@@ -60,6 +60,7 @@ const UNTAGGABLE = [
   'aws:ec2/routeTableAssociation:RouteTableAssociation',
   'aws:ecr/lifecyclePolicy:LifecyclePolicy',
   'aws:eks/accessPolicyAssociation:AccessPolicyAssociation',
+  'aws:iam/accessKey:AccessKey',
   'aws:iam/rolePolicy:RolePolicy',
   'aws:iam/rolePolicyAttachment:RolePolicyAttachment',
   'aws:kms/alias:Alias',

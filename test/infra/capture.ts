@@ -38,7 +38,8 @@ export async function capture(config: StackConfig): Promise<CapturedStack> {
     {
       call: ({ token }) => answer(token),
       newResource: ({ type, name, inputs }) => {
-        resources.push({ type, name, props: inputs });
+        // As JSON: what reaches the engine, and nothing of the program (the stack's own resource holds functions).
+        resources.push({ type, name, props: JSON.parse(JSON.stringify(inputs)) });
         return { id: `${name}-id`, state: created(type, name, inputs) };
       },
     },
