@@ -15,8 +15,8 @@ export interface Check {
 export interface Documents {
   /** What is attached to the role that asks. */
   readonly identity: readonly unknown[];
-  /** What stands on the bucket, key or role. */
-  readonly resource: unknown;
+  /** What stands on the bucket, key or role, where something does. */
+  readonly resource?: unknown;
 }
 
 export interface Verdict {
@@ -26,11 +26,16 @@ export interface Verdict {
 }
 
 /**
- * The simulator knows a key with a part of the caller's choosing only where a slash begins that part; KMS writes a colon.
- * Request and documents are respelled alike, as another such key, so the comparison stays the simulator's.
+ * The simulator knows a key with a part of somebody's choosing only where a slash begins that part. KMS writes a colon, and
+ * an EKS issuer has slashes of its own. Request and documents are respelled alike, as another such key, so that the
+ * comparison stays the simulator's.
  */
 const respell = <T>(value: T): T =>
-  JSON.parse(JSON.stringify(value).replaceAll('kms:EncryptionContext:', 'aws:RequestTag/kms-EncryptionContext-'));
+  JSON.parse(
+    JSON.stringify(value)
+      .replaceAll('kms:EncryptionContext:', 'aws:RequestTag/kms-EncryptionContext-')
+      .replace(/oidc\.eks\.[\w.-]+\/id\/(\w+):(sub|aud)/g, 'aws:RequestTag/oidc-$1-$2'),
+  );
 
 /**
  * Evaluates one permission as IAM would: explicit denials first, then what identity and resource documents allow. The
@@ -50,7 +55,7 @@ export async function evaluate(check: Check, documents: Documents): Promise<Verd
         name: `identity-${index}`,
         policy: respell(policy),
       })),
-      resourcePolicy: respell(documents.resource),
+      ...(documents.resource === undefined ? {} : { resourcePolicy: respell(documents.resource) }),
       serviceControlPolicies: [],
       resourceControlPolicies: [],
     },
