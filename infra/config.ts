@@ -7,7 +7,9 @@ export const PROJECT = 'omicron-browser';
 /** Addresses of Kubernetes Services. Fixed: EKS cannot change it later, and the egress proxy refuses it by name. */
 export const SERVICE_CIDR = '172.20.0.0/16';
 
-const cidr = z.string().refine(text => parseCidr(text), 'expected an IPv4 range such as 10.40.0.0/16');
+const cidr = z
+  .string()
+  .refine(text => parseCidr(text), { error: 'expected an IPv4 range such as 10.40.0.0/16', abort: true });
 
 // A range wider than /8 is the internet under another name.
 const namedCidr = cidr.refine(text => (parseCidr(text)?.prefix ?? 0) >= 8, 'expected a range of /8 or narrower');
