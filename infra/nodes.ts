@@ -9,6 +9,8 @@ export interface NodeGroupArgs {
   readonly cluster: Cluster;
   readonly role: aws.iam.Role;
   readonly subnetIds: readonly pulumi.Input<string>[];
+  /** Kubernetes version: when it rises, nodes are replaced one by one after the control plane. */
+  readonly version: string;
   readonly instanceTypes: readonly string[];
   readonly capacity: 'spot' | 'on-demand';
   readonly min: number;
@@ -35,6 +37,7 @@ export class NodeGroup extends pulumi.ComponentResource {
         nodeGroupNamePrefix: `${name}-`, // replaced beside the old one, so that pods can move
         nodeRoleArn: args.role.arn,
         subnetIds: [...args.subnetIds],
+        version: args.version,
         amiType: 'AL2023_x86_64_STANDARD', // the seccomp profile is written for x86-64
         instanceTypes: [...args.instanceTypes],
         capacityType: args.capacity === 'spot' ? 'SPOT' : 'ON_DEMAND',

@@ -161,6 +161,7 @@ function nodesAndAddons(
   const shared = {
     cluster,
     role: nodeRole,
+    version: config.cluster.version,
     subnetIds: network.privateSubnetIds,
     dependsOn: [cni, proxy, network, ...nodeRights],
   };

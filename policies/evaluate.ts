@@ -1,8 +1,8 @@
-import { runSimulation } from '@cloud-copilot/iam-simulate';
+import { anonymousPrincipal, runSimulation } from '@cloud-copilot/iam-simulate';
 
 /** One permission that AWS would look up while it serves a request. */
 export interface Check {
-  /** ARN of the session that asks. */
+  /** ARN of the session that asks, or `anonymous` for a request that nobody signed. */
   readonly principal: string;
   readonly action: string;
   readonly resource: string;
@@ -46,7 +46,7 @@ export async function evaluate(check: Check, documents: Documents): Promise<Verd
   const answer = await runSimulation(
     {
       request: {
-        principal: check.principal,
+        principal: check.principal === 'anonymous' ? anonymousPrincipal : check.principal,
         action: check.action,
         resource: { resource: check.resource, accountId: check.account },
         contextVariables: respell({ ...check.context }),

@@ -78,6 +78,7 @@ test.each(['system', 'browser'])(
   name => {
     expect(group(prod, name)).toMatchObject({
       amiType: 'AL2023_x86_64_STANDARD',
+      version: '1.35',
       subnetIds: ['private-0-id', 'private-1-id', 'private-2-id'],
       launchTemplate: { id: `${name}-id`, version: '1' },
       updateConfig: { maxUnavailable: 1 },

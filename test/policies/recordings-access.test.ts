@@ -204,3 +204,13 @@ describe('another account', () => {
     expect(await useKey(stranger, 'GenerateDataKey')).toEqual(NOT_GRANTED);
   });
 });
+
+test('a request that nobody signed gets nothing: not a recording, not the list', async () => {
+  const anonymously = (action: string, resource: string): Promise<Verdict> =>
+    evaluate(
+      { principal: 'anonymous', action, resource, account: ACCOUNT, context: TLS },
+      { identity: [], resource: documents.bucketPolicy },
+    );
+  expect(await anonymously('s3:GetObject', object())).toEqual(refusedBy('RefuseOtherAccounts'));
+  expect(await anonymously('s3:ListBucket', arn.bucket(documents.bucket))).toEqual(refusedBy('RefuseOtherAccounts'));
+});
