@@ -23,7 +23,7 @@ export class Cluster extends pulumi.ComponentResource {
   readonly kubeconfig: pulumi.Output<string>;
   readonly oidcIssuer: pulumi.Output<string>;
   readonly oidcProviderArn: pulumi.Output<string>;
-  /** What must wait until the API server answers. */
+  /** The control plane itself; what needs it waits for this. */
   readonly ready: pulumi.Resource;
 
   constructor(

@@ -74,6 +74,7 @@ const schema = z.strictObject({
     version: z.string().regex(/^1\.\d{2}$/, 'expected a Kubernetes version such as "1.35", in quotes'),
     /** Who may reach the API server from outside the VPC; an empty list closes the public endpoint. */
     publicAccessCidrs: z.array(namedCidr),
+    /** Administrators of the cluster, but for the role that creates it: EKS gives that one an entry of its own. */
     adminRoles: z.array(roleName),
     viewerRoles: z.array(roleName),
     logDays,

@@ -56,7 +56,7 @@ export class GitOps extends pulumi.ComponentResource {
         name: 'argocd',
         namespace: NAMESPACE,
         chart: 'argo-cd',
-        version: '9.0.5',
+        version: '10.1.1', // Argo CD 3.4
         repositoryOpts: { repo: 'https://argoproj.github.io/argo-helm' },
         values: {
           // No page on the internet, no second way to log in, no notifications: it syncs.

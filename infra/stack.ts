@@ -61,7 +61,7 @@ export function stack(
     secretsKeyArn: secretsKey.arn,
     logKeyArn: platformKey.arn,
   });
-  new Access(to, cluster, config.cluster);
+  const access = new Access(to, cluster, config.cluster);
   const roles = serviceAccountRoles(to, cluster);
   const reader = role(to, 'artifact-reader', {
     description: 'Administrators read recordings',
@@ -77,7 +77,12 @@ export function stack(
   );
   const registry = new Registry(to, platformKey.arn);
 
-  const provider = new k8s.Provider('cluster', { kubeconfig: cluster.kubeconfig, enableServerSideApply: true });
+  const provider = new k8s.Provider(
+    'cluster',
+    { kubeconfig: cluster.kubeconfig, enableServerSideApply: true },
+    // Whoever destroys the stack may have come in by an access entry: it goes after everything in the cluster.
+    { dependsOn: [access] },
+  );
   const system = nodesAndAddons(to, config, cluster, network, roles.cni, provider);
   const autoscalerPolicyInCluster = platformPolicy('cluster-autoscaler', { provider });
   clusterAutoscaler(

@@ -18,7 +18,7 @@ export interface Registered {
   readonly props: Readonly<Record<string, unknown>>;
   readonly protect: boolean;
   readonly remote: boolean;
-  /** URNs of what must be there first, and must go last. */
+  /** URNs of what must be there first, and must go last; the provider of a resource is one of them. */
   readonly dependencies: readonly string[];
 }
 
@@ -77,7 +77,7 @@ export async function runProgram(args: {
         props,
         protect: request.getProtect() ?? false,
         remote: request.getRemote(),
-        dependencies: request.getDependenciesList(),
+        dependencies: [...request.getDependenciesList(), request.getProvider().replace(/::[^:]*$/, '')],
       });
       const response = new messages.RegisterResourceResponse().setUrn(urn);
       if (!args.preview)

@@ -24,8 +24,10 @@ beforeAll(async () => {
   // What Pulumi.yaml says is what runs; with its own TypeScript, Pulumi would not start on this compiler.
   expect(project.runtime.options.typescript).toBe(false);
   const program = { main: project.main, stack: 'dev', config: stackValues('dev') };
-  up = await runProgram({ ...program, preview: false });
-  preview = await runProgram({ ...program, preview: true });
+  [up, preview] = await Promise.all([
+    runProgram({ ...program, preview: false }),
+    runProgram({ ...program, preview: true }),
+  ]);
 });
 
 describe('pulumi up', () => {
@@ -89,6 +91,7 @@ function waits(then: string, first: string): boolean {
 
 test.each([
   ['Application root', 'Release argocd', 'what Argo CD synced is deleted by Argo CD'],
+  ['Application root', 'AccessPolicyAssociation admin-omicron-admin', 'who lost access first could delete nothing'],
   ['Release argocd', 'NetworkPolicy argocd', 'strict mode would close its pods'],
   ['Release argocd', 'NodeGroup system', 'it needs a node, and on the way down until the end'],
   ['Release cluster-autoscaler', 'NetworkPolicy cluster-autoscaler', 'strict mode would close it'],
@@ -105,6 +108,7 @@ test.each([
   ['BucketLogging artifacts', 'BucketPolicy access-log', 'S3 refuses a log bucket that it may not write'],
 ])('%s waits for %s: %s', (then, first) => {
   expect(waits(then, first)).toBe(true);
+  expect(waits(first, then)).toBe(false);
 });
 
 test('a wrong value ends the run before anything is made, with the line that names the key and no stack trace', async () => {
