@@ -1,4 +1,4 @@
-import { at, list, type Resource, type ResourceRule, type StackRule } from '../rule.ts';
+import { at, list, type ResourceRule, type StackRule } from '../rule.ts';
 
 /**
  * The cluster comes twice: in tests as the arguments of `@pulumi/eks`'s component, which is remote and has no children there;
@@ -7,50 +7,31 @@ import { at, list, type Resource, type ResourceRule, type StackRule } from '../r
 const COMPONENT = 'eks:index:Cluster';
 const CLUSTER = 'aws:eks/cluster:Cluster';
 
-interface Settings {
-  readonly publicAccess: unknown;
-  readonly publicCidrs: readonly unknown[];
-  readonly privateAccess: unknown;
-  readonly logs: readonly unknown[];
-  readonly secretsKey: unknown;
-  readonly authentication: unknown;
-}
+/** Where a setting stands in each of the two. Read one by one: a preview knows some and not others. */
+const SETTINGS = {
+  publicAccess: { [CLUSTER]: ['vpcConfig', 'endpointPublicAccess'], [COMPONENT]: ['endpointPublicAccess'] },
+  publicCidrs: { [CLUSTER]: ['vpcConfig', 'publicAccessCidrs'], [COMPONENT]: ['publicAccessCidrs'] },
+  privateAccess: { [CLUSTER]: ['vpcConfig', 'endpointPrivateAccess'], [COMPONENT]: ['endpointPrivateAccess'] },
+  logs: { [CLUSTER]: ['enabledClusterLogTypes'], [COMPONENT]: ['enabledClusterLogTypes'] },
+  secretsKey: { [CLUSTER]: ['encryptionConfig', 'provider', 'keyArn'], [COMPONENT]: ['encryptionConfigKeyArn'] },
+  authentication: { [CLUSTER]: ['accessConfig', 'authenticationMode'], [COMPONENT]: ['authenticationMode'] },
+} as const;
 
-function settings({ type, props }: Resource): Settings | undefined {
-  if (type === CLUSTER) {
-    const network = props.vpcConfig;
-    return {
-      publicAccess: at(network, 'endpointPublicAccess'),
-      publicCidrs: list(at(network, 'publicAccessCidrs')),
-      privateAccess: at(network, 'endpointPrivateAccess'),
-      logs: list(props.enabledClusterLogTypes),
-      secretsKey: at(props, 'encryptionConfig', 'provider', 'keyArn'),
-      authentication: at(props, 'accessConfig', 'authenticationMode'),
-    };
-  }
-  if (Object.keys(props).length === 0) return undefined;
-  return {
-    publicAccess: props.endpointPublicAccess,
-    publicCidrs: list(props.publicAccessCidrs),
-    privateAccess: props.endpointPrivateAccess,
-    logs: list(props.enabledClusterLogTypes),
-    secretsKey: props.encryptionConfigKeyArn,
-    authentication: props.authenticationMode,
-  };
-}
+type Read = (setting: keyof typeof SETTINGS) => unknown;
 
 function clusterRule(
   about: Pick<ResourceRule, 'name' | 'reason' | 'link'>,
-  holds: (cluster: Settings) => boolean,
+  holds: (read: Read) => boolean,
   message: string,
 ): ResourceRule {
   return {
     ...about,
     scope: 'resource',
     types: [COMPONENT, CLUSTER],
-    check(resource) {
-      const cluster = settings(resource);
-      return !cluster || holds(cluster) ? [] : [message];
+    check({ type, props }) {
+      if (type === COMPONENT && Object.keys(props).length === 0) return [];
+      const read: Read = setting => at(props, ...SETTINGS[setting][type === CLUSTER ? CLUSTER : COMPONENT]);
+      return holds(read) ? [] : [message];
     },
   };
 }
@@ -62,10 +43,14 @@ const endpoint = clusterRule(
     link: 'https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html',
   },
   // AWS's defaults are the open ones: public on, 0.0.0.0/0.
-  ({ publicAccess, publicCidrs, privateAccess }) =>
-    privateAccess === true &&
-    (publicAccess === false ||
-      (publicCidrs.length > 0 && publicCidrs.every(cidr => Number(String(cidr).split('/')[1]) >= 8))),
+  read => {
+    const named = list(read('publicCidrs'));
+    return (
+      read('privateAccess') === true &&
+      (read('publicAccess') === false ||
+        (named.length > 0 && named.every(cidr => Number(String(cidr).split('/')[1]) >= 8)))
+    );
+  },
   'set endpointPrivateAccess, and endpointPublicAccess to false or to named ranges',
 );
 
@@ -75,8 +60,10 @@ const logs = clusterRule(
     reason: 'Without the audit log nobody can say afterwards who read a Secret.',
     link: 'https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html',
   },
-  cluster =>
-    ['api', 'audit', 'authenticator', 'controllerManager', 'scheduler'].every(kind => cluster.logs.includes(kind)),
+  read =>
+    ['api', 'audit', 'authenticator', 'controllerManager', 'scheduler'].every(kind =>
+      list(read('logs')).includes(kind),
+    ),
   'enable all five control-plane logs',
 );
 
@@ -86,8 +73,7 @@ const secrets = clusterRule(
     reason: "Secrets in etcd under AWS's key are readable to whoever reads etcd's backups.",
     link: 'https://docs.aws.amazon.com/eks/latest/userguide/envelope-encryption.html',
   },
-  // Whether there is one; its ARN may not be known yet.
-  ({ secretsKey }) => secretsKey !== undefined && secretsKey !== '',
+  read => Boolean(read('secretsKey')),
   'encrypt Secrets with a key of the stack',
 );
 
@@ -97,7 +83,7 @@ const access = clusterRule(
     reason: 'The aws-auth map is edited from inside the cluster: whoever may write it is its administrator.',
     link: 'https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html',
   },
-  ({ authentication }) => authentication === 'API',
+  read => read('authentication') === 'API',
   'set authenticationMode to API',
 );
 

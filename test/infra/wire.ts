@@ -6,7 +6,8 @@ const SIGNATURE = '4dabf18193072939515e22adb298388d';
 const SECRET = '1b47061264138c4ac30d75fd1eb44270';
 const OUTPUT = 'd0e6a833031e9bbcd3f4e8bde6ca49a4';
 const RESOURCE = '5cf8f73096256a8f31e491e813e4eb8e';
-const UNKNOWN = '04da6b54-80e4-46f7-96ec-b56ff0331ba9';
+/** The value by which the engine says that a property will be known only after the update. */
+export const UNKNOWN = '04da6b54-80e4-46f7-96ec-b56ff0331ba9';
 
 /** Stands where a preview cannot know the value yet. */
 export const UNKNOWN_YET = '<unknown>';
@@ -35,3 +36,7 @@ export function plain(value: unknown): unknown {
       return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
   }
 }
+
+/** The other way, for what a preview left open. */
+export const unknowing = <T>(value: T): T =>
+  JSON.parse(JSON.stringify(value).replaceAll(`"${UNKNOWN_YET}"`, `"${UNKNOWN}"`));
