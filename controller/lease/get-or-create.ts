@@ -154,10 +154,10 @@ export class GetOrCreate {
     const death = await provider.deathOf(session.runner_id);
     if (death === null) return false;
     log.warn(
-      { session_id: session.id, epoch: session.epoch, runner_id: session.runner_id, death },
+      { session_id: session.id, epoch: session.epoch, runner_id: session.runner_id, ...death },
       'the runner of a lease has died',
     );
-    await fleet.lost(session.runner_id, 'ended', 'runner_lost', death);
+    await fleet.lost(session.runner_id, death.ended ? 'ended' : 'leaving', 'runner_lost', death.reason);
     return true;
   }
 

@@ -74,8 +74,9 @@ export class Launch {
         error instanceof OmicronError && error.code === 'sandbox_runtime_required'
           ? 'sandbox_runtime_required'
           : 'runner_start_failed';
+      const why = error instanceof OmicronError ? ` ${error.message}` : '';
       const detail = deadline.aborted
-        ? `The runner was not ready within ${this.#startMs / 1000} s.`
+        ? `The runner was not ready within ${this.#startMs / 1000} s.${why}`
         : error instanceof Error
           ? error.message
           : String(error);

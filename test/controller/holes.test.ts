@@ -533,7 +533,7 @@ describe('hole H: a launch is given up by one worker after another saw it come u
   });
   it('ends a living lease when the state is not looked at', async () => {
     const database = await freshPostgres();
-    await weaken(database, 'runner_lost', "or (not p_ended and r.state <> 'creating')", '');
+    await weaken(database, 'runner_lost', "or (p_how = 'not_started' and r.state <> 'creating')", '');
     const p = protocol(database);
     await p.warm(1);
     const { session, runner } = await p.lease();

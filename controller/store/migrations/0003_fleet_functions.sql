@@ -68,10 +68,10 @@ begin
   return case when found then r.state end;
 end $$;
 
--- A runner died (`p_ended`: its process is known to have ended), or its launch was given up (then it counts only while the
--- runner is still creating: another worker may have seen it come up). Its lease, if it lives, becomes an error that says so;
+-- A runner died. `ended`: its process is known to have ended; `leaving`: it is on its way out and may still act;
+-- `not_started`: its launch was given up, which counts only while it is creating: another worker may have seen it come up. Its lease, if it lives, becomes an error that says so;
 -- a new request starts a new epoch. Null: it was claimed meanwhile, call again.
-create function omicron.runner_lost(p_runner uuid, p_ended boolean, p_reason text, p_error text) returns boolean
+create function omicron.runner_lost(p_runner uuid, p_how text, p_reason text, p_error text) returns boolean
 language plpgsql as $$
 declare
   s omicron.browser_sessions;
@@ -82,7 +82,7 @@ begin
     select * into s from omicron.browser_sessions where id = r.session_id for update;
   end if;
   select * into r from omicron.runners where id = p_runner for update;
-  if r.id is null or r.state = 'gone' or (not p_ended and r.state <> 'creating') then
+  if r.id is null or r.state = 'gone' or (p_how = 'not_started' and r.state <> 'creating') then
     return false;
   end if;
   if r.session_id is distinct from s.id then -- claimed between the two reads; the session must be locked first
@@ -99,7 +99,7 @@ begin
   perform omicron.drain_runner(r.id, p_reason || ': ' || p_error);
   -- whoever says this is done with it; and only an ended process serves nobody for certain
   update omicron.runners
-     set work_until = '-infinity', acknowledged_at = case when p_ended then coalesce(acknowledged_at, clock_timestamp()) else acknowledged_at end
+     set work_until = '-infinity', acknowledged_at = case when p_how = 'ended' then coalesce(acknowledged_at, clock_timestamp()) else acknowledged_at end
    where id = r.id;
   return true;
 end $$;
