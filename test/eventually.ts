@@ -1,0 +1,22 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Polls until `look` answers something truthy; throws with `what` and the last answer or error when `withinMs` have passed. */
+export async function eventually<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  withinMs = 10_000,
+): Promise<NonNullable<T>> {
+  const deadlineMs = performance.now() + withinMs;
+  for (;;) {
+    let last: unknown;
+    try {
+      const found = await look();
+      if (found) return found;
+      last = found;
+    } catch (error) {
+      last = error;
+    }
+    if (performance.now() > deadlineMs) throw new Error(`not within ${withinMs} ms: ${what}`, { cause: last });
+    await sleep(20);
+  }
+}
