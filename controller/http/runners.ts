@@ -14,6 +14,7 @@ import {
 } from '../../contract/tokens.ts';
 import { type Keys, reportTokens } from '../lease/orders.ts';
 import type { Broker } from '../ports/broker.ts';
+import type { Directory } from '../ports/directory.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { bearerOf } from './bearer.ts';
 
@@ -28,8 +29,9 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   publicKeys: ControllerKeys;
   keys: Keys;
   broker: Broker;
+  directory: Directory;
   secrets: SecretStore;
-}> = async (app, { publicKeys, keys, broker, secrets }) => {
+}> = async (app, { publicKeys, keys, broker, directory, secrets }) => {
   app.post(
     '/internal/runner-secrets',
     {
@@ -47,6 +49,10 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
         bearerOf(request),
         brokerClaims,
       );
+      // Read before the redemption, which succeeds once: a vault that is away for a moment must not cost the runner.
+      const session = await directory.session(claims.session_id, null);
+      const document = session?.claim_id === claims.claim_id ? await secrets.read(session.user_id) : null;
+      const known = document ? secretsOf(document) : {};
       const redeemed = await broker.redeem(claims, expMs);
       if (redeemed.outcome === 'wait')
         throw new OmicronError('predecessor_draining', 'The runner before may still act; ask again.', {
@@ -54,13 +60,12 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
         });
       if (redeemed.outcome === 'refused')
         throw new OmicronError('redemption_refused', `The lease cannot be redeemed: ${redeemed.why}.`);
-      const document = await secrets.read(redeemed.userId);
       request.log.info(
         { session_id: claims.session_id, epoch: claims.epoch, runner_id: claims.runner_id },
         'secrets were redeemed',
       );
       return {
-        secrets: document ? secretsOf(document) : {},
+        secrets: known,
         ...(await reportTokens(keys, leaseOf(claims), redeemed)),
         remaining_ms: redeemed.remainingMs,
       };
