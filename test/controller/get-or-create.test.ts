@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { OmicronError } from '../../contract/problem.ts';
@@ -72,11 +73,11 @@ it('tries three runners and then says why, to who leads and to who waits', async
     async () => (await stack.database.query('select 1 from omicron.browser_sessions')).length,
   );
   letGo();
-  const [leader] = await Promise.all(callers);
-  if (!leader) throw new Error('no answer');
-  for (const answer of await Promise.all(callers)) {
-    // a caller whose wait ended between two epochs may have led the next start itself
-    if (answer.status === 200) continue;
+  const answers = await Promise.all(callers);
+  // one whose wait ended just after the last attempt may have led a start of its own, which succeeds
+  const refused = answers.filter(answer => answer.status !== 200);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const answer of refused) {
     expect(answer.status).toBe(503);
     expect(problemOf(answer)).toMatchObject({
       code: 'runner_start_failed',
@@ -84,8 +85,6 @@ it('tries three runners and then says why, to who leads and to who waits', async
     });
     expect(answer.headers.get('retry-after')).toBe('1');
   }
-  const codes = (await Promise.all(callers)).map(answer => answer.status);
-  expect(codes).toContain(503);
   const [row] = await stack.database.query<{ epochs: number }>('select max(epoch)::int as epochs from omicron.runners');
   expect(row?.epochs).toBeGreaterThanOrEqual(3);
 });
@@ -110,7 +109,7 @@ it('gives a runner that never answers up for another one, and nobody else gets i
     const rows = await stack.database.query<{ id: string }>(
       `select id from omicron.runners where state = 'warm' order by warm_at`,
     );
-    return rows.length === 2 && rows;
+    return rows.length === 2 ? rows : undefined;
   });
   stack.machine.runner(warm[0]?.id).hang();
   const lease = await stack.lease();
@@ -216,7 +215,6 @@ it('hands out nothing while the secret store is away, and says so', async () => 
 });
 
 it('leases as soon as a secret store that was away is back: nothing was spent', async () => {
-  const { createServer } = await import('node:http');
   let away = 3;
   const vault = createServer((_request, response) => {
     away -= 1;
