@@ -14,7 +14,7 @@ import type { Keys } from '../lease/orders.ts';
 import type { Broker } from '../ports/broker.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { credentialRoutes } from './credentials.ts';
-import { answerProblems } from './problems.ts';
+import { answerProblems, clientErrorHandler, frameworkErrors } from './problems.ts';
 import { runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
 
@@ -28,6 +28,9 @@ export interface ServerParts extends SessionRoutes {
   log: Logger;
 }
 
+/** A request is sent whole in this time; the answer may take longer. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
 /** The controller's HTTP server: sessions, credentials, broker and reports, health, metrics, OpenAPI. */
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const app = Fastify({
@@ -35,6 +38,10 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     // paths hold user ids; transitions are logged where they happen
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: LIMITS.bodyBytesMax,
+    routerOptions: { maxParamLength: 3 * LIMITS.idBytesMax }, // an id, percent-encoded
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    frameworkErrors,
+    clientErrorHandler,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     genReqId: () => crypto.randomUUID(),
@@ -42,7 +49,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   answerProblems(app as unknown as FastifyInstance); // the logger's type is pino's, which Fastify's default type does not name
-  acceptEmptyBodies(app as unknown as FastifyInstance);
+  acceptOnlyJson(app as unknown as FastifyInstance);
 
   let stopping = false;
   app.addHook('preClose', async () => {
@@ -114,10 +121,10 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   return app as unknown as FastifyInstance;
 }
 
-/** A POST without a body may still say that it is JSON, as many clients do. */
-function acceptEmptyBodies(app: FastifyInstance): void {
+/** Nothing but JSON; a POST without a body may still say that it is JSON, as many clients do. */
+function acceptOnlyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
-  app.removeContentTypeParser('application/json');
+  app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null, undefined);
     else parse(request, String(body), done);

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { OmicronError, problemSchema } from '../../contract/problem.ts';
 import {
   artifactList,
+  epochSchema,
   eventPage,
   eventQuery,
   getOrCreateRequest,
@@ -86,7 +87,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
         summary: 'Keeps the lease alive for another ttl_seconds',
         security,
         params,
-        body: heartbeatRequest.optional(),
+        body: heartbeatRequest.nullish(), // Fastify validates a missing body as null
         response: { 200: heartbeatAnswer, ...problems },
       },
     },
@@ -122,7 +123,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
         summary: 'Ends the lease; repeating it changes nothing',
         security,
         params,
-        querystring: z.strictObject({ epoch: z.coerce.number().int().min(1).optional() }),
+        querystring: z.strictObject({ epoch: z.coerce.number().pipe(epochSchema).optional() }),
         response: { 200: sessionSchema, ...problems },
       },
     },

@@ -23,6 +23,12 @@ const redeemed = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('refused'), why: z.string() }),
 ]);
 
+/** jsonb holds no null byte and no broken Unicode, and a page can put both into a tool call: each becomes U+FFFD. */
+const storableJson = (value: unknown): string =>
+  JSON.stringify(value).replace(/\\(u0000|ud[89a-f]..|.)/g, escaped =>
+    escaped === '\\u0000' || escaped.startsWith('\\ud') ? '\\ufffd' : escaped,
+  );
+
 export function sqlBroker(database: Database): Broker {
   return {
     redeem: async (claims, tokenExpiresMs) =>
@@ -44,7 +50,7 @@ export function sqlBroker(database: Database): Broker {
       z
         .boolean()
         .parse(
-          await call(database, 'write_events', lease.session_id, lease.epoch, lease.runner_id, JSON.stringify(events)),
+          await call(database, 'write_events', lease.session_id, lease.epoch, lease.runner_id, storableJson(events)),
         ),
     artifact: async (lease, report) =>
       z
