@@ -198,7 +198,7 @@ it('makes a lease wait until the runner of the epoch before has stopped', async 
 });
 
 it('hands out nothing while the secret store is away, and says so', async () => {
-  const shared = await deployment({
+  await using shared = await deployment({
     OMICRON_SECRET_STORE: 'vault-rest',
     SUPABASE_URL: 'http://127.0.0.1:9',
     SUPABASE_SERVICE_ROLE_KEY: 'k',

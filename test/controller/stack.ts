@@ -15,7 +15,7 @@ import { type FakeMachine, fakeMachine } from '../fakes/runners.ts';
 import { emptyDatabaseUrl } from '../postgres.ts';
 
 /** What a deployment shares between its replicas. */
-export interface Deployment {
+export interface Deployment extends AsyncDisposable {
   settings: Record<string, unknown>;
   machine: FakeMachine;
   dataDir: string;
@@ -36,9 +36,14 @@ export type Call = (
 /** Keys, database and machine of one deployment; give it to several `startStack` for several replicas. */
 export async function deployment(overrides: Record<string, unknown> = {}): Promise<Deployment> {
   const dataDir = await mkdtemp(join(tmpdir(), 'omicron-controller-'));
+  const machine = fakeMachine();
   return {
     dataDir,
-    machine: fakeMachine(),
+    machine,
+    async [Symbol.asyncDispose]() {
+      machine.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
     settings: {
       OMICRON_HOST: '127.0.0.1',
       OMICRON_PORT: 0,
@@ -130,8 +135,7 @@ export async function startStack(overrides: Record<string, unknown> = {}, shared
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await this.stop();
-      deployed.machine.close();
-      if (!shared) await rm(deployed.dataDir, { recursive: true, force: true });
+      if (!shared) await deployed[Symbol.asyncDispose]();
     },
   };
 }
