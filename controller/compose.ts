@@ -200,7 +200,6 @@ export async function startController(parts: ControllerParts): Promise<Controlle
 
   const stopWork = async () => {
     await app.close();
-    await getOrCreate.idle();
     await Promise.all(loops.map(each => each.stop()));
     await Promise.all([launch.stop(), drain.stop()]);
   };

@@ -54,10 +54,15 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   let stopping = false;
   app.addHook('preClose', async () => {
     stopping = true;
+    await parts.getOrCreate.idle(); // the server still listens: runners that are being assigned redeem here
   });
   app.addHook('onRequest', async request => {
     if (stopping && request.url.startsWith('/internal/browser-sessions'))
       throw new OmicronError('shutting_down', 'This replica is stopping; ask again.', { retryAfterSeconds: 1 });
+  });
+
+  app.addHook('onSend', async (_request, reply) => {
+    if (stopping) reply.header('connection', 'close'); // or the stop waits until callers let go of their connections
   });
 
   await app.register(swagger, {
