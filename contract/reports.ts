@@ -27,7 +27,7 @@ export const runnerEvent = z.strictObject({
   /** Milliseconds between the event and this report, by the runner's monotonic clock. */
   age_ms: z.number().min(0).max(AGE_MS_MAX),
   /** Already redacted. */
-  data: z.record(z.string(), z.json()),
+  data: z.record(z.string(), z.unknown()),
 });
 export type RunnerEvent = z.infer<typeof runnerEvent>;
 

@@ -189,7 +189,7 @@ export const eventSchema = z
     at: z.iso.datetime(),
     /** e.g. `session.ready`, `tool.call`, `egress.denied`; see `reports.ts`. */
     kind: z.string(),
-    data: z.record(z.string(), z.json()),
+    data: z.record(z.string(), z.unknown()),
   })
   .meta({ id: 'SessionEvent' });
 export type SessionEvent = z.infer<typeof eventSchema>;

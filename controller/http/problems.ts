@@ -1,8 +1,15 @@
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
-import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../../contract/problem.ts';
+import { OmicronError, PROBLEM_TYPE, PROBLEMS, problemSchema } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
+
+const problem = {
+  description: 'A problem document (RFC 9457)',
+  content: { [PROBLEM_TYPE]: { schema: problemSchema } },
+};
+/** How every route describes its errors. */
+export const problems = { '4xx': problem, '5xx': problem };
 
 /** What Fastify itself refuses, in our words. */
 function ofFastify(error: FastifyError): OmicronError | undefined {

@@ -1,8 +1,9 @@
+import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { redeemAnswer } from '../../contract/assignment.ts';
 import { AUDIENCES } from '../../contract/names.ts';
-import { OmicronError, problemSchema } from '../../contract/problem.ts';
+import { OmicronError } from '../../contract/problem.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
 import { secretsOf } from '../../contract/secrets.ts';
 import {
@@ -17,10 +18,29 @@ import type { Broker } from '../ports/broker.ts';
 import type { Directory } from '../ports/directory.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { bearerOf } from './bearer.ts';
+import { problems } from './problems.ts';
 
-const problems = { '4xx': problemSchema, '5xx': problemSchema };
 const security = [{ runner: [] }];
 const PREDECESSOR_RETRY_SECONDS = 1;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose lease the runner's token speaks for; null on routes that take no such token. */
+    lease: { claims: LeaseClaims; expMs: number } | null;
+  }
+}
+
+/** A hook that lets only tokens of these audiences in, before a body is read. */
+const leaseOnly = (keys: ControllerKeys, ...audience: string[]) => ({
+  onRequest: async (request: FastifyRequest) => {
+    request.lease = await verifyControllerToken(keys, audience, bearerOf(request), leaseClaims);
+  },
+});
+
+function leaseOf(request: FastifyRequest): { claims: LeaseClaims; expMs: number } {
+  if (!request.lease) throw new Error(`${request.url} has no hook that reads its token`);
+  return request.lease;
+}
 
 const leaseOver = () => new OmicronError('lease_ended', 'The lease of this token is over; stop serving it.');
 
@@ -32,6 +52,8 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   directory: Directory;
   secrets: SecretStore;
 }> = async (app, { publicKeys, keys, broker, directory, secrets }) => {
+  app.decorateRequest('lease', null);
+
   app.post(
     '/internal/runner-secrets',
     {
@@ -66,7 +88,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
       );
       return {
         secrets: known,
-        ...(await reportTokens(keys, leaseOf(claims), redeemed)),
+        ...(await reportTokens(keys, leaseClaims.parse(claims), redeemed)),
         remaining_ms: redeemed.remainingMs,
       };
     },
@@ -75,6 +97,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   app.post(
     '/internal/runner-activity',
     {
+      ...leaseOnly(publicKeys, AUDIENCES.lease),
       schema: {
         operationId: 'reportActivity',
         summary: 'Reports calls and answers how long the lease goes on',
@@ -84,7 +107,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
       },
     },
     async request => {
-      const { claims } = await verifyControllerToken(publicKeys, AUDIENCES.lease, bearerOf(request), leaseClaims);
+      const { claims } = leaseOf(request);
       const remaining = await broker.activity(claims, request.body.calls);
       if (remaining === null) throw leaseOver();
       return { remaining_ms: remaining };
@@ -94,6 +117,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   app.post(
     '/internal/runner-events',
     {
+      ...leaseOnly(publicKeys, AUDIENCES.lease, AUDIENCES.artifacts),
       schema: {
         operationId: 'reportEvents',
         summary: "Writes to the lease's timeline",
@@ -103,12 +127,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
       },
     },
     async (request, reply) => {
-      const { claims } = await verifyControllerToken(
-        publicKeys,
-        [AUDIENCES.lease, AUDIENCES.artifacts],
-        bearerOf(request),
-        leaseClaims,
-      );
+      const { claims } = leaseOf(request);
       if (!(await broker.events(claims, request.body.events))) throw leaseOver();
       return reply.status(204).send(null);
     },
@@ -117,6 +136,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   app.post(
     '/internal/runner-artifacts',
     {
+      ...leaseOnly(publicKeys, AUDIENCES.artifacts),
       schema: {
         operationId: 'reportArtifact',
         summary: 'Writes down a recording that was stored, or lost',
@@ -126,17 +146,10 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
       },
     },
     async (request, reply) => {
-      const { claims, expMs } = await verifyControllerToken(
-        publicKeys,
-        AUDIENCES.artifacts,
-        bearerOf(request),
-        leaseClaims,
-      );
+      const { claims, expMs } = leaseOf(request);
       if (expMs < Date.now()) throw leaseOver();
       if (!(await broker.artifact(claims, request.body))) throw leaseOver();
       return reply.status(204).send(null);
     },
   );
 };
-
-const leaseOf = ({ session_id, epoch, runner_id }: LeaseClaims): LeaseClaims => ({ session_id, epoch, runner_id });

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { OmicronError, problemSchema } from '../../contract/problem.ts';
+import { OmicronError } from '../../contract/problem.ts';
 import {
   artifactList,
   epochSchema,
@@ -20,6 +20,7 @@ import type { Directory } from '../ports/directory.ts';
 import type { Leases } from '../ports/leases.ts';
 import { type SessionRow, sessionView } from '../ports/rows.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
+import { problems } from './problems.ts';
 
 export interface SessionRoutes {
   serviceKey: Uint8Array;
@@ -32,7 +33,6 @@ export interface SessionRoutes {
 }
 
 const params = z.object({ session_id: z.uuid() });
-const problems = { '4xx': problemSchema, '5xx': problemSchema };
 const security = [{ service: [] }];
 
 /** Unknown or another user's: the same answer. */
