@@ -333,7 +333,7 @@ describe('reports of a hostile runner', () => {
     expectProblem(await report(path, body), 'invalid_request');
   });
 
-  it('what a page may put into a tool call is written down, null bytes and broken text too', async () => {
+  it('what a page may put into a tool call is written down: null bytes, broken text, endless depth', async () => {
     const data = {
       text: 'a\u0000b',
       broken: 'x\ud800y',
@@ -352,6 +352,9 @@ describe('reports of a hostile runner', () => {
       '\ufffdkey': 1,
       nested: [{ __proto: '\ufffd' }],
     });
+    const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
+    const raw = `{"events":[{"id":"${randomUUID()}","kind":"tool.call","age_ms":0,"data":{"deep":${deep}}}]}`;
+    expect((await stack.call('POST', '/internal/runner-events', { raw, token: runnerTokens.lease })).status).toBe(204);
   });
 });
 
