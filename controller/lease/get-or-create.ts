@@ -97,7 +97,7 @@ export class GetOrCreate {
         if (claimId)
           await this.#parts.leases.fail(
             { sessionId: session.id, epoch: session.epoch, claimId },
-            'runner_start_failed',
+            started.error.code === 'sandbox_runtime_required' ? started.error.code : 'runner_start_failed',
             started.error.message,
           );
       };

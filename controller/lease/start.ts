@@ -69,13 +69,21 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
       { session_id: session.id, epoch: session.epoch, runner_id: claimed.id, code: error.code, detail: error.message },
       'a start failed',
     );
-    if (!FINAL.has(error.code)) return { outcome: 'abandon', error };
+    if (!FINAL.has(error.code)) return { outcome: 'abandon', error: startFailure(error, session.id) };
     await leases.fail(claim, 'runner_start_failed', error.message);
     throw error;
   } finally {
     over.abort();
     await beating;
   }
+}
+
+/** What the caller is told: a runner's own refusals (409, 401) are no fault of the request. */
+function startFailure(cause: OmicronError, sessionId: string): OmicronError {
+  const about = { session_id: sessionId, cause };
+  return cause.code === 'sandbox_runtime_required'
+    ? new OmicronError(cause.code, cause.message, about) // trying again mends nothing
+    : new OmicronError('runner_start_failed', cause.message, { ...about, retryAfterSeconds: 1 });
 }
 
 /** Beats until `over`; aborts it when the claim is not ours any more. */
