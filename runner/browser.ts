@@ -37,6 +37,8 @@ const FLAGS = [
   // Nothing leaves around the proxy: no WebRTC candidates of this host, no QUIC.
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--disable-quic',
+  // Pages write to their consoles at level INFO, and Chromium's own log would repeat it: secrets, and without end.
+  '--log-level=2',
 ];
 
 /**
