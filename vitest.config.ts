@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/cluster/**', 'node_modules/**'],
+    globalSetup: ['test/setup/postgres.ts'],
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 120_000,

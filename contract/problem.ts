@@ -10,6 +10,8 @@ export const PROBLEMS = {
   forbidden: { status: 403, title: 'The token does not allow this' },
   session_not_found: { status: 404, title: 'There is no such session' },
   artifact_not_found: { status: 404, title: 'There is no such artifact' },
+  user_action_not_found: { status: 404, title: 'There is no such request' },
+  credential_not_found: { status: 404, title: 'There is no such credential' },
   route_not_found: { status: 404, title: 'There is no such route' },
   lease_superseded: { status: 409, title: 'A newer lease of this session exists' },
   lease_ended: { status: 409, title: 'The lease has ended' },

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { OmicronError } from './problem.ts';
 
 /** A site's key in the vault document, e.g. `walmart`: it becomes the start of the secret names. */
 export const siteKey = z
@@ -7,7 +8,18 @@ export const siteKey = z
 
 const secretText = z.string().min(1).max(4096);
 
-export const credentialSchema = z.strictObject({ username: secretText, password: secretText });
+/** A TOTP seed: base32 (RFC 4648), as sites show it, or an `otpauth://totp/` URI. */
+const totpSeed = z
+  .string()
+  .max(512)
+  .regex(/^(otpauth:\/\/totp\/.+|[A-Za-z2-7 ]{16,}=*)$/, 'must be a base32 seed or an otpauth://totp/ URI');
+
+export const credentialSchema = z.strictObject({
+  username: secretText,
+  password: secretText,
+  /** B3: never leaves the controller; runners get the code of the moment. */
+  totp: totpSeed.optional(),
+});
 export type Credential = z.infer<typeof credentialSchema>;
 
 /** The vault document of one user (O8). */
@@ -27,8 +39,11 @@ export function secretsOf(document: VaultDocument): Record<string, string> {
   const secrets: Record<string, string> = {};
   for (const [site, { username, password }] of Object.entries(document.credentials)) {
     const name = envName(site);
-    if (`${name}_USERNAME` in secrets)
-      throw new Error(`two sites map to ${name}_USERNAME; rename one of them (the last read is "${site}")`);
+    if (Object.hasOwn(secrets, `${name}_USERNAME`))
+      throw new OmicronError(
+        'secrets_unavailable',
+        `Two sites map to ${name}_USERNAME; rename one of them (the second is "${site}").`,
+      );
     secrets[`${name}_USERNAME`] = username;
     secrets[`${name}_PASSWORD`] = password;
   }

@@ -56,8 +56,10 @@ export const END_REASONS = [
   'max_age',
   'evicted',
   'archived',
+  'shutdown',
   'runner_lost',
   'runner_start_failed',
+  'sandbox_runtime_required',
   'start_timed_out',
 ] as const;
 export type EndReason = (typeof END_REASONS)[number];
@@ -130,7 +132,7 @@ export const heartbeatRequest = z.strictObject({ epoch: z.int().min(1).optional(
 export const heartbeatAnswer = z
   .object({
     session_id: z.uuid(),
-    status: z.literal('ready'),
+    status: z.enum(['starting', 'ready']),
     epoch: z.int(),
     expires_at: z.iso.datetime(),
     ends_at: z.iso.datetime(),

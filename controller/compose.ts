@@ -1,0 +1,257 @@
+import { mkdir } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Logger } from 'pino';
+import { ENV } from '../contract/names.ts';
+import { controllerKeys, serviceKey, signingKey } from '../contract/tokens.ts';
+import manifest from '../package.json' with { type: 'json' };
+import { folderArtifacts } from './artifacts/folder.ts';
+import type { Settings } from './config.ts';
+import { buildServer } from './http/server.ts';
+import { Changes } from './lease/changes.ts';
+import { GetOrCreate } from './lease/get-or-create.ts';
+import type { Keys } from './lease/orders.ts';
+import { buryTheDead, removeOrphans } from './loops/bury.ts';
+import { Drain } from './loops/drain.ts';
+import { Launch } from './loops/launch.ts';
+import { loop } from './loops/loop.ts';
+import { Pool } from './loops/pool.ts';
+import { reap, retainArtifacts } from './loops/reap.ts';
+import { prometheusMetrics } from './metrics.ts';
+import type { Database } from './ports/database.ts';
+import type { RunnerProvider } from './ports/runners.ts';
+import type { SecretStore } from './ports/secrets.ts';
+import { httpRunnerLink } from './runners/http-link.ts';
+import { localRunners } from './runners/local/provider.ts';
+import { fileSecrets } from './secrets/file.ts';
+import { vaultRestSecrets } from './secrets/vault-rest.ts';
+import { vaultSqlSecrets } from './secrets/vault-sql.ts';
+import { sqlBroker } from './store/broker.ts';
+import { sqlDirectory } from './store/directory.ts';
+import { sqlEgressDesk } from './store/egress.ts';
+import { sqlFleet } from './store/fleet.ts';
+import { sqlLeases } from './store/leases.ts';
+import { migrate } from './store/migrate.ts';
+import { sqlPolicies } from './store/policies.ts';
+import { sqlUpkeep } from './store/upkeep.ts';
+import { sqlUserActions } from './store/user-actions.ts';
+
+/** A controller that listens and whose loops run. */
+export interface Controller {
+  /** e.g. `http://127.0.0.1:8080`. */
+  url: string;
+  /** Stops taking requests, finishes those that run, stops the loops. Runners stay leased: another replica goes on. */
+  stop(): Promise<void>;
+  /** Ends every lease and waits until nothing of its runners is left, then stops: the local stack's end. */
+  shutdown(): Promise<void>;
+}
+
+/** Built outside: what differs between a laptop and a cluster. */
+export interface ControllerParts {
+  settings: Settings;
+  database: Database;
+  log: Logger;
+  /** The browser's settings for local runners (path, sandbox, ffmpeg). */
+  runnerEnv: Record<string, string>;
+}
+
+/** A runner has this long to become warm; the guard for a whole start is longer (O18). */
+const RUNNER_START_MS = 60_000;
+/** Shutdown waits this long for recordings to be finished and stored. */
+const SHUTDOWN_MS = 25_000;
+
+/** Builds a controller from its settings, brings the schema up to date, and starts it. */
+export async function startController({ settings, database, log, runnerEnv }: ControllerParts): Promise<Controller> {
+  await migrate(database);
+
+  const signing = await signingKey(settings[ENV.signingKey]);
+  const keys: Keys = { signing, derivation: Buffer.from(settings[ENV.derivationKey], 'base64') };
+  const jwks = JSON.stringify({ keys: [signing.publicJwk] });
+  const secrets = secretStore(settings, database);
+  const dataDir = resolve(settings.OMICRON_DATA_DIR);
+  const artifactRoot = join(dataDir, 'artifacts');
+  await mkdir(artifactRoot, { recursive: true, mode: 0o700 });
+
+  const rules = {
+    userLimit: settings.OMICRON_USER_LIMIT,
+    onUserLimit: settings.OMICRON_ON_USER_LIMIT,
+    maxSessionSeconds: settings.OMICRON_MAX_SESSION_MINUTES * 60,
+    claimSeconds: settings.OMICRON_CLAIM_SECONDS,
+    startSeconds: settings.OMICRON_START_SECONDS,
+  };
+  const leases = sqlLeases(database, rules);
+  const fleet = sqlFleet(database);
+  const upkeep = sqlUpkeep(database, rules);
+  const broker = sqlBroker(database);
+  const directory = sqlDirectory(database);
+  const policies = sqlPolicies(database);
+  const changes = new Changes();
+  const metrics = prometheusMetrics(directory);
+  const artifacts = folderArtifacts(artifactRoot);
+  const link = httpRunnerLink();
+
+  let url = '';
+  const provider: RunnerProvider = localRunners({
+    root: join(dataDir, 'runners'),
+    controllerUrl: () => url,
+    jwks,
+    artifactStore: pathToFileURL(artifactRoot).href,
+    env: { ...runnerEnv, ...(settings[ENV.egressUrl] ? { [ENV.egressUrl]: settings[ENV.egressUrl] } : {}) },
+    onExit: () => buryLoop.kick(),
+    log,
+  });
+
+  const launch = new Launch({
+    fleet,
+    provider,
+    startMs: RUNNER_START_MS,
+    onFailure: () => {
+      metrics.runnerFailed();
+      pool.failed();
+      drainLoop.kick();
+    },
+    onSuccess: () => pool.succeeded(),
+    log,
+  });
+  const drain = new Drain({ fleet, provider, link, keys, onGone: () => poolLoop.kick(), log });
+  const pool = new Pool({
+    fleet,
+    provider,
+    idle: settings.OMICRON_POOL_IDLE,
+    burst: settings.OMICRON_POOL_BURST,
+    kickLaunch: () => launchLoop.kick(),
+    kickDrain: () => drainLoop.kick(),
+    log,
+  });
+  const reapMs = settings.OMICRON_REAP_SECONDS * 1000;
+  const launchLoop = loop({ name: 'launch', everyMs: 1_000, runOnce: () => launch.runOnce(), log });
+  const drainLoop = loop({ name: 'drain', everyMs: 1_000, runOnce: () => drain.runOnce(), log });
+  const poolLoop = loop({ name: 'pool', everyMs: 1_000, runOnce: () => pool.runOnce(), log });
+  const buryLoop = loop({
+    name: 'bury',
+    everyMs: 2_000,
+    runOnce: async () => {
+      await buryTheDead({ fleet, provider, log });
+      drainLoop.kick();
+    },
+    log,
+  });
+  const orphanLoop = loop({
+    name: 'orphans',
+    everyMs: reapMs,
+    runOnce: () => removeOrphans({ fleet, provider, log }),
+    log,
+  });
+  const reapLoop = loop({
+    name: 'reap',
+    everyMs: reapMs,
+    runOnce: async () => {
+      await upkeep.setCapacity(settings.OMICRON_CAPACITY);
+      metrics.reaped(await reap({ upkeep, log }));
+      drainLoop.kick();
+    },
+    log,
+  });
+  const retainLoop = loop({
+    name: 'retain',
+    everyMs: 3_600_000,
+    runOnce: () => retainArtifacts({ upkeep, artifacts, days: settings.OMICRON_ARTIFACTS_RETENTION_DAYS, log }),
+    log,
+  });
+  const loops = [reapLoop, poolLoop, launchLoop, drainLoop, buryLoop, orphanLoop, retainLoop];
+
+  /** A lease has ended here: its runner is drained, and whoever watches leases looks now. */
+  const kickDrain = () => {
+    drainLoop.kick();
+    changes.kick();
+  };
+  const getOrCreate = new GetOrCreate({
+    leases,
+    directory,
+    fleet,
+    secrets,
+    provider,
+    link,
+    keys,
+    env: settings.OMICRON_ENV,
+    namespace: provider.name,
+    beatMs: (settings.OMICRON_CLAIM_SECONDS * 1000) / 3,
+    kickLaunch: () => launchLoop.kick(),
+    kickPool: () => poolLoop.kick(),
+    kickDrain,
+    log,
+  });
+  const app = await buildServer({
+    serviceKey: serviceKey(settings[ENV.serviceSecret]),
+    keys,
+    publicKeys: controllerKeys(jwks),
+    getOrCreate,
+    leases,
+    directory,
+    broker,
+    secrets,
+    metrics,
+    provider: provider.name,
+    version: manifest.version,
+    egressKey: serviceKey(settings[ENV.egressSecret]),
+    derivation: keys.derivation,
+    desk: sqlEgressDesk(database),
+    policies,
+    userActions: sqlUserActions(database),
+    changes,
+    kickDrain,
+    log,
+  });
+
+  await upkeep.setCapacity(settings.OMICRON_CAPACITY);
+  await app.listen({ host: settings.OMICRON_HOST, port: settings.OMICRON_PORT });
+  const { port } = app.server.address() as AddressInfo; // it listens on TCP
+  const host = ['0.0.0.0', '::'].includes(settings.OMICRON_HOST) ? '127.0.0.1' : settings.OMICRON_HOST;
+  url = `http://${host}:${port}`;
+  for (const each of loops) each.start();
+  log.info({ url, provider: provider.name, version: manifest.version }, 'the controller listens');
+
+  const stopWork = async () => {
+    await app.close();
+    await getOrCreate.idle();
+    await Promise.all(loops.map(each => each.stop()));
+    await Promise.all([launch.stop(), drain.stop()]);
+  };
+
+  return {
+    url,
+    stop: stopWork,
+    async shutdown() {
+      await poolLoop.stop();
+      await upkeep.endAll(provider.name);
+      drainLoop.kick();
+      const giveUpMs = performance.now() + SHUTDOWN_MS;
+      while ((await fleet.living(provider.name)).length > 0 && performance.now() < giveUpMs)
+        await new Promise(resolve => setTimeout(resolve, 100));
+      await stopWork();
+    },
+  };
+}
+
+function secretStore(settings: Settings, database: Database): SecretStore {
+  const need = (name: 'OMICRON_SECRET_FILE_KEY' | 'SUPABASE_URL' | 'SUPABASE_SERVICE_ROLE_KEY'): string => {
+    const value = settings[name];
+    if (value === undefined)
+      throw new Error(
+        `The controller cannot start:\n${name}: is not set, and OMICRON_SECRET_STORE=${settings.OMICRON_SECRET_STORE} needs it`,
+      );
+    return value;
+  };
+  switch (settings.OMICRON_SECRET_STORE) {
+    case 'file':
+      return fileSecrets({
+        path: join(resolve(settings.OMICRON_DATA_DIR), 'secrets.jwe'),
+        key: Buffer.from(need('OMICRON_SECRET_FILE_KEY'), 'base64'),
+      });
+    case 'vault-sql':
+      return vaultSqlSecrets(database);
+    case 'vault-rest':
+      return vaultRestSecrets({ url: need('SUPABASE_URL'), serviceRoleKey: need('SUPABASE_SERVICE_ROLE_KEY') });
+  }
+}

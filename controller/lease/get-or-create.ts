@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OmicronError } from '../../contract/problem.ts';
+import type { GetOrCreateRequest, Lease } from '../../contract/session.ts';
+import { mcpToken } from '../../contract/tokens.ts';
+import type { Fleet } from '../ports/fleet.ts';
+import type { Acquired } from '../ports/leases.ts';
+import type { SessionRow } from '../ports/rows.ts';
+import type { SecretStore } from '../ports/secrets.ts';
+import { type StartParts, start } from './start.ts';
+import { before, Waiting } from './waiting.ts';
+
+export interface GetOrCreateParts extends StartParts {
+  fleet: Fleet;
+  secrets: SecretStore;
+  namespace: string;
+  /** Called when a claim took from the pool, or drained a runner. */
+  kickPool: () => void;
+  kickDrain: () => void;
+}
+
+type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
+type Led = { outcome: 'ready' | 'lost'; session: SessionRow };
+
+/** A runner that fails is given up for another one, in a new epoch, this often. */
+const ATTEMPTS = 3;
+
+/** Step 1 to 7 of a request: renews the lease of a conversation, or leads or awaits the start of a new one. */
+export class GetOrCreate {
+  readonly #parts: GetOrCreateParts;
+  readonly #waiting: Waiting;
+  readonly #starts = new Set<Promise<unknown>>();
+
+  constructor(parts: GetOrCreateParts) {
+    this.#parts = parts;
+    this.#waiting = new Waiting(parts.directory);
+  }
+
+  /** Resolves with a `ready` lease, or with a `starting` one when `wait_seconds` have passed. */
+  async run(request: GetOrCreateRequest): Promise<Lease> {
+    const deadlineMs = performance.now() + request.wait_seconds * 1000;
+    if (request.require_credentials) await this.#requireCredentials(request.user_id);
+    for (;;) {
+      const acquired = await this.#acquire(request, randomUUID(), null);
+      if (acquired.outcome === 'renewed') {
+        const { session } = acquired;
+        if (!(await this.#buryDeadRunner(session))) return this.#lease(session);
+        continue;
+      }
+      const { session } = acquired;
+      if (acquired.outcome === 'starting') {
+        if (!(await this.#waiting.settled(session.id, session.epoch, deadlineMs))) return this.#lease(session);
+        await this.#refuseFailedStart(session);
+        continue;
+      }
+      const started = await before(deadlineMs, this.#lead(request, acquired));
+      if (!started) return this.#lease(session);
+      if (started.outcome === 'ready') return this.#lease(started.session);
+      await this.#refuseFailedStart(started.session);
+    }
+  }
+
+  /** Resolves when every start that this process leads has ended. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#starts);
+  }
+
+  /** Leads a claim to its end; goes on when the caller has stopped waiting. */
+  #lead(request: GetOrCreateRequest, claimed: Claimed): Promise<Led> {
+    const { log, kickPool, kickDrain } = this.#parts;
+    kickPool();
+    kickDrain(); // the runner of the epoch before
+    const work = this.#startWithRetries(request, claimed);
+    const settled = work
+      .catch(error => {
+        // who waits sees it; the session's row has it for the others
+        if (!(error instanceof OmicronError))
+          log.error({ err: error, session_id: claimed.session.id }, 'a start broke');
+      })
+      .finally(() => {
+        this.#starts.delete(settled);
+        this.#waiting.wake(claimed.session.id, claimed.session.epoch);
+      });
+    this.#starts.add(settled);
+    return work;
+  }
+
+  /** A runner that fails is given up for another one, in a new epoch. */
+  async #startWithRetries(request: GetOrCreateRequest, first: Claimed): Promise<Led> {
+    let { session, runner } = first;
+    for (let attempt = 1; ; attempt++) {
+      const started = await start(this.#parts, session, runner);
+      if (started.outcome === 'ready') return started;
+      if (started.outcome === 'lost') return { outcome: 'lost', session };
+      const claimId = session.claim_id;
+      const giveUp = async () => {
+        if (claimId)
+          await this.#parts.leases.fail(
+            { sessionId: session.id, epoch: session.epoch, claimId },
+            'runner_start_failed',
+            started.error.message,
+          );
+      };
+      if (attempt === ATTEMPTS) {
+        await giveUp();
+        throw started.error;
+      }
+      const next = await this.#acquire(request, randomUUID(), claimId).catch(async error => {
+        await giveUp();
+        throw error;
+      });
+      this.#waiting.wake(session.id, session.epoch);
+      if (next.outcome !== 'claimed') return { outcome: 'lost', session };
+      this.#parts.kickDrain();
+      ({ session, runner } = next);
+    }
+  }
+
+  async #acquire(
+    request: GetOrCreateRequest,
+    claimId: string,
+    abandonClaimId: string | null,
+  ): Promise<Exclude<Acquired, { outcome: 'refused' }>> {
+    const { leases, provider, namespace } = this.#parts;
+    const acquisition = {
+      userId: request.user_id,
+      conversationId: request.conversation_id,
+      claimId,
+      abandonClaimId,
+      ttlSeconds: request.ttl_seconds,
+      options: { record_video: request.record_video },
+      tags: request.tags ?? null,
+      provider: provider.name,
+      template: await provider.template(),
+      namespace,
+    };
+    let acquired: Acquired;
+    try {
+      acquired = await leases.acquire(acquisition);
+    } catch (error) {
+      if (!(error instanceof OmicronError) || error.code !== 'store_unavailable') throw error;
+      // the answer of a commit may be lost: the same claim finds its own result, or makes it
+      await sleep(50 + Math.random() * 100);
+      acquired = await leases.acquire(acquisition);
+    }
+    if (acquired.outcome === 'refused') throw refusal(acquired);
+    return acquired;
+  }
+
+  /** True: the lease's runner has died; its lease is over and the caller must ask again. */
+  async #buryDeadRunner(session: SessionRow): Promise<boolean> {
+    const { provider, fleet, log } = this.#parts;
+    if (!session.runner_id) return false;
+    const death = await provider.deathOf(session.runner_id);
+    if (death === null) return false;
+    log.warn(
+      { session_id: session.id, epoch: session.epoch, runner_id: session.runner_id, death },
+      'the runner of a lease has died',
+    );
+    await fleet.lost(session.runner_id, 'runner_lost', death);
+    return true;
+  }
+
+  async #refuseFailedStart(waitedFor: SessionRow): Promise<void> {
+    const session = await this.#parts.directory.session(waitedFor.id, null);
+    if (!session || session.epoch !== waitedFor.epoch) return;
+    const detail = session.error ?? 'The browser did not start.';
+    if (session.ended_reason === 'sandbox_runtime_required')
+      // trying again mends nothing
+      throw new OmicronError('sandbox_runtime_required', detail, { session_id: session.id });
+    if (session.status === 'error')
+      throw new OmicronError('runner_start_failed', detail, { session_id: session.id, retryAfterSeconds: 1 });
+    if (session.status === 'ended')
+      throw new OmicronError('lease_ended', 'The session was ended while it was starting; ask again for a new lease.', {
+        session_id: session.id,
+      });
+  }
+
+  async #requireCredentials(userId: string): Promise<void> {
+    const document = await this.#parts.secrets.read(userId);
+    if (document && Object.keys(document.credentials).length > 0) return;
+    throw new OmicronError(
+      'credentials_not_configured',
+      'The user has stored no site credentials; store one, or ask without require_credentials.',
+    );
+  }
+
+  #lease(session: SessionRow): Lease {
+    const ready = session.status === 'ready' && session.runner_id !== null;
+    const token =
+      ready && session.runner_id
+        ? mcpToken(this.#parts.keys.derivation, {
+            session_id: session.id,
+            epoch: session.epoch,
+            runner_id: session.runner_id,
+          })
+        : null;
+    return {
+      session_id: session.id,
+      status: ready ? 'ready' : 'starting',
+      epoch: session.epoch,
+      mcp_url: ready ? session.mcp_url : null,
+      mcp_headers: token ? { Authorization: `Bearer ${token}` } : null,
+      expires_at: session.expires_at.toISOString(),
+      ends_at: session.ends_at.toISOString(),
+    };
+  }
+}
+
+function refusal({ code, limit, active, retryAfterMs }: Extract<Acquired, { outcome: 'refused' }>): OmicronError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const detail =
+    code === 'user_quota_exceeded'
+      ? `The user has ${active} of ${limit} active sessions. End one, or try again in ${retryAfterSeconds} s.`
+      : `${active} of ${limit} browsers are in use. Try again in ${retryAfterSeconds} s.`;
+  return new OmicronError(code, detail, { retryAfterSeconds, limit, active });
+}

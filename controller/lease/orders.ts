@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import type { Assignment } from '../../contract/assignment.ts';
+import { AUDIENCES, videoPrefix } from '../../contract/names.ts';
+import type { LeaseClaims, SigningKey } from '../../contract/tokens.ts';
+import { mcpToken, sha256Hex, signControllerToken } from '../../contract/tokens.ts';
+import type { RunnerRow, SessionRow } from '../ports/rows.ts';
+
+/** An assignment and its broker token live this long, by the database's clock: <= 60 s (facts of the lease protocol). */
+const ORDER_SECONDS = 60;
+/** An uploader may have to wait for a store that is away. */
+const ARTIFACT_SECONDS = 24 * 3600;
+
+/** The keys of the deployment, shared by all replicas. */
+export interface Keys {
+  signing: SigningKey;
+  derivation: Uint8Array;
+}
+
+/** The order that makes a runner one lease's. `row` was marked as assigned: its time is the token's. */
+export async function assignmentToken(
+  keys: Keys,
+  env: string,
+  session: SessionRow,
+  row: RunnerRow,
+  claimId: string,
+): Promise<{ token: string; prefix: string }> {
+  const { boot_id, assigned_at } = row;
+  if (boot_id === null || assigned_at === null) throw new Error(`runner ${row.id} was not marked as assigned`);
+  const lease: LeaseClaims = { session_id: session.id, epoch: session.epoch, runner_id: row.id };
+  const times = { nowMs: assigned_at.getTime(), seconds: ORDER_SECONDS };
+  const prefix = videoPrefix(env, session.id, session.epoch, row.id);
+  const claims: Assignment = {
+    ...lease,
+    jti: claimId,
+    claim_id: claimId,
+    options: session.options,
+    broker_token: await signControllerToken(
+      keys.signing,
+      AUDIENCES.broker,
+      { ...lease, claim_id: claimId, boot_id, jti: randomUUID() },
+      times,
+    ),
+    mcp_token_sha256: sha256Hex(mcpToken(keys.derivation, lease)),
+    artifacts_prefix: prefix,
+  };
+  return { token: await signControllerToken(keys.signing, AUDIENCES.runner(row.id, boot_id), claims, times), prefix };
+}
+
+/** The order to stop. */
+export const drainToken = (keys: Keys, runnerId: string, bootId: string, reason: string): Promise<string> =>
+  signControllerToken(
+    keys.signing,
+    AUDIENCES.runner(runnerId, bootId),
+    { order: 'drain', reason },
+    { nowMs: Date.now(), seconds: ORDER_SECONDS },
+  );
+
+/** What a redeemed runner may say: reports while its epoch lives, recordings for a day after it. */
+export async function reportTokens(
+  keys: Keys,
+  lease: LeaseClaims,
+  redeemed: { nowMs: number; endsInSeconds: number },
+): Promise<{ lease_token: string; artifact_token: string }> {
+  const { nowMs, endsInSeconds } = redeemed;
+  const [lease_token, artifact_token] = await Promise.all([
+    signControllerToken(keys.signing, AUDIENCES.lease, lease, { nowMs, seconds: endsInSeconds }),
+    signControllerToken(keys.signing, AUDIENCES.artifacts, lease, { nowMs, seconds: endsInSeconds + ARTIFACT_SECONDS }),
+  ]);
+  return { lease_token, artifact_token };
+}

@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
+import type { Directory } from '../ports/directory.ts';
+import type { Claim, Leases } from '../ports/leases.ts';
+import type { RunnerRow, SessionRow } from '../ports/rows.ts';
+import type { RunnerLink } from '../ports/runner-link.ts';
+import type { RunnerProvider } from '../ports/runners.ts';
+import { assignmentToken, type Keys } from './orders.ts';
+
+export interface StartParts {
+  leases: Leases;
+  directory: Directory;
+  provider: RunnerProvider;
+  link: RunnerLink;
+  keys: Keys;
+  /** Part of the recordings' prefix, e.g. `prod`. */
+  env: string;
+  /** Beats this often keep a claim that is three times as long. */
+  beatMs: number;
+  /** Called when a runner that does not exist yet is waited for. */
+  kickLaunch: () => void;
+  log: Logger;
+}
+
+/** How one start ended. `abandon`: another runner may do better; `lost`: the claim is somebody else's now. */
+export type Started =
+  | { outcome: 'ready'; session: SessionRow }
+  | { outcome: 'abandon'; error: OmicronError }
+  | { outcome: 'lost' };
+
+/** A healthy runner answers in milliseconds; one that waits for its predecessor says so in /healthz. */
+const ASSIGN_TIMEOUT_MS = 10_000;
+const PHASE_TIMEOUT_MS = 1_000;
+
+/** Faults that a new runner would meet again. */
+const FINAL: ReadonlySet<ProblemCode> = new Set([
+  'secrets_unavailable',
+  'predecessor_draining',
+  'credentials_not_configured',
+]);
+
+/** Leads one claim to `ready`: waits for its runner, assigns it, makes the lease ready. Beats while it works. */
+export async function start(parts: StartParts, session: SessionRow, claimed: RunnerRow): Promise<Started> {
+  const { leases, provider, log } = parts;
+  const claimId = session.claim_id;
+  if (!claimId) throw new Error(`session ${session.id} has no claim`);
+  const claim: Claim = { sessionId: session.id, epoch: session.epoch, claimId };
+  const over = new AbortController();
+  const beating = keepClaim(parts, claim, over);
+  try {
+    const runner = await assignableRunner(parts, claim, claimed, over.signal);
+    if (!runner?.endpoint) return { outcome: 'lost' };
+    const { token, prefix } = await assignmentToken(parts.keys, parts.env, session, runner, claimId);
+    await assign(parts, runner.endpoint, token, over.signal);
+    const ready = await leases.makeReady(claim, { ...provider.address(runner.id, runner.endpoint), prefix });
+    if (!ready) return { outcome: 'lost' };
+    log.info({ session_id: ready.id, epoch: ready.epoch, runner_id: runner.id }, 'lease is ready');
+    return { outcome: 'ready', session: ready };
+  } catch (error) {
+    if (over.signal.aborted) return { outcome: 'lost' };
+    if (!(error instanceof OmicronError) || error.code === 'store_unavailable') throw error;
+    log.warn(
+      { session_id: session.id, epoch: session.epoch, runner_id: claimed.id, code: error.code, detail: error.message },
+      'a start failed',
+    );
+    if (!FINAL.has(error.code)) return { outcome: 'abandon', error };
+    await leases.fail(claim, 'runner_start_failed', error.message);
+    throw error;
+  } finally {
+    over.abort();
+    await beating;
+  }
+}
+
+/** Beats until `over`; aborts it when the claim is not ours any more. */
+async function keepClaim({ leases, beatMs, log }: StartParts, claim: Claim, over: AbortController): Promise<void> {
+  while (!over.signal.aborted) {
+    try {
+      await sleep(beatMs, undefined, { signal: over.signal });
+      if (!(await leases.beat(claim))) over.abort(new Error('the claim is over'));
+    } catch (error) {
+      // a database that is away for a moment is asked again; the claim's own end is the bound
+      if (!over.signal.aborted) log.warn({ err: error, session_id: claim.sessionId }, 'could not keep the claim');
+    }
+  }
+}
+
+/** The claimed runner once it is up and marked as assigned. Null: the claim is over. Throws when the runner died. */
+async function assignableRunner(
+  { leases, directory, kickLaunch }: StartParts,
+  claim: Claim,
+  claimed: RunnerRow,
+  signal: AbortSignal,
+): Promise<RunnerRow | null> {
+  if (claimed.state === 'claimed' && claimed.assigned_at) return claimed;
+  kickLaunch();
+  for (let waitMs = 20; ; waitMs = Math.min(waitMs * 1.5, 200)) {
+    const runner = await directory.runner(claimed.id);
+    if (runner?.state === 'claimed') return leases.beginAssignment(claim);
+    if (runner?.state !== 'creating') return null; // it died, and its session says why
+    await sleep(waitMs * (0.75 + Math.random() / 2), undefined, { signal });
+  }
+}
+
+/** Sends the assignment; a runner that still waits for its predecessor is asked again. */
+async function assign({ link }: StartParts, endpoint: string, token: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      await link.assign(endpoint, token, ASSIGN_TIMEOUT_MS);
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      const silent = error instanceof OmicronError && error.code === 'runner_start_failed';
+      if (!silent || (await link.phase(endpoint, PHASE_TIMEOUT_MS)) !== 'assigning') throw error;
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Directory } from './ports/directory.ts';
+
+export interface Metrics {
+  /** Seconds from a get-or-create's arrival to its answer, by outcome: a status code or a problem code. */
+  acquired(seconds: number, outcome: string): void;
+  /** Seconds from a runner's intent to its being warm. */
+  runnerFailed(): void;
+  reaped(leases: number): void;
+  /** Prometheus text. Counts are read from the database at each scrape. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+// From a warm claim (milliseconds) to the stuck-starting guard (two minutes).
+const BUCKETS = [0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+/** The metrics of O21 under one prefix, in base units; never a session or a user as a label. */
+export function prometheusMetrics(directory: Directory): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry, prefix: 'omicron_' });
+
+  const active = new Gauge({ name: 'omicron_active_sessions', help: 'Leases that are ready', registers });
+  const starting = new Gauge({
+    name: 'omicron_starting_sessions',
+    help: 'Leases whose browser is starting',
+    registers,
+  });
+  const runners = new Gauge({ name: 'omicron_runners', help: 'Runners by state', labelNames: ['state'], registers });
+  const capacity = new Gauge({ name: 'omicron_capacity', help: 'The global cap of runners', registers });
+  const created = new Histogram({
+    name: 'omicron_session_create_latency_seconds',
+    help: 'From a get-or-create that needed a new lease to its answer',
+    labelNames: ['outcome'],
+    buckets: BUCKETS,
+    registers,
+  });
+  const failures = new Counter({
+    name: 'omicron_pod_create_failures_total',
+    help: 'Runners that did not start',
+    registers,
+  });
+  const deletes = new Counter({
+    name: 'omicron_reaper_deletes_total',
+    help: 'Leases that the reaper ended',
+    registers,
+  });
+
+  const census = async () => {
+    const now = await directory.census();
+    active.set(now.active);
+    starting.set(now.starting);
+    capacity.set(now.capacity);
+    for (const [state, count] of Object.entries(now.runners)) runners.set({ state }, count);
+  };
+
+  return {
+    acquired: (seconds, outcome) => created.observe({ outcome }, seconds),
+    runnerFailed: () => failures.inc(),
+    reaped: leases => deletes.inc(leases),
+    async text() {
+      await census();
+      return registry.metrics();
+    },
+    contentType: registry.contentType,
+  };
+}

@@ -1,0 +1,25 @@
+/** A runner that is up and nobody's. */
+export interface WarmRunner {
+  bootId: string;
+  /** Base URL under which the controller reaches it, e.g. `http://127.0.0.1:41234`. */
+  endpoint: string;
+}
+
+/** Where runners live: child processes, or pods. `runnerId` names a runner everywhere; every call may be repeated. */
+export interface RunnerProvider {
+  readonly name: 'local' | 'kubernetes';
+  /** Digest of what `create` would make now; another digest makes warm runners stale. */
+  template(): Promise<string>;
+  /** Starts the runner; does nothing when it exists. */
+  create(runnerId: string): Promise<void>;
+  /** Resolves when it is warm. Throws `runner_start_failed` or `sandbox_runtime_required` when it died or cannot start, with the reason. */
+  whenWarm(runnerId: string, signal: AbortSignal): Promise<WarmRunner>;
+  /** Why it died, from what is known without asking it. Null: it runs, as far as is known. */
+  deathOf(runnerId: string): Promise<string | null>;
+  /** Stops it, lets its recording be sent, removes what it left. Resolves `deleting` until it is gone; call again until then. */
+  remove(runnerId: string): Promise<'deleting' | 'gone'>;
+  /** Where agents reach it, and the name of its Kubernetes pod and Service (null elsewhere). */
+  address(runnerId: string, endpoint: string): { mcpUrl: string; workload: string | null };
+  /** Every runner that exists here, whatever its state. */
+  list(): Promise<string[]>;
+}

@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod';
+import type { ProcessId } from './process.ts';
+
+const processFile = z.object({ pid: z.int(), startTicks: z.string().nullable() });
+
+/** What one local runner has on disk: its process, port, log and recording. All of it goes when the runner is gone. */
+export class RunnerFolder {
+  readonly path: string;
+
+  constructor(root: string, runnerId: string) {
+    this.path = join(root, runnerId);
+  }
+
+  get output(): string {
+    return join(this.path, 'output');
+  }
+  get portFile(): string {
+    return join(this.path, 'port');
+  }
+  get logFile(): string {
+    return join(this.path, 'runner.log');
+  }
+  get exists(): boolean {
+    return existsSync(this.path);
+  }
+
+  /** False: somebody made it before. */
+  async make(): Promise<boolean> {
+    try {
+      await mkdir(this.path, { mode: 0o700 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    }
+    await mkdir(this.output, { mode: 0o700 });
+    return true;
+  }
+
+  async writeProcess(id: ProcessId): Promise<void> {
+    const path = join(this.path, 'process.json');
+    await writeFile(`${path}.new`, JSON.stringify(id));
+    await rename(`${path}.new`, path);
+  }
+
+  /** Null: it was never started, or its start was cut short. */
+  readProcess = async (): Promise<ProcessId | null> =>
+    readFile(join(this.path, 'process.json'), 'utf8').then(
+      text => processFile.parse(JSON.parse(text)),
+      () => null,
+    );
+
+  /** Null: it does not listen yet. */
+  readPort = async (): Promise<number | null> =>
+    readFile(this.portFile, 'utf8').then(
+      text => z.coerce.number().int().min(1).max(65_535).parse(text),
+      () => null,
+    );
+
+  /** The log's last lines, for a reason. */
+  async lastLines(count: number): Promise<string> {
+    const text = await readFile(this.logFile, 'utf8').catch(() => '');
+    return text.trimEnd().split('\n').slice(-count).join('\n');
+  }
+
+  openLog = () => open(this.logFile, 'a', 0o600);
+
+  remove = () => rm(this.path, { recursive: true, force: true });
+
+  static async list(root: string): Promise<string[]> {
+    const names = await readdir(root).catch(() => []);
+    return names.filter(name => z.uuid().safeParse(name).success);
+  }
+}

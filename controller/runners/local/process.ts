@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+
+/** A process as this machine knows it: an id may be used again, an id with its start time may not. */
+export interface ProcessId {
+  pid: number;
+  /** Clock ticks after boot, from /proc; null where there is no /proc. */
+  startTicks: string | null;
+}
+
+/** Fields after the command's closing parenthesis: state is the first, start time the 20th (proc_pid_stat(5)). */
+function statOf(pid: number): string[] | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return null; // no such process, or no /proc
+  }
+}
+
+export const processId = (pid: number): ProcessId => ({ pid, startTicks: statOf(pid)?.[19] ?? null });
+
+/** Whether exactly this process runs; a zombie does not. */
+export function runs({ pid, startTicks }: ProcessId): boolean {
+  if (startTicks !== null) {
+    const stat = statOf(pid);
+    return stat !== null && stat[0] !== 'Z' && stat[0] !== 'X' && stat[19] === startTicks;
+  }
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Signals the process and the group that it leads; does nothing when it is gone. */
+export function signal(id: ProcessId, name: 'SIGTERM' | 'SIGKILL'): void {
+  if (!runs(id)) return;
+  try {
+    process.kill(name === 'SIGKILL' ? -id.pid : id.pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,61 @@
+import * as z from 'zod';
+import { OmicronError } from '../../contract/problem.ts';
+import { vaultSecretName } from '../../contract/secrets.ts';
+import type { SecretStore } from '../ports/secrets.ts';
+import { readDocument } from './vault-document.ts';
+
+const TIMEOUT_MS = 5_000;
+const RETRY_SECONDS = 2;
+
+/**
+ * Supabase Vault over PostgREST's rpc with the service role key, which never leaves the controller (O8).
+ * <https://postgrest.org/en/stable/references/api/functions.html>
+ */
+export function vaultRestSecrets(options: { url: string; serviceRoleKey: string }): SecretStore {
+  const rpc = async (name: string, body: Record<string, unknown>): Promise<unknown> => {
+    let response: Response;
+    try {
+      response = await fetch(new URL(`rest/v1/rpc/${name}`, options.url), {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          apikey: options.serviceRoleKey,
+          authorization: `Bearer ${options.serviceRoleKey}`,
+        },
+        body: JSON.stringify(body),
+        redirect: 'error', // the key goes to this host alone
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      if (response.ok) return await response.json();
+    } catch (cause) {
+      throw new OmicronError('secrets_unavailable', 'The vault cannot be reached; nothing was handed out. Try again.', {
+        retryAfterSeconds: RETRY_SECONDS,
+        cause,
+      });
+    }
+    // the body may quote what was sent
+    throw new OmicronError(
+      'secrets_unavailable',
+      response.status === 404
+        ? `The vault has no function ${name}; run the controller's migrations on the database that PostgREST serves.`
+        : `The vault answered ${response.status}; check the service role key.`,
+      { retryAfterSeconds: RETRY_SECONDS },
+    );
+  };
+  return {
+    async read(userId) {
+      const text = z
+        .string()
+        .nullable()
+        .parse(await rpc('get_vault_secret', { secret_name: vaultSecretName(userId) }));
+      return text === null ? null : readDocument(text);
+    },
+    async put(userId, site, credential) {
+      await rpc('change_vault_credential', { secret_name: vaultSecretName(userId), site, credential });
+    },
+    remove: async (userId, site) =>
+      z
+        .boolean()
+        .parse(await rpc('change_vault_credential', { secret_name: vaultSecretName(userId), site, credential: null })),
+  };
+}

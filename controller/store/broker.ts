@@ -1,0 +1,68 @@
+import * as z from 'zod';
+import type { Broker } from '../ports/broker.ts';
+import type { Database } from '../ports/database.ts';
+import { call } from './call.ts';
+
+const redeemed = z.discriminatedUnion('outcome', [
+  z
+    .object({
+      outcome: z.literal('redeemed'),
+      user_id: z.string(),
+      remaining_ms: z.int(),
+      ends_in_seconds: z.int(),
+      now_ms: z.int(),
+    })
+    .transform(row => ({
+      outcome: row.outcome,
+      userId: row.user_id,
+      remainingMs: row.remaining_ms,
+      endsInSeconds: row.ends_in_seconds,
+      nowMs: row.now_ms,
+    })),
+  z.object({ outcome: z.literal('wait') }),
+  z.object({ outcome: z.literal('refused'), why: z.string() }),
+]);
+
+export function sqlBroker(database: Database): Broker {
+  return {
+    redeem: async (claims, tokenExpiresMs) =>
+      redeemed.parse(
+        await call(
+          database,
+          'redeem',
+          ...[claims.session_id, claims.epoch, claims.claim_id, claims.runner_id, claims.boot_id],
+          new Date(tokenExpiresMs).toISOString(),
+        ),
+      ),
+    activity: async (lease, calls) => {
+      const [row] = await database.query<{ remaining: string | number | null; version: string }>(
+        `select omicron.report_activity($1, $2, $3, $4) as remaining,
+                (select omicron.policy_of(s.id, s.user_id) ->> 'version' from omicron.browser_sessions s where s.id = $1) as version`,
+        [lease.session_id, lease.epoch, lease.runner_id, calls],
+      );
+      // int8 arrives as text from a server and as a number from PGlite
+      const remainingMs = z.coerce
+        .number()
+        .nullable()
+        .parse(row?.remaining ?? null);
+      return remainingMs === null || !row ? null : { remainingMs, policyVersion: row.version };
+    },
+    events: async (lease, events) =>
+      z
+        .boolean()
+        .parse(
+          await call(database, 'write_events', lease.session_id, lease.epoch, lease.runner_id, JSON.stringify(events)),
+        ),
+    artifact: async (lease, report) =>
+      z
+        .boolean()
+        .parse(
+          await call(
+            database,
+            'write_artifact',
+            ...[lease.session_id, lease.epoch, lease.runner_id, report.name, report.state],
+            ...(report.state === 'stored' ? [report.uri, report.bytes, null] : [null, null, report.reason]),
+          ),
+        ),
+  };
+}

@@ -1,0 +1,119 @@
+import * as z from 'zod';
+import { OmicronError } from '../../contract/problem.ts';
+import { artifactSchema, eventSchema } from '../../contract/session.ts';
+import type { Database } from '../ports/database.ts';
+import type { Census, Directory } from '../ports/directory.ts';
+import { RUNNER_STATES, runnerRow, type SessionRow, sessionRow } from '../ports/rows.ts';
+import { call } from './call.ts';
+
+const isoTime = z.string().transform(text => new Date(text).toISOString());
+const eventRow = z.object({ ...eventSchema.shape, id: z.coerce.string(), at: isoTime });
+const artifactRow = z.object({ ...artifactSchema.shape, created_at: isoTime });
+
+/** A page ends after this row; opaque to callers. */
+const cursorOf = (row: { created_at: string; id: string }) =>
+  Buffer.from(JSON.stringify([row.created_at, row.id])).toString('base64url');
+
+const cursorSchema = z.tuple([z.iso.datetime({ offset: true }), z.uuid()]);
+
+function readCursor(cursor: string): [string, string] {
+  try {
+    return cursorSchema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+  } catch (cause) {
+    throw new OmicronError('invalid_request', 'The cursor is not one that this list issued; start without one.', {
+      cause,
+    });
+  }
+}
+
+export function sqlDirectory(database: Database): Directory {
+  const one = async <T>(schema: z.ZodType<T>, sql: string, parameters: unknown[]): Promise<T | null> => {
+    const [found] = await database.query<{ row: unknown }>(sql, parameters);
+    return found ? schema.parse(found.row) : null;
+  };
+  return {
+    session: (sessionId, userId) =>
+      one(
+        sessionRow,
+        `select to_jsonb(s) as row from omicron.browser_sessions s where id = $1 and user_id = coalesce($2, user_id)`,
+        [sessionId, userId],
+      ),
+    async settled(sessionId, epoch) {
+      const waiting = await database.query(
+        `select 1 from omicron.browser_sessions
+          where id = $1 and epoch = $2 and status = 'starting' and claim_until > clock_timestamp()`,
+        [sessionId, epoch],
+      );
+      return waiting.length === 0;
+    },
+    runner: runnerId => one(runnerRow, `select to_jsonb(r) as row from omicron.runners r where id = $1`, [runnerId]),
+    async list(query) {
+      const conditions = ['true'];
+      const parameters: unknown[] = [];
+      const where = (condition: (place: string) => string, value: unknown) => {
+        parameters.push(value);
+        conditions.push(condition(`$${parameters.length}`));
+      };
+      if (query.user_id !== undefined) where(p => `user_id = ${p}`, query.user_id);
+      if (query.conversation_id !== undefined) where(p => `conversation_id = ${p}`, query.conversation_id);
+      if (query.status !== undefined) where(p => `status = ${p}`, query.status);
+      if (query.tag !== undefined) where(p => `tags @> ${p}::jsonb`, JSON.stringify(query.tag));
+      if (!query.archived) conditions.push('archived_at is null');
+      if (query.cursor !== undefined) {
+        const [createdAt, id] = readCursor(query.cursor);
+        parameters.push(createdAt, id);
+        conditions.push(`(created_at, id) < ($${parameters.length - 1}::timestamptz, $${parameters.length}::uuid)`);
+      }
+      parameters.push(query.limit + 1);
+      const rows = await database.query<{ row: { created_at: string; id: string } }>(
+        `select to_jsonb(s) as row from omicron.browser_sessions s where ${conditions.join(' and ')}
+          order by created_at desc, id desc limit $${parameters.length}`,
+        parameters,
+      );
+      const page = rows.slice(0, query.limit);
+      const last = rows.length > query.limit ? page.at(-1) : undefined;
+      return {
+        sessions: page.map(({ row }): SessionRow => sessionRow.parse(row)),
+        nextCursor: last ? cursorOf(last.row) : null,
+      };
+    },
+    async events(sessionId, { limit, cursor }) {
+      if (cursor !== undefined && !/^\d{1,18}$/.test(cursor))
+        throw new OmicronError('invalid_request', 'The cursor is not one that this list issued; start without one.');
+      const rows = await database.query<{ row: unknown }>(
+        `select to_jsonb(e) as row from omicron.session_events e
+          where session_id = $1 and id > $2::bigint order by id limit $3`,
+        [sessionId, cursor ?? '0', limit + 1],
+      );
+      const events = rows.slice(0, limit).map(({ row }) => eventRow.parse(row));
+      return { events, next_cursor: rows.length > limit ? (events.at(-1)?.id ?? null) : null };
+    },
+    async artifacts(sessionId) {
+      const rows = await database.query<{ row: unknown }>(
+        `select to_jsonb(a) as row from omicron.artifacts a where session_id = $1 order by created_at, name`,
+        [sessionId],
+      );
+      return rows.map(({ row }) => artifactRow.parse(row));
+    },
+    archive: async (sessionId, userId) =>
+      sessionRow.nullable().parse(await call(database, 'archive', sessionId, userId)),
+    async census(): Promise<Census> {
+      const [sessions] = await database.query<{ active: number; starting: number; capacity: number }>(
+        `select count(*) filter (where status = 'ready')::int as active, count(*) filter (where status = 'starting')::int as starting,
+                (select count(*)::int from omicron.permits) as capacity
+           from omicron.browser_sessions where status in ('starting', 'ready') and expires_at > (select clock_timestamp())`,
+      );
+      const counted = await database.query<{ state: string; count: number }>(
+        `select state, count(*)::int as count from omicron.runners where state <> 'gone' group by state`,
+      );
+      const runners = Object.fromEntries(RUNNER_STATES.filter(state => state !== 'gone').map(state => [state, 0]));
+      for (const { state, count } of counted) runners[state] = count;
+      return {
+        active: sessions?.active ?? 0,
+        starting: sessions?.starting ?? 0,
+        capacity: sessions?.capacity ?? 0,
+        runners,
+      };
+    },
+  };
+}

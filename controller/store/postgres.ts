@@ -1,0 +1,39 @@
+import pg from 'pg';
+import type { Logger } from 'pino';
+import type { Database } from '../ports/database.ts';
+import { storeError } from './unavailable.ts';
+
+/**
+ * A Postgres server, direct or behind a pooler in transaction mode: statements are unnamed and nothing is set on a
+ * connection.
+ */
+export function postgresDatabase(options: { url: string; connectionsMax: number; log: Logger }): Database {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connectionsMax,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 10_000,
+    idleTimeoutMillis: 30_000,
+  });
+  // An idle connection that the server ends (restart, failover) is replaced at its next use.
+  pool.on('error', error =>
+    options.log.warn({ code: (error as { code?: string }).code }, 'a database connection was lost'),
+  );
+  return {
+    async query<Row extends object>(sql: string, parameters: readonly unknown[] = []) {
+      try {
+        return (await pool.query<Row>(sql, [...parameters])).rows;
+      } catch (cause) {
+        throw storeError(cause);
+      }
+    },
+    async script(sql) {
+      try {
+        await pool.query(sql); // without parameters: the simple protocol, one transaction
+      } catch (cause) {
+        throw storeError(cause);
+      }
+    },
+    close: () => pool.end(),
+  };
+}

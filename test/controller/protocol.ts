@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../../controller/ports/database.ts';
+import type { Acquired, Acquisition, Claim } from '../../controller/ports/leases.ts';
+import type { RunnerRow, SessionRow } from '../../controller/ports/rows.ts';
+import { sqlBroker } from '../../controller/store/broker.ts';
+import { sqlDirectory } from '../../controller/store/directory.ts';
+import { sqlFleet } from '../../controller/store/fleet.ts';
+import { type LeaseRules, sqlLeases } from '../../controller/store/leases.ts';
+import { sqlUpkeep } from '../../controller/store/upkeep.ts';
+
+const RULES: LeaseRules = {
+  userLimit: 3,
+  onUserLimit: 'reject',
+  maxSessionSeconds: 3_600,
+  claimSeconds: 15,
+  startSeconds: 120,
+};
+
+type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
+
+/** The steps of the protocol on one database, and the ways a test moves through them. */
+export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
+  const all = { ...RULES, ...rules };
+  const leases = sqlLeases(database, all);
+  const fleet = sqlFleet(database);
+  const broker = sqlBroker(database);
+  const upkeep = sqlUpkeep(database, all);
+  const directory = sqlDirectory(database);
+
+  const acquisition = (change: Partial<Acquisition> = {}): Acquisition => ({
+    userId: 'ada',
+    conversationId: 'c1',
+    claimId: randomUUID(),
+    abandonClaimId: null,
+    ttlSeconds: 600,
+    options: { record_video: true },
+    tags: null,
+    provider: 'local',
+    template: 't1',
+    namespace: 'local',
+    ...change,
+  });
+  const acquire = (change: Partial<Acquisition> = {}) => leases.acquire(acquisition(change));
+
+  /** Claims, or says what came instead. */
+  const claim = async (change: Partial<Acquisition> = {}): Promise<Claimed> => {
+    const acquired = await acquire(change);
+    if (acquired.outcome !== 'claimed') throw new Error(`expected a claim, got ${acquired.outcome}`);
+    return acquired;
+  };
+  const claimOf = ({ session }: { session: SessionRow }): Claim => {
+    if (!session.claim_id) throw new Error('the session has no claim');
+    return { sessionId: session.id, epoch: session.epoch, claimId: session.claim_id };
+  };
+  /** Whom a runner's reports speak for. */
+  const leaseOf = ({ session, runner }: Claimed) => ({
+    session_id: session.id,
+    epoch: session.epoch,
+    runner_id: runner.id,
+  });
+  const redeem = (claimed: Claimed, change: { boot_id?: string; expiresMs?: number } = {}) =>
+    broker.redeem(
+      {
+        ...leaseOf(claimed),
+        claim_id: claimOf(claimed).claimId,
+        boot_id: change.boot_id ?? claimed.runner.boot_id ?? randomUUID(),
+      },
+      change.expiresMs ?? Date.now() + 60_000,
+    );
+  const makeReady = (claimed: Claimed) =>
+    leases.makeReady(claimOf(claimed), { mcpUrl: 'http://127.0.0.1:1/mcp', workload: null, prefix: 'p/' });
+
+  return {
+    leases,
+    fleet,
+    broker,
+    upkeep,
+    directory,
+    acquire,
+    claim,
+    claimOf,
+    leaseOf,
+    redeem,
+    makeReady,
+
+    /** Warm runners of template t1. */
+    async warm(count: number): Promise<RunnerRow[]> {
+      await upkeep.setCapacity(120);
+      await fleet.plan('local', 't1', count, count);
+      const rows = await fleet.take('local', 'creating', count, 0);
+      for (const row of rows) await fleet.up(row.id, randomUUID(), `http://127.0.0.1:1/${row.id}`);
+      return rows;
+    },
+
+    /** A whole start: claimed, redeemed, ready. */
+    async lease(change: Partial<Acquisition> = {}): Promise<Claimed & { session: SessionRow }> {
+      const claimed = await claim(change);
+      const redeemed = await redeem(claimed);
+      if (redeemed.outcome !== 'redeemed') throw new Error(`expected a redemption, got ${JSON.stringify(redeemed)}`);
+      const session = await makeReady(claimed);
+      if (!session) throw new Error('expected a ready lease');
+      return { ...claimed, session };
+    },
+
+    /** Moves a session back in time: what the database's clock would do in `seconds`. */
+    async age(sessionId: string, seconds: number): Promise<void> {
+      await database.query(
+        `update omicron.browser_sessions set expires_at = expires_at - make_interval(secs => $2),
+           claim_until = claim_until - make_interval(secs => $2), starting_since = starting_since - make_interval(secs => $2),
+           ends_at = ends_at - make_interval(secs => $2), last_used_at = last_used_at - make_interval(secs => $2)
+          where id = $1`,
+        [sessionId, seconds],
+      );
+      await database.query(
+        `update omicron.runners set deadline_at = deadline_at - make_interval(secs => $2) where session_id = $1`,
+        [sessionId, seconds],
+      );
+    },
+
+    async runner(runnerId: string): Promise<RunnerRow> {
+      const row = await directory.runner(runnerId);
+      if (!row) throw new Error(`no runner ${runnerId}`);
+      return row;
+    },
+    async session(sessionId: string): Promise<SessionRow> {
+      const row = await directory.session(sessionId, null);
+      if (!row) throw new Error(`no session ${sessionId}`);
+      return row;
+    },
+  };
+}

@@ -1,0 +1,280 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { Database } from '../../controller/ports/database.ts';
+import { migrate } from '../../controller/store/migrate.ts';
+import { pgliteDatabase } from '../../controller/store/pglite.ts';
+import { freshPostgres } from '../postgres.ts';
+import { protocol } from './protocol.ts';
+
+const stores: Record<string, () => Promise<Database>> = {
+  Postgres: () => freshPostgres(),
+  async PGlite() {
+    lite ??= await pgliteDatabase(); // seconds to create, so one for all, emptied
+    await lite.script('drop schema if exists omicron cascade');
+    await migrate(lite);
+    return lite;
+  },
+};
+let lite: Database | undefined;
+afterAll(() => lite?.close());
+
+// One contract, both stores: what a lease may and may not do, step by step.
+describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) => {
+  it('leads a claim over redemption to a ready lease', async () => {
+    const p = protocol(await open());
+    await p.warm(1);
+    const claimed = await p.claim({ tags: { team: 'ops' } });
+    expect(claimed.session).toMatchObject({ status: 'starting', epoch: 1, tags: { team: 'ops' } });
+    expect(claimed.runner.state).toBe('claimed');
+    expect(await p.redeem(claimed)).toMatchObject({ outcome: 'redeemed', userId: 'ada' });
+    const ready = await p.makeReady(claimed);
+    expect(ready).toMatchObject({ status: 'ready', epoch: 1, mcp_url: 'http://127.0.0.1:1/mcp' });
+    expect((await p.runner(claimed.runner.id)).state).toBe('leased');
+  });
+
+  it('renews a ready lease with the same epoch and runner', async () => {
+    const p = protocol(await open());
+    await p.warm(1);
+    const { session } = await p.lease();
+    await p.age(session.id, 100);
+    const before = await p.session(session.id);
+    const renewed = await p.acquire();
+    expect(renewed).toMatchObject({
+      outcome: 'renewed',
+      session: { id: session.id, epoch: 1, runner_id: session.runner_id },
+    });
+    expect((await p.session(session.id)).expires_at.getTime()).toBeGreaterThan(before.expires_at.getTime() + 90_000);
+  });
+
+  it('tells a second caller that the first one is starting', async () => {
+    const p = protocol(await open());
+    await p.warm(2);
+    const first = await p.claim();
+    expect(await p.acquire()).toMatchObject({ outcome: 'starting', session: { id: first.session.id, epoch: 1 } });
+  });
+
+  it('takes an expired lease to a new epoch with another runner', async () => {
+    const p = protocol(await open());
+    await p.warm(2);
+    const old = await p.lease();
+    await p.age(old.session.id, 601);
+    const next = await p.claim();
+    expect(next.session).toMatchObject({ id: old.session.id, epoch: 2, status: 'starting' });
+    expect(next.runner.id).not.toBe(old.runner.id);
+    expect((await p.runner(old.runner.id)).state).toBe('draining');
+  });
+
+  it('writes the intent of a runner when none is warm, and leads it by the same path', async () => {
+    const p = protocol(await open());
+    await p.upkeep.setCapacity(5);
+    const claimed = await p.claim();
+    expect(claimed.runner).toMatchObject({ state: 'creating', assigned_at: null, epoch: 1 });
+    expect(await p.leases.beginAssignment(p.claimOf(claimed))).toBeNull();
+    const boot = randomUUID();
+    expect(await p.fleet.up(claimed.runner.id, boot, 'http://127.0.0.1:1')).toBe('claimed');
+    const assigned = await p.leases.beginAssignment(p.claimOf(claimed));
+    expect(assigned).toMatchObject({ id: claimed.runner.id, boot_id: boot });
+    expect(await p.redeem(claimed, { boot_id: boot })).toMatchObject({ outcome: 'redeemed' });
+    expect(await p.makeReady(claimed)).toMatchObject({ status: 'ready' });
+  });
+
+  it('prefers a runner that the pool is already making to a new one', async () => {
+    const p = protocol(await open());
+    await p.upkeep.setCapacity(5);
+    await p.fleet.plan('local', 't1', 1, 1);
+    const [making] = await p.fleet.take('local', 'creating', 1, 60);
+    expect((await p.claim()).runner.id).toBe(making?.id);
+  });
+
+  it('[O19] refuses a user beyond the limit and says when a place is free', async () => {
+    const p = protocol(await open(), { userLimit: 2 });
+    await p.warm(3);
+    const first = await p.lease({ conversationId: 'c1', ttlSeconds: 100 });
+    await p.lease({ conversationId: 'c2', ttlSeconds: 500 });
+    const refused = await p.acquire({ conversationId: 'c3' });
+    expect(refused).toMatchObject({ outcome: 'refused', code: 'user_quota_exceeded', limit: 2, active: 2 });
+    if (refused.outcome !== 'refused') throw new Error('not refused');
+    expect(refused.retryAfterMs).toBeGreaterThan(95_000);
+    expect(refused.retryAfterMs).toBeLessThanOrEqual(100_000);
+    expect(await p.claim({ userId: 'bob', conversationId: 'c3' })).toBeTruthy();
+    await p.age(first.session.id, 101); // expired, not reaped: it must not lock the user out
+    expect(await p.claim({ userId: 'ada', conversationId: 'c4' })).toBeTruthy();
+  });
+
+  it('reuses the oldest when the deployment says so', async () => {
+    const p = protocol(await open(), { userLimit: 1, onUserLimit: 'evict_oldest' });
+    await p.warm(2);
+    const old = await p.lease({ conversationId: 'c1' });
+    const next = await p.claim({ conversationId: 'c2' });
+    expect(next.session.epoch).toBe(1);
+    expect(await p.session(old.session.id)).toMatchObject({ status: 'ended', ended_reason: 'evicted' });
+    expect((await p.runner(old.runner.id)).state).toBe('draining');
+  });
+
+  it('holds the global cap until a runner is gone, and says when to come again', async () => {
+    const p = protocol(await open());
+    await p.upkeep.setCapacity(1);
+    const only = await p.claim({ ttlSeconds: 50 });
+    const refused = await p.acquire({ userId: 'bob' });
+    expect(refused).toMatchObject({ outcome: 'refused', code: 'capacity_exceeded', limit: 1, active: 1 });
+    if (refused.outcome !== 'refused') throw new Error('not refused');
+    expect(refused.retryAfterMs).toBeGreaterThan(45_000);
+    await p.leases.end(only.session.id, null, null, 'released');
+    const draining = await p.acquire({ userId: 'bob' });
+    expect(draining.outcome === 'refused' && draining.retryAfterMs).toBeLessThanOrEqual(1_000);
+    await p.fleet.gone(only.runner.id);
+    expect((await p.claim({ userId: 'bob' })).session.epoch).toBe(1);
+  });
+
+  it('lowers the cap without ending anybody', async () => {
+    const p = protocol(await open());
+    await p.warm(2);
+    const a = await p.lease({ userId: 'a' });
+    const b = await p.lease({ userId: 'b' });
+    await p.upkeep.setCapacity(1);
+    expect(await p.acquire({ userId: 'c' })).toMatchObject({ outcome: 'refused' });
+    for (const { session, runner } of [a, b]) {
+      await p.leases.end(session.id, null, null, 'released');
+      await p.fleet.gone(runner.id);
+    }
+    await p.upkeep.setCapacity(1);
+    expect((await p.directory.census()).capacity).toBe(1);
+    await p.claim({ userId: 'c' });
+    expect(await p.acquire({ userId: 'd' })).toMatchObject({ outcome: 'refused', limit: 1 });
+  });
+
+  it('ends a lease once, whatever is repeated, and clears what would still point at it', async () => {
+    const p = protocol(await open());
+    await p.warm(1);
+    const { session, runner } = await p.lease();
+    expect(await p.leases.end(session.id, null, 1, 'released')).toMatchObject({
+      outcome: 'ended',
+      session: { status: 'ended', ended_reason: 'released', mcp_url: null, claim_id: null },
+    });
+    expect(await p.leases.end(session.id, null, 1, 'released')).toMatchObject({ outcome: 'already_ended' });
+    expect((await p.runner(runner.id)).state).toBe('draining');
+    const ended = (await p.directory.events(session.id, { limit: 50 })).events.filter(e => e.kind === 'session.ended');
+    expect(ended).toHaveLength(1);
+  });
+
+  it('does not find a session under another user', async () => {
+    const p = protocol(await open());
+    await p.warm(1);
+    const { session } = await p.lease();
+    expect(await p.leases.heartbeat(session.id, 'mallory', null)).toEqual({ outcome: 'not_found' });
+    expect(await p.leases.end(session.id, 'mallory', null, 'released')).toEqual({ outcome: 'not_found' });
+    expect(await p.directory.session(session.id, 'mallory')).toBeNull();
+    expect(await p.directory.archive(session.id, 'mallory')).toBeNull();
+    expect((await p.session(session.id)).status).toBe('ready');
+  });
+
+  it('moves expiry with activity, never past the maximum age, never backwards', async () => {
+    const p = protocol(await open(), { maxSessionSeconds: 700 });
+    await p.warm(1);
+    const leased = await p.lease({ ttlSeconds: 600 });
+    const remaining = async (calls: number) => (await p.broker.activity(p.leaseOf(leased), calls))?.remainingMs;
+    await p.age(leased.session.id, 300);
+    expect(await remaining(0)).toBeLessThanOrEqual(300_000);
+    const moved = await remaining(3);
+    expect(moved).toBeGreaterThan(390_000);
+    expect(moved).toBeLessThanOrEqual(400_000); // 700 s of age less the 300 that have passed
+    expect(await p.acquire({ ttlSeconds: 5 })).toMatchObject({ outcome: 'renewed' });
+    expect(await remaining(0)).toBeGreaterThan(380_000);
+  });
+
+  it('writes events once and only from who held the lease', async () => {
+    const p = protocol(await open());
+    await p.warm(2);
+    const leased = await p.lease();
+    const event = { id: randomUUID(), kind: 'tool.call' as const, age_ms: 5, data: { tool: 'browser_click' } };
+    expect(await p.broker.events(p.leaseOf(leased), [event])).toBe(true);
+    expect(await p.broker.events(p.leaseOf(leased), [event])).toBe(true);
+    expect(await p.broker.events({ ...p.leaseOf(leased), epoch: 2 }, [{ ...event, id: randomUUID() }])).toBe(false);
+    const other = await p.claim({ userId: 'bob' }); // claimed, never redeemed
+    expect(await p.broker.events(p.leaseOf(other), [{ ...event, id: randomUUID() }])).toBe(false);
+    const { events } = await p.directory.events(leased.session.id, { limit: 50 });
+    expect(events.map(e => e.kind)).toEqual(['session.claimed', 'session.ready', 'tool.call']);
+  });
+
+  it('records a loss when a recorded lease leaves no video, and not when there is one', async () => {
+    const p = protocol(await open());
+    await p.warm(3);
+    const lost = await p.lease({ userId: 'a' });
+    const kept = await p.lease({ userId: 'b' });
+    const unrecorded = await p.lease({ userId: 'c', options: { record_video: false } });
+    await p.broker.artifact(p.leaseOf(kept), { state: 'stored', name: 'tab-1.webm', uri: 'file:///v.webm', bytes: 10 });
+    await p.broker.artifact(p.leaseOf(kept), { state: 'lost', name: 'tab-1.webm', reason: 'late' });
+    for (const { session, runner } of [lost, kept, unrecorded]) {
+      await p.leases.end(session.id, null, null, 'released');
+      await p.fleet.gone(runner.id);
+    }
+    expect(await p.directory.artifacts(lost.session.id)).toMatchObject([
+      { state: 'lost', reason: expect.stringContaining('no recording') },
+    ]);
+    expect(await p.directory.artifacts(kept.session.id)).toMatchObject([
+      { state: 'stored', uri: 'file:///v.webm', bytes: 10 },
+    ]);
+    expect(await p.directory.artifacts(unrecorded.session.id)).toEqual([]);
+  });
+
+  it('[B7] finds sessions by user, status and tags, page by page, newest first', async () => {
+    const p = protocol(await open(), { userLimit: 100 });
+    await p.upkeep.setCapacity(50);
+    for (let n = 0; n < 7; n++)
+      await p.claim({ conversationId: `c${n}`, tags: { team: n % 2 ? 'odd' : 'even', n: String(n) } });
+    await p.claim({ userId: 'bob', conversationId: 'x', tags: { team: 'odd' } });
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await p.directory.list({ user_id: 'ada', archived: false, limit: 3, cursor });
+      seen.push(...page.sessions.map(s => s.conversation_id));
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor);
+    expect(seen).toEqual(['c6', 'c5', 'c4', 'c3', 'c2', 'c1', 'c0']);
+    const odd = await p.directory.list({ tag: { team: 'odd' }, archived: false, limit: 50 });
+    expect(odd.sessions.map(s => s.conversation_id).sort()).toEqual(['c1', 'c3', 'c5', 'x']);
+    const one = await p.directory.list({ tag: { team: 'odd', n: '3' }, archived: false, limit: 50 });
+    expect(one.sessions.map(s => s.conversation_id)).toEqual(['c3']);
+    await expect(p.directory.list({ archived: false, limit: 5, cursor: 'nonsense' })).rejects.toThrow(/cursor/);
+    expect((await p.directory.list({ status: 'ready', archived: false, limit: 5 })).sessions).toEqual([]);
+  });
+
+  it('takes an archived session off the list until it is leased again', async () => {
+    const p = protocol(await open());
+    await p.warm(2);
+    const { session, runner } = await p.lease();
+    expect(await p.directory.archive(session.id, null)).toMatchObject({ status: 'ended', ended_reason: 'archived' });
+    expect((await p.directory.list({ archived: false, limit: 5 })).sessions).toEqual([]);
+    expect((await p.directory.list({ archived: true, limit: 5 })).sessions).toHaveLength(1);
+    await p.fleet.gone(runner.id);
+    await p.lease();
+    expect((await p.directory.list({ archived: false, limit: 5 })).sessions).toHaveLength(1);
+  });
+
+  it('replaces warm runners of another template and leaves leased ones alone', async () => {
+    const p = protocol(await open());
+    const warm = await p.warm(2);
+    const leased = await p.lease();
+    expect(await p.fleet.plan('local', 't2', 2, 10)).toBe(2);
+    const rest = warm.find(row => row.id !== leased.runner.id);
+    expect((await p.runner(rest?.id ?? '')).state).toBe('draining');
+    expect((await p.runner(leased.runner.id)).state).toBe('leased');
+  });
+
+  it('shrinks the pool by draining, the newest first, and never a claimed one', async () => {
+    const p = protocol(await open());
+    const warm = await p.warm(3);
+    const claimed = await p.claim();
+    await p.fleet.plan('local', 't1', 1, 10);
+    const states = await Promise.all(warm.map(async row => (await p.runner(row.id)).state));
+    expect(states.sort()).toEqual(['claimed', 'draining', 'warm']);
+    expect((await p.runner(claimed.runner.id)).state).toBe('claimed');
+  });
+
+  it('refuses a migration that was changed after it ran', async () => {
+    const database = await open();
+    await migrate(database);
+    await database.query(`update omicron.migrations set digest = 'other' where name = '0001_tables.sql'`);
+    await expect(migrate(database)).rejects.toThrow(/0001_tables.sql was changed/);
+  });
+});
