@@ -77,7 +77,8 @@ function probe(path: string): { codec: string; width: number; height: number; pi
 function expectPlayable(path: string | undefined, secondsMin: number): void {
   const video = probe(path ?? 'no file');
   expect(video).toMatchObject({ codec: 'vp8', width: 1920, height: 1080 });
-  expect(video.pictures).toBeGreaterThan(10);
+  // A busy machine films fewer pictures, but for as long.
+  expect(video.pictures).toBeGreaterThan(2);
   expect(video.seconds).toBeGreaterThan(secondsMin);
   expect(video.seconds).toBeLessThan(secondsMin + 12);
 }
