@@ -37,8 +37,6 @@ const FLAGS = [
   // Nothing leaves around the proxy: no WebRTC candidates of this host, no QUIC.
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--disable-quic',
-  // Pages write to their consoles at level INFO, and Chromium's own log would repeat it: secrets, and without end.
-  '--log-level=2',
 ];
 
 /**
@@ -65,6 +63,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     .catch((cause: unknown) => {
       throw launchError(cause, launcher.lastLines(), options.sandbox);
     });
+  launcher.started();
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   browser.once('disconnected', () => resolve());
   const context = await browser.newContext({ viewport: VIEWPORT });
@@ -81,6 +80,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
       const pid = launcher.pid();
       if ((await Promise.race([closed, delay(CLOSE_MS, 'late')])) === 'late' && pid !== undefined) killGroup(pid);
       await Promise.race([closed, delay(CLOSE_MS)]);
+      launcher.close();
     },
   };
 }

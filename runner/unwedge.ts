@@ -15,7 +15,7 @@ export async function unwedge(context: BrowserContext, guard: PageGuard): Promis
     context.pages().map(async page => {
       if (guard.showsDialog(page)) return [];
       if (await answers(page)) return removeDeadFrames(page);
-      await stopScript(page);
+      await within(guard.stopScript(page));
       if (await answers(page)) return [`A script that did not end was stopped on ${page.url()}.`];
       await within(page.close());
       return [`The tab of ${page.url()} did not answer and was closed.`];
@@ -41,10 +41,3 @@ const within = <T>(work: Promise<T>): Promise<T | undefined> =>
 
 const answers = async (page: Page): Promise<boolean> =>
   page.isClosed() || (await within(page.title().then(() => true))) === true;
-
-async function stopScript(page: Page): Promise<void> {
-  const session = await within(page.context().newCDPSession(page));
-  if (session === undefined) return;
-  await within(session.send('Runtime.terminateExecution'));
-  await within(session.detach());
-}
