@@ -63,6 +63,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     .catch((cause: unknown) => {
       throw launchError(cause, launcher.lastLines(), options.sandbox);
     });
+  launcher.started();
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   browser.once('disconnected', () => resolve());
   const context = await browser.newContext({ viewport: VIEWPORT });
@@ -79,6 +80,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
       const pid = launcher.pid();
       if ((await Promise.race([closed, delay(CLOSE_MS, 'late')])) === 'late' && pid !== undefined) killGroup(pid);
       await Promise.race([closed, delay(CLOSE_MS)]);
+      launcher.close();
     },
   };
 }

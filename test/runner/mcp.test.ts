@@ -204,7 +204,7 @@ test('an agent cannot upload a file of the machine', async () => {
   const secret = join(tmpdir(), `omicron-test-secret-${process.pid}`);
   writeFileSync(secret, 'top secret');
   await callText(client, 'browser_navigate', { url: `data:text/html,<input type=file>` });
-  for (const path of [secret, '/etc/passwd', join(runnerTempDir(runner.runnerId), 'browser.log'), '../browser.log']) {
+  for (const path of [secret, '/etc/passwd', join(runnerTempDir(runner.runnerId), 'browser.pid'), '../browser.pid']) {
     await callText(client, 'browser_click', { target: 'input' });
     const result = await client.callTool({ name: 'browser_file_upload', arguments: { paths: [path] } });
     expect(result.isError).toBe(true);
