@@ -9,8 +9,8 @@ export async function buryTheDead(parts: { fleet: Fleet; provider: RunnerProvide
     if (row.state === 'creating' || row.state === 'draining') continue; // launch and drain look after those
     const death = await provider.deathOf(row.id);
     if (death === null) continue;
-    log.warn({ runner_id: row.id, session_id: row.session_id, state: row.state, death }, 'a runner has died');
-    await fleet.lost(row.id, 'runner_lost', death);
+    log.warn({ runner_id: row.id, session_id: row.session_id, state: row.state, ...death }, 'a runner has died');
+    await fleet.lost(row.id, death.ended ? 'ended' : 'leaving', 'runner_lost', death.reason);
   }
 }
 

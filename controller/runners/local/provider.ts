@@ -135,7 +135,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
         const death = await provider.deathOf(runnerId);
         if (death !== null) {
           const lines = await folder(runnerId).lastLines(5);
-          throw new OmicronError('runner_start_failed', `${death} Its last lines: ${lines || '(none)'}`);
+          throw new OmicronError('runner_start_failed', `${death.reason} Its last lines: ${lines || '(none)'}`);
         }
         const port = await folder(runnerId).readPort();
         const health = port === null ? null : await healthOf(`http://127.0.0.1:${port}`, stop);
@@ -158,10 +158,11 @@ export function localRunners(options: LocalRunners): RunnerProvider {
         const later = await processOf(runnerId);
         if (later && runs(later)) return null;
       }
-      return `The runner's process has ended (${exits.get(runnerId) ?? 'nobody saw how'}). Ask again for a new browser.`;
+      const how = exits.get(runnerId) ?? 'nobody saw how';
+      return { ended: true, reason: `The runner's process has ended (${how}). Ask again for a new browser.` };
     },
 
-    address: (_runnerId, endpoint) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
+    publish: ({ endpoint }) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
 
     async remove(runnerId) {
       const home = folder(runnerId);
