@@ -66,6 +66,8 @@ export const AUDIENCES = {
   broker: 'runner-secrets',
   lease: 'lease-report',
   artifacts: 'artifact-report',
+  /** The egress proxy's own calls, under a secret of its own: it must not be able to lease browsers. */
+  egress: 'egress-authorize',
   /** Audience of an assignment: this runner, this boot of it. */
   runner: (runnerId: string, bootId: string): string => `runner/${runnerId}/${bootId}`,
 } as const;
@@ -94,6 +96,7 @@ export const ENV = {
   portFile: 'OMICRON_PORT_FILE',
   outputDir: 'OMICRON_OUTPUT_DIR',
   egressUrl: 'OMICRON_EGRESS_URL',
+  egressSecret: 'OMICRON_EGRESS_JWT_SECRET',
   chromiumPath: 'OMICRON_CHROMIUM',
   chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
   ffmpegPath: 'OMICRON_FFMPEG',

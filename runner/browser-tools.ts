@@ -12,7 +12,7 @@ import { createConnection } from '@playwright/mcp';
 import { actionTimeout } from '../contract/problem.ts';
 import type { RunnerBrowser } from './browser.ts';
 import type { PageGuard } from './page-guard.ts';
-import { CAPABILITIES, listed, passedOn, refusedUrl, SNAPSHOT_AFTER, TOOL_SECONDS } from './tools.ts';
+import { CAPABILITIES, listed, passedOn, refusedUrl, SNAPSHOT_AFTER, toolSeconds } from './tools.ts';
 import { unwedge } from './unwedge.ts';
 
 /** Playwright MCP over the runner's own context: one connection for the whole life of the runner, one call at a time. */
@@ -54,7 +54,7 @@ const BROWSER_GONE = failure(
 
 /** Connects and runs one call, so that the first call of an agent finds everything in place. */
 export async function browserTools(options: BrowserToolsOptions): Promise<BrowserTools> {
-  const { browser, guard, filesDir, secondsMax = tool => TOOL_SECONDS[tool] } = options;
+  const { browser, guard, filesDir, secondsMax = toolSeconds } = options;
   const { context } = browser;
   // Playwright MCP reads this object at each call, so secrets may come later. No prototype: `constructor` is no secret.
   const secrets: Record<string, string> = Object.create(null);
