@@ -33,7 +33,7 @@ export async function smoke(
   try {
     const sessions = new BrowserSessions(connection);
     const userId = 'omicron-browser-smoke';
-    const page = await step('session.start', async () => {
+    const { lease, browser } = await step('session.start', async () => {
       const lease = await sessions.acquire({
         userId,
         conversationId: crypto.randomUUID(),
@@ -42,7 +42,6 @@ export async function smoke(
       });
       return { lease, browser: await connectBrowser(lease) };
     });
-    const { lease, browser } = page;
     try {
       await step('page.goto', () => browser.call('browser_navigate', { url }));
       const title = await step('page.extract title', async say => {
@@ -65,9 +64,11 @@ export async function smoke(
       await step('session.archive', () => sessions.archive(lease.sessionId, { userId }));
       const seen = { url, title, text: text.slice(0, TEXT_CHARACTERS), screenshot, session_id: lease.sessionId };
       out.fields({ ...seen, steps: done.map(({ name, ms }) => ({ name, ms })) });
+    } catch (error) {
+      await sessions.archive(lease.sessionId, { userId }).catch(() => {}); // what failed before says more
+      throw error;
     } finally {
       await browser[Symbol.asyncDispose]();
-      await lease.end();
     }
   } finally {
     if (stack) await step('stack.stop', () => stack.stop());
