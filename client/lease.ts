@@ -117,8 +117,11 @@ export class Lease implements LeasedBrowser {
     const { clock, ttlSeconds } = this.#options;
     const ttlMs = ttlSeconds * 1000;
     for (let failures = 0; !this.signal.aborted; ) {
-      const nextAtMs = this.#renewedAtMs + ttlMs / HEARTBEATS_PER_TTL;
-      if (failures === 0) await clock.sleep(Math.max(0, nextAtMs - clock.nowMs()), this.signal, true);
+      const untilNextMs = this.#renewedAtMs + ttlMs / HEARTBEATS_PER_TTL - clock.nowMs();
+      if (failures === 0 && untilNextMs > 0) {
+        await clock.sleep(untilNextMs, this.signal, true);
+        continue; // a heartbeat of the owner's may have come first
+      }
       try {
         await this.heartbeat();
         failures = 0;

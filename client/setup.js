@@ -23,7 +23,9 @@ function isInstalled() {
   const installed = packagesOf('node_modules/.package-lock.json');
   return Object.entries(packagesOf('package-lock.json')).every(
     ([path, { version, optional }]) =>
-      path === '' || installed[path]?.version === version || (optional && installed[path] === undefined),
+      path === '' ||
+      (installed[path]?.version === version && existsSync(join(root, path))) ||
+      (optional && installed[path] === undefined),
   );
 }
 
