@@ -26,8 +26,8 @@ export async function connectBrowser({
 }: Pick<LeasedBrowser, 'mcpUrl' | 'headers'>): Promise<McpBrowser> {
   const client = new Client({ name: 'omicron-browser', version: '0.1.0' });
   const transport = new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit: { headers: { ...headers } } });
-  // the class's optional members are declared with undefined, the interface's without
-  await client.connect(transport as Parameters<Client['connect']>[0]);
+
+  await client.connect(transport);
 
   const call: McpBrowser['call'] = async (tool, args = {}) => {
     const { content, isError } = CallToolResultSchema.parse(await client.callTool({ name: tool, arguments: args }));
