@@ -1,15 +1,13 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import { type Context, connectController } from './commands/connect.ts';
-import { doctor } from './commands/doctor.ts';
 import { EXIT, errorLine, exitCodeOf } from './commands/exit.ts';
 import { output } from './commands/output.ts';
 import { deleteSecret, listSecrets, setSecret } from './commands/secrets.ts';
 import { archiveSession, closeSession, listSessions, showSession, startSession } from './commands/session.ts';
-import { smoke } from './commands/smoke.ts';
-import { up } from './commands/up.ts';
 
-// Entry of the command `omicron-browser`: reads the command line and the environment, runs one command, exits.
+// Entry of the command `omicron-browser`: reads the command line and the environment, runs one command, exits. What needs the
+// stack, a browser or MCP is loaded when it is asked for: the rest answers in a third of the time.
 
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const)
@@ -47,13 +45,19 @@ program
   .description('run the local stack here: controller, database, warm browsers; until Ctrl-C')
   .option('--port <port>', "port of the controller (last time's, else any)", number)
   .option('--pool <count>', 'browsers kept warm (1)', number)
-  .action(options => up(context(), options, progress));
+  .action(async options => {
+    const { up } = await import('./commands/up.ts');
+    await up(context(), options, progress);
+  });
 
 program
   .command('smoke <url>')
   .description('one session, whole: start, go to the page, extract title and text, screenshot, archive')
   .option('--screenshot <path>', 'where the picture goes (smoke.png in the folder)')
-  .action((url, options) => smoke(context(), out(), url, options, progress));
+  .action(async (url, options) => {
+    const { smoke } = await import('./commands/smoke.ts');
+    await smoke(context(), out(), url, options, progress);
+  });
 
 const session = program.command('session').description('sessions of the controller');
 const named = (command: Command) =>
@@ -124,6 +128,7 @@ program
   .command('doctor')
   .description('check this machine: node, browser, ffmpeg, sandbox, disk, memory, controller')
   .action(async () => {
+    const { doctor } = await import('./commands/doctor.ts');
     if (!(await doctor(context(), out()))) process.exitCode = EXIT.failed;
   });
 
