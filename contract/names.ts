@@ -110,3 +110,32 @@ export const ENV = {
   mcpUrlFallback: 'PLAYWRIGHT_MCP_URL',
   sessionsEnabled: 'BROWSER_SESSIONS_ENABLED',
 } as const;
+
+/**
+ * Outputs of the Pulumi stack, read by name: `pulumi stack output <name>`, or all of them with `--json`. What runs in the
+ * cluster needs these values of AWS and nothing else.
+ */
+export const STACK_OUTPUTS = [
+  'env',
+  'region',
+  'accountId',
+  'clusterName',
+  'kubeconfig',
+  'oidcIssuer',
+  'oidcProviderArn',
+  'uploaderRoleArn',
+  'controllerRoleArn',
+  'clusterAutoscalerRoleArn',
+  'artifactReaderRoleArn',
+  'artifactsBucket',
+  'artifactsKeyArn',
+  'controllerRepositoryUrl',
+  'runnerRepositoryUrl',
+  'egressRepositoryUrl',
+  /** Ranges that the egress proxy must refuse besides the private ones: a site must not reach the cluster from outside in. */
+  'vpcCidr',
+  'serviceCidr',
+  'natAddresses',
+] as const;
+
+export type StackOutput = (typeof STACK_OUTPUTS)[number];

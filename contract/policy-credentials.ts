@@ -14,21 +14,20 @@ function httpsOrigin(text: string): URL | null {
   return text.toLowerCase() === url.origin ? url : null;
 }
 
+function canonicalTarget(text: string): string | null {
+  if (httpsOrigin(text)) return text.toLowerCase();
+  const host = text.includes('://') ? null : canonicalHost(text);
+  return host !== null && registrableDomain(host) === host ? host : null;
+}
+
 /** `https://accounts.example.com` is that origin alone; `example.com` is every https origin of that registrable domain. */
 export const credentialTarget = z
   .string()
   .max(300)
-  .transform((text, context) => {
-    if (httpsOrigin(text)) return text.toLowerCase();
-    const host = text.includes('://') ? null : canonicalHost(text);
-    if (host !== null && registrableDomain(host) === host) return host;
-    context.issues.push({
-      code: 'custom',
-      message: 'must be an origin such as https://accounts.example.com or a registrable domain such as example.com',
-      input: text,
-    });
-    return z.NEVER;
-  });
+  .refine(text => canonicalTarget(text) !== null, {
+    message: 'must be an origin such as https://accounts.example.com or a registrable domain such as example.com',
+  })
+  .overwrite(text => canonicalTarget(text) ?? text);
 
 /** Where each site key of the vault may be filled. */
 export const credentialRules = z.record(siteKey, z.array(credentialTarget).min(1).max(64));

@@ -41,12 +41,14 @@ export const hostPattern = z
   .string()
   .min(1)
   .max(300)
-  .transform((text, context) => {
+  .superRefine((text, context) => {
     const message = fault(text);
-    if (message === null)
-      return text.startsWith('*.') ? `*.${canonicalHost(text.slice(2))}` : (canonicalHost(text) ?? '');
-    context.issues.push({ code: 'custom', message, input: text });
-    return z.NEVER;
+    if (message !== null) context.addIssue(message);
+  })
+  // not a transform: a document must also be writable as it was read
+  .overwrite(text => {
+    const wildcard = text.startsWith('*.');
+    return `${wildcard ? '*.' : ''}${canonicalHost(wildcard ? text.slice(2) : text) ?? ''}`;
   });
 
 /**

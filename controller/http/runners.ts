@@ -1,6 +1,7 @@
+import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { redeemAnswer } from '../../contract/assignment.ts';
+import { leasePolicy, redeemAnswer, totpAnswer, totpRequest } from '../../contract/assignment.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError, problemSchema } from '../../contract/problem.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
@@ -8,12 +9,17 @@ import { secretsOf } from '../../contract/secrets.ts';
 import {
   brokerClaims,
   type ControllerKeys,
+  egressCredential,
   type LeaseClaims,
   leaseClaims,
   verifyControllerToken,
 } from '../../contract/tokens.ts';
 import { type Keys, reportTokens } from '../lease/orders.ts';
+import { totpCode } from '../lease/totp.ts';
 import type { Broker } from '../ports/broker.ts';
+import type { Directory } from '../ports/directory.ts';
+import type { Policies } from '../ports/policies.ts';
+import type { SessionRow } from '../ports/rows.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { bearerOf } from './bearer.ts';
 
@@ -28,8 +34,10 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   publicKeys: ControllerKeys;
   keys: Keys;
   broker: Broker;
+  directory: Directory;
+  policies: Policies;
   secrets: SecretStore;
-}> = async (app, { publicKeys, keys, broker, secrets }) => {
+}> = async (app, { publicKeys, keys, broker, directory, policies, secrets }) => {
   app.post(
     '/internal/runner-secrets',
     {
@@ -59,9 +67,14 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
         { session_id: claims.session_id, epoch: claims.epoch, runner_id: claims.runner_id },
         'secrets were redeemed',
       );
+      const credentials = Object.entries(document?.credentials ?? {});
+      const lease = leaseOf(claims);
       return {
         secrets: document ? secretsOf(document) : {},
-        ...(await reportTokens(keys, leaseOf(claims), redeemed)),
+        sites: credentials.map(([site, { totp }]) => ({ site, totp: totp !== undefined })),
+        egress_credential: egressCredential(keys.derivation, lease),
+        policy: await policies.of(claims.session_id, redeemed.userId),
+        ...(await reportTokens(keys, lease, redeemed)),
         remaining_ms: redeemed.remainingMs,
       };
     },
@@ -80,9 +93,56 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
     },
     async request => {
       const { claims } = await verifyControllerToken(publicKeys, AUDIENCES.lease, bearerOf(request), leaseClaims);
-      const remaining = await broker.activity(claims, request.body.calls);
-      if (remaining === null) throw leaseOver();
-      return { remaining_ms: remaining };
+      const going = await broker.activity(claims, request.body.calls);
+      if (going === null) throw leaseOver();
+      return { remaining_ms: going.remainingMs, policy_version: going.policyVersion };
+    },
+  );
+
+  /** The session behind a lease token, while that lease lives. */
+  const liveSession = async (authorization: FastifyRequest): Promise<{ session: SessionRow; lease: LeaseClaims }> => {
+    const { claims } = await verifyControllerToken(publicKeys, AUDIENCES.lease, bearerOf(authorization), leaseClaims);
+    const session = await directory.session(claims.session_id, null);
+    if ((await broker.activity(claims, 0)) === null || !session) throw leaseOver();
+    return { session, lease: claims };
+  };
+
+  app.get(
+    '/internal/runner-policy',
+    {
+      schema: {
+        operationId: 'readLeasePolicy',
+        summary: 'The policy of the lease, every layer of it, as it is now',
+        security,
+        response: { 200: leasePolicy, ...problems },
+      },
+    },
+    async request => {
+      const { session } = await liveSession(request);
+      return policies.of(session.id, session.user_id);
+    },
+  );
+
+  app.post(
+    '/internal/runner-totp',
+    {
+      schema: {
+        operationId: 'mintTotpCode',
+        summary: "The TOTP code of the moment for one of the user's sites; the seed stays here",
+        security,
+        body: totpRequest,
+        response: { 200: totpAnswer, ...problems },
+      },
+    },
+    async request => {
+      const { session, lease } = await liveSession(request);
+      const { site } = request.body;
+      const document = await secrets.read(session.user_id);
+      const credential = document && Object.hasOwn(document.credentials, site) ? document.credentials[site] : undefined;
+      if (credential?.totp === undefined)
+        throw new OmicronError('credential_not_found', `The user has stored no TOTP seed for "${site}".`);
+      request.log.info({ session_id: lease.session_id, epoch: lease.epoch, site }, 'a TOTP code was minted');
+      return totpCode(credential.totp, Date.now());
     },
   );
 

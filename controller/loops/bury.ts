@@ -10,7 +10,7 @@ export async function buryTheDead(parts: { fleet: Fleet; provider: RunnerProvide
     const death = await provider.deathOf(row.id);
     if (death === null) continue;
     log.warn({ runner_id: row.id, session_id: row.session_id, state: row.state, death }, 'a runner has died');
-    await fleet.lost(row.id, 'runner_lost', death);
+    await fleet.lost(row.id, 'ended', 'runner_lost', death);
   }
 }
 

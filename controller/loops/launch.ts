@@ -82,7 +82,7 @@ export class Launch {
       this.#log.error({ runner_id: row.id, reason, detail }, 'a runner did not start');
       this.#onFailure();
       await this.#fleet
-        .lost(row.id, reason, detail)
+        .lost(row.id, 'not_started', reason, detail)
         .catch(err => this.#log.warn({ err, runner_id: row.id }, 'could not write down a failed start'));
     }
   }

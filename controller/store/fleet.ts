@@ -15,9 +15,9 @@ export function sqlFleet(database: Database): Fleet {
         .enum(['warm', 'claimed'])
         .nullable()
         .parse(await call(database, 'runner_up', runnerId, bootId, endpoint)),
-    async lost(runnerId, reason, error) {
+    async lost(runnerId, how, reason, error) {
       // Null: claimed between two reads; its session is known now, so the second call finds the right lock.
-      while ((await call(database, 'runner_lost', runnerId, reason, error)) === null);
+      while ((await call(database, 'runner_lost', runnerId, how === 'ended', reason, error)) === null);
     },
     async acknowledged(runnerId) {
       await call(database, 'drain_acknowledged', runnerId);

@@ -49,6 +49,7 @@ export async function deployment(): Promise<Deployment> {
     HOME: process.env.HOME,
     [ENV.databaseUrl]: databaseUrl,
     [ENV.serviceSecret]: secret,
+    [ENV.egressSecret]: randomBytes(32).toString('hex'),
     [ENV.signingKey]: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
     [ENV.derivationKey]: randomBytes(32).toString('base64'),
     OMICRON_DATA_DIR: dataDir,

@@ -9,6 +9,7 @@ export interface RawAnswer {
 }
 
 const DEADLINE_MS = 15_000;
+const OPENED = /^HTTP\/1\.[01] 200 /;
 
 /** An answer from the bytes of one; bodies are taken as they stand (until close, or by length). */
 export function parseAnswer(text: string): RawAnswer {
@@ -79,7 +80,7 @@ export function tunnel(port: number, auth: string, authority: string, early = ''
     const onClose = () => settle(parseAnswer(text));
     const onData = (chunk: Buffer) => {
       text += chunk.toString('latin1');
-      if (!text.startsWith('HTTP/1.1 200') || !text.includes('\r\n\r\n')) return;
+      if (!OPENED.test(text) || !text.includes('\r\n\r\n')) return;
       socket.pause();
       const rest = text.slice(text.indexOf('\r\n\r\n') + 4);
       if (rest) socket.unshift(Buffer.from(rest, 'latin1'));
@@ -90,7 +91,7 @@ export function tunnel(port: number, auth: string, authority: string, early = ''
       .on('data', onData)
       .on('close', onClose)
       .on('end', () => {
-        if (!text.startsWith('HTTP/1.1 200')) socket.end();
+        if (!OPENED.test(text)) socket.end();
       });
     socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${auth}\r\n${early}`);
   });
