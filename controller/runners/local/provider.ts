@@ -94,7 +94,12 @@ export function localRunners(options: LocalRunners): RunnerProvider {
   const provider: RunnerProvider = {
     name: 'local',
 
-    template: async () => template,
+    // a warm runner that knows another controller's address is of no use: a restart may listen elsewhere
+    template: async () =>
+      createHash('sha256')
+        .update(JSON.stringify([RUNNER, options.env, options.controllerUrl()]))
+        .digest('hex')
+        .slice(0, 16),
 
     async create(runnerId) {
       await mkdir(root, { recursive: true, mode: 0o700 });
@@ -187,10 +192,6 @@ export function localRunners(options: LocalRunners): RunnerProvider {
 
     list: () => RunnerFolder.list(root),
   };
-  const template = createHash('sha256')
-    .update(JSON.stringify([RUNNER, options.env]))
-    .digest('hex')
-    .slice(0, 16);
   return provider;
 }
 
