@@ -5,6 +5,7 @@ import * as z from 'zod';
 
 const keysSchema = z.object({
   serviceSecret: z.string(),
+  egressSecret: z.string(),
   signingKey: z.string(),
   derivationKey: z.base64(),
   secretFileKey: z.base64(),
@@ -54,6 +55,7 @@ export class StackFolder {
     if (known) return known;
     const made: StackKeys = {
       serviceSecret: random(),
+      egressSecret: random(),
       signingKey: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
       derivationKey: random(),
       secretFileKey: random(),

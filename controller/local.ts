@@ -11,6 +11,8 @@ import { postgresDatabase } from './store/postgres.ts';
 export interface LocalKeys {
   /** Text of at least 32 bytes. */
   serviceSecret: string;
+  /** What the egress proxy signs its calls with; at least 32 bytes. */
+  egressSecret: string;
   /** Ed25519 private key, JWK as JSON. */
   signingKey: string;
   /** Base64 of 32 random bytes. */
@@ -49,6 +51,7 @@ export async function startLocalController(options: LocalController): Promise<Co
     // PGlite has no address; the setting is for the controller of a cluster
     [ENV.databaseUrl]: databaseUrl ?? 'postgres://pglite',
     [ENV.serviceSecret]: keys.serviceSecret,
+    [ENV.egressSecret]: keys.egressSecret,
     [ENV.signingKey]: keys.signingKey,
     [ENV.derivationKey]: keys.derivationKey,
     OMICRON_SECRET_FILE_KEY: keys.secretFileKey,
