@@ -17,6 +17,8 @@ export interface LocalKeys {
   derivationKey: string;
   /** Base64 of 32 random bytes. */
   secretFileKey: string;
+  /** Text of at least 32 bytes. */
+  egressSecret: string;
 }
 
 export interface LocalController {
@@ -52,6 +54,7 @@ export async function startLocalController(options: LocalController): Promise<Co
     [ENV.signingKey]: keys.signingKey,
     [ENV.derivationKey]: keys.derivationKey,
     OMICRON_SECRET_FILE_KEY: keys.secretFileKey,
+    [ENV.egressSecret]: keys.egressSecret,
   });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const database =
