@@ -19,6 +19,8 @@ export interface LocalKeys {
   derivationKey: string;
   /** Base64 of 32 random bytes. */
   secretFileKey: string;
+  /** Text of at least 32 bytes. */
+  egressSecret: string;
 }
 
 export interface LocalController {
@@ -55,6 +57,7 @@ export async function startLocalController(options: LocalController): Promise<Co
     [ENV.signingKey]: keys.signingKey,
     [ENV.derivationKey]: keys.derivationKey,
     OMICRON_SECRET_FILE_KEY: keys.secretFileKey,
+    [ENV.egressSecret]: keys.egressSecret,
   });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const database =
