@@ -9,8 +9,8 @@ export interface Fleet {
   take(provider: string, state: 'creating' | 'draining', most: number, workSeconds: number): Promise<RunnerRow[]>;
   /** Null: nobody wants it any more; it must be removed. */
   up(runnerId: string, bootId: string, endpoint: string): Promise<'warm' | 'claimed' | null>;
-  /** It died or never came up: its lease, if it lives, becomes an error. */
-  lost(runnerId: string, reason: EndReason, error: string): Promise<void>;
+  /** It died or never came up: its lease, if it lives, becomes an error; `expired`: its time was over, and it ended. */
+  lost(runnerId: string, reason: EndReason, error: string): Promise<'lost' | 'expired' | 'nothing'>;
   acknowledged(runnerId: string): Promise<void>;
   /** Frees the permit; a recorded lease without a recording gets a recorded loss. */
   gone(runnerId: string): Promise<void>;

@@ -71,12 +71,14 @@ begin
 end $$;
 
 -- A runner died, or never came up. Its lease, if it lives, becomes an error that says so; a new request starts a new epoch.
--- Null: it was claimed meanwhile, call again.
-create function omicron.runner_lost(p_runner uuid, p_reason text, p_error text) returns boolean
+-- A runner closes by its own clock half a second before its lease's end: then the lease has expired, and nothing was lost.
+-- 'lost' | 'expired': what became of its lease. 'nothing': it had none. Null: it was claimed meanwhile, call again.
+create function omicron.runner_lost(p_runner uuid, p_reason text, p_error text) returns text
 language plpgsql as $$
 declare
   s omicron.browser_sessions;
   r omicron.runners;
+  v_outcome text := 'nothing';
 begin
   select * into r from omicron.runners where id = p_runner;
   if r.session_id is not null then
@@ -84,17 +86,23 @@ begin
   end if;
   select * into r from omicron.runners where id = p_runner for update;
   if r.id is null or r.state = 'gone' then
-    return false;
+    return v_outcome;
   end if;
   if r.session_id is distinct from s.id then -- claimed between the two reads; the session must be locked first
     return null;
   end if;
   if s.runner_id = r.id and s.epoch = r.epoch and s.status in ('starting', 'ready') then
-    perform omicron.close_lease(s, 'error', p_reason, p_error);
+    if s.status = 'ready' and s.expires_at <= clock_timestamp() + interval '1 second' then
+      perform omicron.expire_lease(s);
+      v_outcome := 'expired';
+    else
+      perform omicron.close_lease(s, 'error', p_reason, p_error);
+      v_outcome := 'lost';
+    end if;
   end if;
   perform omicron.drain_runner(r.id, p_reason || ': ' || p_error);
   update omicron.runners set acknowledged_at = coalesce(acknowledged_at, clock_timestamp()) where id = r.id;
-  return true;
+  return v_outcome;
 end $$;
 
 -- The runner said that it serves nobody any more.
