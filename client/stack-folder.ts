@@ -5,7 +5,6 @@ import * as z from 'zod';
 
 const keysSchema = z.object({
   serviceSecret: z.string(),
-  egressSecret: z.string(),
   signingKey: z.string(),
   derivationKey: z.base64(),
   secretFileKey: z.base64(),
@@ -55,7 +54,6 @@ export class StackFolder {
     const known = await this.#readKeys();
     const keys: StackKeys = {
       serviceSecret: random(),
-      egressSecret: random(),
       signingKey: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
       derivationKey: random(),
       secretFileKey: random(),

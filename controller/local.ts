@@ -19,8 +19,6 @@ export interface LocalKeys {
   derivationKey: string;
   /** Base64 of 32 random bytes. */
   secretFileKey: string;
-  /** Text of at least 32 bytes. */
-  egressSecret: string;
 }
 
 export interface LocalController {
@@ -53,7 +51,6 @@ export async function startLocalController(options: LocalController): Promise<Co
     // PGlite has no address; the setting is for the controller of a cluster
     [ENV.databaseUrl]: databaseUrl ?? 'postgres://pglite',
     [ENV.serviceSecret]: keys.serviceSecret,
-    [ENV.egressSecret]: keys.egressSecret,
     [ENV.signingKey]: keys.signingKey,
     [ENV.derivationKey]: keys.derivationKey,
     OMICRON_SECRET_FILE_KEY: keys.secretFileKey,
