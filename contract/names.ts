@@ -52,6 +52,9 @@ export const BROWSER_NODES = { key: 'workload', value: 'browser', effect: 'NoSch
 /** Pod and Service of one runner. */
 export const runnerName = (runnerId: string): string => `pw-mcp-${runnerId}`;
 
+/** Folder under the temporary one for all that a local runner and its browser keep; whoever kills it deletes this. */
+export const runnerTempName = (runnerId: string): string => `omicron-runner-${runnerId}`;
+
 /** Object keys of recordings start here; the uploader's role may write nowhere else (O14, O15). */
 export const VIDEO_PREFIX = 'pw-videos';
 
@@ -110,3 +113,32 @@ export const ENV = {
   mcpUrlFallback: 'PLAYWRIGHT_MCP_URL',
   sessionsEnabled: 'BROWSER_SESSIONS_ENABLED',
 } as const;
+
+/**
+ * Outputs of the Pulumi stack, read by name: `pulumi stack output <name>`, or all of them with `--json`. What runs in the
+ * cluster needs these values of AWS and nothing else.
+ */
+export const STACK_OUTPUTS = [
+  'env',
+  'region',
+  'accountId',
+  'clusterName',
+  'kubeconfig',
+  'oidcIssuer',
+  'oidcProviderArn',
+  'uploaderRoleArn',
+  'controllerRoleArn',
+  'clusterAutoscalerRoleArn',
+  'artifactReaderRoleArn',
+  'artifactsBucket',
+  'artifactsKeyArn',
+  'controllerRepositoryUrl',
+  'runnerRepositoryUrl',
+  'egressRepositoryUrl',
+  /** Ranges that the egress proxy must refuse besides the private ones: a site must not reach the cluster from outside in. */
+  'vpcCidr',
+  'serviceCidr',
+  'natAddresses',
+] as const;
+
+export type StackOutput = (typeof STACK_OUTPUTS)[number];

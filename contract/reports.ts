@@ -1,11 +1,12 @@
 import * as z from 'zod';
+import { storable } from './text.ts';
 
 /** Activity of a lease: at most every 15 s, at once when under 30 s are left. */
 export const ACTIVITY_REPORT_SECONDS = 15;
 export const ACTIVITY_URGENT_SECONDS = 30;
 
 /** Body of `POST /internal/runner-activity` (lease token): calls since the last report plus those still running. */
-export const activityReport = z.strictObject({ calls: z.int().min(0) }).meta({ id: 'ActivityReport' });
+export const activityReport = z.strictObject({ calls: z.int().min(0).max(1_000_000) }).meta({ id: 'ActivityReport' });
 
 /**
  * Milliseconds left, to be counted from before the request was sent; at zero the runner closes. A report of no calls
@@ -28,14 +29,17 @@ export const RUNNER_EVENT_KINDS = [
   'secrets.loaded',
 ] as const;
 
+/** A lease lives a week at most. */
+const AGE_MS_MAX = 7 * 24 * 3_600_000;
+
 export const runnerEvent = z.strictObject({
   /** Chosen by the runner; a repeated report writes nothing twice. */
   id: z.uuid(),
   kind: z.enum(RUNNER_EVENT_KINDS),
   /** Milliseconds between the event and this report, by the runner's monotonic clock. */
-  age_ms: z.number().min(0),
+  age_ms: z.number().min(0).max(AGE_MS_MAX),
   /** Already redacted. */
-  data: z.record(z.string(), z.json()),
+  data: z.record(z.string(), z.unknown()),
 });
 export type RunnerEvent = z.infer<typeof runnerEvent>;
 
@@ -48,13 +52,13 @@ export const artifactReport = z
     z.strictObject({
       state: z.literal('stored'),
       name: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/),
-      uri: z.string().max(2048),
+      uri: z.string().max(2048).refine(storable),
       bytes: z.int().min(0),
     }),
     z.strictObject({
       state: z.literal('lost'),
       name: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/),
-      reason: z.string().min(1).max(1024),
+      reason: z.string().min(1).max(1024).refine(storable),
     }),
   ])
   .meta({ id: 'ArtifactReport' });

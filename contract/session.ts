@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { storable } from './text.ts';
 
 /** Bounds of what a caller may say. */
 export const LIMITS = {
@@ -126,8 +127,11 @@ export const sessionSchema = z
   .meta({ id: 'Session' });
 export type Session = z.infer<typeof sessionSchema>;
 
+/** A lease's epoch, as the database counts it. */
+export const epochSchema = z.int().min(1).max(2_147_483_647);
+
 /** Body of heartbeat (O2); an epoch that is not the current one is refused. */
-export const heartbeatRequest = z.strictObject({ epoch: z.int().min(1).optional() }).meta({ id: 'HeartbeatRequest' });
+export const heartbeatRequest = z.strictObject({ epoch: epochSchema.optional() }).meta({ id: 'HeartbeatRequest' });
 
 export const heartbeatAnswer = z
   .object({
@@ -153,7 +157,12 @@ export const listQuery = z.strictObject({
     .transform(tag => (Array.isArray(tag) ? tag : [tag]))
     .pipe(
       z
-        .array(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}:./, 'must be key:value'))
+        .array(
+          z
+            .string()
+            .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}:./, 'must be key:value')
+            .refine(storable),
+        )
         .max(LIMITS.tagsMax)
         .transform(pairs =>
           Object.fromEntries(pairs.map(pair => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)])),
@@ -180,7 +189,7 @@ export const eventSchema = z
     at: z.iso.datetime(),
     /** e.g. `session.ready`, `tool.call`, `egress.denied`; see `reports.ts`. */
     kind: z.string(),
-    data: z.record(z.string(), z.json()),
+    data: z.record(z.string(), z.unknown()),
   })
   .meta({ id: 'SessionEvent' });
 export type SessionEvent = z.infer<typeof eventSchema>;

@@ -23,7 +23,7 @@ import type { Database } from './ports/database.ts';
 import type { RunnerProvider } from './ports/runners.ts';
 import type { SecretStore } from './ports/secrets.ts';
 import { httpRunnerLink } from './runners/http-link.ts';
-import { localRunners } from './runners/local/provider.ts';
+import { type LocalRunners, localRunners } from './runners/local/provider.ts';
 import { fileSecrets } from './secrets/file.ts';
 import { vaultRestSecrets } from './secrets/vault-rest.ts';
 import { vaultSqlSecrets } from './secrets/vault-sql.ts';
@@ -54,6 +54,8 @@ export interface ControllerParts {
   log: Logger;
   /** The browser's settings for local runners (path, sandbox, ffmpeg). */
   runnerEnv: Record<string, string>;
+  /** Where runners live; child processes of this machine unless said otherwise. */
+  provider?: (options: LocalRunners) => RunnerProvider;
 }
 
 /** A runner has this long to become warm; the guard for a whole start is longer (O18). */
@@ -62,7 +64,8 @@ const RUNNER_START_MS = 60_000;
 const SHUTDOWN_MS = 25_000;
 
 /** Builds a controller from its settings, brings the schema up to date, and starts it. */
-export async function startController({ settings, database, log, runnerEnv }: ControllerParts): Promise<Controller> {
+export async function startController(parts: ControllerParts): Promise<Controller> {
+  const { settings, database, log, runnerEnv, provider: makeProvider = localRunners } = parts;
   await migrate(database);
 
   const signing = await signingKey(settings[ENV.signingKey]);
@@ -92,7 +95,7 @@ export async function startController({ settings, database, log, runnerEnv }: Co
   const link = httpRunnerLink();
 
   let url = '';
-  const provider: RunnerProvider = localRunners({
+  const provider: RunnerProvider = makeProvider({
     root: join(dataDir, 'runners'),
     controllerUrl: () => url,
     jwks,
@@ -132,7 +135,7 @@ export async function startController({ settings, database, log, runnerEnv }: Co
     name: 'bury',
     everyMs: 2_000,
     runOnce: async () => {
-      await buryTheDead({ fleet, provider, log });
+      metrics.reaped(await buryTheDead({ fleet, provider, log }));
       drainLoop.kick();
     },
     log,
@@ -214,7 +217,6 @@ export async function startController({ settings, database, log, runnerEnv }: Co
 
   const stopWork = async () => {
     await app.close();
-    await getOrCreate.idle();
     await Promise.all(loops.map(each => each.stop()));
     await Promise.all([launch.stop(), drain.stop()]);
   };
@@ -223,7 +225,8 @@ export async function startController({ settings, database, log, runnerEnv }: Co
     url,
     stop: stopWork,
     async shutdown() {
-      await poolLoop.stop();
+      await Promise.all([poolLoop.stop(), launchLoop.stop()]);
+      await launch.stop();
       await upkeep.endAll(provider.name);
       drainLoop.kick();
       const giveUpMs = performance.now() + SHUTDOWN_MS;

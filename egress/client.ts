@@ -19,7 +19,8 @@ export function goneSignal(client: Socket): AbortSignal {
 export function answerSocket(client: Socket, refusal: Refusal, target: Target | null): void {
   client.on('error', () => {});
   if (!client.writable) return void client.destroy();
-  client.setTimeout(LINGER_MS, () => client.destroy());
+  const late = setTimeout(() => client.destroy(), LINGER_MS);
+  client.once('close', () => clearTimeout(late));
   client.end(refusalBytes(refusal, target, STATUS_CODES[REFUSALS[refusal.refused].status] ?? ''));
   client.once('end', () => client.destroy());
   // Bytes still under way would turn the close into a reset, which can overtake the answer.

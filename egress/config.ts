@@ -18,11 +18,13 @@ const cidrs = list.pipe(
   ),
 );
 
-const dnsServer = z
-  .string()
-  .refine(text => isIP(text.replace(/^\[?([0-9a-fA-F:.]+?)\]?(?::[0-9]{1,5})?$/, '$1')) !== 0, {
-    message: 'must be addresses of DNS servers such as 10.0.0.2 or 10.0.0.2:53',
-  });
+const dnsServer = z.string().refine(
+  text => {
+    const [, host = text] = /^(?:\[(.+)\]|([0-9.]+)):[0-9]{1,5}$/.exec(text)?.filter(part => part !== undefined) ?? [];
+    return isIP(host) !== 0;
+  },
+  { message: 'must be addresses of DNS servers such as 10.0.0.2 or 10.0.0.2:53' },
+);
 
 const seconds = (fallback: number) => z.coerce.number().positive().max(86_400).default(fallback);
 const count = (fallback: number) => z.coerce.number().int().positive().default(fallback);

@@ -88,7 +88,10 @@ export async function handleRequest(
   // Without a length node:http would send an empty chunked body with POST.
   const length = bodiless && request.method !== 'GET' && request.method !== 'HEAD' ? ['Content-Length', '0'] : [];
   let onward: ClientRequest;
+  let over = false;
   const failed = (code: 'upstream_failed' | 'upstream_timeout') => {
+    if (over) return; // destroying the socket fails the request once more
+    over = true;
     passage.socket.destroy();
     if (!response.headersSent && !response.destroyed) passages.refused(ask, { refused: code });
     answer({ refused: code }, ask.target);
@@ -138,11 +141,13 @@ export async function handleUpgrade(
   };
   if (isRefusal(passage)) return refuse(passage);
 
-  client.once('close', () => passage.socket.destroy());
+  const drop = () => passage.socket.destroy();
+  client.once('close', drop);
   const onward = start(request, asked, passage, ['Connection', 'Upgrade', 'Upgrade', 'websocket']);
   onward.once('error', () => refuse({ refused: 'upstream_failed' }));
-  passage.socket.once('timeout', () => passage.socket.destroy());
+  passage.socket.once('timeout', drop);
   onward.once('upgrade', (incoming, site: Socket, siteHead: Buffer) => {
+    client.off('close', drop);
     client.write(headBytes(incoming, ['Connection', 'Upgrade', 'Upgrade', 'websocket']), 'latin1');
     if (siteHead.length > 0) site.unshift(siteHead);
     if (head.length > 0) client.unshift(head);
@@ -150,7 +155,7 @@ export async function handleUpgrade(
   });
   onward.once('response', incoming => {
     client.write(headBytes(incoming, ['Connection', 'close']), 'latin1');
-    pipeline(incoming, client, () => passage.socket.destroy());
+    pipeline(incoming, client, drop);
   });
   onward.end();
 }

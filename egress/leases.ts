@@ -29,7 +29,7 @@ export interface Leases {
 }
 
 const SWEEP_MS = 250;
-const REFUSED_MS = 2000;
+const REFUSED_MS = 1000;
 const REFUSED_MAX = 1000;
 const LOOKUPS_MAX = 64;
 const WATCHES_MAX = 4;

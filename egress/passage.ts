@@ -63,6 +63,7 @@ export function passages(options: {
       return { refused: 'credential_refused' };
     }
     ask.gone.removeEventListener('abort', stop);
+    socket.on('error', () => {}); // whoever uses the socket acts on its close
     slot.countBy(() => socket.bytesRead + socket.bytesWritten);
     slot.signal.addEventListener('abort', () => socket.destroy(), { once: true });
     socket.setTimeout(idleMs);

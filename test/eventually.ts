@@ -1,16 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Asks again until `look` answers something, and throws what it waited for when the time is over. */
+/** Polls until `look` answers something truthy; throws with `what` and the last answer or error when `withinMs` have passed. */
 export async function eventually<T>(
   what: string,
-  look: () => Promise<T | null | undefined | false>,
-  withinMs = 15_000,
-): Promise<T> {
+  look: () => T | Promise<T>,
+  withinMs = 10_000,
+): Promise<Exclude<NonNullable<T>, false>> {
   const deadlineMs = performance.now() + withinMs;
   for (;;) {
-    const seen = await look();
-    if (seen !== null && seen !== undefined && seen !== false) return seen;
-    if (performance.now() > deadlineMs) throw new Error(`waited ${withinMs} ms in vain: ${what}`);
-    await sleep(25);
+    let last: unknown;
+    try {
+      const found = await look();
+      if (found) return found as Exclude<NonNullable<T>, false>; // truthy, so neither of those
+      last = found;
+    } catch (error) {
+      last = error;
+    }
+    if (performance.now() > deadlineMs) throw new Error(`not within ${withinMs} ms: ${what}`, { cause: last });
+    await sleep(20);
   }
 }

@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { OmicronError, problemSchema } from '../../contract/problem.ts';
+import { OmicronError } from '../../contract/problem.ts';
 import { credentialList, credentialSchema, secretNames, secretsOf, siteKey } from '../../contract/secrets.ts';
 import { foreignId } from '../../contract/session.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
+import { problems } from './problems.ts';
 
 const site = z.object({ user_id: foreignId, site: siteKey });
-const problems = { '4xx': problemSchema, '5xx': problemSchema };
 const security = [{ service: [] }];
 
 /** Site credentials of a user: written and deleted here, read by runners only, through the broker. */

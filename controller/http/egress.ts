@@ -13,11 +13,11 @@ import {
   watchRequest,
 } from '../../contract/egress.ts';
 import { AUDIENCES } from '../../contract/names.ts';
-import { problemSchema } from '../../contract/problem.ts';
 import { egressCredential, verifyServiceToken } from '../../contract/tokens.ts';
 import type { Changes } from '../lease/changes.ts';
 import type { EgressDesk, LiveLease } from '../ports/egress.ts';
 import { bearerOf } from './bearer.ts';
+import { problems } from './problems.ts';
 
 export interface EgressRoutes {
   egressKey: Uint8Array;
@@ -26,7 +26,6 @@ export interface EgressRoutes {
   changes: Changes;
 }
 
-const problems = { '4xx': problemSchema, '5xx': problemSchema };
 const security = [{ egress: [] }];
 
 const grantOf = (lease: LiveLease): EgressGrant => ({

@@ -2,12 +2,13 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { parsePolicy, policyDocument } from '../../contract/policy.ts';
 import { POLICY_LAYERS, type PolicyLayer } from '../../contract/policy-sites.ts';
-import { OmicronError, problemSchema } from '../../contract/problem.ts';
+import { OmicronError } from '../../contract/problem.ts';
 import { foreignId } from '../../contract/session.ts';
 import type { Changes } from '../lease/changes.ts';
 import type { Directory } from '../ports/directory.ts';
 import type { Policies } from '../ports/policies.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
+import { problems } from './problems.ts';
 
 export interface PolicyRoutes {
   serviceKey: Uint8Array;
@@ -16,7 +17,6 @@ export interface PolicyRoutes {
   changes: Changes;
 }
 
-const problems = { '4xx': problemSchema, '5xx': problemSchema };
 const security = [{ service: [] }];
 const answer = z.object({ policy: policyDocument.nullable() }).meta({ id: 'PolicyAnswer' });
 const effective = z

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { leasePolicy, redeemAnswer, totpAnswer, totpRequest } from '../../contract/assignment.ts';
 import { AUDIENCES } from '../../contract/names.ts';
-import { OmicronError, problemSchema } from '../../contract/problem.ts';
+import { OmicronError } from '../../contract/problem.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
 import { secretsOf } from '../../contract/secrets.ts';
 import {
@@ -22,10 +22,29 @@ import type { Policies } from '../ports/policies.ts';
 import type { SessionRow } from '../ports/rows.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { bearerOf } from './bearer.ts';
+import { problems } from './problems.ts';
 
-const problems = { '4xx': problemSchema, '5xx': problemSchema };
 const security = [{ runner: [] }];
 const PREDECESSOR_RETRY_SECONDS = 1;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose lease the runner's token speaks for; null on routes that take no such token. */
+    lease: { claims: LeaseClaims; expMs: number } | null;
+  }
+}
+
+/** A hook that lets only tokens of these audiences in, before a body is read. */
+const leaseOnly = (keys: ControllerKeys, ...audience: string[]) => ({
+  onRequest: async (request: FastifyRequest) => {
+    request.lease = await verifyControllerToken(keys, audience, bearerOf(request), leaseClaims);
+  },
+});
+
+function leaseOf(request: FastifyRequest): { claims: LeaseClaims; expMs: number } {
+  if (!request.lease) throw new Error(`${request.url} has no hook that reads its token`);
+  return request.lease;
+}
 
 const leaseOver = () => new OmicronError('lease_ended', 'The lease of this token is over; stop serving it.');
 
@@ -38,6 +57,8 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   policies: Policies;
   secrets: SecretStore;
 }> = async (app, { publicKeys, keys, broker, directory, policies, secrets }) => {
+  app.decorateRequest('lease', null);
+
   app.post(
     '/internal/runner-secrets',
     {
@@ -55,6 +76,10 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
         bearerOf(request),
         brokerClaims,
       );
+      // Read before the redemption, which succeeds once: a vault that is away for a moment must not cost the runner.
+      const session = await directory.session(claims.session_id, null);
+      const document = session?.claim_id === claims.claim_id ? await secrets.read(session.user_id) : null;
+      const known = document ? secretsOf(document) : {};
       const redeemed = await broker.redeem(claims, expMs);
       if (redeemed.outcome === 'wait')
         throw new OmicronError('predecessor_draining', 'The runner before may still act; ask again.', {
@@ -62,16 +87,17 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
         });
       if (redeemed.outcome === 'refused')
         throw new OmicronError('redemption_refused', `The lease cannot be redeemed: ${redeemed.why}.`);
-      const document = await secrets.read(redeemed.userId);
       request.log.info(
         { session_id: claims.session_id, epoch: claims.epoch, runner_id: claims.runner_id },
         'secrets were redeemed',
       );
-      const credentials = Object.entries(document?.credentials ?? {});
-      const lease = leaseOf(claims);
+      const lease = leaseClaims.parse(claims);
       return {
-        secrets: document ? secretsOf(document) : {},
-        sites: credentials.map(([site, { totp }]) => ({ site, totp: totp !== undefined })),
+        secrets: known,
+        sites: Object.entries(document?.credentials ?? {}).map(([site, { totp }]) => ({
+          site,
+          totp: totp !== undefined,
+        })),
         egress_credential: egressCredential(keys.derivation, lease),
         policy: await policies.of(claims.session_id, redeemed.userId),
         ...(await reportTokens(keys, lease, redeemed)),
@@ -83,6 +109,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   app.post(
     '/internal/runner-activity',
     {
+      ...leaseOnly(publicKeys, AUDIENCES.lease),
       schema: {
         operationId: 'reportActivity',
         summary: 'Reports calls and answers how long the lease goes on',
@@ -92,24 +119,25 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
       },
     },
     async request => {
-      const { claims } = await verifyControllerToken(publicKeys, AUDIENCES.lease, bearerOf(request), leaseClaims);
+      const { claims } = leaseOf(request);
       const going = await broker.activity(claims, request.body.calls);
       if (going === null) throw leaseOver();
       return { remaining_ms: going.remainingMs, policy_version: going.policyVersion };
     },
   );
 
-  /** The session behind a lease token, while that lease lives. */
-  const liveSession = async (authorization: FastifyRequest): Promise<{ session: SessionRow; lease: LeaseClaims }> => {
-    const { claims } = await verifyControllerToken(publicKeys, AUDIENCES.lease, bearerOf(authorization), leaseClaims);
+  /** The session of a request's lease, while that lease lives. */
+  const liveSession = async (request: FastifyRequest): Promise<SessionRow> => {
+    const { claims } = leaseOf(request);
     const session = await directory.session(claims.session_id, null);
     if ((await broker.activity(claims, 0)) === null || !session) throw leaseOver();
-    return { session, lease: claims };
+    return session;
   };
 
   app.get(
     '/internal/runner-policy',
     {
+      ...leaseOnly(publicKeys, AUDIENCES.lease),
       schema: {
         operationId: 'readLeasePolicy',
         summary: 'The policy of the lease, every layer of it, as it is now',
@@ -118,7 +146,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
       },
     },
     async request => {
-      const { session } = await liveSession(request);
+      const session = await liveSession(request);
       return policies.of(session.id, session.user_id);
     },
   );
@@ -126,6 +154,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   app.post(
     '/internal/runner-totp',
     {
+      ...leaseOnly(publicKeys, AUDIENCES.lease),
       schema: {
         operationId: 'mintTotpCode',
         summary: "The TOTP code of the moment for one of the user's sites; the seed stays here",
@@ -135,13 +164,13 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
       },
     },
     async request => {
-      const { session, lease } = await liveSession(request);
+      const session = await liveSession(request);
       const { site } = request.body;
       const document = await secrets.read(session.user_id);
       const credential = document && Object.hasOwn(document.credentials, site) ? document.credentials[site] : undefined;
       if (credential?.totp === undefined)
         throw new OmicronError('credential_not_found', `The user has stored no TOTP seed for "${site}".`);
-      request.log.info({ session_id: lease.session_id, epoch: lease.epoch, site }, 'a TOTP code was minted');
+      request.log.info({ session_id: session.id, epoch: session.epoch, site }, 'a TOTP code was minted');
       return totpCode(credential.totp, Date.now());
     },
   );
@@ -149,6 +178,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   app.post(
     '/internal/runner-events',
     {
+      ...leaseOnly(publicKeys, AUDIENCES.lease, AUDIENCES.artifacts),
       schema: {
         operationId: 'reportEvents',
         summary: "Writes to the lease's timeline",
@@ -158,12 +188,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
       },
     },
     async (request, reply) => {
-      const { claims } = await verifyControllerToken(
-        publicKeys,
-        [AUDIENCES.lease, AUDIENCES.artifacts],
-        bearerOf(request),
-        leaseClaims,
-      );
+      const { claims } = leaseOf(request);
       if (!(await broker.events(claims, request.body.events))) throw leaseOver();
       return reply.status(204).send(null);
     },
@@ -172,6 +197,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   app.post(
     '/internal/runner-artifacts',
     {
+      ...leaseOnly(publicKeys, AUDIENCES.artifacts),
       schema: {
         operationId: 'reportArtifact',
         summary: 'Writes down a recording that was stored, or lost',
@@ -181,17 +207,10 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
       },
     },
     async (request, reply) => {
-      const { claims, expMs } = await verifyControllerToken(
-        publicKeys,
-        AUDIENCES.artifacts,
-        bearerOf(request),
-        leaseClaims,
-      );
+      const { claims, expMs } = leaseOf(request);
       if (expMs < Date.now()) throw leaseOver();
       if (!(await broker.artifact(claims, request.body))) throw leaseOver();
       return reply.status(204).send(null);
     },
   );
 };
-
-const leaseOf = ({ session_id, epoch, runner_id }: LeaseClaims): LeaseClaims => ({ session_id, epoch, runner_id });

@@ -16,7 +16,7 @@ import type { SecretStore } from '../ports/secrets.ts';
 import { credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
 import { type PolicyRoutes, policyRoutes } from './policies.ts';
-import { answerProblems } from './problems.ts';
+import { answerProblems, clientErrorHandler, frameworkErrors } from './problems.ts';
 import { runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
 import { type UserActionRoutes, userActionRoutes } from './user-actions.ts';
@@ -31,6 +31,9 @@ export interface ServerParts extends SessionRoutes, EgressRoutes, PolicyRoutes, 
   log: Logger;
 }
 
+/** A request is sent whole in this time; the answer may take longer. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
 /** The controller's HTTP server: sessions, credentials, broker and reports, health, metrics, OpenAPI. */
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const app = Fastify({
@@ -38,6 +41,10 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     // paths hold user ids; transitions are logged where they happen
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: LIMITS.bodyBytesMax,
+    routerOptions: { maxParamLength: 3 * LIMITS.idBytesMax }, // an id, percent-encoded
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    frameworkErrors,
+    clientErrorHandler,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     genReqId: () => crypto.randomUUID(),
@@ -45,15 +52,20 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   answerProblems(app as unknown as FastifyInstance); // the logger's type is pino's, which Fastify's default type does not name
-  acceptEmptyBodies(app as unknown as FastifyInstance);
+  acceptOnlyJson(app as unknown as FastifyInstance);
 
   let stopping = false;
   app.addHook('preClose', async () => {
     stopping = true;
+    await parts.getOrCreate.idle(); // the server still listens: runners that are being assigned redeem here
   });
   app.addHook('onRequest', async request => {
     if (stopping && request.url.startsWith('/internal/browser-sessions'))
       throw new OmicronError('shutting_down', 'This replica is stopping; ask again.', { retryAfterSeconds: 1 });
+  });
+
+  app.addHook('onSend', async (_request, reply) => {
+    if (stopping) reply.header('connection', 'close'); // or the stop waits until callers let go of their connections
   });
 
   await app.register(swagger, {
@@ -126,10 +138,10 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   return app as unknown as FastifyInstance;
 }
 
-/** A POST without a body may still say that it is JSON, as many clients do. */
-function acceptEmptyBodies(app: FastifyInstance): void {
+/** Nothing but JSON; a POST without a body may still say that it is JSON, as many clients do. */
+function acceptOnlyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
-  app.removeContentTypeParser('application/json');
+  app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null, undefined);
     else parse(request, String(body), done);

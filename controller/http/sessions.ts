@@ -1,8 +1,9 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { OmicronError, problemSchema } from '../../contract/problem.ts';
+import { OmicronError } from '../../contract/problem.ts';
 import {
   artifactList,
+  epochSchema,
   eventPage,
   eventQuery,
   getOrCreateRequest,
@@ -19,6 +20,7 @@ import type { Directory } from '../ports/directory.ts';
 import type { Leases } from '../ports/leases.ts';
 import { type SessionRow, sessionView } from '../ports/rows.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
+import { problems } from './problems.ts';
 
 export interface SessionRoutes {
   serviceKey: Uint8Array;
@@ -31,7 +33,6 @@ export interface SessionRoutes {
 }
 
 const params = z.object({ session_id: z.uuid() });
-const problems = { '4xx': problemSchema, '5xx': problemSchema };
 const security = [{ service: [] }];
 
 /** Unknown or another user's: the same answer. */
@@ -86,7 +87,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
         summary: 'Keeps the lease alive for another ttl_seconds',
         security,
         params,
-        body: heartbeatRequest.optional(),
+        body: heartbeatRequest.nullish(), // Fastify validates a missing body as null
         response: { 200: heartbeatAnswer, ...problems },
       },
     },
@@ -122,7 +123,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
         summary: 'Ends the lease; repeating it changes nothing',
         security,
         params,
-        querystring: z.strictObject({ epoch: z.coerce.number().int().min(1).optional() }),
+        querystring: z.strictObject({ epoch: z.coerce.number().pipe(epochSchema).optional() }),
         response: { 200: sessionSchema, ...problems },
       },
     },

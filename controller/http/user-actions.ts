@@ -1,13 +1,14 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { AUDIENCES } from '../../contract/names.ts';
-import { OmicronError, problemSchema } from '../../contract/problem.ts';
+import { OmicronError } from '../../contract/problem.ts';
 import { type ControllerKeys, leaseClaims, verifyControllerToken } from '../../contract/tokens.ts';
 import { userAction, userActionAnswer, userActionList, userActionRequest } from '../../contract/user-action.ts';
 import type { Changes } from '../lease/changes.ts';
 import type { Directory } from '../ports/directory.ts';
 import type { UserActions } from '../ports/user-actions.ts';
 import { bearerOf, serviceOnly } from './bearer.ts';
+import { problems } from './problems.ts';
 
 export interface UserActionRoutes {
   serviceKey: Uint8Array;
@@ -17,7 +18,6 @@ export interface UserActionRoutes {
   changes: Changes;
 }
 
-const problems = { '4xx': problemSchema, '5xx': problemSchema };
 const BASE = '/internal/browser-sessions/:session_id/user-actions';
 
 /** A10: an agent asks, its runner waits here, a person answers. */

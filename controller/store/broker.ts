@@ -23,6 +23,20 @@ const redeemed = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('refused'), why: z.string() }),
 ]);
 
+const DEPTH_MAX = 32;
+
+/**
+ * What jsonb can hold. A page or an agent can put null bytes, broken Unicode and endless depth into a tool call; that must
+ * not keep the call off the timeline.
+ */
+function storable(value: unknown, levels = DEPTH_MAX): unknown {
+  if (typeof value === 'string') return value.toWellFormed().replaceAll('\0', '\ufffd');
+  if (typeof value !== 'object' || value === null) return value;
+  if (levels === 0) return '(nested too deep)';
+  if (Array.isArray(value)) return value.map(each => storable(each, levels - 1));
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [storable(key), storable(each, levels - 1)]));
+}
+
 export function sqlBroker(database: Database): Broker {
   return {
     redeem: async (claims, tokenExpiresMs) =>
@@ -51,7 +65,14 @@ export function sqlBroker(database: Database): Broker {
       z
         .boolean()
         .parse(
-          await call(database, 'write_events', lease.session_id, lease.epoch, lease.runner_id, JSON.stringify(events)),
+          await call(
+            database,
+            'write_events',
+            lease.session_id,
+            lease.epoch,
+            lease.runner_id,
+            JSON.stringify(storable(events)),
+          ),
         ),
     artifact: async (lease, report) =>
       z

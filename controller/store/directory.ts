@@ -14,7 +14,9 @@ const artifactRow = z.object({ ...artifactSchema.shape, created_at: isoTime });
 const cursorOf = (row: { created_at: string; id: string }) =>
   Buffer.from(JSON.stringify([row.created_at, row.id])).toString('base64url');
 
-const cursorSchema = z.tuple([z.iso.datetime({ offset: true }), z.uuid()]);
+// Postgres knows no year 0 and no offset of 16 hours or more
+const cursorTime = z.iso.datetime({ offset: true }).regex(/^[12].*(Z|[+-](0\d|1[0-4]):\d\d)$/);
+const cursorSchema = z.tuple([cursorTime, z.uuid()]);
 
 function readCursor(cursor: string): [string, string] {
   try {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, it } from 'vitest';
 import { serviceKey } from '../../contract/tokens.ts';
+import { egressConfig } from '../../egress/config.ts';
 import { type ControllerStub, controllerStub } from './controller-stub.ts';
 import { basic, get, isAnswer, tunnel } from './raw-client.ts';
 import { PUBLIC_ADDRESS, publicSite, type Site } from './sites.ts';
@@ -81,4 +82,21 @@ it('does not start on a wrong environment and says which variables are wrong, ne
   for (const name of ['OMICRON_CONTROLLER_URL', 'OMICRON_EGRESS_DENIED_CIDRS', 'OMICRON_EGRESS_JWT_SECRET'])
     expect(text).toContain(name);
   expect(text).not.toMatch(/too-short|ten-slash|ftp:/);
+});
+
+it('reads DNS servers of both families, with and without a port', () => {
+  const servers = (text: string) =>
+    egressConfig({
+      OMICRON_CONTROLLER_URL: 'http://c',
+      OMICRON_EGRESS_JWT_SECRET: secret,
+      OMICRON_EGRESS_DNS_SERVERS: text,
+    }).OMICRON_EGRESS_DNS_SERVERS;
+  expect(servers('10.0.0.2, 10.0.0.3:5353 fd00::1,[fd00::2]:53')).toEqual([
+    '10.0.0.2',
+    '10.0.0.3:5353',
+    'fd00::1',
+    '[fd00::2]:53',
+  ]);
+  for (const text of ['dns', '10.0.0.2:', 'fd00::1::2', '10.0.0:53'])
+    expect(() => servers(text)).toThrow('OMICRON_EGRESS_DNS_SERVERS');
 });

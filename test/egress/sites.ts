@@ -46,7 +46,9 @@ export async function publicSite(): Promise<Site> {
     });
     if (url.pathname === '/redirect')
       return void response
-        .writeHead(Number(url.searchParams.get('status')), { location: url.searchParams.get('to') ?? '' })
+        .writeHead(Number(url.searchParams.get('status')), {
+          location: Buffer.from(url.searchParams.get('to') ?? '', 'utf8').toString('latin1'),
+        })
         .end();
     if (url.pathname === '/bytes') return void response.end(Buffer.alloc(Number(url.searchParams.get('count')), 'x'));
     if (url.pathname === '/silent') return;
@@ -67,6 +69,8 @@ export async function publicSite(): Promise<Site> {
     response.end(`${request.method} ${request.url}`);
   });
   server.on('upgrade', (request, socket, head) => {
+    const { method = '', url = '', headers, rawHeaders } = request;
+    requests.push({ method, url, headers, rawHeaders, body: '' });
     const accept = createHash('sha1')
       .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
       .digest('base64');

@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { runnerHealth } from '../../../contract/assignment.ts';
-import { ENV } from '../../../contract/names.ts';
+import { ENV, runnerTempName } from '../../../contract/names.ts';
 import { OmicronError, type ProblemCode } from '../../../contract/problem.ts';
 import { UPLOAD_ORDER_FILE } from '../../../contract/reports.ts';
 import type { RunnerProvider } from '../../ports/runners.ts';
@@ -94,7 +95,12 @@ export function localRunners(options: LocalRunners): RunnerProvider {
   const provider: RunnerProvider = {
     name: 'local',
 
-    template: async () => template,
+    // a warm runner that knows another controller's address is of no use: a restart may listen elsewhere
+    template: async () =>
+      createHash('sha256')
+        .update(JSON.stringify([RUNNER, options.env, options.controllerUrl()]))
+        .digest('hex')
+        .slice(0, 16),
 
     async create(runnerId) {
       await mkdir(root, { recursive: true, mode: 0o700 });
@@ -135,7 +141,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
         const death = await provider.deathOf(runnerId);
         if (death !== null) {
           const lines = await folder(runnerId).lastLines(5);
-          throw new OmicronError('runner_start_failed', `${death} Its last lines: ${lines || '(none)'}`);
+          throw new OmicronError('runner_start_failed', `${death.reason} Its last lines: ${lines || '(none)'}`);
         }
         const port = await folder(runnerId).readPort();
         const health = port === null ? null : await healthOf(`http://127.0.0.1:${port}`, stop);
@@ -152,16 +158,17 @@ export function localRunners(options: LocalRunners): RunnerProvider {
     async deathOf(runnerId) {
       const id = await processOf(runnerId);
       if (id && runs(id)) return null;
-      // a folder without a process file is a start under way for a moment, and then one that was cut short
-      if (!id && folder(runnerId).exists && !exits.has(runnerId)) {
+      // how it ended reaches us a moment later; a folder without a process file is a start under way for a moment, too
+      if (folder(runnerId).exists && !exits.has(runnerId)) {
         await sleep(200);
         const later = await processOf(runnerId);
         if (later && runs(later)) return null;
       }
-      return `The runner's process has ended (${exits.get(runnerId) ?? 'nobody saw how'}). Ask again for a new browser.`;
+      const how = exits.get(runnerId) ?? 'nobody saw how';
+      return { ended: true, reason: `The runner's process has ended (${how}). Ask again for a new browser.` };
     },
 
-    address: (_runnerId, endpoint) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
+    publish: ({ endpoint }) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
 
     async remove(runnerId) {
       const home = folder(runnerId);
@@ -179,6 +186,8 @@ export function localRunners(options: LocalRunners): RunnerProvider {
         return 'deleting';
       }
       if (!uploaded(runnerId)) return 'deleting';
+      // a runner that was killed leaves its browser's profile
+      await rm(join(tmpdir(), runnerTempName(runnerId)), { recursive: true, force: true });
       await home.remove();
       for (const map of [exits, terminatedAtMs, uploads, known]) map.delete(runnerId);
       return 'gone';
@@ -186,10 +195,6 @@ export function localRunners(options: LocalRunners): RunnerProvider {
 
     list: () => RunnerFolder.list(root),
   };
-  const template = createHash('sha256')
-    .update(JSON.stringify([RUNNER, options.env]))
-    .digest('hex')
-    .slice(0, 16);
   return provider;
 }
 

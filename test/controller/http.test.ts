@@ -1,0 +1,229 @@
+import { expect, it } from 'vitest';
+import { ENV } from '../../contract/names.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import { type Lease, leaseSchema, type Session } from '../../contract/session.ts';
+import { signServiceToken } from '../../contract/tokens.ts';
+import { eventually } from '../eventually.ts';
+import { cuttableWire } from '../fakes/cut.ts';
+import { emptyDatabaseUrl } from '../postgres.ts';
+import { protocol } from './protocol.ts';
+import { deployment, problemOf, type Stack, startStack } from './stack.ts';
+
+// What the API meets at the edges of a working controller: limits, an absent database, a stop, health and metrics.
+
+const show = async (stack: Stack, sessionId: string) =>
+  (await stack.call('GET', `/internal/browser-sessions/${sessionId}`)).body as Session; // checked by its route's schema
+
+it('[O2] a heartbeat moves expiry and last use, with the epoch or without a body, and refuses what is over', async () => {
+  await using stack = await startStack();
+  const lease = await stack.lease();
+  await protocol(stack.database).age(lease.session_id, 300);
+  const before = await show(stack, lease.session_id);
+  const beat = (body?: unknown) =>
+    stack.call('POST', `/internal/browser-sessions/${lease.session_id}/heartbeat`, body === undefined ? {} : { body });
+  const answer = await beat();
+  expect(answer.status).toBe(200);
+  const after = await show(stack, lease.session_id);
+  expect(answer.body).toMatchObject({
+    session_id: lease.session_id,
+    status: 'ready',
+    epoch: 1,
+    expires_at: after.expires_at,
+  });
+  expect(Date.parse(after.expires_at) - Date.parse(before.expires_at)).toBeGreaterThan(290_000);
+  expect(Date.parse(after.last_used_at)).toBeGreaterThan(Date.parse(before.last_used_at));
+  expect((await beat({ epoch: 1 })).status).toBe(200);
+  expect((await beat({})).status).toBe(200);
+  expect(problemOf(await beat({ epoch: 2 }))).toMatchObject({ status: 409, code: 'lease_superseded' });
+  await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}`);
+  expect(problemOf(await beat())).toMatchObject({
+    status: 409,
+    code: 'lease_ended',
+    detail: expect.stringContaining('released'),
+  });
+});
+
+it('[O3] DELETE ends the lease once, whatever is repeated, and nothing of its runner stays', async () => {
+  await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
+  const lease = await stack.lease();
+  const path = `/internal/browser-sessions/${lease.session_id}`;
+  for (const query of ['?epoch=1', '?epoch=1', ''])
+    expect((await stack.call('DELETE', path + query)).body).toMatchObject({
+      status: 'ended',
+      ended_reason: 'released',
+      mcp_url: null,
+    });
+  await eventually('the runner is gone', () => stack.machine.runners.size === 0);
+  expect((await stack.call('GET', `${path}/artifacts`)).body).toMatchObject({
+    artifacts: [{ state: 'stored', epoch: 1 }],
+  });
+  const next = await stack.lease();
+  expect(next.epoch).toBe(2);
+  expect((await stack.call('DELETE', `${path}?epoch=1`)).status).toBe(200); // late: of the lease before
+  expect((await show(stack, lease.session_id)).status).toBe('ready');
+  expect(problemOf(await stack.call('DELETE', `${path}?epoch=3`))).toMatchObject({ code: 'lease_superseded' });
+});
+
+it('says that credentials are missing before a browser is spent', async () => {
+  await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
+  const refused = await stack.getOrCreate({ require_credentials: true });
+  expect(problemOf(refused)).toMatchObject({ status: 422, code: 'credentials_not_configured' });
+  expect(stack.machine.created).toEqual([]);
+  await stack.call('PUT', '/internal/users/ada/credentials/shop', { body: { username: 'u', password: 'p' } });
+  expect((await stack.getOrCreate({ require_credentials: true })).status).toBe(200);
+  expect([...stack.machine.runners.values()][0]?.redeemed?.secrets).toEqual({ SHOP_USERNAME: 'u', SHOP_PASSWORD: 'p' });
+  await stack.call('DELETE', '/internal/users/ada/credentials/shop');
+  expect((await stack.getOrCreate({ require_credentials: true, conversation_id: 'c2' })).status).toBe(422);
+});
+
+it('says how many places there are, how many are taken and when to come again', async () => {
+  await using stack = await startStack({ OMICRON_USER_LIMIT: 2, OMICRON_CAPACITY: 3, OMICRON_POOL_IDLE: 0 });
+  await stack.lease({ conversation_id: 'c1', ttl_seconds: 50 });
+  await stack.lease({ conversation_id: 'c2', ttl_seconds: 500 });
+  const quota = await stack.getOrCreate({ conversation_id: 'c3' });
+  expect(problemOf(quota)).toMatchObject({ status: 429, code: 'user_quota_exceeded', limit: 2, active: 2 });
+  const seconds = Number(quota.headers.get('retry-after'));
+  expect(seconds).toBeGreaterThan(40);
+  expect(seconds).toBeLessThanOrEqual(50);
+  expect(problemOf(quota).retry_after_seconds).toBe(seconds);
+  await stack.lease({ user_id: 'bob', ttl_seconds: 20 });
+  const full = await stack.getOrCreate({ user_id: 'zoe' });
+  expect(problemOf(full)).toMatchObject({ status: 429, code: 'capacity_exceeded', limit: 3, active: 3 });
+  expect(Number(full.headers.get('retry-after'))).toBeLessThanOrEqual(20);
+});
+
+it('reuses the user’s oldest place when the deployment says so', async () => {
+  await using stack = await startStack({ OMICRON_USER_LIMIT: 1, OMICRON_ON_USER_LIMIT: 'evict_oldest' });
+  const old = await stack.lease({ conversation_id: 'c1' });
+  await stack.lease({ conversation_id: 'c2' });
+  expect(await show(stack, old.session_id)).toMatchObject({ status: 'ended', ended_reason: 'evicted' });
+  expect(
+    await fetch(old.mcp_url ?? '', { method: 'POST', headers: old.mcp_headers ?? {} }).then(
+      it => it.status,
+      () => 0,
+    ),
+  ).not.toBe(200);
+});
+
+it('grants nothing while the database is away, says when to come again, and heals by itself', async () => {
+  const direct = new URL(await emptyDatabaseUrl());
+  await using wire = await cuttableWire(direct.hostname, Number(direct.port));
+  const through = new URL(direct);
+  through.port = String(wire.port);
+  await using stack = await startStack({ [ENV.databaseUrl]: through.href });
+  const lease = await stack.lease();
+  wire.cut();
+  const path = `/internal/browser-sessions/${lease.session_id}`;
+  const calls = await Promise.all([
+    stack.getOrCreate(),
+    stack.getOrCreate({ user_id: 'zoe' }),
+    stack.call('POST', `${path}/heartbeat`, { body: { epoch: 1 } }),
+    stack.call('GET', path),
+    stack.call('GET', '/internal/browser-sessions'),
+    stack.call('DELETE', `${path}?epoch=1`),
+    stack.call('GET', '/readyz'),
+    stack.call('GET', '/health'),
+    stack.call('GET', '/metrics'),
+  ]);
+  for (const answer of calls) {
+    expect(answer.status).toBe(503);
+    expect(problemOf(answer)).toMatchObject({ code: 'store_unavailable' });
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(JSON.stringify(answer.body)).not.toMatch(/ECONN|postgres|127\.0\.0\.1/);
+  }
+  expect((await stack.call('GET', '/healthz')).status).toBe(200); // the process lives: restarting it mends nothing
+  wire.mend();
+  await eventually('readiness', async () => (await stack.call('GET', '/readyz')).status === 200);
+  expect(await stack.lease()).toMatchObject({ session_id: lease.session_id, epoch: 1 });
+  expect((await stack.lease({ user_id: 'zoe' })).epoch).toBe(1);
+  expect(stack.logged()).not.toContain(direct.password === '' ? 'x'.repeat(99) : `:${direct.password}@`);
+});
+
+it('stops gracefully: what runs is finished, what is new is refused, runners stay leased', async () => {
+  await using shared = await deployment({ OMICRON_POOL_IDLE: 0 });
+  await using stack = await startStack({}, shared);
+  const kept = await stack.lease();
+  const letGo = shared.machine.hold('warm');
+  const running = stack.getOrCreate({ user_id: 'zoe' });
+  await eventually('a start under way', () => shared.machine.created.length === 2);
+  const token = await signServiceToken(stack.serviceKey);
+  const stopping = stack.stop();
+  const late = await stack.call('GET', '/internal/browser-sessions', { token }).then(
+    answer => problemOf(answer).code,
+    () => 'closed',
+  );
+  expect(['shutting_down', 'closed']).toContain(late);
+  letGo();
+  const lease = leaseSchema.parse((await running).body);
+  expect(lease.status).toBe('ready');
+  await stopping;
+  for (const { mcp_url, mcp_headers } of [kept, lease])
+    expect((await fetch(mcp_url ?? '', { method: 'POST', headers: mcp_headers ?? {} })).status).toBe(200);
+  await expect(stack.call('GET', '/healthz')).rejects.toThrow();
+});
+
+it('shutdown, the local stack’s, leaves no runner and says so in every lease', async () => {
+  await using shared = await deployment();
+  await using stack = await startStack({}, shared);
+  const lease = await stack.lease();
+  await stack.controller.shutdown();
+  expect(shared.machine.runners.size).toBe(0);
+  const [row] = await stack.database.query<{ status: string; reason: string }>(
+    'select status, ended_reason as reason from omicron.browser_sessions where id = $1',
+    [lease.session_id],
+  );
+  expect(row).toEqual({ status: 'ended', reason: 'shutdown' });
+  const artifacts = await stack.database.query('select state from omicron.artifacts');
+  expect(artifacts).toEqual([{ state: 'stored' }]);
+});
+
+it('[P2] tells liveness, readiness and what it does', async () => {
+  await using stack = await startStack({ OMICRON_CAPACITY: 7 });
+  await stack.lease();
+  for (const path of ['/healthz', '/readyz'])
+    expect(await stack.call('GET', path, { token: null })).toMatchObject({ status: 200, body: { status: 'ok' } });
+  await eventually('a pool', async () => {
+    const { body } = await stack.call('GET', '/health', { token: null });
+    expect(body).toMatchObject({
+      status: 'ok',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      provider: 'local',
+      active_sessions: 1,
+      starting_sessions: 0,
+      capacity: 7,
+      runners: { leased: 1, warm: 2, draining: 0 },
+    });
+    return true;
+  });
+});
+
+it('measures what O21 asks for, by no user and no session', async () => {
+  await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
+  const lease: Lease = await stack.lease({ user_id: 'ada-measured', conversation_id: 'talk-measured' });
+  const letGo = stack.machine.hold('warm');
+  await stack.getOrCreate({ user_id: 'zoe', wait_seconds: 0 });
+  const gone = await stack.lease({ user_id: 'bob', wait_seconds: 0 }).catch(() => null);
+  expect(gone).toBeNull();
+  await protocol(stack.database).age(lease.session_id, 601);
+  const metric = async (name: string) => {
+    const { body } = await stack.call('GET', '/metrics', { token: null });
+    const line = String(body)
+      .split('\n')
+      .find(each => each.startsWith(`${name} `) || (each.startsWith(`${name}{`) && each.includes(name)));
+    return Number(line?.split(' ').at(-1));
+  };
+  await eventually('the expired lease is reaped', async () => (await metric('omicron_reaper_deletes_total')) === 1);
+  expect(await metric('omicron_active_sessions')).toBe(0);
+  expect(await metric('omicron_starting_sessions')).toBe(2);
+  stack.machine.failNext(new OmicronError('runner_start_failed', 'no disk'));
+  letGo();
+  await eventually('a failed start is counted', async () => (await metric('omicron_pod_create_failures_total')) === 1);
+  await eventually('the other one is ready', async () => (await metric('omicron_active_sessions')) === 1);
+  const { body, headers } = await stack.call('GET', '/metrics', { token: null });
+  expect(headers.get('content-type')).toContain('text/plain');
+  const text = String(body);
+  expect(text).toMatch(/omicron_session_create_latency_seconds_count\{outcome="ready"\} 1/);
+  expect(text).toMatch(/omicron_session_create_latency_seconds_count\{outcome="starting"\} 2/);
+  for (const id of ['ada-measured', 'talk-measured', lease.session_id, 'zoe']) expect(text).not.toContain(id);
+  for (const line of text.split('\n').filter(each => each && !each.startsWith('#'))) expect(line).toMatch(/^omicron_/);
+});

@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Assignment,
+  assignmentClaims,
+  drainClaims,
+  type RedeemAnswer,
+  type RunnerPhase,
+  redeemAnswer,
+  signedOrder,
+} from '../../contract/assignment.ts';
+import { AUDIENCES } from '../../contract/names.ts';
+import { OmicronError, PROBLEM_TYPE, PROBLEMS, problemSchema } from '../../contract/problem.ts';
+import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../../contract/tokens.ts';
+
+/** Where a test may hold runners; each passes when it is let go. */
+export type Point = 'warm' | 'assign' | 'redeem' | 'upload';
+
+export interface RunnerWiring {
+  id: string;
+  keys: ControllerKeys;
+  controllerUrl: () => string;
+  /** Resolves when runners may pass this point. */
+  pass: (point: Point) => Promise<void>;
+  /** Thrown by the next assignment, once. */
+  nextAssignFailure: () => OmicronError | undefined;
+  /** How long a redemption is tried while the controller says that it may succeed later. */
+  patienceMs: number;
+  onExit: (how: string) => void;
+}
+
+/**
+ * A runner without a browser: a real HTTP server that checks orders as the real one does, redeems, keeps one assignment
+ * for life, closes at its deadline, and hands its recording over when it ends.
+ */
+export class FakeRunner {
+  readonly id: string;
+  readonly bootId = randomUUID();
+  endpoint = '';
+  phase: RunnerPhase = 'launching';
+  failure: OmicronError | undefined;
+  /** How it ended; null while it runs. */
+  exited: string | null = null;
+  assignment: Assignment | null = null;
+  /** What the broker handed over; null: it is nobody's. */
+  redeemed: RedeemAnswer | null = null;
+  /** How often it was told to drain. */
+  drains = 0;
+  #answer: Promise<unknown> | undefined;
+  #hangs = false;
+  #uploaded = false;
+  #deadline: NodeJS.Timeout | undefined;
+  readonly #wiring: RunnerWiring;
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+
+  constructor(wiring: RunnerWiring) {
+    this.id = wiring.id;
+    this.#wiring = wiring;
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>(resolve => this.#server.listen(0, '127.0.0.1', resolve));
+    this.endpoint = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`; // it listens on TCP
+  }
+
+  /** From now on it answers nobody; its process lives. */
+  hang(): void {
+    this.#hangs = true;
+    this.#server.closeAllConnections();
+  }
+
+  /** Ends at once, as after `kill -9`. */
+  kill(): void {
+    this.#end('SIGKILL');
+  }
+
+  /** SIGTERM: no agent is served any more; its process ends. */
+  stop(): void {
+    if (this.exited !== null) return;
+    this.phase = 'draining';
+    this.#end('exit code 0');
+  }
+
+  #end(how: string): void {
+    if (this.exited !== null) return;
+    this.exited = how;
+    clearTimeout(this.#deadline);
+    this.#server.close();
+    // an acknowledgement that is on its way still arrives; after kill -9 nothing does
+    if (how === 'SIGKILL' || this.#hangs) this.#server.closeAllConnections();
+    else this.#server.closeIdleConnections();
+    this.#wiring.onExit(how);
+  }
+
+  /** Reports to the controller as this runner. */
+  report(path: 'runner-activity' | 'runner-events' | 'runner-artifacts', body: unknown): Promise<Response> {
+    const token = path === 'runner-artifacts' ? this.redeemed?.artifact_token : this.redeemed?.lease_token;
+    return this.#post(path, token ?? '', body);
+  }
+
+  /** Sends what it recorded. True: nothing is left to send. */
+  upload(): boolean {
+    if (!this.redeemed || !this.assignment?.options.record_video || this.#uploaded) return true;
+    void this.#wiring
+      .pass('upload')
+      .then(() =>
+        this.report('runner-artifacts', {
+          state: 'stored',
+          name: 'tab-1.webm',
+          uri: `file:///${this.id}.webm`,
+          bytes: 1,
+        }),
+      )
+      .catch(() => {})
+      .finally(() => {
+        this.#uploaded = true;
+      });
+    return false;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.#hangs) return; // no answer, ever
+    const send = (status: number, type: string, body: unknown) =>
+      response.writeHead(status, { 'content-type': type }).end(JSON.stringify(body));
+    try {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk);
+      const answer = await this.#route(`${request.method} ${request.url}`, request, Buffer.concat(chunks).toString());
+      if (!this.#hangs) send(200, 'application/json', answer);
+    } catch (error) {
+      if (this.#hangs) return;
+      const problem =
+        error instanceof OmicronError
+          ? error
+          : new OmicronError('internal_error', 'The runner failed.', { cause: error });
+      send(PROBLEMS[problem.code].status, PROBLEM_TYPE, problem.toProblem());
+    }
+  }
+
+  async #route(route: string, request: IncomingMessage, body: string): Promise<unknown> {
+    switch (route) {
+      case 'GET /healthz':
+        return this.#health();
+      case 'POST /assign':
+        return this.#assign(signedOrder.parse(JSON.parse(body)).token);
+      case 'POST /drain':
+        return this.#drain(signedOrder.parse(JSON.parse(body)).token);
+      case 'POST /mcp':
+        return this.#mcp(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1]);
+      default:
+        throw new OmicronError('route_not_found', 'A runner serves /assign, /drain, /healthz and /mcp.');
+    }
+  }
+
+  #health() {
+    const gate = { ok: true, detail: 'there is no browser' };
+    const error = this.failure && { code: this.failure.code, detail: this.failure.message };
+    const browser = { process: gate, protocol: gate };
+    return { runner_id: this.id, boot_id: this.bootId, phase: this.phase, browser, ...(error ? { error } : {}) };
+  }
+
+  #mcp(token: string | undefined) {
+    if (this.phase !== 'leased' || !token || sha256Hex(token) !== this.assignment?.mcp_token_sha256)
+      throw new OmicronError('unauthorized', "The bearer token is not this runner's lease's.");
+    return { session_id: this.assignment.session_id, epoch: this.assignment.epoch };
+  }
+
+  async #verify<T extends Parameters<typeof verifyControllerToken>[3]>(token: string, schema: T) {
+    const audience = AUDIENCES.runner(this.id, this.bootId);
+    return (await verifyControllerToken(this.#wiring.keys, audience, token, schema)).claims;
+  }
+
+  async #assign(token: string): Promise<unknown> {
+    await this.#wiring.pass('assign');
+    const claims = await this.#verify(token, assignmentClaims);
+    if (claims.runner_id !== this.id) throw new OmicronError('assignment_refused', 'It names another runner.');
+    if (this.assignment?.jti === claims.jti) return this.#answer;
+    if (this.assignment) throw new OmicronError('assignment_refused', 'This runner serves one lease only.');
+    if (this.phase !== 'warm') throw new OmicronError('assignment_refused', `This runner is ${this.phase}.`);
+    const failure = this.#wiring.nextAssignFailure();
+    if (failure) throw failure;
+    this.assignment = claims;
+    this.phase = 'assigning';
+    this.#answer = this.#become(claims);
+    return this.#answer;
+  }
+
+  async #become(claims: Assignment): Promise<unknown> {
+    try {
+      await this.#wiring.pass('redeem');
+      this.redeemed = await this.#redeem(claims.broker_token);
+    } catch (error) {
+      this.phase = 'failed';
+      this.failure = error instanceof OmicronError ? error : undefined;
+      throw error;
+    }
+    this.phase = 'leased';
+    this.#closeIn(this.redeemed.remaining_ms);
+    return { runner_id: this.id, boot_id: this.bootId, session_id: claims.session_id, epoch: claims.epoch };
+  }
+
+  async #redeem(brokerToken: string): Promise<RedeemAnswer> {
+    const giveUpMs = performance.now() + this.#wiring.patienceMs;
+    for (;;) {
+      const response = await this.#post('runner-secrets', brokerToken, {});
+      if (response.ok) return redeemAnswer.parse(await response.json());
+      const error = OmicronError.fromProblem(problemSchema.parse(await response.json()));
+      const later = error.code === 'predecessor_draining' || PROBLEMS[error.code].status === 503;
+      if (!later || performance.now() > giveUpMs) throw error;
+      await sleep(50);
+    }
+  }
+
+  /** The runner does not trust that it will be told: at its deadline it asks once more, then closes. */
+  #closeIn(remainingMs: number): void {
+    this.#deadline = setTimeout(async () => {
+      const answer = await this.report('runner-activity', { calls: 0 }).catch(() => null);
+      const left = answer?.ok ? ((await answer.json()) as { remaining_ms: number }).remaining_ms : 0; // ActivityAnswer
+      if (left > 0) this.#closeIn(left);
+      else this.stop();
+    }, remainingMs).unref();
+  }
+
+  async #drain(token: string): Promise<unknown> {
+    await this.#verify(token, drainClaims);
+    this.drains += 1;
+    setImmediate(() => this.stop());
+    this.phase = 'draining';
+    return { acknowledged: true };
+  }
+
+  #post(path: string, token: string, body: unknown): Promise<Response> {
+    return fetch(`${this.#wiring.controllerUrl()}/internal/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  }
+}

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OmicronError } from '../../contract/problem.ts';
+import { OmicronError as Problem } from '../../contract/problem.ts';
+import { controllerKeys } from '../../contract/tokens.ts';
+import type { RunnerProvider } from '../../controller/ports/runners.ts';
+import type { LocalRunners } from '../../controller/runners/local/provider.ts';
+import { FakeRunner, type Point } from './runner.ts';
+
+/** One machine full of runners that any number of controllers share, as processes or pods are shared. */
+export interface FakeMachine {
+  /** Those that exist: running, or ended and not yet removed. */
+  readonly runners: ReadonlyMap<string, FakeRunner>;
+  /** Every runner that was ever created, in order. */
+  readonly created: readonly string[];
+  /** What `create` makes now; another one makes warm runners stale. */
+  template: string;
+  /** How long a runner tries to redeem while it is told to try later. */
+  redeemPatienceMs: number;
+  /** The provider of one controller process on this machine. */
+  provider(options: Pick<LocalRunners, 'controllerUrl' | 'jwks' | 'onExit'>): RunnerProvider;
+  /** The next runner fails there: it never becomes warm, or refuses its assignment. */
+  failNext(error: OmicronError, at?: 'warm' | 'assign'): void;
+  /** Holds every runner at a point until the answer is called. */
+  hold(point: Point): () => void;
+  /** The runner, which must exist. */
+  runner(id: string | null | undefined): FakeRunner;
+  close(): void;
+}
+
+const LOOK_AGAIN_MS = 10;
+
+export function fakeMachine(): FakeMachine {
+  const runners = new Map<string, FakeRunner>();
+  const created: string[] = [];
+  const failures = { warm: [] as OmicronError[], assign: [] as OmicronError[] };
+  const gates = new Map<Point, Promise<void>>();
+  const pass = (point: Point) => gates.get(point) ?? Promise.resolve();
+
+  const deathOf = (id: string): string | null => {
+    const runner = runners.get(id);
+    return runner?.exited === null
+      ? null
+      : `The runner's process has ended (${runner?.exited ?? 'nobody saw how'}). Ask again for a new browser.`;
+  };
+
+  const machine: FakeMachine = {
+    runners,
+    created,
+    template: 't1',
+    redeemPatienceMs: 5_000,
+    failNext: (error, at = 'warm') => void failures[at].push(error),
+    hold(point) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gates.set(point, promise);
+      return () => {
+        gates.delete(point);
+        resolve();
+      };
+    },
+    runner(id) {
+      const runner = runners.get(id ?? '');
+      if (!runner) throw new Error(`no runner ${id} on this machine`);
+      return runner;
+    },
+    close() {
+      for (const runner of runners.values()) runner.kill();
+      runners.clear();
+    },
+    provider: ({ controllerUrl, jwks, onExit }) => ({
+      name: 'local',
+      template: async () => machine.template,
+      async create(id) {
+        if (runners.has(id)) return;
+        const runner = new FakeRunner({
+          id,
+          keys: controllerKeys(jwks),
+          controllerUrl,
+          pass,
+          nextAssignFailure: () => failures.assign.shift(),
+          patienceMs: machine.redeemPatienceMs,
+          onExit: () => onExit(),
+        });
+        runners.set(id, runner);
+        created.push(id);
+        await runner.listen();
+        void pass('warm').then(() => {
+          runner.failure = failures.warm.shift();
+          runner.phase = runner.failure ? 'failed' : 'warm';
+        });
+      },
+      async whenWarm(id, signal) {
+        for (;;) {
+          signal.throwIfAborted();
+          const death = deathOf(id);
+          if (death !== null) throw new Problem('runner_start_failed', death);
+          const runner = machine.runner(id);
+          if (runner.phase === 'warm') return { bootId: runner.bootId, endpoint: runner.endpoint };
+          if (runner.phase === 'failed') throw runner.failure;
+          await sleep(LOOK_AGAIN_MS, undefined, { signal });
+        }
+      },
+      async deathOf(id) {
+        const reason = deathOf(id);
+        return reason === null ? null : { ended: true, reason };
+      },
+      async remove(id) {
+        const runner = runners.get(id);
+        if (!runner) return 'gone';
+        if (runner.exited === null) {
+          runner.stop();
+          return 'deleting';
+        }
+        if (!runner.upload()) return 'deleting';
+        runners.delete(id);
+        return 'gone';
+      },
+      publish: ({ endpoint }) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
+      list: async () => [...runners.keys()],
+    }),
+  };
+  return machine;
+}
