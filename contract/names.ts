@@ -52,6 +52,9 @@ export const BROWSER_NODES = { key: 'workload', value: 'browser', effect: 'NoSch
 /** Pod and Service of one runner. */
 export const runnerName = (runnerId: string): string => `pw-mcp-${runnerId}`;
 
+/** Folder under the temporary one for all that a local runner and its browser keep; whoever kills it deletes this. */
+export const runnerTempName = (runnerId: string): string => `omicron-runner-${runnerId}`;
+
 /** Object keys of recordings start here; the uploader's role may write nowhere else (O14, O15). */
 export const VIDEO_PREFIX = 'pw-videos';
 

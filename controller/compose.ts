@@ -135,7 +135,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     name: 'bury',
     everyMs: 2_000,
     runOnce: async () => {
-      await buryTheDead({ fleet, provider, log });
+      metrics.reaped(await buryTheDead({ fleet, provider, log }));
       drainLoop.kick();
     },
     log,

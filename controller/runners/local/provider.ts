@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { runnerHealth } from '../../../contract/assignment.ts';
-import { ENV } from '../../../contract/names.ts';
+import { ENV, runnerTempName } from '../../../contract/names.ts';
 import { OmicronError, type ProblemCode } from '../../../contract/problem.ts';
 import { UPLOAD_ORDER_FILE } from '../../../contract/reports.ts';
 import type { RunnerProvider } from '../../ports/runners.ts';
@@ -157,8 +158,8 @@ export function localRunners(options: LocalRunners): RunnerProvider {
     async deathOf(runnerId) {
       const id = await processOf(runnerId);
       if (id && runs(id)) return null;
-      // a folder without a process file is a start under way for a moment, and then one that was cut short
-      if (!id && folder(runnerId).exists && !exits.has(runnerId)) {
+      // how it ended reaches us a moment later; a folder without a process file is a start under way for a moment, too
+      if (folder(runnerId).exists && !exits.has(runnerId)) {
         await sleep(200);
         const later = await processOf(runnerId);
         if (later && runs(later)) return null;
@@ -185,6 +186,8 @@ export function localRunners(options: LocalRunners): RunnerProvider {
         return 'deleting';
       }
       if (!uploaded(runnerId)) return 'deleting';
+      // a runner that was killed leaves its browser's profile
+      await rm(join(tmpdir(), runnerTempName(runnerId)), { recursive: true, force: true });
       await home.remove();
       for (const map of [exits, terminatedAtMs, uploads, known]) map.delete(runnerId);
       return 'gone';
