@@ -36,6 +36,8 @@ export interface BrowserTools {
   ): Promise<CallToolResult>;
   /** The result with a snapshot of the page as it is now. Only inside a turn. */
   withSnapshot(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult>;
+  /** From now on Playwright MCP takes these values out of what it writes; it is never asked to type one. */
+  setSecrets(secrets: Readonly<Record<string, string>>): void;
   /** Whether any tab shows something else than a blank page. */
   showsContent(): boolean;
 }
@@ -73,9 +75,12 @@ const DIALOG_OPEN = failure('A dialog is open on the page; answer it with browse
 export async function browserTools(options: BrowserToolsOptions): Promise<BrowserTools> {
   const { browser, guard, filesDir, secondsMax = toolSeconds } = options;
   const { context } = browser;
+  // Playwright MCP reads this object at each call, so secrets may come later. No prototype: `constructor` is no secret.
+  const secrets: Record<string, string> = Object.create(null);
   const server = await createConnection(
     {
       capabilities: [...CAPABILITIES],
+      secrets,
       webmcp: false,
       snapshot: { mode: 'none' },
       outputDir: filesDir,
@@ -118,6 +123,9 @@ export async function browserTools(options: BrowserToolsOptions): Promise<Browse
       return Promise.resolve(failure(`The tool "${name}" is not available here. tools/list has those that are.`));
     const refused = refusedUrl(args.url);
     if (refused !== undefined) return Promise.resolve(failure(refused));
+    // It would type the value, into a page of any origin.
+    if (typed(args).some(text => typeof text === 'string' && Object.hasOwn(secrets, text)))
+      return Promise.resolve(failure('The name of a secret stands where it cannot be filled in.'));
     return bounded(name, seconds, signal, async () => {
       if (name === 'browser_close') return closeTabs(seconds);
       const result = await request(name, passedOn(args), seconds * 1_000, signal);
@@ -208,9 +216,20 @@ export async function browserTools(options: BrowserToolsOptions): Promise<Browse
     onPage,
     withSnapshot: (result, signal) =>
       result.isError ? Promise.resolve(result) : withSnapshot(result, signal).catch(() => result),
+    setSecrets(given) {
+      // Longest first: upstream redacts in this order, and a value may lie inside another.
+      const sorted = Object.entries(given).sort(([, a], [, b]) => b.length - a.length);
+      for (const [name, value] of sorted) secrets[name] = value;
+    },
     showsContent: () => context.pages().some(page => page.url() !== 'about:blank'),
   };
 }
+
+/** Where Playwright MCP would put a secret's value for its name. */
+const typed = ({ text, fields }: Record<string, unknown>): unknown[] => [
+  text,
+  ...(Array.isArray(fields) ? fields.map((field: unknown) => Object(field).value) : []),
+];
 
 const isTimeout = (error: unknown): boolean => error instanceof McpError && error.code === ErrorCode.RequestTimeout;
 

@@ -65,6 +65,7 @@ export function openLease(options: LeaseOptions): Lease {
     askUser: (request, signal) => controller.askUser(leaseToken, request, signal),
     audit: (domain, status) => events.add('login', { domain, status }),
   });
+  tools.setSecrets(secrets);
   events.add('secrets.loaded', { names: Object.keys(secrets) });
 
   /** Whether the model has seen web content in this lease. */
