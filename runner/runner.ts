@@ -105,7 +105,7 @@ export function createRunner(options: RunnerOptions): Runner {
   async function warm(): Promise<void> {
     try {
       browser = await options.launch();
-      const guard = guardPages(browser.context, (what, page) => log.warn({ url: page.url() }, what));
+      const guard = guardPages(browser.context, what => log.warn(what));
       tools = await browserTools({ browser, guard, filesDir: options.filesDir });
       void browser.gone.then(onBrowserGone);
       if (phase === 'launching') enter('warm');
