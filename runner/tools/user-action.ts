@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod';
 import { USER_ACTION_SECONDS, type UserAction, type userActionRequest } from '../../contract/user-action.ts';
@@ -19,6 +20,7 @@ const INPUT = {
 
 /** One call waits so long at the controller; then it is asked again. */
 const WAIT_MS = 20_000;
+const POLL_MS_MIN = 250;
 /** The controller's clock decides; this is for a controller that does not answer. */
 const MARGIN_MS = 15_000;
 
@@ -46,6 +48,8 @@ export async function requestUserAction(
       const action = await ask({ id, reason, timeout_seconds: timeout, wait_ms: WAIT_MS }, signal);
       n = 0;
       if (action.status !== 'pending') return answer(action);
+      // A controller that is about to stop does not wait.
+      await delay(POLL_MS_MIN, undefined, { signal }).catch(() => undefined);
     } catch (error) {
       if (!signal.aborted && !worthRetrying(error))
         return failed('user_action_failed', error instanceof Error ? error.message : 'The person could not be asked.');
