@@ -50,7 +50,7 @@ export function startRecording(options: RecordingOptions): Recording {
   const tabs = new Map<Page, Promise<() => Promise<void>>>();
   let count = 0;
   let stopped = false;
-  const veil: Veil = { count: 0 };
+  const veil: Veil = { works: 0, untilMs: 0 };
 
   const film = (page: Page): Promise<() => Promise<void>> => {
     count += 1;
@@ -86,14 +86,12 @@ export function startRecording(options: RecordingOptions): Recording {
   return {
     ready,
     async unseen(work) {
-      veil.count += 1;
+      veil.works += 1;
       try {
         return await work();
       } finally {
-        // Pictures taken meanwhile may still be on their way.
-        setTimeout(() => {
-          veil.count -= 1;
-        }, VEIL_MS).unref();
+        veil.works -= 1;
+        veil.untilMs = performance.now() + VEIL_MS;
       }
     },
     async stop() {
@@ -105,11 +103,14 @@ export function startRecording(options: RecordingOptions): Recording {
   };
 }
 
-/** How much is going on that no picture may show. */
+/** Pieces of work that no picture may show, and how long pictures of the last of them may still be on their way. */
 interface Veil {
-  count: number;
+  works: number;
+  untilMs: number;
 }
 const VEIL_MS = 250;
+
+const isUnseen = ({ works, untilMs }: Veil): boolean => works > 0 || performance.now() < untilMs;
 
 /** Films one tab; the returned function ends the file. Never rejects. */
 async function filmTab(
@@ -119,16 +120,20 @@ async function filmTab(
 ): Promise<() => Promise<void>> {
   const video: VideoFile = videoFile({ ffmpeg, path, size: VIEWPORT });
   let last: Buffer | undefined;
+  /** Came under the veil; if nothing follows it, it is what the page looks like now. */
+  let held: Buffer | undefined;
   let lastMs = 0;
   let nextAckMs = 0;
   let ended = false;
   const show = (picture: Buffer) => {
     last = picture;
+    held = undefined;
     lastMs = performance.now();
     video.frame(picture);
   };
   const still = setInterval(() => {
-    if (last !== undefined && performance.now() - lastMs >= STILL_MS) show(last);
+    if (held !== undefined && !isUnseen(veil)) show(held);
+    else if (last !== undefined && performance.now() - lastMs >= STILL_MS) show(last);
   }, STILL_MS / 2);
   void video.failed.then(reason => {
     if (ended) return;
@@ -140,6 +145,7 @@ async function filmTab(
     if (ended) return;
     ended = true;
     clearInterval(still);
+    if (held !== undefined && !isUnseen(veil)) last = held;
     if (last !== undefined) video.frame(last);
     // A browser that hangs or is gone does not answer; the file does not wait for it.
     void page.screencast.stop().catch(() => undefined);
@@ -152,7 +158,8 @@ async function filmTab(
       quality: JPEG_QUALITY,
       onFrame: async ({ data }) => {
         if (ended) return;
-        if (veil.count === 0) show(data);
+        if (isUnseen(veil)) held = data;
+        else show(data);
         const now = performance.now();
         nextAckMs = Math.max(now, nextAckMs + 1_000 / FRAMES_PER_SECOND);
         const waitMs = nextAckMs - now;

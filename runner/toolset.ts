@@ -107,16 +107,19 @@ function playwrightTool(tool: Tool, { tools, credentials }: ToolsetOptions): Lea
       return { ...plain, run: (args, signal) => typeMaybeSecret(args, signal, tools, credentials) };
     case 'browser_fill_form':
       return { ...plain, run: (args, signal) => fillMaybeSecrets(args, signal, tools, credentials) };
+    // A script reads the value; a search with a pattern can guess it letter by letter.
     case 'browser_evaluate':
+    case 'browser_find':
       return {
         ...plain,
-        run: async (args, signal) => ((await credentials.exposed()) ? SECRET_ON_PAGE : plain.run(args, signal)),
+        run: async (args, signal) =>
+          (await credentials.exposed('password', 'code')) ? SECRET_ON_PAGE : plain.run(args, signal),
       };
     case 'browser_take_screenshot':
       return {
         ...plain,
         run: async (args, signal) =>
-          (await credentials.exposed())
+          (await credentials.exposed('username', 'password', 'code'))
             ? tools.onPage(tool.name, 30, signal, page => maskedTakeScreenshot(page, args))
             : plain.run(args, signal),
       };
@@ -126,7 +129,8 @@ function playwrightTool(tool: Tool, { tools, credentials }: ToolsetOptions): Lea
 }
 
 const SECRET_ON_PAGE = failure(
-  'secret_on_page: no script of yours runs while a field holds a password or a code. Submit or clear the form, or leave the page.',
+  'secret_on_page: no script of yours runs, and no search, while a field holds a password or a code. Submit or clear the ' +
+    'form, or leave the page; browser_snapshot shows it meanwhile.',
 );
 
 const typeArguments = z.object({ target: z.string(), text: z.string(), submit: z.boolean().optional() });

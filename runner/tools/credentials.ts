@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ElementHandle, Frame, Page } from 'playwright-core';
 import { secretNames } from '../../contract/secrets.ts';
 import type { LoginOrigins, Site, SiteFound } from './login-origins.ts';
@@ -21,8 +22,8 @@ export interface Credentials {
   fill(page: Page, target: string, name: string, signal: AbortSignal): Promise<Refusal | undefined>;
   /** The name of a site's secret. */
   nameOf(site: Site, kind: SecretKind): string;
-  /** Whether a field of some tab holds a password or a code at this moment. */
-  exposed(): Promise<boolean>;
+  /** Whether a field of some tab holds a value of one of these kinds at this moment. */
+  exposed(...kinds: SecretKind[]): Promise<boolean>;
 }
 
 export interface CredentialsOptions {
@@ -53,7 +54,7 @@ export function credentials({ secrets, sites, origins, code, unseen }: Credentia
     byName.set(nameOf(site, 'password'), { site, kind: 'password' });
     if (site.totp) byName.set(nameOf(site, 'code'), { site, kind: 'code' });
   }
-  const filled = new Set<ElementHandle>();
+  const filled = new Map<ElementHandle, SecretKind>();
 
   /** The target's frame and every frame around it must be of an allowed origin: so none can be framed by a stranger. */
   function refusedFrames(site: string, frame: Frame | null): Refusal | undefined {
@@ -75,7 +76,7 @@ export function credentials({ secrets, sites, origins, code, unseen }: Credentia
       // Once more, right before typing. From here on the field's own document is held: if it goes, so does the call.
       const now = signal.aborted ? PAGE_CHANGED : refusedFrames(site.site, frame);
       if (now !== undefined) return now;
-      if (kind !== 'username') filled.add(field);
+      filled.set(field, kind);
       const taken = await field.evaluate(putSecret, value);
       return taken ? undefined : ({ code: 'field_refused', message: 'The field did not take the value.' } as const);
     });
@@ -102,18 +103,23 @@ export function credentials({ secrets, sites, origins, code, unseen }: Credentia
         return PAGE_CHANGED;
       }
     },
-    async exposed() {
-      const live = await Promise.all(
-        [...filled].map(async field => {
-          const holds = await field.evaluate(holdsText).catch(() => false);
+    async exposed(...kinds) {
+      const wanted = [...filled].filter(([, kind]) => kinds.includes(kind));
+      const held = await Promise.all(
+        wanted.map(async ([field]) => {
+          // A page that does not answer is taken to hold it.
+          const unknown = delay(ANSWER_MS, true, { ref: false });
+          const holds = await Promise.race([field.evaluate(holdsText).catch(() => false), unknown]);
           if (!holds) filled.delete(field);
           return holds;
         }),
       );
-      return live.includes(true);
+      return held.includes(true);
     },
   };
 }
+
+const ANSWER_MS = 1_000;
 
 const PAGE_CHANGED: Refusal = {
   code: 'page_changed',
