@@ -60,7 +60,10 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
       handleSIGHUP: false,
       timeout: 30_000,
     })
-    .catch((cause: unknown) => {
+    .catch(async (cause: unknown) => {
+      // Its last words may arrive after its end.
+      await delay(100);
+      launcher.close();
       throw launchError(cause, launcher.lastLines(), options.sandbox);
     });
   launcher.started();

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { type StandIn, startStandIn } from './controller.ts';
@@ -60,6 +61,20 @@ test("Chromium's sandbox is on: no --no-sandbox, renderers under seccomp in a us
     // In a process-id namespace of its own: the process has a second id.
     expect(status).toMatch(new RegExp(`^NSpid:\\t${pid}\\t\\d+`, 'm'));
   }
+});
+
+test('[S10] where the sandbox cannot run the runner has failed, says what to do, and starts nothing without it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'omicron-test-browser-'));
+  const browser = join(folder, 'browser');
+  // What Chromium prints where user namespaces are closed: <https://crbug.com/638180>.
+  const words = 'FATAL:zygote_host_impl_linux.cc(127)] No usable sandbox! See crbug.com/638180.';
+  writeFileSync(browser, `#!/bin/sh\necho '${words}' >&2\nexit 1\n`, { mode: 0o755 });
+  chmodSync(folder, 0o755);
+  runner = await startRunner(controller, { [ENV.chromiumPath]: browser }, 'failed');
+  const { status, body } = await runner.health();
+  expect([status, body.error?.code]).toEqual([503, 'sandbox_runtime_required']);
+  expect(body.error?.detail).toMatch(/user namespaces.*OMICRON_CHROMIUM_SANDBOX=off.*No usable sandbox/s);
+  rmSync(folder, { recursive: true });
 });
 
 test('the opt-out is explicit and loud', async () => {
