@@ -30,8 +30,10 @@ export interface LocalRunners {
   log: Logger;
 }
 
-const RUNNER = fileURLToPath(new URL('../../../runner/main.ts', import.meta.url));
-const UPLOADER = fileURLToPath(new URL('../../../runner/uploader/main.ts', import.meta.url));
+/** The repository's folder, from which the runner's files are named. */
+const ROOT = new URL('../../../', import.meta.url);
+const RUNNER = fileURLToPath(new URL(RUNNER_COMMAND.main, ROOT));
+const UPLOADER = fileURLToPath(new URL(RUNNER_COMMAND.uploaderMain, ROOT));
 
 /** A drained runner finishes its video in a second or two; then it is not asked any more. */
 const KILL_AFTER_MS = 15_000;
@@ -108,7 +110,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
       if (!(await home.make())) return;
       const logFile = await home.openLog();
       try {
-        const child = spawn(process.execPath, [RUNNER], {
+        const child = spawn(process.execPath, [...RUNNER_COMMAND.flags, RUNNER], {
           cwd: home.path,
           detached: true, // its own process group: it outlives us, and can be ended whole
           stdio: ['ignore', logFile.fd, logFile.fd],
