@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { runnerHealth } from '../../../contract/assignment.ts';
-import { ENV, runnerTempName } from '../../../contract/names.ts';
+import { ENV, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
 import { OmicronError, type ProblemCode } from '../../../contract/problem.ts';
 import { UPLOAD_ORDER_FILE } from '../../../contract/reports.ts';
 import type { RunnerProvider } from '../../ports/runners.ts';
