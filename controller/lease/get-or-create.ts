@@ -68,7 +68,6 @@ export class GetOrCreate {
   /** Leads a claim to its end; goes on when the caller has stopped waiting. */
   #lead(request: GetOrCreateRequest, claimed: Claimed): Promise<Led> {
     const { log, kickPool, kickDrain } = this.#parts;
-    kickPool();
     kickDrain(); // the runner of the epoch before
     const work = this.#startWithRetries(request, claimed);
     const settled = work
@@ -79,6 +78,7 @@ export class GetOrCreate {
       })
       .finally(() => {
         this.#starts.delete(settled);
+        kickPool(); // not before: on a small machine the replacement's start would take the processor from this one's
         this.#waiting.wake(claimed.session.id, claimed.session.epoch);
       });
     this.#starts.add(settled);
