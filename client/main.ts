@@ -1,8 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
+import { answerAction, listActions } from './commands/actions.ts';
 import { type Context, connectController } from './commands/connect.ts';
 import { EXIT, errorLine, exitCodeOf } from './commands/exit.ts';
 import { output } from './commands/output.ts';
+import { applyPolicy, deletePolicy, showPolicy, testPolicy } from './commands/policy.ts';
 import { deleteSecret, listSecrets, setSecret } from './commands/secrets.ts';
 import { archiveSession, closeSession, listSessions, showSession, startSession } from './commands/session.ts';
 
@@ -98,6 +100,40 @@ named(session.command('close').description('end its lease')).action(async (id, o
 named(session.command('archive').description('end its lease and take it off the list')).action(async (id, options) =>
   archiveSession(await connectController(context()), out(), { id, ...options }),
 );
+
+session
+  .command('actions [id]')
+  .description('what its agents asked of their person')
+  .option('--user <id>', 'its user')
+  .option('--conversation <id>', 'its conversation')
+  .action(async (id, options) => listActions(await connectController(context()), out(), { id, ...options }));
+session
+  .command('answer <id> <action> <answer>')
+  .description('answer one request: done or declined')
+  .option('--note <text>', 'what the agent should know')
+  .action(async (id, action, answer, options) =>
+    answerAction(await connectController(context()), out(), { id }, action, answer, options),
+  );
+
+const policy = program.command('policy').description('what sessions may do: of the deployment, a user, or a session');
+const owned = (command: Command) =>
+  command.option('--user <id>', "this user's").option('--session <id>', "this session's");
+owned(policy.command('show').description("one layer's document"))
+  .option('--effective', 'every layer that applies to the session')
+  .action(async options => showPolicy(await connectController(context()), out(), options));
+owned(
+  policy.command('apply <file>').description('replace it with the document of a file, or of - (standard input)'),
+).action(async (file, options) => applyPolicy(await connectController(context()), out(), file, options, process.stdin));
+owned(policy.command('delete').description('delete it')).action(async options =>
+  deletePolicy(await connectController(context()), out(), options),
+);
+policy
+  .command('test <tool> [arguments]')
+  .description('which rule decides a call with these arguments (JSON), under the policy of a session or of a file')
+  .option('--session <id>', 'under every layer that applies to it')
+  .option('--file <path>', "under this document as the deployment's; needs no controller")
+  .option('--untrusted', 'as if the agent had seen web content')
+  .action(async (tool, args, options) => testPolicy(() => connectController(context()), out(), tool, args, options));
 
 const secrets = program.command('secrets').description('site credentials of a user; an agent only sees their names');
 secrets
