@@ -1,8 +1,9 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
+import { runnerTempDir } from '../../runner/temp-dir.ts';
 import { type StandIn, startStandIn } from './controller.ts';
 import { connect, type RunnerProcess, startRunner } from './start.ts';
 
@@ -110,7 +111,7 @@ test('a browser that hangs is killed, and the runner still ends in time', async 
   for (const { pid } of processes) expect(read(`/proc/${pid}/cmdline`)).toBe('');
 });
 
-test('kill -9 of the runner takes its browser along', async () => {
+test('kill -9 of the runner takes its browser along, and the next runner deletes its folder', async () => {
   runner = await startRunner(controller);
   const processes = tree(runner.browserPid());
   runner.child.kill('SIGKILL');
@@ -119,4 +120,10 @@ test('kill -9 of the runner takes its browser along', async () => {
   while (processes.some(({ pid }) => read(`/proc/${pid}/cmdline`) !== '') && performance.now() < deadline)
     await new Promise(resolve => setTimeout(resolve, 50));
   for (const { pid } of processes) expect(read(`/proc/${pid}/cmdline`)).toBe('');
+  expect(existsSync(runnerTempDir(runner.runnerId))).toBe(true);
+  const next = await startRunner(controller);
+  const left = existsSync(runnerTempDir(runner.runnerId));
+  const own = existsSync(runnerTempDir(next.runnerId));
+  await next.dispose();
+  expect([left, own]).toEqual([false, true]);
 });
