@@ -1,20 +1,11 @@
-import { createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { freePort } from '../port.ts';
 import { freshPostgres } from '../postgres.ts';
 import { protocol } from './protocol.ts';
 import { deployment, startStack } from './stack.ts';
 
 // Two bugs that peers had, and what several replicas must not do to each other.
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise(resolve => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
 
 it('a pool that shrinks never takes a runner that was just claimed, over many rounds on two replicas', async () => {
   const database = await freshPostgres(16);
