@@ -4,7 +4,8 @@ const rooms = {
   controller: ['contract'],
   runner: ['contract'],
   egress: ['contract'],
-  client: ['contract', 'controller/compose', 'controller/local'],
+  // setup and doctor must find the browser that a runner would
+  client: ['contract', 'controller/compose', 'controller/local', 'runner/browser-path'],
   infra: ['contract/names'],
   manifests: ['contract/names'],
   policies: ['contract'],

@@ -1,4 +1,7 @@
 import * as z from 'zod';
+import { policyDocument } from './policy.ts';
+import { POLICY_LAYERS } from './policy-sites.ts';
+import { siteKey } from './secrets.ts';
 
 /** What a lease asks of its runner. */
 export const runnerOptions = z.object({ record_video: z.boolean() });
@@ -56,11 +59,27 @@ export const runnerHealth = z.object({
 });
 export type RunnerHealth = z.infer<typeof runnerHealth>;
 
+/** The policy of a lease, every layer that is set, widest first; `version` changes whenever any of them does. */
+export const leasePolicy = z.object({
+  version: z.string(),
+  layers: z.array(z.object({ layer: z.enum(POLICY_LAYERS), policy: policyDocument })),
+});
+export type LeasePolicy = z.infer<typeof leasePolicy>;
+
+/** Body of `POST /internal/runner-totp` (lease token), and its answer: the code of the moment (B3). */
+export const totpRequest = z.strictObject({ site: siteKey }).meta({ id: 'TotpRequest' });
+export const totpAnswer = z.object({ code: z.string(), valid_ms: z.int() }).meta({ id: 'TotpAnswer' });
+
 /** Answer of the broker (O4): the secrets of one lease, and what the runner needs to act for it. */
 export const redeemAnswer = z
   .object({
     /** `<SITE>_USERNAME` and `<SITE>_PASSWORD`, as Playwright MCP's `--secrets` takes them. */
     secrets: z.record(z.string(), z.string()),
+    /** Sites whose credential is among the secrets, and whether a TOTP code can be had for it. */
+    sites: z.array(z.object({ site: siteKey, totp: z.boolean() })),
+    /** What the egress proxy knows the lease by. */
+    egress_credential: z.string(),
+    policy: leasePolicy,
     /** Bearer for activity and events; dies with the epoch. */
     lease_token: z.string(),
     /** Bearer for reporting recordings; outlives the lease by a day. */

@@ -69,6 +69,8 @@ export const AUDIENCES = {
   broker: 'runner-secrets',
   lease: 'lease-report',
   artifacts: 'artifact-report',
+  /** The egress proxy's own calls, under a secret of its own: it must not be able to lease browsers. */
+  egress: 'egress-authorize',
   /** Audience of an assignment: this runner, this boot of it. */
   runner: (runnerId: string, bootId: string): string => `runner/${runnerId}/${bootId}`,
 } as const;
@@ -97,6 +99,7 @@ export const ENV = {
   portFile: 'OMICRON_PORT_FILE',
   outputDir: 'OMICRON_OUTPUT_DIR',
   egressUrl: 'OMICRON_EGRESS_URL',
+  egressSecret: 'OMICRON_EGRESS_JWT_SECRET',
   chromiumPath: 'OMICRON_CHROMIUM',
   chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
   ffmpegPath: 'OMICRON_FFMPEG',
@@ -110,3 +113,32 @@ export const ENV = {
   mcpUrlFallback: 'PLAYWRIGHT_MCP_URL',
   sessionsEnabled: 'BROWSER_SESSIONS_ENABLED',
 } as const;
+
+/**
+ * Outputs of the Pulumi stack, read by name: `pulumi stack output <name>`, or all of them with `--json`. What runs in the
+ * cluster needs these values of AWS and nothing else.
+ */
+export const STACK_OUTPUTS = [
+  'env',
+  'region',
+  'accountId',
+  'clusterName',
+  'kubeconfig',
+  'oidcIssuer',
+  'oidcProviderArn',
+  'uploaderRoleArn',
+  'controllerRoleArn',
+  'clusterAutoscalerRoleArn',
+  'artifactReaderRoleArn',
+  'artifactsBucket',
+  'artifactsKeyArn',
+  'controllerRepositoryUrl',
+  'runnerRepositoryUrl',
+  'egressRepositoryUrl',
+  /** Ranges that the egress proxy must refuse besides the private ones: a site must not reach the cluster from outside in. */
+  'vpcCidr',
+  'serviceCidr',
+  'natAddresses',
+] as const;
+
+export type StackOutput = (typeof STACK_OUTPUTS)[number];

@@ -10,12 +10,14 @@ export const PROBLEMS = {
   forbidden: { status: 403, title: 'The token does not allow this' },
   session_not_found: { status: 404, title: 'There is no such session' },
   artifact_not_found: { status: 404, title: 'There is no such artifact' },
+  user_action_not_found: { status: 404, title: 'There is no such request' },
+  credential_not_found: { status: 404, title: 'There is no such credential' },
   route_not_found: { status: 404, title: 'There is no such route' },
   lease_superseded: { status: 409, title: 'A newer lease of this session exists' },
   lease_ended: { status: 409, title: 'The lease has ended' },
   assignment_refused: { status: 409, title: 'The runner belongs to another lease' },
   redemption_refused: { status: 409, title: 'The secrets of this lease cannot be redeemed' },
-  predecessor_draining: { status: 409, title: 'The runner of the lease before has not stopped yet' },
+  predecessor_draining: { status: 503, title: 'The runner of the lease before has not stopped yet' },
   payload_too_large: { status: 413, title: 'The request is too large' },
   unsupported_media_type: { status: 415, title: 'The request body must be JSON' },
   credentials_not_configured: { status: 422, title: 'No credentials are stored for this user' },
@@ -27,6 +29,11 @@ export const PROBLEMS = {
   store_unavailable: { status: 503, title: 'The database cannot be reached' },
   secrets_unavailable: { status: 503, title: 'The secret store cannot be reached' },
   shutting_down: { status: 503, title: 'This replica is stopping' },
+  // Raised by a client, never sent by a server:
+  controller_unreachable: { status: 503, title: 'The controller cannot be reached' },
+  lease_starting: { status: 503, title: 'The browser is still starting' },
+  not_configured: { status: 422, title: 'The client was not told where its browsers are' },
+  stack_running: { status: 409, title: 'A local stack already runs in this folder' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;

@@ -12,10 +12,22 @@ export const activityReport = z.strictObject({ calls: z.int().min(0).max(1_000_0
  * Milliseconds left, to be counted from before the request was sent; at zero the runner closes. A report of no calls
  * moves nothing and only asks.
  */
-export const activityAnswer = z.object({ remaining_ms: z.int() }).meta({ id: 'ActivityAnswer' });
+export const activityAnswer = z
+  .object({
+    remaining_ms: z.int(),
+    /** Differs from the lease's: read it again at `GET /internal/runner-policy`. */
+    policy_version: z.string(),
+  })
+  .meta({ id: 'ActivityAnswer' });
 
 /** Kinds a runner may write to the timeline; life-cycle kinds (`session.*`) are written by the controller alone. */
-export const RUNNER_EVENT_KINDS = ['tool.call', 'browser.crashed', 'recording.stopped', 'secrets.loaded'] as const;
+export const RUNNER_EVENT_KINDS = [
+  'tool.call',
+  'login',
+  'browser.crashed',
+  'recording.stopped',
+  'secrets.loaded',
+] as const;
 
 /** A lease lives a week at most. */
 const AGE_MS_MAX = 7 * 24 * 3_600_000;

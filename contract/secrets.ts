@@ -9,7 +9,18 @@ export const siteKey = z
 
 const secretText = z.string().min(1).max(4096).refine(storable, { message: 'must be plain text' });
 
-export const credentialSchema = z.strictObject({ username: secretText, password: secretText });
+/** A TOTP seed: base32 (RFC 4648), as sites show it, or an `otpauth://totp/` URI. */
+const totpSeed = z
+  .string()
+  .max(512)
+  .regex(/^(otpauth:\/\/totp\/.+|[A-Za-z2-7 ]{16,}=*)$/, 'must be a base32 seed or an otpauth://totp/ URI');
+
+export const credentialSchema = z.strictObject({
+  username: secretText,
+  password: secretText,
+  /** B3: never leaves the controller; runners get the code of the moment. */
+  totp: totpSeed.optional(),
+});
 export type Credential = z.infer<typeof credentialSchema>;
 
 /** The vault document of one user (O8). */

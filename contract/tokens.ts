@@ -43,22 +43,30 @@ export function serviceKey(secret: string): Uint8Array {
   return bytes;
 }
 
-/** Signs the API's call to the controller; with `userId` it is good for that user only. */
-export function signServiceToken(key: Uint8Array, userId?: string): Promise<string> {
+/** Signs a call to the controller: the API's, or another service's by its `audience`. With `userId` it is good for that user only. */
+export function signServiceToken(
+  key: Uint8Array,
+  userId?: string,
+  audience: string = AUDIENCES.controller,
+): Promise<string> {
   return new SignJWT(userId === undefined ? {} : { user_id: userId })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
-    .setAudience(AUDIENCES.controller)
+    .setAudience(audience)
     .setIssuedAt()
     .setExpirationTime(`${SERVICE_TOKEN_SECONDS}s`)
     .sign(key);
 }
 
-/** Throws `unauthorized` unless the token is HS256, for the controller, unexpired and at most 60 s long. */
-export async function verifyServiceToken(key: Uint8Array, token: string): Promise<{ userId: string | undefined }> {
+/** Throws `unauthorized` unless the token is HS256, for this audience, unexpired and at most 60 s long. */
+export async function verifyServiceToken(
+  key: Uint8Array,
+  token: string,
+  audience: string = AUDIENCES.controller,
+): Promise<{ userId: string | undefined }> {
   try {
     const { payload } = await jwtVerify(token, key, {
       algorithms: ['HS256'],
-      audience: AUDIENCES.controller,
+      audience,
       clockTolerance: CLOCK_SKEW_SECONDS,
       maxTokenAge: SERVICE_TOKEN_SECONDS,
       requiredClaims: ['iat', 'exp'],
@@ -157,6 +165,13 @@ export type BrokerClaims = z.infer<typeof brokerClaims>;
 export function mcpToken(derivationKey: Uint8Array, lease: LeaseClaims): string {
   return createHmac('sha256', derivationKey)
     .update(`mcp\n${lease.session_id}\n${lease.epoch}\n${lease.runner_id}`)
+    .digest('base64url');
+}
+
+/** The credential with which a lease's runner speaks to the egress proxy: derived like `mcpToken`, stored nowhere. */
+export function egressCredential(derivationKey: Uint8Array, lease: LeaseClaims): string {
+  return createHmac('sha256', derivationKey)
+    .update(`egress\n${lease.session_id}\n${lease.epoch}\n${lease.runner_id}`)
     .digest('base64url');
 }
 

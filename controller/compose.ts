@@ -9,6 +9,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { folderArtifacts } from './artifacts/folder.ts';
 import type { Settings } from './config.ts';
 import { buildServer } from './http/server.ts';
+import { Changes } from './lease/changes.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
 import type { Keys } from './lease/orders.ts';
 import { buryTheDead, removeOrphans } from './loops/bury.ts';
@@ -28,10 +29,13 @@ import { vaultRestSecrets } from './secrets/vault-rest.ts';
 import { vaultSqlSecrets } from './secrets/vault-sql.ts';
 import { sqlBroker } from './store/broker.ts';
 import { sqlDirectory } from './store/directory.ts';
+import { sqlEgressDesk } from './store/egress.ts';
 import { sqlFleet } from './store/fleet.ts';
 import { sqlLeases } from './store/leases.ts';
 import { migrate } from './store/migrate.ts';
+import { sqlPolicies } from './store/policies.ts';
 import { sqlUpkeep } from './store/upkeep.ts';
+import { sqlUserActions } from './store/user-actions.ts';
 
 /** A controller that listens and whose loops run. */
 export interface Controller {
@@ -84,6 +88,8 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   const upkeep = sqlUpkeep(database, rules);
   const broker = sqlBroker(database);
   const directory = sqlDirectory(database);
+  const policies = sqlPolicies(database);
+  const changes = new Changes();
   const metrics = prometheusMetrics(directory);
   const artifacts = folderArtifacts(artifactRoot);
   const link = httpRunnerLink();
@@ -94,7 +100,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     controllerUrl: () => url,
     jwks,
     artifactStore: pathToFileURL(artifactRoot).href,
-    env: runnerEnv,
+    env: { ...runnerEnv, ...(settings[ENV.egressUrl] ? { [ENV.egressUrl]: settings[ENV.egressUrl] } : {}) },
     onExit: () => buryLoop.kick(),
     log,
   });
@@ -158,6 +164,11 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   });
   const loops = [reapLoop, poolLoop, launchLoop, drainLoop, buryLoop, orphanLoop, retainLoop];
 
+  /** A lease has ended here: its runner is drained, and whoever watches leases looks now. */
+  const kickDrain = () => {
+    drainLoop.kick();
+    changes.kick();
+  };
   const getOrCreate = new GetOrCreate({
     leases,
     directory,
@@ -171,7 +182,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     beatMs: (settings.OMICRON_CLAIM_SECONDS * 1000) / 3,
     kickLaunch: () => launchLoop.kick(),
     kickPool: () => poolLoop.kick(),
-    kickDrain: () => drainLoop.kick(),
+    kickDrain,
     log,
   });
   const app = await buildServer({
@@ -186,7 +197,13 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     metrics,
     provider: provider.name,
     version: manifest.version,
-    kickDrain: () => drainLoop.kick(),
+    egressKey: serviceKey(settings[ENV.egressSecret]),
+    derivation: keys.derivation,
+    desk: sqlEgressDesk(database),
+    policies,
+    userActions: sqlUserActions(database),
+    changes,
+    kickDrain,
     log,
   });
 
@@ -208,7 +225,8 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     url,
     stop: stopWork,
     async shutdown() {
-      await poolLoop.stop();
+      await Promise.all([poolLoop.stop(), launchLoop.stop()]);
+      await launch.stop();
       await upkeep.endAll(provider.name);
       drainLoop.kick();
       const giveUpMs = performance.now() + SHUTDOWN_MS;

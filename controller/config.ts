@@ -22,6 +22,8 @@ export const settings = z.object({
 
   /** HS256 secret shared with the API, at least 32 bytes. */
   [ENV.serviceSecret]: z.string().refine(text => Buffer.byteLength(text) >= 32, 'must have at least 32 bytes'),
+  /** HS256 secret shared with the egress proxy alone, at least 32 bytes. */
+  [ENV.egressSecret]: z.string().refine(text => Buffer.byteLength(text) >= 32, 'must have at least 32 bytes'),
   /** Ed25519 private key, JWK as JSON. */
   [ENV.signingKey]: z.string(),
   /** Base64 of at least 32 random bytes. */
@@ -34,6 +36,9 @@ export const settings = z.object({
   OMICRON_SECRET_FILE_KEY: z.base64().optional(),
   SUPABASE_URL: z.url().optional(),
   SUPABASE_SERVICE_ROLE_KEY: z.string().optional(),
+
+  /** The egress proxy as runners reach it, e.g. `http://egress-proxy:3128`. Without it browsers have no way out but the network's. */
+  [ENV.egressUrl]: z.url({ protocol: /^http$/ }).optional(),
 
   OMICRON_USER_LIMIT: count(3, 1, 10_000),
   OMICRON_ON_USER_LIMIT: z.enum(['reject', 'evict_oldest']).default('reject'),

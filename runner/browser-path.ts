@@ -31,13 +31,18 @@ export class BrowserNotFoundError extends Error {}
  * The browser that a runner here launches: `given` (OMICRON_CHROMIUM), else what is installed on the machine, the
  * headless shell first, else Playwright's own. `playwrightPath` is `chromium.executablePath()`; it may not exist.
  */
-export function browserPath(given: string | undefined, searchPath: string, playwrightPath: string): string {
+export function browserPath(
+  given: string | undefined,
+  searchPath: string,
+  playwrightPath: string,
+  shells: readonly string[] = SHELLS,
+): string {
   if (given !== undefined) {
     if (executable(given)) return given;
     throw new BrowserNotFoundError(`${ENV.chromiumPath} names ${given}, which is not an executable file.`);
   }
   const onPath = NAMES.map(name => commandPath(name, searchPath)).filter(path => path !== undefined);
-  const found = [...SHELLS, ...onPath, ...headlessShells(playwrightPath), playwrightPath].find(executable);
+  const found = [...shells, ...onPath, ...headlessShells(playwrightPath), playwrightPath].find(executable);
   if (found !== undefined) return found;
   throw new BrowserNotFoundError(
     `No browser was found. Do one of these: set ${ENV.chromiumPath} to a Chromium executable; run ` +

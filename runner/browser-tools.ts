@@ -12,7 +12,7 @@ import { createConnection } from '@playwright/mcp';
 import { actionTimeout } from '../contract/problem.ts';
 import type { RunnerBrowser } from './browser.ts';
 import type { PageGuard } from './page-guard.ts';
-import { CAPABILITIES, listed, passedOn, refusedUrl, SNAPSHOT_AFTER, TOOL_SECONDS } from './tools.ts';
+import { CAPABILITIES, listed, passedOn, refusedUrl, SNAPSHOT_AFTER, toolSeconds } from './tools.ts';
 import { unwedge } from './unwedge.ts';
 
 /** Playwright MCP over the runner's own context: one connection for the whole life of the runner, one call at a time. */
@@ -36,7 +36,7 @@ export interface BrowserToolsOptions {
 
 const ACTION_MS = 5_000;
 const NAVIGATION_MS = 30_000;
-const SNAPSHOT_MS = 10_000;
+const SNAPSHOT_MS = 5_000;
 /** Playwright MCP's own files (screenshots, downloads, logs) are dropped, oldest first, above this. */
 const FILES_BYTES_MAX = 64 * 1024 * 1024;
 /** A longer snapshot is cut: the agent may ask for a part of it. */
@@ -54,7 +54,7 @@ const BROWSER_GONE = failure(
 
 /** Connects and runs one call, so that the first call of an agent finds everything in place. */
 export async function browserTools(options: BrowserToolsOptions): Promise<BrowserTools> {
-  const { browser, guard, filesDir, secondsMax = tool => TOOL_SECONDS[tool] } = options;
+  const { browser, guard, filesDir, secondsMax = toolSeconds } = options;
   const { context } = browser;
   // Playwright MCP reads this object at each call, so secrets may come later. No prototype: `constructor` is no secret.
   const secrets: Record<string, string> = Object.create(null);
@@ -94,7 +94,7 @@ export async function browserTools(options: BrowserToolsOptions): Promise<Browse
         name === 'browser_close' ? closeTabs(seconds) : request(name, passedOn(args), seconds * 1_000, signal);
       const result = await Promise.race([work, browser.gone.then(() => BROWSER_GONE)]);
       if (result.isError) return explained(name, result);
-      return SNAPSHOT_AFTER.has(name) ? await withSnapshot(result, signal) : result;
+      return SNAPSHOT_AFTER.has(name) ? await withSnapshot(result, signal).catch(() => result) : result;
     } catch (error) {
       if (browser.isGone()) return BROWSER_GONE;
       if (signal.aborted) return failure('The call was cancelled.');
@@ -116,11 +116,13 @@ export async function browserTools(options: BrowserToolsOptions): Promise<Browse
     return { content: [{ type: 'text', text: 'All tabs were closed; one blank tab is open.' }] };
   }
 
+  const takeSnapshot = (signal: AbortSignal) => request('browser_snapshot', {}, SNAPSHOT_MS, signal);
+
   /** What upstream writes into a file on its own disk, put into the answer. */
   async function withSnapshot(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult> {
-    const snapshot = await request('browser_snapshot', {}, SNAPSHOT_MS, signal).catch(() => undefined);
-    const text = snapshot?.content.map(part => (part.type === 'text' ? part.text : '')).join('\n');
-    if (snapshot === undefined || snapshot.isError || !text) return result;
+    const snapshot = await takeSnapshot(signal).catch(() => unwedge(context, guard).then(() => takeSnapshot(signal)));
+    const text = snapshot.content.map(part => (part.type === 'text' ? part.text : '')).join('\n');
+    if (snapshot.isError || !text) return result;
     const cut =
       text.length <= SNAPSHOT_CHARACTERS_MAX
         ? text

@@ -60,9 +60,13 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
       handleSIGHUP: false,
       timeout: 30_000,
     })
-    .catch((cause: unknown) => {
+    .catch(async (cause: unknown) => {
+      // Its last words may arrive after its end.
+      await delay(100);
+      launcher.close();
       throw launchError(cause, launcher.lastLines(), options.sandbox);
     });
+  launcher.started();
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   browser.once('disconnected', () => resolve());
   const context = await browser.newContext({ viewport: VIEWPORT });
@@ -79,6 +83,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
       const pid = launcher.pid();
       if ((await Promise.race([closed, delay(CLOSE_MS, 'late')])) === 'late' && pid !== undefined) killGroup(pid);
       await Promise.race([closed, delay(CLOSE_MS)]);
+      launcher.close();
     },
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type RedeemAnswer, redeemAnswer } from '../contract/assignment.ts';
-import { OmicronError, problemSchema } from '../contract/problem.ts';
+import { OmicronError, type ProblemCode, problemSchema } from '../contract/problem.ts';
 import { type ArtifactReport, activityAnswer, type RunnerEvent } from '../contract/reports.ts';
 
 /** The controller as a runner sees it. Every call rejects with an OmicronError; `store_unavailable` may be retried. */
@@ -88,7 +88,7 @@ function problemOf(response: Response, text: string): OmicronError {
   return new OmicronError('store_unavailable', `The controller answered ${response.status}; try again.`);
 }
 
+const PASSING: readonly ProblemCode[] = ['store_unavailable', 'shutting_down', 'secrets_unavailable', 'internal_error'];
+
 /** Whether the same call may succeed later: the controller, its database or the secret store is out of reach. */
-export const worthRetrying = (error: unknown): boolean =>
-  error instanceof OmicronError &&
-  (error.code === 'store_unavailable' || error.code === 'shutting_down' || error.code === 'secrets_unavailable');
+export const worthRetrying = (error: unknown): boolean => error instanceof OmicronError && PASSING.includes(error.code);

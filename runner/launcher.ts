@@ -1,5 +1,8 @@
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { constants, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 
 /** How a browser is started: through a script of ours, which tells its process id and keeps its last words. */
 export interface Launcher {
@@ -9,15 +12,18 @@ export interface Launcher {
   readonly downloads: string;
   /** Process id (and group) of the browser, once it was started. */
   pid(): number | undefined;
+  /** From now on pages may write to their consoles: only what Chromium itself complains about is kept. */
+  started(): void;
   /** Last lines of the browser's own output. */
   lastLines(): string[];
+  /** Stops listening. */
+  close(): void;
 }
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** The log is read from its end only: a browser may write more than is worth reading. */
-const LOG_TAIL_BYTES = 4096;
 const LOG_LINES = 20;
+const LINE_CHARACTERS_MAX = 500;
 
 /**
  * Chromium refuses to run its sandbox as root. Where the runner is root (a container on a laptop, CI) the browser alone
@@ -31,10 +37,10 @@ const unprivilegedUser = (pid: number): number => 20_000 + (pid % 40_000);
 export function browserLauncher(browser: string, tempDir: string, dropRoot: boolean): Launcher {
   const home = join(tempDir, 'home');
   const downloads = join(tempDir, 'downloads');
-  const log = join(tempDir, 'browser.log');
+  const pipe = join(tempDir, 'browser.stderr');
   const pidFile = join(tempDir, 'browser.pid');
   for (const folder of [home, downloads]) mkdirSync(folder, { mode: 0o700 });
-  const lines = ['#!/bin/sh', 'set -e', `echo $$ > ${quote(pidFile)}`, `exec 2> ${quote(log)}`];
+  const lines = ['#!/bin/sh', 'set -e', `echo $$ > ${quote(pidFile)}`, `exec 2> ${quote(pipe)}`];
   let command = quote(browser);
   if (dropRoot) {
     const user = unprivilegedUser(process.pid);
@@ -49,6 +55,7 @@ export function browserLauncher(browser: string, tempDir: string, dropRoot: bool
   lines.push(`exec ${command} "$@"`, '');
   const executable = join(tempDir, 'browser');
   writeFileSync(executable, lines.join('\n'), { mode: 0o755 });
+  const log = listen(pipe);
   return {
     executable,
     home,
@@ -60,20 +67,31 @@ export function browserLauncher(browser: string, tempDir: string, dropRoot: bool
         return undefined;
       }
     },
-    lastLines: () => tail(log).split('\n').filter(Boolean).slice(-LOG_LINES),
+    ...log,
   };
 }
 
-function tail(path: string): string {
-  let file: number | undefined;
-  try {
-    file = openSync(path, 'r');
-    const buffer = Buffer.alloc(LOG_TAIL_BYTES);
-    const bytes = readSync(file, buffer, 0, LOG_TAIL_BYTES, Math.max(0, fstatSync(file).size - LOG_TAIL_BYTES));
-    return buffer.toString('utf8', 0, bytes);
-  } catch {
-    return '';
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
+/**
+ * The headless shell repeats what pages write to their consoles on its standard error, whatever its flags say: secrets,
+ * and without end. So that goes into a named pipe, never into a file, and a few lines are kept in memory.
+ */
+function listen(pipe: string): Pick<Launcher, 'started' | 'lastLines' | 'close'> {
+  execFileSync('mkfifo', ['-m', '600', pipe]);
+  const kept: string[] = [];
+  let running = false;
+  // Opened for both ways, the pipe neither waits for its writer nor ends with it.
+  const socket = new Socket({ fd: openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK), writable: false });
+  createInterface({ input: socket }).on('line', line => {
+    if (running && !/^\[[^\]]*:(ERROR|FATAL):(?!CONSOLE)/.test(line)) return;
+    kept.push(line.slice(0, LINE_CHARACTERS_MAX));
+    if (kept.length > LOG_LINES) kept.shift();
+  });
+  socket.unref();
+  return {
+    started() {
+      running = true;
+    },
+    lastLines: () => [...kept],
+    close: () => socket.destroy(),
+  };
 }

@@ -11,6 +11,7 @@ export interface LeaseClock {
   isOver(): boolean;
   /** Marks a call; the returned function marks its end. Running calls count as activity. */
   callStarted(): () => void;
+  /** Ends the reports; the deadline stands. */
   stop(): void;
 }
 
@@ -57,11 +58,13 @@ export function leaseClock({ controller, leaseToken, endsAtMs, onEnd, debug }: L
   let finished = 0;
   let running = 0;
   let reporting = false;
+  let over = false;
   let reportTimer: NodeJS.Timeout | undefined;
   let endTimer: NodeJS.Timeout | undefined;
 
   const end = (reason: string) => {
     if (abort.signal.aborted) return;
+    over = true;
     stop();
     onEnd(reason);
   };
@@ -112,7 +115,7 @@ export function leaseClock({ controller, leaseToken, endsAtMs, onEnd, debug }: L
   armEnd();
   armReport();
   return {
-    isOver: () => abort.signal.aborted || performance.now() >= deadlineMs,
+    isOver: () => over || performance.now() >= deadlineMs,
     callStarted() {
       running += 1;
       armReport();

@@ -1,4 +1,4 @@
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { isClosedPage } from './tools.ts';
 
 /** A page can open popups without end; more tabs than this are closed again. */
@@ -7,6 +7,8 @@ const TABS_MAX = 20;
 export interface PageGuard {
   /** Such a page answers no script until somebody handles the dialog. */
   showsDialog(page: Page): boolean;
+  /** Stops the script that runs there. Attached in advance: a busy page takes no new session. */
+  stopScript(page: Page): Promise<void>;
 }
 
 /**
@@ -16,7 +18,12 @@ export interface PageGuard {
 export function guardPages(context: BrowserContext, report: (what: string, page: Page) => void): PageGuard {
   const dialogs = new Map<Page, number>();
   const count = (page: Page, by: number) => dialogs.set(page, (dialogs.get(page) ?? 0) + by);
+  const sessions = new WeakMap<Page, Promise<CDPSession | undefined>>();
   const watch = (page: Page) => {
+    sessions.set(
+      page,
+      context.newCDPSession(page).catch(() => undefined),
+    );
     page.on('dialog', () => count(page, 1));
     page.on('dialogclosed', () => count(page, -1));
     page.on('close', () => dialogs.delete(page));
@@ -31,5 +38,10 @@ export function guardPages(context: BrowserContext, report: (what: string, page:
   };
   for (const page of context.pages()) watch(page);
   context.on('page', watch);
-  return { showsDialog: page => (dialogs.get(page) ?? 0) > 0 };
+  return {
+    showsDialog: page => (dialogs.get(page) ?? 0) > 0,
+    async stopScript(page) {
+      await (await sessions.get(page))?.send('Runtime.terminateExecution');
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { assignmentClaims, redeemAnswer } from '../contract/assignment.ts';
+import { assignmentClaims, type RedeemAnswer, redeemAnswer } from '../contract/assignment.ts';
 import {
   controllerKeys,
   sha256Hex,
@@ -25,7 +25,10 @@ export async function rehearse(ownPort: number, controllerUrl: string): Promise<
       ...{ broker_token: '', mcp_token_sha256: sha256Hex(''), artifacts_prefix: '' },
     };
     const token = await signControllerToken(key, 'rehearsal', claims, { nowMs: 0, seconds: 60 });
-    const answer = JSON.stringify({ secrets: {}, lease_token: '', artifact_token: '', remaining_ms: 0 });
+    const answer = JSON.stringify({
+      ...{ secrets: {}, lease_token: '', artifact_token: '', remaining_ms: 0 },
+      ...{ sites: [], egress_credential: '', policy: { version: '', layers: [] } },
+    } satisfies RedeemAnswer);
     for (let n = 0; n < TIMES; n += 1) {
       await verifyControllerToken(keys, 'rehearsal', token, assignmentClaims);
       redeemAnswer.parse(JSON.parse(answer));

@@ -19,7 +19,7 @@ import { type EventQueue, eventQueue } from './events.ts';
 import { openLease } from './lease.ts';
 import { type LeaseClock, leaseClock } from './lease-clock.ts';
 import { type McpFront, mcpFront } from './mcp-front.ts';
-import { guardPages, type PageGuard } from './page-guard.ts';
+import { guardPages } from './page-guard.ts';
 import { NO_RECORDING, type Recording, startRecording } from './recording.ts';
 import { redeem } from './redeem.ts';
 
@@ -61,7 +61,7 @@ interface Served {
   readonly recording: Recording;
 }
 
-/** What is left of the lease's end may take this long; then the process goes. */
+/** What finalising may take; with the browser's own end it fits into the 10 s after which the process goes. */
 const RECORDING_MS = 5_000;
 const EVENTS_MS = 2_000;
 /** After its browser's death a runner tells its agents so for a moment, then makes room for the next epoch. */
@@ -79,7 +79,6 @@ export function createRunner(options: RunnerOptions): Runner {
   let failure: OmicronError | undefined;
   let browser: RunnerBrowser | undefined;
   let tools: BrowserTools | undefined;
-  let guard: PageGuard | undefined;
   let assigned: { assignment: Assignment; answer: Promise<AssignAnswer> } | undefined;
   let served: Served | undefined;
   let stopping: Promise<void> | undefined;
@@ -98,7 +97,7 @@ export function createRunner(options: RunnerOptions): Runner {
   async function warm(): Promise<void> {
     try {
       browser = await options.launch();
-      guard = guardPages(browser.context, (what, page) => log.warn({ url: page.url() }, what));
+      const guard = guardPages(browser.context, (what, page) => log.warn({ url: page.url() }, what));
       tools = await browserTools({ browser, guard, filesDir: options.filesDir });
       void browser.gone.then(onBrowserGone);
       if (phase === 'launching') enter('warm');
@@ -189,13 +188,11 @@ export function createRunner(options: RunnerOptions): Runner {
     });
   }
 
-  /** Serving ends before this returns its promise's first step; finalising follows. */
-  async function shutDown(exitCode: number): Promise<void> {
-    const { front, clock, events, recording } = served ?? {};
-    served = undefined;
+  /** Serving has ended; what was recorded and noted is saved. */
+  async function shutDown({ clock, events, recording }: Partial<Served>, exitCode: number): Promise<void> {
     abort.abort();
     clock?.stop();
-    await front?.close();
+    await closedToAgents;
     await within(RECORDING_MS, recording?.stop());
     await Promise.all([browser?.close(), events?.flush(AbortSignal.timeout(EVENTS_MS))]);
     end(exitCode);
@@ -206,9 +203,10 @@ export function createRunner(options: RunnerOptions): Runner {
     if (stopping !== undefined) return;
     beginEnd();
     enter('draining', { reason });
-    const front = served?.front;
-    closedToAgents = front?.close() ?? Promise.resolve();
-    stopping = shutDown(exitCode).catch((error: unknown) => {
+    const ending: Partial<Served> = served ?? {};
+    served = undefined;
+    closedToAgents = ending.front?.close() ?? Promise.resolve();
+    stopping = shutDown(ending, exitCode).catch((error: unknown) => {
       log.error({ err: error }, 'the end did not go well');
       end(1);
     });

@@ -5,7 +5,7 @@ import type { Tool } from '@modelcontextprotocol/sdk/types.js';
  * listed nor callable: above all `browser_run_code_unsafe`, which is code execution in this process, and the tools that
  * write files or rewrite requests here.
  */
-export const TOOL_SECONDS: Readonly<Record<string, number>> = {
+const TOOL_SECONDS: Readonly<Record<string, number>> = {
   browser_click: 30,
   browser_close: 10,
   browser_console_messages: 10,
@@ -37,6 +37,10 @@ export const TOOL_SECONDS: Readonly<Record<string, number>> = {
   browser_wait_for: 45,
 };
 
+/** Seconds that a call of this tool may take; undefined: the tool is not for agents. */
+export const toolSeconds = (name: string): number | undefined =>
+  Object.hasOwn(TOOL_SECONDS, name) ? TOOL_SECONDS[name] : undefined;
+
 /** Playwright MCP's tools of these groups; `vision` brings clicks by coordinates. */
 export const CAPABILITIES = ['core', 'core-navigation', 'core-tabs', 'core-input', 'vision'] as const;
 
@@ -63,7 +67,7 @@ const HIDDEN_ARGUMENT = 'filename';
 
 /** What `tools/list` shows of a tool of Playwright MCP; undefined: nothing. */
 export function listed(tool: Tool): Tool | undefined {
-  if (!Object.hasOwn(TOOL_SECONDS, tool.name)) return undefined;
+  if (toolSeconds(tool.name) === undefined) return undefined;
   const { [HIDDEN_ARGUMENT]: _, ...properties } = tool.inputSchema.properties ?? {};
   return { ...tool, inputSchema: { ...tool.inputSchema, properties } };
 }

@@ -5,18 +5,32 @@ import type { PageGuard } from './page-guard.ts';
 const ANSWER_MS = 1_000;
 
 /**
- * Frees the tabs whose scripts never end: Playwright MCP asks every tab for its title in every call, so one of them
- * would block all. First the running script is stopped; a tab that still does not answer is closed. Returns what was
- * done, for the agent. A tab that shows a dialog is well: it waits for browser_handle_dialog.
+ * Frees what would block every later call: Playwright MCP asks each tab for its title in each call, and each frame for
+ * its part of a snapshot. A script that never ends is stopped; a tab that still does not answer is closed; a frame that
+ * never came to be (one at a blocked address, for example) is removed from its page. Returns what was done, for the
+ * agent. A tab that shows a dialog is well: it waits for browser_handle_dialog.
  */
 export async function unwedge(context: BrowserContext, guard: PageGuard): Promise<string[]> {
   const notes = await Promise.all(
     context.pages().map(async page => {
-      if (guard.showsDialog(page) || (await answers(page))) return undefined;
-      await stopScript(page);
-      if (await answers(page)) return `A script that did not end was stopped on ${page.url()}.`;
+      if (guard.showsDialog(page)) return [];
+      if (await answers(page)) return removeDeadFrames(page);
+      await within(guard.stopScript(page));
+      if (await answers(page)) return [`A script that did not end was stopped on ${page.url()}.`];
       await within(page.close());
-      return `The tab of ${page.url()} did not answer and was closed.`;
+      return [`The tab of ${page.url()} did not answer and was closed.`];
+    }),
+  );
+  return notes.flat();
+}
+
+async function removeDeadFrames(page: Page): Promise<string[]> {
+  const children = page.frames().filter(frame => frame.parentFrame() !== null);
+  const notes = await Promise.all(
+    children.map(async frame => {
+      if ((await within(frame.evaluate(() => true))) === true) return undefined;
+      await within(frame.frameElement().then(element => element.evaluate('frame => frame.remove()')));
+      return `A frame that did not load was removed from ${page.url()}.`;
     }),
   );
   return notes.filter(note => note !== undefined);
@@ -27,10 +41,3 @@ const within = <T>(work: Promise<T>): Promise<T | undefined> =>
 
 const answers = async (page: Page): Promise<boolean> =>
   page.isClosed() || (await within(page.title().then(() => true))) === true;
-
-async function stopScript(page: Page): Promise<void> {
-  const session = await within(page.context().newCDPSession(page));
-  if (session === undefined) return;
-  await within(session.send('Runtime.terminateExecution'));
-  await within(session.detach());
-}

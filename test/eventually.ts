@@ -5,13 +5,13 @@ export async function eventually<T>(
   what: string,
   look: () => T | Promise<T>,
   withinMs = 10_000,
-): Promise<NonNullable<T>> {
+): Promise<Exclude<NonNullable<T>, false>> {
   const deadlineMs = performance.now() + withinMs;
   for (;;) {
     let last: unknown;
     try {
       const found = await look();
-      if (found) return found;
+      if (found) return found as Exclude<NonNullable<T>, false>; // truthy, so neither of those
       last = found;
     } catch (error) {
       last = error;

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { redeemAnswer } from '../../contract/assignment.ts';
+import { leasePolicy, redeemAnswer, totpAnswer, totpRequest } from '../../contract/assignment.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
@@ -9,13 +9,17 @@ import { secretsOf } from '../../contract/secrets.ts';
 import {
   brokerClaims,
   type ControllerKeys,
+  egressCredential,
   type LeaseClaims,
   leaseClaims,
   verifyControllerToken,
 } from '../../contract/tokens.ts';
 import { type Keys, reportTokens } from '../lease/orders.ts';
+import { totpCode } from '../lease/totp.ts';
 import type { Broker } from '../ports/broker.ts';
 import type { Directory } from '../ports/directory.ts';
+import type { Policies } from '../ports/policies.ts';
+import type { SessionRow } from '../ports/rows.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { bearerOf } from './bearer.ts';
 import { problems } from './problems.ts';
@@ -50,8 +54,9 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   keys: Keys;
   broker: Broker;
   directory: Directory;
+  policies: Policies;
   secrets: SecretStore;
-}> = async (app, { publicKeys, keys, broker, directory, secrets }) => {
+}> = async (app, { publicKeys, keys, broker, directory, policies, secrets }) => {
   app.decorateRequest('lease', null);
 
   app.post(
@@ -86,9 +91,16 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
         { session_id: claims.session_id, epoch: claims.epoch, runner_id: claims.runner_id },
         'secrets were redeemed',
       );
+      const lease = leaseClaims.parse(claims);
       return {
         secrets: known,
-        ...(await reportTokens(keys, leaseClaims.parse(claims), redeemed)),
+        sites: Object.entries(document?.credentials ?? {}).map(([site, { totp }]) => ({
+          site,
+          totp: totp !== undefined,
+        })),
+        egress_credential: egressCredential(keys.derivation, lease),
+        policy: await policies.of(claims.session_id, redeemed.userId),
+        ...(await reportTokens(keys, lease, redeemed)),
         remaining_ms: redeemed.remainingMs,
       };
     },
@@ -108,9 +120,58 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
     },
     async request => {
       const { claims } = leaseOf(request);
-      const remaining = await broker.activity(claims, request.body.calls);
-      if (remaining === null) throw leaseOver();
-      return { remaining_ms: remaining };
+      const going = await broker.activity(claims, request.body.calls);
+      if (going === null) throw leaseOver();
+      return { remaining_ms: going.remainingMs, policy_version: going.policyVersion };
+    },
+  );
+
+  /** The session of a request's lease, while that lease lives. */
+  const liveSession = async (request: FastifyRequest): Promise<SessionRow> => {
+    const { claims } = leaseOf(request);
+    const session = await directory.session(claims.session_id, null);
+    if ((await broker.activity(claims, 0)) === null || !session) throw leaseOver();
+    return session;
+  };
+
+  app.get(
+    '/internal/runner-policy',
+    {
+      ...leaseOnly(publicKeys, AUDIENCES.lease),
+      schema: {
+        operationId: 'readLeasePolicy',
+        summary: 'The policy of the lease, every layer of it, as it is now',
+        security,
+        response: { 200: leasePolicy, ...problems },
+      },
+    },
+    async request => {
+      const session = await liveSession(request);
+      return policies.of(session.id, session.user_id);
+    },
+  );
+
+  app.post(
+    '/internal/runner-totp',
+    {
+      ...leaseOnly(publicKeys, AUDIENCES.lease),
+      schema: {
+        operationId: 'mintTotpCode',
+        summary: "The TOTP code of the moment for one of the user's sites; the seed stays here",
+        security,
+        body: totpRequest,
+        response: { 200: totpAnswer, ...problems },
+      },
+    },
+    async request => {
+      const session = await liveSession(request);
+      const { site } = request.body;
+      const document = await secrets.read(session.user_id);
+      const credential = document && Object.hasOwn(document.credentials, site) ? document.credentials[site] : undefined;
+      if (credential?.totp === undefined)
+        throw new OmicronError('credential_not_found', `The user has stored no TOTP seed for "${site}".`);
+      request.log.info({ session_id: session.id, epoch: session.epoch, site }, 'a TOTP code was minted');
+      return totpCode(credential.totp, Date.now());
     },
   );
 

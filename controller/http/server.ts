@@ -14,11 +14,14 @@ import type { Keys } from '../lease/orders.ts';
 import type { Broker } from '../ports/broker.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { credentialRoutes } from './credentials.ts';
+import { type EgressRoutes, egressRoutes } from './egress.ts';
+import { type PolicyRoutes, policyRoutes } from './policies.ts';
 import { answerProblems, clientErrorHandler, frameworkErrors } from './problems.ts';
 import { runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
+import { type UserActionRoutes, userActionRoutes } from './user-actions.ts';
 
-export interface ServerParts extends SessionRoutes {
+export interface ServerParts extends SessionRoutes, EgressRoutes, PolicyRoutes, UserActionRoutes {
   keys: Keys;
   publicKeys: ControllerKeys;
   broker: Broker;
@@ -83,6 +86,12 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
             bearerFormat: 'JWT',
             description: 'HS256, 60 s, aud browser-session-controller',
           },
+          egress: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: 'HS256 under a secret of its own, 60 s, aud egress-authorize',
+          },
           runner: {
             type: 'http',
             scheme: 'bearer',
@@ -98,6 +107,9 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(sessionRoutes, parts);
   await app.register(credentialRoutes, parts);
   await app.register(runnerRoutes, parts);
+  await app.register(policyRoutes, parts);
+  await app.register(egressRoutes, parts);
+  await app.register(userActionRoutes, parts);
 
   const { directory, metrics } = parts;
   const hidden = { schema: { hide: true } };

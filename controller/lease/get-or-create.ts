@@ -154,10 +154,10 @@ export class GetOrCreate {
     const death = await provider.deathOf(session.runner_id);
     if (death === null) return false;
     log.warn(
-      { session_id: session.id, epoch: session.epoch, runner_id: session.runner_id, death },
+      { session_id: session.id, epoch: session.epoch, runner_id: session.runner_id, ...death },
       'the runner of a lease has died',
     );
-    await fleet.lost(session.runner_id, 'runner_lost', death);
+    await fleet.lost(session.runner_id, death.ended ? 'ended' : 'leaving', 'runner_lost', death.reason);
     return true;
   }
 
@@ -209,6 +209,12 @@ export class GetOrCreate {
 
 function refusal({ code, limit, active, retryAfterMs }: Extract<Acquired, { outcome: 'refused' }>): OmicronError {
   const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  if (code === 'predecessor_draining')
+    return new OmicronError(
+      code,
+      `The browser of the lease before cannot be reached; it closes by itself. Try again in ${retryAfterSeconds} s.`,
+      { retryAfterSeconds },
+    );
   const detail =
     code === 'user_quota_exceeded'
       ? `The user has ${active} of ${limit} active sessions. End one, or try again in ${retryAfterSeconds} s.`

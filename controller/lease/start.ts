@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
+import { userIdHash } from '../../contract/tokens.ts';
 import type { Directory } from '../ports/directory.ts';
 import type { Claim, Leases } from '../ports/leases.ts';
 import type { RunnerRow, SessionRow } from '../ports/rows.ts';
@@ -53,7 +54,11 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
     if (!runner?.endpoint) return { outcome: 'lost' };
     const { token, prefix } = await assignmentToken(parts.keys, parts.env, session, runner, claimId);
     await assign(parts, runner.endpoint, token, over.signal);
-    const ready = await leases.makeReady(claim, { ...provider.address(runner.id, runner.endpoint), prefix });
+    const published = provider.publish(
+      { id: runner.id, endpoint: runner.endpoint },
+      { sessionId: session.id, epoch: session.epoch, userIdHash: userIdHash(parts.keys.derivation, session.user_id) },
+    );
+    const ready = await leases.makeReady(claim, { ...published, prefix });
     if (!ready) return { outcome: 'lost' };
     log.info({ session_id: ready.id, epoch: ready.epoch, runner_id: runner.id }, 'lease is ready');
     return { outcome: 'ready', session: ready };

@@ -15,9 +15,9 @@ export async function buryTheDead(parts: { fleet: Fleet; provider: RunnerProvide
     try {
       const death = await provider.deathOf(row.id);
       if (death === null) continue;
-      const outcome = await fleet.lost(row.id, 'runner_lost', death);
+      const outcome = await fleet.lost(row.id, death.ended ? 'ended' : 'leaving', 'runner_lost', death.reason);
       if (outcome === 'expired') expired += 1;
-      log[outcome === 'expired' ? 'info' : 'warn']({ ...about, death, lease: outcome }, 'a runner has ended');
+      log[outcome === 'expired' ? 'info' : 'warn']({ ...about, ...death, lease: outcome }, 'a runner has ended');
     } catch (err) {
       log.error({ ...about, err }, 'could not see after a runner');
     }

@@ -74,15 +74,16 @@ export class Launch {
         error instanceof OmicronError && error.code === 'sandbox_runtime_required'
           ? 'sandbox_runtime_required'
           : 'runner_start_failed';
+      const why = error instanceof OmicronError ? ` ${error.message}` : '';
       const detail = deadline.aborted
-        ? `The runner was not ready within ${this.#startMs / 1000} s.`
+        ? `The runner was not ready within ${this.#startMs / 1000} s.${why}`
         : error instanceof Error
           ? error.message
           : String(error);
       this.#log.error({ runner_id: row.id, reason, detail }, 'a runner did not start');
       this.#onFailure();
       await this.#fleet
-        .lost(row.id, reason, detail)
+        .lost(row.id, 'not_started', reason, detail)
         .catch(err => this.#log.warn({ err, runner_id: row.id }, 'could not write down a failed start'));
     }
   }

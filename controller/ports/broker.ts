@@ -11,8 +11,8 @@ export type Redeemed =
 export interface Broker {
   /** Exactly one call succeeds for a claim, whatever the number of replicas. */
   redeem(claims: BrokerClaims, tokenExpiresMs: number): Promise<Redeemed>;
-  /** Milliseconds left; null: the lease is over. No calls: only asks. */
-  activity(lease: LeaseClaims, calls: number): Promise<number | null>;
+  /** Milliseconds left, and the version of the policy; null: the lease is over. No calls: only asks. */
+  activity(lease: LeaseClaims, calls: number): Promise<{ remainingMs: number; policyVersion: string } | null>;
   /** False: this runner never held that lease. */
   events(lease: LeaseClaims, events: readonly RunnerEvent[]): Promise<boolean>;
   artifact(lease: LeaseClaims, report: ArtifactReport): Promise<boolean>;

@@ -26,7 +26,7 @@ export type Acquired =
   | { outcome: 'starting'; session: SessionRow }
   | {
       outcome: 'refused';
-      code: 'user_quota_exceeded' | 'capacity_exceeded';
+      code: 'user_quota_exceeded' | 'capacity_exceeded' | 'predecessor_draining';
       limit: number;
       active: number;
       retryAfterMs: number;

@@ -5,6 +5,12 @@ export interface WarmRunner {
   endpoint: string;
 }
 
+export interface Death {
+  /** Its process is known to have ended; else it is on its way out and may still act. */
+  ended: boolean;
+  reason: string;
+}
+
 /** Where runners live: child processes, or pods. `runnerId` names a runner everywhere; every call may be repeated. */
 export interface RunnerProvider {
   readonly name: 'local' | 'kubernetes';
@@ -14,12 +20,18 @@ export interface RunnerProvider {
   create(runnerId: string): Promise<void>;
   /** Resolves when it is warm. Throws `runner_start_failed` or `sandbox_runtime_required` when it died or cannot start, with the reason. */
   whenWarm(runnerId: string, signal: AbortSignal): Promise<WarmRunner>;
-  /** Why it died, from what is known without asking it. Null: it runs, as far as is known. */
-  deathOf(runnerId: string): Promise<string | null>;
+  /** Whether it is dead or dying, from what is known without asking it. Null: it runs, as far as is known. */
+  deathOf(runnerId: string): Promise<Death | null>;
   /** Stops it, lets its recording be sent, removes what it left. Resolves `deleting` until it is gone; call again until then. */
   remove(runnerId: string): Promise<'deleting' | 'gone'>;
-  /** Where agents reach it, and the name of its Kubernetes pod and Service (null elsewhere). */
-  address(runnerId: string, endpoint: string): { mcpUrl: string; workload: string | null };
+  /**
+   * Where agents reach it, and the name of its Kubernetes pod and Service (null elsewhere). Marks it as this lease's, in
+   * the background.
+   */
+  publish(
+    runner: { id: string; endpoint: string },
+    lease: { sessionId: string; epoch: number; userIdHash: string },
+  ): { mcpUrl: string; workload: string | null };
   /** Every runner that exists here, whatever its state. */
   list(): Promise<string[]>;
 }

@@ -48,12 +48,19 @@ export function sqlBroker(database: Database): Broker {
           new Date(tokenExpiresMs).toISOString(),
         ),
       ),
-    activity: async (lease, calls) =>
+    activity: async (lease, calls) => {
+      const [row] = await database.query<{ remaining: string | number | null; version: string }>(
+        `select omicron.report_activity($1, $2, $3, $4) as remaining,
+                (select omicron.policy_of(s.id, s.user_id) ->> 'version' from omicron.browser_sessions s where s.id = $1) as version`,
+        [lease.session_id, lease.epoch, lease.runner_id, calls],
+      );
       // int8 arrives as text from a server and as a number from PGlite
-      z.coerce
+      const remainingMs = z.coerce
         .number()
         .nullable()
-        .parse(await call(database, 'report_activity', lease.session_id, lease.epoch, lease.runner_id, calls)),
+        .parse(row?.remaining ?? null);
+      return remainingMs === null || !row ? null : { remainingMs, policyVersion: row.version };
+    },
     events: async (lease, events) =>
       z
         .boolean()

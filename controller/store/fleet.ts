@@ -17,10 +17,10 @@ export function sqlFleet(database: Database): Fleet {
         .enum(['warm', 'claimed'])
         .nullable()
         .parse(await call(database, 'runner_up', runnerId, bootId, endpoint)),
-    async lost(runnerId, reason, error) {
+    async lost(runnerId, how, reason, error) {
       // Null: claimed between two reads; its session is known now, so the second call finds the right lock.
       for (;;) {
-        const outcome = lost.parse(await call(database, 'runner_lost', runnerId, reason, error));
+        const outcome = lost.parse(await call(database, 'runner_lost', runnerId, how, reason, error));
         if (outcome !== null) return outcome;
       }
     },

@@ -21,7 +21,7 @@ const acquired = z.discriminatedUnion('outcome', [
   z
     .object({
       outcome: z.literal('refused'),
-      code: z.enum(['user_quota_exceeded', 'capacity_exceeded']),
+      code: z.enum(['user_quota_exceeded', 'capacity_exceeded', 'predecessor_draining']),
       limit: z.int(),
       active: z.int(),
       retry_after_ms: z.number(),

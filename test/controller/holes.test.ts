@@ -52,7 +52,7 @@ describe('hole 1: a runner that nobody can reach serves for ever', () => {
     await p.warm(1);
     const leased = await p.lease();
     await p.age(leased.session.id, 200);
-    const told = (await p.broker.activity(p.leaseOf(leased), 1)) ?? 0;
+    const told = (await p.broker.activity(p.leaseOf(leased), 1))?.remainingMs ?? 0;
     const [row] = await database.query<{ left: number }>(
       `select extract(epoch from deadline_at - clock_timestamp()) * 1000 as left from omicron.runners where id = $1`,
       [leased.runner.id],
@@ -112,7 +112,12 @@ describe('hole 3: ready revives a lease that was ended while it was starting', (
   it('is refused by the table itself when the function forgets', async () => {
     const database = await freshPostgres();
     await weaken(database, 'make_ready', 'or s.claim_id is distinct from p_claim then', 'then');
-    await weaken(database, 'make_ready', "s.status <> 'starting' or r.state <> 'leased' or", '');
+    await weaken(
+      database,
+      'make_ready',
+      "s.status <> 'starting' and s.status <> 'ready' or r.state <> 'leased' or",
+      '',
+    );
     expect(await readyAfterEnd(protocol(database))).toBe('refused by the guard');
   });
 });
@@ -121,7 +126,7 @@ describe('hole 4: a late DELETE or heartbeat of an old epoch reaches the new one
   const late = async (p: ReturnType<typeof protocol>) => {
     await p.warm(2);
     const old = await p.lease();
-    await p.fleet.lost(old.runner.id, 'runner_lost', 'gone');
+    await p.fleet.lost(old.runner.id, 'ended', 'runner_lost', 'gone');
     const next = await p.lease();
     return {
       ended: await p.leases.end(next.session.id, null, 1, 'released'),
@@ -509,8 +514,86 @@ describe('hole 20: activity that is reported late revives a lease', () => {
     await p.warm(1);
     const leased = await p.lease();
     await p.age(leased.session.id, 601);
-    expect(await p.broker.activity(p.leaseOf(leased), 5)).toBeGreaterThan(0);
+    expect((await p.broker.activity(p.leaseOf(leased), 5))?.remainingMs).toBeGreaterThan(0);
   });
 });
 
 // Hole 21 (the orphan sweep) is in loops.test.ts. Hole 22: the claim id is redundant for safety; hole 14 needs it.
+
+// Found by the model checker in the first version of this code (test/model/holes.ts).
+
+describe('hole H: a launch is given up by one worker after another saw it come up', () => {
+  it('changes nothing: the lease goes on', async () => {
+    const p = protocol(await freshPostgres());
+    await p.warm(1);
+    const { session, runner } = await p.lease();
+    await p.fleet.lost(runner.id, 'not_started', 'runner_start_failed', 'not ready within 60 s');
+    expect((await p.session(session.id)).status).toBe('ready');
+    expect(await p.runner(runner.id)).toMatchObject({ state: 'leased', acknowledged_at: null });
+  });
+  it('ends a living lease when the state is not looked at', async () => {
+    const database = await freshPostgres();
+    await weaken(database, 'runner_lost', "or (p_how = 'not_started' and r.state <> 'creating')", '');
+    const p = protocol(database);
+    await p.warm(1);
+    const { session, runner } = await p.lease();
+    await p.fleet.lost(runner.id, 'not_started', 'runner_start_failed', 'not ready within 60 s');
+    expect((await p.session(session.id)).status).toBe('error');
+  });
+});
+
+describe('hole B: a runner is removed while the call that creates it may still land', () => {
+  it('keeps its launch until the turn of who works at it is over', async () => {
+    const p = protocol(await freshPostgres());
+    await p.upkeep.setCapacity(1);
+    const { session, runner } = await p.claim();
+    expect(await p.fleet.take('local', 'creating', 1, 20)).toHaveLength(1);
+    await p.leases.end(session.id, null, null, 'released');
+    expect((await p.runner(runner.id)).state).toBe('draining');
+    expect(await p.fleet.take('local', 'draining', 1, 20)).toEqual([]);
+    await p.fleet.lost(runner.id, 'ended', 'runner_start_failed', 'the worker is done with it');
+    expect(await p.fleet.take('local', 'draining', 1, 20)).toHaveLength(1);
+  });
+});
+
+describe('hole I: a beat revives a start whose lease has expired', () => {
+  it('is refused, so that a quota of one stays one', async () => {
+    const p = protocol(await freshPostgres(), { userLimit: 1 });
+    await p.warm(2);
+    const lapsed = await p.claim({ conversationId: 'c1', ttlSeconds: 5 });
+    await p.age(lapsed.session.id, 16);
+    await p.claim({ conversationId: 'c2' });
+    expect(await p.leases.beat(p.claimOf(lapsed))).toBe(false);
+  });
+});
+
+describe('hole G: inheriting a runner again and again has no end', () => {
+  it('keeps the time since when it starts, and inherits nothing past the guard', async () => {
+    const p = protocol(await freshPostgres());
+    await p.upkeep.setCapacity(5);
+    const first = await p.claim();
+    await p.age(first.session.id, 100);
+    const second = await p.claim();
+    expect(second.runner.id).toBe(first.runner.id);
+    await p.age(first.session.id, 21);
+    expect((await p.claim()).runner.id).not.toBe(first.runner.id);
+  });
+});
+
+describe('a runner that cannot be reached holds its session, not a new runner each time', () => {
+  it('refuses the claim and says when its deadline has passed', async () => {
+    const database = await freshPostgres();
+    const p = protocol(database);
+    await p.warm(2);
+    const first = await p.lease();
+    await p.leases.end(first.session.id, null, null, 'released');
+    await database.query(`update omicron.runners set draining_at = draining_at - interval '21 seconds' where id = $1`, [
+      first.runner.id,
+    ]);
+    const refused = await p.acquire();
+    expect(refused).toMatchObject({ outcome: 'refused', code: 'predecessor_draining' });
+    expect(refused.outcome === 'refused' && refused.retryAfterMs).toBeGreaterThan(590_000);
+    await p.fleet.acknowledged(first.runner.id);
+    expect((await p.claim()).session.epoch).toBe(2);
+  });
+});

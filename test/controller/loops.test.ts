@@ -344,6 +344,6 @@ it('a fleet row that was claimed between two reads is still lost', async () => {
   const p = protocol(await freshPostgres());
   const [row] = await p.warm(1);
   const leased = await p.lease();
-  await (p.fleet satisfies Fleet).lost(row?.id ?? '', 'runner_lost', 'It died.');
+  await (p.fleet satisfies Fleet).lost(row?.id ?? '', 'ended', 'runner_lost', 'It died.');
   expect(await p.session(leased.session.id)).toMatchObject({ status: 'error', ended_reason: 'runner_lost' });
 });

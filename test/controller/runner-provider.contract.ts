@@ -44,7 +44,11 @@ export function runnerProviderContract(name: string, open: () => Promise<Provide
         expect(await provider.list()).toContain(id);
         expect(await provider.deathOf(id)).toBeNull();
       }
-      expect(one.address(id, warm.endpoint)).toEqual({ mcpUrl: `${warm.endpoint}/mcp`, workload: null });
+      const lease = { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' };
+      expect(one.publish({ id, endpoint: warm.endpoint }, lease)).toEqual({
+        mcpUrl: `${warm.endpoint}/mcp`,
+        workload: null,
+      });
       await removed(two, id); // who removes need not be who created
       expect(await one.remove(id)).toBe('gone');
       expect(await under.leftovers(id)).toEqual([]);
@@ -60,7 +64,10 @@ export function runnerProviderContract(name: string, open: () => Promise<Provide
       await one.whenWarm(id, soon());
       await under.kill(id);
       for (const provider of [one, two])
-        expect(await eventually('its death', () => provider.deathOf(id))).toMatch(/ended/);
+        expect(await eventually('its death', () => provider.deathOf(id))).toEqual({
+          ended: true,
+          reason: expect.stringMatching(/ended/),
+        });
       await eventually('its end was noticed', () => under.exits() === 1);
       await expect(one.whenWarm(id, soon())).rejects.toMatchObject({ code: 'runner_start_failed' });
       expect(await one.list()).toContain(id);
@@ -72,7 +79,7 @@ export function runnerProviderContract(name: string, open: () => Promise<Provide
       await using under = await open();
       const provider = under.another();
       const id = randomUUID();
-      expect(await provider.deathOf(id)).toMatch(/ended/);
+      expect(await provider.deathOf(id)).toMatchObject({ ended: true });
       await expect(provider.whenWarm(id, soon())).rejects.toBeInstanceOf(OmicronError);
       expect(await provider.remove(id)).toBe('gone');
     });

@@ -99,7 +99,10 @@ export function fakeMachine(): FakeMachine {
           await sleep(LOOK_AGAIN_MS, undefined, { signal });
         }
       },
-      deathOf: async id => deathOf(id),
+      async deathOf(id) {
+        const reason = deathOf(id);
+        return reason === null ? null : { ended: true, reason };
+      },
       async remove(id) {
         const runner = runners.get(id);
         if (!runner) return 'gone';
@@ -111,7 +114,7 @@ export function fakeMachine(): FakeMachine {
         runners.delete(id);
         return 'gone';
       },
-      address: (_id, endpoint) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
+      publish: ({ endpoint }) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
       list: async () => [...runners.keys()],
     }),
   };

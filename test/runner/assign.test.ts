@@ -1,15 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Site, startSite } from '../site/site.ts';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { OmicronError } from '../../contract/problem.ts';
 import { type StandIn, startStandIn } from './controller.ts';
-import { callText, connect, type RunnerProcess, startRunner } from './start.ts';
+import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
 
-let site: Site;
 let controller: StandIn;
 let runner: RunnerProcess;
-beforeAll(async () => {
-  site = await startSite();
-});
-afterAll(() => site.close());
 beforeEach(async () => {
   controller = await startStandIn();
   runner = await startRunner(controller);
@@ -19,13 +15,155 @@ afterEach(async () => {
   await controller.close();
 });
 
-test('a warm runner is assigned, serves MCP, drains and exits', async () => {
-  const { token, mcpToken } = await controller.assignment(runner, { recordVideo: true });
-  const answer = await runner.post('/assign', { token });
-  expect(answer.status).toBe(200);
+const codeOf = async (answer: Response): Promise<string> => {
+  expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  return ((await answer.json()) as { code: string }).code; // a problem document, as the content type says
+};
+
+test('the same assignment gets the same answer, also at once and again later; any other is refused for good', async () => {
+  const { token, mcpToken, sessionId } = await controller.assignment(runner);
+  const answers = await Promise.all([1, 2, 3].map(() => runner.post('/assign', { token })));
+  const again = await runner.post('/assign', { token });
+  for (const answer of [...answers, again]) {
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({
+      runner_id: runner.runnerId,
+      boot_id: runner.bootId,
+      session_id: sessionId,
+      epoch: 1,
+    });
+  }
+  expect(controller.redemptions).toBe(1);
+
+  const other = await controller.assignment(runner);
+  const refused = await runner.post('/assign', { token: other.token });
+  expect(refused.status).toBe(409);
+  expect(await codeOf(refused)).toBe('assignment_refused');
+  expect(controller.redemptions).toBe(1);
+  // The first lease is unharmed; the other's token opens nothing.
   const client = await connect(runner.url, mcpToken);
-  const text = await callText(client, 'browser_navigate', { url: `${site.url}/login` });
-  expect(text).toContain('Password');
-  await runner.post('/drain', { token: await controller.drainOrder(runner) });
+  expect(await callText(client, 'browser_tabs', { action: 'list' })).toContain('about:blank');
+  await client.close();
+  await expect(connect(runner.url, other.mcpToken)).rejects.toThrow();
+});
+
+test('an assignment that is not for this boot of this runner, or not from the controller, changes nothing', async () => {
+  const wrong = await Promise.all([
+    controller.assignment(runner, { audience: `runner/${runner.runnerId}/${randomUUID()}` }),
+    controller.assignment(runner, { audience: 'runner-secrets' }),
+    controller.assignment(runner, { signWith: 'stranger' }),
+  ]);
+  const { token } = await controller.assignment(runner);
+  const [, payload] = token.split('.');
+  const none = `${btoa('{"alg":"none"}').replaceAll('=', '')}.${payload}.`;
+  for (const bad of [...wrong.map(order => order.token), none, `${token}x`, 'not a token', '']) {
+    const answer = await runner.post('/assign', { token: bad });
+    expect(answer.status).toBe(401);
+    expect(await codeOf(answer)).toBe('unauthorized');
+  }
+  // A drain order is no assignment, and an assignment is no drain order.
+  expect((await runner.post('/assign', { token: await controller.drainOrder(runner) })).status).toBe(401);
+  expect((await runner.post('/drain', { token })).status).toBe(401);
+  expect(controller.redemptions).toBe(0);
+  expect((await runner.health()).body.phase).toBe('warm');
+  expect((await runner.post('/assign', { token })).status).toBe(200);
+});
+
+test('waits for the runner of the epoch before to stop, then serves', async () => {
+  const draining = () => new OmicronError('predecessor_draining', 'still draining', { retryAfterSeconds: 1 });
+  controller.failNext('/internal/runner-secrets', draining(), draining(), draining());
+  const { token } = await controller.assignment(runner);
+  const startedMs = performance.now();
+  const answer = runner.post('/assign', { token });
+  const duplicate = runner.post('/assign', { token });
+  expect((await runner.health()).body.phase).toBe('assigning');
+  expect((await answer).status).toBe(200);
+  expect((await duplicate).status).toBe(200);
+  expect(performance.now() - startedMs).toBeLessThan(3_000);
+  expect(controller.redemptions).toBe(1);
+});
+
+test('retries a controller that is out of reach for a moment', async () => {
+  controller.failNext('/internal/runner-secrets', new OmicronError('store_unavailable', 'no database'));
+  const { token } = await controller.assignment(runner);
+  expect((await runner.post('/assign', { token })).status).toBe(200);
+});
+
+test('a refused redemption leaves the runner nobody for good, with the reason at /healthz', async () => {
+  controller.failNext('/internal/runner-secrets', new OmicronError('redemption_refused', 'the claim was taken over'));
+  const { token, mcpToken } = await controller.assignment(runner);
+  const first = await runner.post('/assign', { token });
+  expect(first.status).toBe(409);
+  expect(await codeOf(first)).toBe('redemption_refused');
+  expect(await codeOf(await runner.post('/assign', { token }))).toBe('redemption_refused');
+  expect(await codeOf(await runner.post('/assign', { token: (await controller.assignment(runner)).token }))).toBe(
+    'assignment_refused',
+  );
+  await expect(connect(runner.url, mcpToken)).rejects.toThrow();
+  const { status, body } = await runner.health();
+  expect([status, body.phase, body.error?.code]).toEqual([503, 'failed', 'redemption_refused']);
+  expect(controller.redemptions).toBe(0);
+});
+
+test('a drain order that arrives while the assignment waits ends it', async () => {
+  const draining = () => new OmicronError('predecessor_draining', 'still draining', { retryAfterSeconds: 1 });
+  controller.failNext('/internal/runner-secrets', ...Array.from({ length: 100 }, draining));
+  const { token } = await controller.assignment(runner);
+  const answer = runner.post('/assign', { token }).then(
+    ({ status }) => status,
+    () => 'closed',
+  );
+  await until('assigning', async () => (await runner.health()).body.phase === 'assigning' || undefined);
+  expect((await runner.post('/drain', { token: await controller.drainOrder(runner) })).status).toBe(200);
+  expect(await runner.exited).toBe(0);
+  expect(await answer).not.toBe(200);
+  expect(controller.redemptions).toBe(0);
+});
+
+test('/mcp answers 401 before the assignment and to a wrong token, and after the drain to nobody', async () => {
+  const initialize = (token?: string) =>
+    fetch(`${runner.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } },
+      }),
+    });
+  const { token, mcpToken } = await controller.assignment(runner);
+  const early = await initialize(mcpToken);
+  expect(early.status).toBe(401);
+  expect(early.headers.get('www-authenticate')).toBe('Bearer');
+  expect(await codeOf(early)).toBe('unauthorized');
+  await runner.post('/assign', { token });
+  for (const wrong of [undefined, '', 'x', `${mcpToken}x`, mcpToken.toUpperCase(), token])
+    expect((await initialize(wrong)).status).toBe(401);
+  const session = await initialize(mcpToken);
+  expect(session.status).toBe(200);
+  const id = session.headers.get('mcp-session-id');
+  // A session id alone opens nothing.
+  const byId = await fetch(`${runner.url}/mcp`, {
+    headers: { 'mcp-session-id': id ?? '', accept: 'text/event-stream' },
+  });
+  expect(byId.status).toBe(401);
+
+  const stream = await fetch(`${runner.url}/mcp`, {
+    headers: { 'mcp-session-id': id ?? '', accept: 'text/event-stream', authorization: `Bearer ${mcpToken}` },
+  });
+  expect(stream.status).toBe(200);
+  const streamEnd = stream.text().catch(() => 'cut');
+  expect((await runner.post('/drain', { token: await controller.drainOrder(runner) })).status).toBe(200);
+  await streamEnd;
+  const late = await initialize(mcpToken).then(
+    ({ status }) => status,
+    () => 'refused',
+  );
+  expect([401, 'refused']).toContain(late);
   expect(await runner.exited).toBe(0);
 });

@@ -1,10 +1,13 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { z } from 'zod';
+import type { RedeemAnswer } from '../../contract/assignment.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../../contract/problem.ts';
 import {
   type ArtifactReport,
+  type activityAnswer,
   activityReport,
   artifactReport,
   eventReport,
@@ -84,12 +87,15 @@ export async function startStandIn(): Promise<StandIn> {
         lease_token: await sign(AUDIENCES.lease, claims),
         artifact_token: await sign(AUDIENCES.artifacts, claims),
         remaining_ms: standIn.remainingMs,
-      };
+        sites: [{ site: 'shop', totp: false }],
+        egress_credential: 'egress credential',
+        policy: { version: '1', layers: [] },
+      } satisfies RedeemAnswer;
     },
     async '/internal/runner-activity'(token, body) {
       await verifyControllerToken(keys, AUDIENCES.lease, token, leaseClaims);
       standIn.activity.push({ calls: activityReport.parse(body).calls, atMs: performance.now() });
-      return { remaining_ms: standIn.remainingMs };
+      return { remaining_ms: standIn.remainingMs, policy_version: '1' } satisfies z.infer<typeof activityAnswer>;
     },
     async '/internal/runner-events'(token, body) {
       await verifyControllerToken(keys, AUDIENCES.lease, token, leaseClaims).catch(() =>

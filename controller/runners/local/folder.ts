@@ -45,12 +45,15 @@ export class RunnerFolder {
     await rename(`${path}.new`, path);
   }
 
-  /** Null: it was never started, or its start was cut short. */
-  readProcess = async (): Promise<ProcessId | null> =>
-    readFile(join(this.path, 'process.json'), 'utf8').then(
-      text => processFile.parse(JSON.parse(text)),
-      () => null,
-    );
+  /** Null: it was never started, or its start was cut short. Any other fault is thrown: it says nothing about the process. */
+  readProcess = async (): Promise<ProcessId | null> => {
+    try {
+      return processFile.parse(JSON.parse(await readFile(join(this.path, 'process.json'), 'utf8')));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw error;
+    }
+  };
 
   /** Null: it does not listen yet. */
   readPort = async (): Promise<number | null> =>

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { runnerHealth } from '../../../contract/assignment.ts';
-import { ENV, runnerTempName } from '../../../contract/names.ts';
+import { ENV, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
 import { OmicronError, type ProblemCode } from '../../../contract/problem.ts';
 import { UPLOAD_ORDER_FILE } from '../../../contract/reports.ts';
 import type { RunnerProvider } from '../../ports/runners.ts';
@@ -30,8 +30,10 @@ export interface LocalRunners {
   log: Logger;
 }
 
-const RUNNER = fileURLToPath(new URL('../../../runner/main.ts', import.meta.url));
-const UPLOADER = fileURLToPath(new URL('../../../runner/uploader/main.ts', import.meta.url));
+/** The repository's folder, from which the runner's files are named. */
+const ROOT = new URL('../../../', import.meta.url);
+const RUNNER = fileURLToPath(new URL(RUNNER_COMMAND.main, ROOT));
+const UPLOADER = fileURLToPath(new URL(RUNNER_COMMAND.uploaderMain, ROOT));
 
 /** A drained runner finishes its video in a second or two; then it is not asked any more. */
 const KILL_AFTER_MS = 15_000;
@@ -95,7 +97,12 @@ export function localRunners(options: LocalRunners): RunnerProvider {
   const provider: RunnerProvider = {
     name: 'local',
 
-    template: async () => template,
+    // a warm runner that knows another controller's address is of no use: a restart may listen elsewhere
+    template: async () =>
+      createHash('sha256')
+        .update(JSON.stringify([RUNNER, options.env, options.controllerUrl()]))
+        .digest('hex')
+        .slice(0, 16),
 
     async create(runnerId) {
       await mkdir(root, { recursive: true, mode: 0o700 });
@@ -103,7 +110,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
       if (!(await home.make())) return;
       const logFile = await home.openLog();
       try {
-        const child = spawn(process.execPath, [RUNNER], {
+        const child = spawn(process.execPath, [...RUNNER_COMMAND.flags, RUNNER], {
           cwd: home.path,
           detached: true, // its own process group: it outlives us, and can be ended whole
           stdio: ['ignore', logFile.fd, logFile.fd],
@@ -136,7 +143,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
         const death = await provider.deathOf(runnerId);
         if (death !== null) {
           const lines = await folder(runnerId).lastLines(5);
-          throw new OmicronError('runner_start_failed', `${death} Its last lines: ${lines || '(none)'}`);
+          throw new OmicronError('runner_start_failed', `${death.reason} Its last lines: ${lines || '(none)'}`);
         }
         const port = await folder(runnerId).readPort();
         const health = port === null ? null : await healthOf(`http://127.0.0.1:${port}`, stop);
@@ -159,10 +166,11 @@ export function localRunners(options: LocalRunners): RunnerProvider {
         const later = await processOf(runnerId);
         if (later && runs(later)) return null;
       }
-      return `The runner's process has ended (${exits.get(runnerId) ?? 'nobody saw how'}). Ask again for a new browser.`;
+      const how = exits.get(runnerId) ?? 'nobody saw how';
+      return { ended: true, reason: `The runner's process has ended (${how}). Ask again for a new browser.` };
     },
 
-    address: (_runnerId, endpoint) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
+    publish: ({ endpoint }) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
 
     async remove(runnerId) {
       const home = folder(runnerId);
@@ -189,10 +197,6 @@ export function localRunners(options: LocalRunners): RunnerProvider {
 
     list: () => RunnerFolder.list(root),
   };
-  const template = createHash('sha256')
-    .update(JSON.stringify([RUNNER, options.env]))
-    .digest('hex')
-    .slice(0, 16);
   return provider;
 }
 

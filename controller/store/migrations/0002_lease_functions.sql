@@ -6,11 +6,13 @@ language sql as $$
   insert into omicron.session_events (session_id, epoch, kind, data) values (p_session, p_epoch, p_kind, p_data)
 $$;
 
--- Sends a runner on its way out; never touches one that is already going.
+-- Sends a runner on its way out; never touches one that is already going. A launch under way keeps its turn: a runner must
+-- not be removed while the call that creates it may still land.
 create function omicron.drain_runner(p_runner uuid, p_reason text) returns void
 language sql as $$
   update omicron.runners
-     set state = 'draining', draining_at = clock_timestamp(), reason = p_reason, work_until = '-infinity'
+     set state = 'draining', draining_at = clock_timestamp(), reason = p_reason,
+         work_until = case when state = 'creating' then work_until else '-infinity' end
    where id = p_runner and state not in ('draining', 'gone')
 $$;
 
@@ -102,9 +104,19 @@ begin
     end if;
   end if;
 
+  -- A runner that has not obeyed its drain for so long is out of reach: whoever came next would only wait for its deadline.
+  select max(deadline_at) into v_free_at from omicron.runners
+   where session_id = s.id and redeemed_at is not null and state = 'draining' and acknowledged_at is null
+     and deadline_at > v_now and draining_at < v_now - interval '20 seconds';
+  if v_free_at is not null then
+    return jsonb_build_object('outcome', 'refused', 'code', 'predecessor_draining', 'limit', 1, 'active', 1,
+      'retry_after_ms', ceil(extract(epoch from v_free_at - v_now) * 1000));
+  end if;
+
   -- One epoch is one runner. A runner that was sent nothing yet goes over to the new epoch; else a new one is taken.
   v_inherit := s.status = 'starting' and r.state in ('creating', 'claimed') and r.assigned_at is null
-    and r.provider = p_provider;
+    and r.provider = p_provider and s.expires_at > v_now
+    and s.starting_since > v_now - make_interval(secs => p_start_seconds);
   if v_inherit then
     v_runner := r.id;
   else
@@ -149,7 +161,7 @@ begin
         claim_id, claim_until, starting_since, ttl_seconds, expires_at, ends_at, options, tags, last_used_at)
       values (p_user, p_conversation, 'starting', p_namespace, p_provider, 1, v_runner,
         p_claim, v_now + make_interval(secs => p_claim_seconds), v_now, p_ttl_seconds,
-        v_now + make_interval(secs => least(p_ttl_seconds, p_max_session_seconds)),
+        v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
         v_now + make_interval(secs => p_max_session_seconds), p_options, coalesce(p_tags, '{}'), v_now)
       returning * into s;
   else
@@ -158,9 +170,10 @@ begin
     end if;
     update omicron.browser_sessions
        set status = 'starting', epoch = s.epoch + 1, runner_id = v_runner, provider = p_provider, k8s_namespace = p_namespace,
-           claim_id = p_claim, claim_until = v_now + make_interval(secs => p_claim_seconds), starting_since = v_now,
+           claim_id = p_claim, claim_until = v_now + make_interval(secs => p_claim_seconds),
+           starting_since = case when v_inherit then starting_since else v_now end, -- or inheriting would have no end
            ttl_seconds = p_ttl_seconds,
-           expires_at = v_now + make_interval(secs => least(p_ttl_seconds, p_max_session_seconds)),
+           expires_at = v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
            ends_at = v_now + make_interval(secs => p_max_session_seconds),
            options = p_options, tags = coalesce(p_tags, tags), last_used_at = v_now, archived_at = null,
            mcp_url = null, pod_name = null, service_name = null, artifacts_s3_prefix = null, ended_reason = null, error = null
@@ -185,12 +198,13 @@ begin
   update omicron.browser_sessions
      set claim_until = clock_timestamp() + make_interval(secs => p_claim_seconds),
          expires_at = least(greatest(expires_at, clock_timestamp() + make_interval(secs => p_claim_seconds)), ends_at)
-   where id = p_session and epoch = p_epoch and claim_id = p_claim and status = 'starting'
+   where id = p_session and epoch = p_epoch and claim_id = p_claim and status = 'starting' and expires_at > clock_timestamp()
      and starting_since > clock_timestamp() - make_interval(secs => p_start_seconds);
   return found;
 end $$;
 
--- Before an assignment is sent to a runner that came up after the claim. Null: it must not be sent.
+-- Before an assignment is sent to a runner that came up after the claim; repeating it answers the same. Null: it must not
+-- be sent.
 create function omicron.begin_assignment(p_session uuid, p_epoch integer, p_claim uuid) returns jsonb
 language plpgsql as $$
 declare
@@ -201,8 +215,8 @@ begin
   if s.status is distinct from 'starting' or s.epoch <> p_epoch or s.claim_id <> p_claim then
     return null;
   end if;
-  update omicron.runners set assigned_at = clock_timestamp()
-   where id = s.runner_id and epoch = p_epoch and state = 'claimed' and assigned_at is null returning * into r;
+  update omicron.runners set assigned_at = coalesce(assigned_at, clock_timestamp())
+   where id = s.runner_id and epoch = p_epoch and state = 'claimed' returning * into r;
   return case when found then to_jsonb(r) end;
 end $$;
 
@@ -259,16 +273,17 @@ begin
   end if;
   select * into r from omicron.runners where id = s.runner_id for update;
   v_now := clock_timestamp();
+  if s.status <> 'starting' and s.status <> 'ready' or r.state <> 'leased' or s.expires_at <= v_now then
+    return null;
+  end if;
   if s.status = 'ready' then
     return to_jsonb(s);
-  end if;
-  if s.status <> 'starting' or r.state <> 'leased' or s.expires_at <= v_now then
-    return null;
   end if;
   update omicron.browser_sessions
      set status = 'ready', mcp_url = p_mcp_url, pod_name = p_workload, service_name = p_workload,
          artifacts_s3_prefix = p_prefix, claim_until = null, last_used_at = v_now,
-         expires_at = greatest(expires_at, least(v_now + make_interval(secs => ttl_seconds), ends_at))
+         -- may be sooner than the start was given; what the runner was told stands in its row's deadline
+         expires_at = least(v_now + make_interval(secs => ttl_seconds), ends_at)
    where id = s.id returning * into s;
   perform omicron.write_event(s.id, s.epoch, 'session.ready', jsonb_build_object('runner_id', r.id,
     'start_ms', round(extract(epoch from v_now - s.starting_since) * 1000)));

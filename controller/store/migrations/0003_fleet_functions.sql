@@ -20,17 +20,15 @@ declare
   v_created integer := 0;
 begin
   perform pg_advisory_xact_lock(hashtextextended('omicron.pool:' || p_provider, 0));
-  update omicron.runners set state = 'draining', draining_at = clock_timestamp(), reason = 'template changed', work_until = '-infinity'
-   where id in (select id from omicron.runners
+  perform omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
                  where state in ('creating', 'warm') and session_id is null and provider = p_provider and template <> p_template
-                 for update skip locked);
+                 for update skip locked) stale;
   select p_idle - count(*) into v_missing from omicron.runners
    where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template;
   if v_missing < 0 then
-    update omicron.runners set state = 'draining', draining_at = clock_timestamp(), reason = 'pool is full', work_until = '-infinity'
-     where id in (select id from omicron.runners
+    perform omicron.drain_runner(id, 'pool is full') from (select id from omicron.runners
                    where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template
-                   order by created_at desc limit -v_missing for update skip locked);
+                   order by created_at desc limit -v_missing for update skip locked) spare;
   end if;
   while v_created < least(v_missing, p_burst) loop
     select slot into v_slot from omicron.permits where runner_id is null order by slot limit 1 for update skip locked;
@@ -70,10 +68,12 @@ begin
   return case when found then r.state end;
 end $$;
 
--- A runner died, or never came up. Its lease, if it lives, becomes an error that says so; a new request starts a new epoch.
--- A runner closes by its own clock half a second before its lease's end: then the lease has expired, and nothing was lost.
+-- A runner died. `ended`: its process is known to have ended; `leaving`: it is on its way out and may still act;
+-- `not_started`: its launch was given up, which counts only while it is creating: another worker may have seen it come up.
+-- Its lease, if it lives, becomes an error that says so; a new request starts a new epoch. A runner closes by its own clock
+-- half a second before its lease's end: then the lease has expired, and nothing was lost.
 -- 'lost' | 'expired': what became of its lease. 'nothing': it had none. Null: it was claimed meanwhile, call again.
-create function omicron.runner_lost(p_runner uuid, p_reason text, p_error text) returns text
+create function omicron.runner_lost(p_runner uuid, p_how text, p_reason text, p_error text) returns text
 language plpgsql as $$
 declare
   s omicron.browser_sessions;
@@ -85,7 +85,7 @@ begin
     select * into s from omicron.browser_sessions where id = r.session_id for update;
   end if;
   select * into r from omicron.runners where id = p_runner for update;
-  if r.id is null or r.state = 'gone' then
+  if r.id is null or r.state = 'gone' or (p_how = 'not_started' and r.state <> 'creating') then
     return v_outcome;
   end if;
   if r.session_id is distinct from s.id then -- claimed between the two reads; the session must be locked first
@@ -101,7 +101,11 @@ begin
     end if;
   end if;
   perform omicron.drain_runner(r.id, p_reason || ': ' || p_error);
-  update omicron.runners set acknowledged_at = coalesce(acknowledged_at, clock_timestamp()) where id = r.id;
+  -- whoever says this is done with it; and only an ended process serves nobody for certain
+  update omicron.runners
+     set work_until = '-infinity',
+         acknowledged_at = case when p_how = 'ended' then coalesce(acknowledged_at, clock_timestamp()) else acknowledged_at end
+   where id = r.id;
   return v_outcome;
 end $$;
 

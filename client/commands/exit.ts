@@ -1,0 +1,36 @@
+import { OmicronError, PROBLEMS } from '../../contract/problem.ts';
+
+/** Exit codes of the command; docs/client.md lists them. */
+export const EXIT = {
+  ok: 0,
+  /** What was asked for was tried and failed. */
+  failed: 1,
+  /** The command line is not right. */
+  usage: 2,
+  notFound: 3,
+  /** Refused: asking again changes nothing. */
+  refused: 4,
+  /** 429 or 503: may succeed later. */
+  tryLater: 5,
+} as const;
+
+/** A command line that cannot be followed. */
+export class UsageError extends Error {}
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError) return EXIT.usage;
+  if (!(error instanceof OmicronError)) return EXIT.failed;
+  const { status } = PROBLEMS[error.code];
+  if (error.code === 'invalid_request') return EXIT.usage;
+  if (status === 404) return EXIT.notFound;
+  if (error.code === 'sandbox_runtime_required') return EXIT.refused;
+  if (status === 429 || status === 503) return EXIT.tryLater;
+  return status < 500 ? EXIT.refused : EXIT.failed;
+}
+
+/** One line: the code and a sentence that says what to do. */
+export function errorLine(error: unknown): string {
+  if (error instanceof UsageError) return `usage: ${error.message}`;
+  if (error instanceof OmicronError) return `${error.code}: ${error.message}`.replaceAll('\n', ' ');
+  return `failed: ${error instanceof Error ? error.message : error}`.replaceAll('\n', ' ');
+}

@@ -1,0 +1,13 @@
+/** What `import ... from 'omicron-browser'` offers. */
+export { OmicronError, type ProblemCode } from '../contract/problem.ts';
+export type { Credential, CredentialList } from '../contract/secrets.ts';
+export type { Artifact, EventPage, Session, SessionEvent, SessionPage, Tags } from '../contract/session.ts';
+export {
+  type AcquireRequest,
+  BrowserSessions,
+  type BrowserSessionsOptions,
+  type BrowserSource,
+  type ListRequest,
+} from './browser-sessions.ts';
+export { browserSource } from './browser-source.ts';
+export { Lease, type LeasedBrowser } from './lease.ts';

@@ -1,0 +1,142 @@
+import { OmicronError } from '../contract/problem.ts';
+import type { HeartbeatAnswer, Lease as LeaseAnswer, Session } from '../contract/session.ts';
+import type { Clock } from './clock.ts';
+import { mayRetry, waitMs } from './retry.ts';
+
+/** A browser that an MCP client may connect to, until `end`. */
+export interface LeasedBrowser extends AsyncDisposable {
+  /** Playwright MCP over Streamable HTTP. */
+  readonly mcpUrl: string;
+  /** Sent with every request to `mcpUrl`; they hold the lease's bearer token. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Aborts when the lease is lost, with the error as its reason, or has ended. */
+  readonly signal: AbortSignal;
+  /** Keeps the lease alive now; while it is held this happens by itself. */
+  heartbeat(): Promise<void>;
+  /** Gives the browser back. Repeating it, or ending what is over already, changes nothing. */
+  end(): Promise<void>;
+}
+
+/** What a lease calls; each bound to its session and epoch. */
+export interface LeaseCalls {
+  heartbeat(signal: AbortSignal): Promise<HeartbeatAnswer>;
+  end(): Promise<Session>;
+}
+
+export interface LeaseOptions {
+  answer: LeaseAnswer & { mcp_url: string; mcp_headers: Record<string, string> };
+  calls: LeaseCalls;
+  ttlSeconds: number;
+  /** Monotonic time before the request was sent that this lease answers. */
+  renewedAtMs: number;
+  onLost: ((error: OmicronError) => void) | undefined;
+  clock: Clock;
+}
+
+/** Two heartbeats may fail before the lease is in danger. */
+const HEARTBEATS_PER_TTL = 3;
+
+/** A conversation's hold on its browser. Heartbeats run by themselves, and do not keep the process alive. */
+export class Lease implements LeasedBrowser {
+  readonly sessionId: string;
+  readonly epoch: number;
+  readonly mcpUrl: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #options: LeaseOptions;
+  readonly #over = new AbortController();
+  #expiresAt: Date;
+  #endsAt: Date;
+  #renewedAtMs: number;
+  #ended: Promise<void> | undefined;
+
+  constructor(options: LeaseOptions) {
+    const { answer } = options;
+    this.sessionId = answer.session_id;
+    this.epoch = answer.epoch;
+    this.mcpUrl = answer.mcp_url;
+    this.headers = answer.mcp_headers;
+    this.#options = options;
+    this.#expiresAt = new Date(answer.expires_at);
+    this.#endsAt = new Date(answer.ends_at);
+    this.#renewedAtMs = options.renewedAtMs;
+    this.#keepAlive().catch(() => {}); // ends by #lose or by `end`; nothing is left to say
+  }
+
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** When the lease ends unless it is used, by the database's clock. */
+  get expiresAt(): Date {
+    return this.#expiresAt;
+  }
+
+  /** When the lease ends whatever happens (S4), by the database's clock. */
+  get endsAt(): Date {
+    return this.#endsAt;
+  }
+
+  /** Moves the expiry. Throws `lease_superseded` or `lease_ended` when the lease is lost; `signal` has aborted then. */
+  async heartbeat(): Promise<void> {
+    this.signal.throwIfAborted();
+    const { clock, calls } = this.#options;
+    const sentAtMs = clock.nowMs();
+    try {
+      const answer = await calls.heartbeat(this.signal);
+      this.#renewedAtMs = Math.max(this.#renewedAtMs, sentAtMs);
+      this.#expiresAt = new Date(answer.expires_at);
+      this.#endsAt = new Date(answer.ends_at);
+    } catch (error) {
+      if (error instanceof OmicronError && !mayRetry(error)) this.#lose(error);
+      throw error;
+    }
+  }
+
+  end(): Promise<void> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.end();
+  }
+
+  async #end(): Promise<void> {
+    this.#over.abort(new OmicronError('lease_ended', 'The lease was ended; acquire a new one.'));
+    try {
+      await this.#options.calls.end();
+    } catch (error) {
+      // a newer lease of the session exists: this one is over, as was asked
+      if (error instanceof OmicronError && error.code === 'lease_superseded') return;
+      this.#ended = undefined;
+      throw error;
+    }
+  }
+
+  async #keepAlive(): Promise<void> {
+    const { clock, ttlSeconds } = this.#options;
+    const ttlMs = ttlSeconds * 1000;
+    for (let failures = 0; !this.signal.aborted; ) {
+      const untilNextMs = this.#renewedAtMs + ttlMs / HEARTBEATS_PER_TTL - clock.nowMs();
+      if (failures === 0 && untilNextMs > 0) {
+        await clock.sleep(untilNextMs, this.signal, true);
+        continue; // a heartbeat of the owner's may have come first
+      }
+      try {
+        await this.heartbeat();
+        failures = 0;
+      } catch (error) {
+        if (this.signal.aborted || !(error instanceof OmicronError)) throw error;
+        const leftMs = this.#renewedAtMs + ttlMs - clock.nowMs();
+        if (leftMs <= 0) return this.#lose(error);
+        await clock.sleep(Math.min(waitMs(error, failures++, clock), leftMs), this.signal, true);
+      }
+    }
+  }
+
+  #lose(error: OmicronError): void {
+    if (this.signal.aborted) return;
+    this.#over.abort(error);
+    this.#options.onLost?.(error);
+  }
+}

@@ -1,0 +1,116 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import * as z from 'zod';
+
+const keysSchema = z.object({
+  serviceSecret: z.string(),
+  signingKey: z.string(),
+  derivationKey: z.base64(),
+  secretFileKey: z.base64(),
+  egressSecret: z.string(),
+});
+export type StackKeys = z.infer<typeof keysSchema>;
+
+const runningSchema = z.object({ url: z.url(), pid: z.int() });
+export type RunningStack = z.infer<typeof runningSchema>;
+
+const random = () => randomBytes(32).toString('base64');
+
+/** The folder of one local stack (`.omicron`), for its owner's eyes only: keys, database, recordings, logs. */
+export class StackFolder {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = resolve(path);
+  }
+
+  get lockFile(): string {
+    return join(this.path, 'stack.lock');
+  }
+  get logFile(): string {
+    return join(this.path, 'controller.log');
+  }
+  get artifacts(): string {
+    return join(this.path, 'artifacts');
+  }
+  get #portFile(): string {
+    return join(this.path, 'port');
+  }
+  get #keysFile(): string {
+    return join(this.path, 'keys.json');
+  }
+  get #runningFile(): string {
+    return join(this.path, 'stack.json');
+  }
+
+  async make(): Promise<void> {
+    await mkdir(this.path, { recursive: true, mode: 0o700 });
+    await chmod(this.path, 0o700);
+  }
+
+  /** The keys of this stack, made at its first start; those that an older version did not know are added. Call with the lock held. */
+  async keys(): Promise<StackKeys> {
+    const known = await this.#readKeys();
+    const keys: StackKeys = {
+      serviceSecret: random(),
+      signingKey: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
+      derivationKey: random(),
+      secretFileKey: random(),
+      egressSecret: random(),
+      ...known,
+    };
+    if (Object.keys(known).length < Object.keys(keys).length) await writePrivately(this.#keysFile, keys);
+    return keys;
+  }
+
+  async setRunning(running: RunningStack): Promise<void> {
+    await writePrivately(this.#runningFile, running);
+    await writePrivately(this.#portFile, Number(new URL(running.url).port));
+  }
+
+  /** Where the stack listened last time. Runners that outlived a killed stack report there. */
+  async lastPort(): Promise<number> {
+    return z.coerce
+      .number()
+      .int()
+      .catch(0)
+      .parse(await readFile(this.#portFile, 'utf8').catch(() => 0));
+  }
+
+  async clearRunning(): Promise<void> {
+    await rm(this.#runningFile, { force: true });
+  }
+
+  /** Where the stack of this folder listens and its service secret; null: none runs. */
+  async running(): Promise<(RunningStack & { serviceSecret: string }) | null> {
+    const text = await readFile(this.#runningFile, 'utf8').catch(() => null);
+    const { serviceSecret } = await this.#readKeys();
+    if (text === null || serviceSecret === undefined) return null;
+    const running = runningSchema.parse(JSON.parse(text));
+    return isAlive(running.pid) ? { ...running, serviceSecret } : null;
+  }
+
+  async #readKeys(): Promise<Partial<StackKeys>> {
+    const text = await readFile(this.#keysFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '{}';
+      throw error;
+    });
+    return keysSchema.partial().parse(JSON.parse(text));
+  }
+}
+
+/** Whole or not at all, and never readable by others. */
+async function writePrivately(path: string, content: object | number): Promise<void> {
+  await writeFile(`${path}.new`, JSON.stringify(content, null, 2), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // Node's errors have a code
+  }
+}

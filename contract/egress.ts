@@ -1,0 +1,161 @@
+import * as z from 'zod';
+import { POLICY_LAYERS, siteRules } from './policy-sites.ts';
+
+/** Every call below carries `Authorization: Bearer`: HS256 under `OMICRON_EGRESS_JWT_SECRET`, audience `egress-authorize`. */
+export const EGRESS_ROUTES = {
+  authorize: '/internal/egress/authorize',
+  watch: '/internal/egress/leases/watch',
+  events: '/internal/egress/events',
+} as const;
+
+/** Whose traffic this is: one epoch is one runner, so these three name one lease. */
+export const leaseKey = z.object({ session_id: z.uuid(), epoch: z.int().min(1), runner_id: z.uuid() });
+export type LeaseKey = z.infer<typeof leaseKey>;
+
+/** The site rules of a live lease. `version` changes whenever they do, in any layer. */
+export const egressGrant = leaseKey.extend({
+  version: z.string().min(1).max(128),
+  /** Until the lease ends, by the database's clock, counted from before the request was sent. */
+  remaining_ms: z.int().min(0),
+  /** Layers without site rules may be left out. */
+  layers: z.array(z.object({ layer: z.enum(POLICY_LAYERS), sites: siteRules })).max(POLICY_LAYERS.length),
+});
+export type EgressGrant = z.infer<typeof egressGrant>;
+
+/** Body of `POST /internal/egress/authorize`. The credential is compared in constant time. */
+export const authorizeRequest = z
+  .strictObject({ runner_id: z.uuid(), credential: z.string().min(1).max(512) })
+  .meta({ id: 'EgressAuthorizeRequest' });
+
+/** A refusal is an expected outcome and says nothing about which part was wrong. */
+export const authorizeAnswer = z
+  .discriminatedUnion('state', [
+    z.object({ state: z.literal('granted'), grant: egressGrant }),
+    z.object({ state: z.literal('refused') }),
+  ])
+  .meta({ id: 'EgressAuthorizeAnswer' });
+
+export const WATCH_LEASES_MAX = 2000;
+/** Below the 30 s after which load balancers and meshes cut an idle call. */
+export const WATCH_WAIT_MS_MAX = 20_000;
+
+/**
+ * Body of `POST /internal/egress/leases/watch`: the leases that the proxy serves and what it knows of each. The controller
+ * answers at once when any of them has ended or has another version, else after `wait_ms`. There is no cursor: each call
+ * compares with the rows as they are, so no change can be missed, whichever replica answers.
+ */
+export const watchRequest = z
+  .strictObject({
+    wait_ms: z.int().min(0).max(WATCH_WAIT_MS_MAX),
+    leases: z.array(leaseKey.extend({ version: z.string().max(128) })).max(WATCH_LEASES_MAX),
+  })
+  .meta({ id: 'EgressWatchRequest' });
+export type WatchRequest = z.infer<typeof watchRequest>;
+
+/** One line for every lease asked about; a lease without a line is taken for ended. */
+export const watchAnswer = z
+  .object({
+    leases: z.array(
+      z.discriminatedUnion('state', [
+        z.object({ state: z.literal('unchanged'), runner_id: z.uuid(), remaining_ms: z.int() }),
+        z.object({ state: z.literal('changed'), runner_id: z.uuid(), grant: egressGrant }),
+        z.object({ state: z.literal('ended'), runner_id: z.uuid() }),
+      ]),
+    ),
+  })
+  .meta({ id: 'EgressWatchAnswer' });
+export type WatchAnswer = z.infer<typeof watchAnswer>;
+
+/** Classes of addresses that are never dialled, as events and metrics name them. */
+export const ADDRESS_CLASSES = [
+  'loopback',
+  'private',
+  'link_local',
+  'shared',
+  'metadata',
+  'unspecified',
+  'multicast',
+  'documentation',
+  'benchmark',
+  'reserved',
+  'transition',
+  'deployment',
+  'self',
+  'public',
+] as const;
+export type AddressClass = (typeof ADDRESS_CLASSES)[number];
+
+/** Why the proxy did not do what it was asked: `x-omicron-refusal` of the answer, `code` of the event. */
+export const REFUSALS = {
+  bad_request: { status: 400, sentence: 'The request was malformed, so the proxy did not pass it on.' },
+  credential_refused: { status: 407, sentence: 'The egress proxy does not know this runner or its lease has ended.' },
+  site_denied: { status: 403, sentence: "The session's policy denies this site." },
+  site_not_allowed: { status: 403, sentence: "The session's policy does not allow this site." },
+  https_only: { status: 403, sentence: "The session's policy allows encrypted connections only; use https." },
+  port_refused: { status: 403, sentence: "This port is not open to browsers under the session's policy." },
+  internal_name: { status: 403, sentence: 'This name belongs to an internal network, which browsers may not reach.' },
+  internal_address: { status: 403, sentence: 'This address belongs to a network that browsers may not reach.' },
+  mixed_addresses: { status: 403, sentence: 'This name also resolves to a network that browsers may not reach.' },
+  too_many_connections: {
+    status: 429,
+    sentence: 'The session has too many open connections; close some tabs and try again.',
+  },
+  bytes_exhausted: { status: 403, sentence: 'The session has used up its traffic allowance.' },
+  name_not_found: { status: 502, sentence: 'No such host: the name does not exist or has no address.' },
+  dns_failed: { status: 502, sentence: 'The name could not be looked up; try again.' },
+  dns_timeout: { status: 504, sentence: 'Looking the name up took too long; try again.' },
+  connect_failed: { status: 502, sentence: 'The site refused the connection or cannot be reached.' },
+  connect_timeout: { status: 504, sentence: 'The site did not accept the connection in time; try again.' },
+  upstream_failed: {
+    status: 502,
+    sentence: 'The site closed the connection or sent an answer that could not be read.',
+  },
+  upstream_timeout: { status: 504, sentence: 'The site did not answer in time; try again.' },
+  policy_unavailable: {
+    status: 503,
+    sentence: "The session's policy cannot be read now, so nothing is let through; try again.",
+  },
+  shutting_down: { status: 503, sentence: 'This egress proxy is stopping; try again.' },
+} as const satisfies Record<string, { status: number; sentence: string }>;
+export type RefusalCode = keyof typeof REFUSALS;
+
+/** Header of every answer that is the proxy's own and not the site's; sites cannot set it. */
+export const REFUSAL_HEADER = 'x-omicron-refusal';
+
+/** Refusals that are judgements, and so belong in the session's timeline (kind `egress.denied`). */
+export const DENIALS = [
+  'site_denied',
+  'site_not_allowed',
+  'https_only',
+  'port_refused',
+  'internal_name',
+  'internal_address',
+  'mixed_addresses',
+  'too_many_connections',
+  'bytes_exhausted',
+] as const satisfies readonly RefusalCode[];
+export type DenialCode = (typeof DENIALS)[number];
+
+/** `count` equal denials, the first of them `age_ms` ago. Paths and queries are not reported: they may hold secrets. */
+export const egressEvent = leaseKey
+  .extend({
+    /** Chosen by the proxy; a repeated report writes nothing twice. */
+    id: z.uuid(),
+    code: z.enum(DENIALS),
+    method: z.enum(['connect', 'http', 'upgrade']),
+    host: z.string().max(255),
+    port: z.int().min(0).max(65_535),
+    address_class: z.enum(ADDRESS_CLASSES).nullable(),
+    /** Pattern and layer that decided, when a policy did. */
+    rule: z.string().max(300).nullable(),
+    layer: z.enum(POLICY_LAYERS).nullable(),
+    count: z.int().min(1),
+    age_ms: z.number().min(0),
+  })
+  .strict();
+export type EgressEvent = z.infer<typeof egressEvent>;
+
+/** Body of `POST /internal/egress/events`; 202 or 204 when written. Lines of leases that ended are written all the same. */
+export const egressEventReport = z
+  .strictObject({ events: z.array(egressEvent).min(1).max(100) })
+  .meta({ id: 'EgressEventReport' });

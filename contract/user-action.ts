@@ -1,0 +1,40 @@
+import * as z from 'zod';
+
+/** What an agent asks of its person: a code, a CAPTCHA, a consent. */
+export const USER_ACTION_SECONDS = { default: 120, max: 900 } as const;
+
+export const userActionStatus = z.enum(['pending', 'done', 'declined', 'expired']);
+
+export const userAction = z
+  .object({
+    id: z.uuid(),
+    session_id: z.uuid(),
+    epoch: z.int(),
+    reason: z.string(),
+    status: userActionStatus,
+    /** What the person said to the agent. */
+    note: z.string().nullable(),
+    created_at: z.iso.datetime(),
+    expires_at: z.iso.datetime(),
+    answered_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'UserAction' });
+export type UserAction = z.infer<typeof userAction>;
+
+export const userActionList = z.object({ user_actions: z.array(userAction) }).meta({ id: 'UserActionList' });
+
+/** Body of the person's answer. */
+export const userActionAnswer = z
+  .strictObject({ status: z.enum(['done', 'declined']), note: z.string().max(2_000).optional() })
+  .meta({ id: 'UserActionAnswer' });
+
+/** Body of `POST /internal/runner-user-actions` (lease token). Repeating it with the same id asks how it stands. */
+export const userActionRequest = z
+  .strictObject({
+    id: z.uuid(),
+    reason: z.string().min(1).max(2_000),
+    timeout_seconds: z.int().min(1).max(USER_ACTION_SECONDS.max),
+    /** How long this call may wait for the answer. */
+    wait_ms: z.int().min(0).max(20_000),
+  })
+  .meta({ id: 'UserActionRequest' });

@@ -1,0 +1,137 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import * as z from 'zod';
+import { parsePolicy, policyDocument } from '../../contract/policy.ts';
+import { POLICY_LAYERS, type PolicyLayer } from '../../contract/policy-sites.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import { foreignId } from '../../contract/session.ts';
+import type { Changes } from '../lease/changes.ts';
+import type { Directory } from '../ports/directory.ts';
+import type { Policies } from '../ports/policies.ts';
+import { mayActFor, serviceOnly } from './bearer.ts';
+import { problems } from './problems.ts';
+
+export interface PolicyRoutes {
+  serviceKey: Uint8Array;
+  policies: Policies;
+  directory: Directory;
+  changes: Changes;
+}
+
+const security = [{ service: [] }];
+const answer = z.object({ policy: policyDocument.nullable() }).meta({ id: 'PolicyAnswer' });
+const effective = z
+  .object({
+    version: z.string(),
+    layers: z.array(z.object({ layer: z.enum(POLICY_LAYERS), policy: policyDocument })),
+  })
+  .meta({ id: 'EffectivePolicy' });
+
+/** Policies by layer. A document with a fault is refused with the path to it, and the one before stays in force. */
+export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, parts) => {
+  const { policies, directory, changes } = parts;
+  app.decorateRequest('userId', null);
+  app.addHook('onRequest', serviceOnly(parts.serviceKey));
+
+  /** One layer's document under one path: read, replace, delete. */
+  const layer = <Params extends z.ZodObject>(
+    name: PolicyLayer,
+    path: string,
+    params: Params,
+    subjectOf: (params: z.output<Params>, userId: string | null) => Promise<string>,
+  ) => {
+    const named = (verb: string) => `${verb}${name[0]?.toUpperCase()}${name.slice(1)}Policy`;
+    app.get(
+      path,
+      {
+        schema: {
+          operationId: named('get'),
+          summary: `The ${name}'s policy, null when none is set`,
+          security,
+          params,
+          response: { 200: answer, ...problems },
+        },
+      },
+      async request => {
+        const subject = await subjectOf(request.params as z.output<Params>, request.userId); // parsed by the route
+        return { policy: await policies.get(name, subject) };
+      },
+    );
+    app.put(
+      path,
+      {
+        schema: {
+          operationId: named('put'),
+          summary: `Replaces the ${name}'s policy; leases that run obey it within seconds`,
+          security,
+          params,
+          body: z.unknown(),
+          response: { 200: answer, ...problems },
+        },
+      },
+      async request => {
+        const subject = await subjectOf(request.params as z.output<Params>, request.userId); // parsed by the route
+        const policy = parsePolicy(request.body);
+        await policies.put(name, subject, policy);
+        changes.kick();
+        return { policy };
+      },
+    );
+    app.delete(
+      path,
+      {
+        schema: {
+          operationId: named('delete'),
+          summary: `Deletes the ${name}'s policy; repeating it changes nothing`,
+          security,
+          params,
+          response: { 204: z.null(), ...problems },
+        },
+      },
+      async (request, reply) => {
+        const subject = await subjectOf(request.params as z.output<Params>, request.userId); // parsed by the route
+        await policies.remove(name, subject);
+        changes.kick();
+        return reply.status(204).send(null);
+      },
+    );
+  };
+
+  layer('deployment', '/internal/policy', z.object({}), async (_params, userId) => {
+    if (userId !== null)
+      throw new OmicronError('forbidden', 'A token limited to a user may not touch the deployment policy.');
+    return '';
+  });
+  layer('user', '/internal/users/:user_id/policy', z.object({ user_id: foreignId }), async ({ user_id }, userId) => {
+    mayActFor({ userId }, user_id);
+    return user_id;
+  });
+  const sessionId = z.object({ session_id: z.uuid() });
+  const found = async (id: string, userId: string | null) => {
+    const session = await directory.session(id, userId);
+    if (!session) throw new OmicronError('session_not_found', 'No session has this id; list them to find yours.');
+    return session;
+  };
+  layer(
+    'session',
+    '/internal/browser-sessions/:session_id/policy',
+    sessionId,
+    async ({ session_id }, userId) => (await found(session_id, userId)).id,
+  );
+
+  app.get(
+    '/internal/browser-sessions/:session_id/policy/effective',
+    {
+      schema: {
+        operationId: 'getEffectivePolicy',
+        summary: 'Every layer that applies to the session, widest first',
+        security,
+        params: sessionId,
+        response: { 200: effective, ...problems },
+      },
+    },
+    async request => {
+      const session = await found(request.params.session_id, request.userId);
+      return policies.of(session.id, session.user_id);
+    },
+  );
+};

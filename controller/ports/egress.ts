@@ -1,0 +1,16 @@
+import type { EgressEvent, LeaseKey } from '../../contract/egress.ts';
+import type { EffectivePolicy } from './policies.ts';
+
+/** A lease that its runner holds now, as the egress proxy needs it. */
+export interface LiveLease extends LeaseKey, EffectivePolicy {
+  remainingMs: number;
+}
+
+export interface EgressDesk {
+  /** Null: the runner holds no lease. */
+  live(runnerId: string): Promise<LiveLease | null>;
+  /** In the order asked; null where the runner holds no lease. */
+  liveOf(runnerIds: readonly string[]): Promise<(LiveLease | null)[]>;
+  /** Into the timelines; a repeated event is written once. */
+  denials(events: readonly EgressEvent[]): Promise<void>;
+}

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import type { V1Pod, V1PodTemplate, V1Service } from '@kubernetes/client-node';
+import { LABELS, PORTS, runnerName } from '../../../contract/names.ts';
+
+/** Digest of what a template would make: another one makes warm runners stale. Order of keys does not matter. */
+export function templateDigest(template: V1PodTemplate): string {
+  const sorted = (value: unknown): unknown =>
+    Array.isArray(value)
+      ? value.map(sorted)
+      : value !== null && typeof value === 'object'
+        ? Object.fromEntries(
+            Object.entries(value)
+              .filter(([, each]) => each !== undefined)
+              .sort(([a], [b]) => (a < b ? -1 : 1))
+              .map(([key, each]) => [key, sorted(each)]),
+          )
+        : value;
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(template.template)))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+/** The pod of one runner: the template's, under the runner's name, owned by the template until it is leased. */
+export function runnerPod(template: V1PodTemplate, runnerId: string): V1Pod {
+  const { metadata, spec } = template.template ?? {};
+  if (!spec || !template.metadata?.uid || !template.metadata.name)
+    throw new Error('the PodTemplate has no pod spec; apply the rendered manifests again');
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: runnerName(runnerId),
+      labels: {
+        ...metadata?.labels,
+        [LABELS.app]: LABELS.runnerApp,
+        [LABELS.runnerId]: runnerId,
+        [LABELS.state]: 'warm',
+      },
+      annotations: { ...metadata?.annotations },
+      ownerReferences: [
+        { apiVersion: 'v1', kind: 'PodTemplate', name: template.metadata.name, uid: template.metadata.uid },
+      ],
+    },
+    spec,
+  };
+}
+
+/** The Service of one runner: goes with its pod. */
+export function runnerService(pod: V1Pod, runnerId: string): V1Service {
+  const { name, uid } = pod.metadata ?? {};
+  if (!name || !uid) throw new Error('the pod has no name or uid');
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name,
+      labels: { [LABELS.app]: LABELS.runnerApp, [LABELS.runnerId]: runnerId },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name, uid }],
+    },
+    spec: {
+      type: 'ClusterIP',
+      selector: { [LABELS.app]: LABELS.runnerApp, [LABELS.runnerId]: runnerId },
+      ports: [{ name: 'mcp', port: PORTS.runner, targetPort: PORTS.runner, protocol: 'TCP' }],
+    },
+  };
+}

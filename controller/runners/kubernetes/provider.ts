@@ -1,0 +1,236 @@
+import {
+  CoreV1Api,
+  type KubeConfig,
+  PatchStrategy,
+  setHeaderOptions,
+  type V1Pod,
+  type V1PodTemplate,
+} from '@kubernetes/client-node';
+import type { Logger } from 'pino';
+import { runnerHealth } from '../../../contract/assignment.ts';
+import { LABELS, PORTS, runnerName, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
+import { OmicronError } from '../../../contract/problem.ts';
+import type { RunnerProvider } from '../../ports/runners.ts';
+import { apiCall, apiFault } from './api.ts';
+import { runnerPod, runnerService, templateDigest } from './objects.ts';
+import { deathOfPod, pendingReason } from './verdict.ts';
+import { Watched } from './watched.ts';
+
+export interface KubernetesRunners {
+  config: KubeConfig;
+  namespace: string;
+  /** Name of the PodTemplate that Argo CD syncs. */
+  templateName: string;
+  /** Called when a runner's pod changed. */
+  onChange: () => void;
+  log: Logger;
+}
+
+const HEALTH_TIMEOUT_MS = 2_000;
+/** An image that cannot be pulled may be pulled a moment later; then it is hopeless. */
+const HOPELESS_AFTER_MS = 10_000;
+const MERGE_PATCH = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
+
+/** Runners as pods, instantiated from the synced PodTemplate. Call `start` before anything else. */
+export function kubernetesRunners(
+  options: KubernetesRunners,
+): RunnerProvider & { start(): Promise<void>; stop(): void } {
+  const { config, namespace, templateName, log } = options;
+  const core = config.makeApiClient(CoreV1Api);
+  const labelSelector = `${LABELS.app}=${LABELS.runnerApp}`;
+  const pods = new Watched<V1Pod>({
+    config,
+    path: `/api/v1/namespaces/${namespace}/pods`,
+    list: () => core.listNamespacedPod({ namespace, labelSelector }),
+    labelSelector,
+    log,
+  });
+  const templates = new Watched<V1PodTemplate>({
+    config,
+    path: `/api/v1/namespaces/${namespace}/podtemplates`,
+    list: () => core.listNamespacedPodTemplate({ namespace }),
+    log,
+  });
+
+  const podOf = (runnerId: string) => pods.get(runnerName(runnerId), namespace);
+  const templateNow = (): V1PodTemplate => {
+    const template = templates.get(templateName, namespace);
+    if (template) return template;
+    throw new OmicronError(
+      'runner_start_failed',
+      `There is no PodTemplate ${templateName} in namespace ${namespace}; sync the manifests.`,
+    );
+  };
+  /** The pod as the API server has it. Null: there is none. */
+  const read = async (runnerId: string): Promise<V1Pod | null> => {
+    try {
+      return await apiCall(() => core.readNamespacedPod({ name: runnerName(runnerId), namespace }));
+    } catch (error) {
+      if (apiFault(error).fault === 'not_found') return null;
+      throw error;
+    }
+  };
+  /** Creates what may be there already; whichever it is, it is there afterwards. */
+  const createOnce = async (create: () => Promise<unknown>): Promise<void> => {
+    try {
+      await apiCall(create);
+    } catch (error) {
+      if (apiFault(error).fault !== 'conflict') throw startFault(error);
+    }
+  };
+
+  return {
+    name: 'kubernetes',
+
+    async start() {
+      await Promise.all([pods.start(), templates.start()]);
+      void (async () => {
+        for (;;) {
+          await pods.change;
+          options.onChange();
+        }
+      })();
+    },
+    stop() {
+      pods.stop();
+      templates.stop();
+    },
+
+    template: async () => templateDigest(templateNow()),
+
+    async create(runnerId) {
+      if (podOf(runnerId)) return;
+      const body = runnerPod(templateNow(), runnerId);
+      await createOnce(() => core.createNamespacedPod({ namespace, body }));
+      const pod = await read(runnerId);
+      if (pod?.metadata?.labels?.[LABELS.runnerId] !== runnerId)
+        throw new OmicronError(
+          'runner_start_failed',
+          `The pod ${runnerName(runnerId)} is not there after it was created.`,
+        );
+      await createOnce(() => core.createNamespacedService({ namespace, body: runnerService(pod, runnerId) }));
+    },
+
+    async whenWarm(runnerId, signal) {
+      const beganMs = performance.now();
+      let reason = 'The pod was not seen.';
+      const aborted = new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }));
+      for (;;) {
+        const change = pods.change;
+        const pod = podOf(runnerId);
+        if (pod) {
+          const death = deathOfPod(pod);
+          if (death) throw new OmicronError('runner_start_failed', death.reason);
+          const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+          if (ready && pod.status?.podIP) {
+            const endpoint = `http://${pod.status.podIP.includes(':') ? `[${pod.status.podIP}]` : pod.status.podIP}:${PORTS.runner}`;
+            const health = await healthOf(endpoint, signal);
+            if (health?.phase === 'warm') return { bootId: health.boot_id, endpoint };
+            if (health?.phase === 'failed')
+              throw new OmicronError(
+                health.error?.code === 'sandbox_runtime_required' ? 'sandbox_runtime_required' : 'runner_start_failed',
+                health.error?.detail ?? 'The browser did not start.',
+              );
+          }
+          const pending = pendingReason(pod);
+          reason = pending.reason;
+          if (pending.hopeless && performance.now() - beganMs > HOPELESS_AFTER_MS)
+            throw new OmicronError('runner_start_failed', reason);
+        }
+        if (signal.aborted) throw new OmicronError('runner_start_failed', reason);
+        // a changed pod, or a look every second for what the watch does not show
+        await Promise.race([change, aborted, new Promise(resolve => setTimeout(resolve, 1_000))]);
+      }
+    },
+
+    async deathOf(runnerId) {
+      const pod = podOf(runnerId);
+      if (pod) return deathOfPod(pod);
+      // not in the watch: only the API server can say that it is not there
+      const now = await read(runnerId);
+      if (now) return deathOfPod(now);
+      return { ended: true, reason: 'The pod is gone. Ask again for a new browser.' };
+    },
+
+    publish({ id, endpoint: _endpoint }, lease) {
+      const name = runnerName(id);
+      void leased(id, lease).catch(err => log.warn({ err, runner_id: id }, 'a leased pod could not be labelled'));
+      return { mcpUrl: `http://${name}.${namespace}.svc.cluster.local:${PORTS.runner}/mcp`, workload: name };
+    },
+
+    async remove(runnerId) {
+      const pod = podOf(runnerId) ?? (await read(runnerId));
+      if (!pod) return 'gone';
+      if (!pod.metadata?.deletionTimestamp && pod.metadata?.uid) {
+        const { uid } = pod.metadata;
+        try {
+          await apiCall(() =>
+            core.deleteNamespacedPod({ name: runnerName(runnerId), namespace, body: { preconditions: { uid } } }),
+          );
+        } catch (error) {
+          const { fault } = apiFault(error);
+          if (fault !== 'not_found' && fault !== 'conflict') throw error; // conflict: another pod has the name now
+        }
+      }
+      return (await read(runnerId)) ? 'deleting' : 'gone';
+    },
+
+    list: async () => pods.all().flatMap(pod => pod.metadata?.labels?.[LABELS.runnerId] ?? []),
+  };
+
+  /**
+   * Marks a pod as a lease's, and takes it from the template: whoever deletes or replaces that must not take leased runners
+   * with it. It keeps an owner (the VPC CNI's policy agent skips pods without one): the runners' service account.
+   */
+  async function leased(
+    runnerId: string,
+    lease: { sessionId: string; epoch: number; userIdHash: string },
+  ): Promise<void> {
+    const account = await apiCall(() =>
+      core.readNamespacedServiceAccount({ name: SERVICE_ACCOUNTS.runner, namespace }),
+    );
+    await apiCall(() =>
+      core.patchNamespacedPod(
+        {
+          name: runnerName(runnerId),
+          namespace,
+          body: {
+            metadata: {
+              labels: {
+                [LABELS.state]: 'leased',
+                [LABELS.sessionId]: lease.sessionId,
+                [LABELS.epoch]: String(lease.epoch),
+                [LABELS.userIdHash]: lease.userIdHash,
+              },
+              ownerReferences: [
+                { apiVersion: 'v1', kind: 'ServiceAccount', name: SERVICE_ACCOUNTS.runner, uid: account.metadata?.uid },
+              ],
+            },
+          },
+        },
+        MERGE_PATCH,
+      ),
+    );
+  }
+}
+
+/** The API server's refusal in its own words: a quota, an admission policy. */
+function startFault(error: unknown): unknown {
+  const { fault } = apiFault(error);
+  const body = error instanceof Error && 'body' in error ? error.body : undefined;
+  const text = typeof body === 'string' ? body : JSON.stringify(body ?? '');
+  const message = /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1];
+  if (fault !== 'refused' && fault !== 'conflict') return error;
+  return new OmicronError('runner_start_failed', `The API server refused the pod: ${message ?? 'no reason given'}.`, {
+    cause: error,
+  });
+}
+
+async function healthOf(endpoint: string, stop: AbortSignal) {
+  try {
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(HEALTH_TIMEOUT_MS)]);
+    return runnerHealth.parse(await (await fetch(`${endpoint}/healthz`, { signal })).json());
+  } catch {
+    return null; // not yet, or not any more: the pod says which
+  }
+}

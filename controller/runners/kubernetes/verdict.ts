@@ -1,0 +1,70 @@
+import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
+import type { Death } from '../../ports/runners.ts';
+
+/** The container in which the browser runs; the uploader beside it may live longer. */
+const BROWSER = 'browser';
+
+const ASK_AGAIN = 'Ask again for a new browser.';
+
+/** What the kubelet or the control plane says of why it took a pod away. */
+function disruption(pod: V1Pod): string | undefined {
+  const found = pod.status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
+  return found && `${found.reason ?? 'disruption'}: ${found.message ?? 'the node is being drained'}`;
+}
+
+function terminated(status: V1ContainerStatus | undefined): string | undefined {
+  const end = status?.state?.terminated;
+  if (!end) return undefined;
+  if (end.reason === 'OOMKilled')
+    return 'The browser ran out of memory (OOMKilled); give runners more, or visit lighter pages.';
+  return `The browser's container ended (${end.reason ?? 'no reason'}, exit code ${end.exitCode}).`;
+}
+
+/** Why this runner is dead or dying, from the pod alone. Null: it lives, or is only starting. */
+export function deathOfPod(pod: V1Pod): Death | null {
+  const browser = pod.status?.containerStatuses?.find(({ name }) => name === BROWSER);
+  const why = disruption(pod) ?? (pod.status?.reason ? `${pod.status.reason}: ${pod.status.message ?? ''}` : undefined);
+  const end = terminated(browser);
+  if (end) return { ended: true, reason: `${why ? `${why} ` : ''}${end} ${ASK_AGAIN}` };
+  if (pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded')
+    return { ended: true, reason: `The pod ended${why ? ` (${why})` : ''}. ${ASK_AGAIN}` };
+  if (pod.metadata?.deletionTimestamp)
+    return { ended: false, reason: `The pod is being removed${why ? ` (${why})` : ''}. ${ASK_AGAIN}` };
+  return null;
+}
+
+const BROKEN_IMAGE = [
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'ErrImageNeverPull',
+  'CreateContainerConfigError',
+];
+
+export interface Pending {
+  /** Waiting mends nothing. */
+  hopeless: boolean;
+  reason: string;
+}
+
+/** Why a pod is not ready yet, in the words of who knows: the scheduler, the kubelet. */
+export function pendingReason(pod: V1Pod): Pending {
+  const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  if (scheduled?.status === 'False')
+    return {
+      hopeless: false,
+      reason: `No node takes the pod (${scheduled.reason ?? 'Pending'}): ${scheduled.message ?? ''}`,
+    };
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  for (const { name, image, state } of statuses) {
+    const waiting = state?.waiting;
+    if (waiting?.reason && BROKEN_IMAGE.includes(waiting.reason))
+      return {
+        hopeless: true,
+        reason: `Container ${name} cannot start (${waiting.reason}, image ${image}): ${waiting.message ?? 'check the image'}`,
+      };
+    if (waiting?.reason === 'CrashLoopBackOff')
+      return { hopeless: true, reason: `Container ${name} crashes at its start: read its log.` };
+  }
+  return { hopeless: false, reason: 'The pod runs but its browser is not ready; read its log.' };
+}

@@ -1,0 +1,40 @@
+import * as z from 'zod';
+import { type UserAction, userAction } from '../../contract/user-action.ts';
+import type { Database } from '../ports/database.ts';
+import type { UserActions } from '../ports/user-actions.ts';
+
+const isoTime = z.string().transform(text => new Date(text).toISOString());
+const row = z.object({
+  ...userAction.shape,
+  created_at: isoTime,
+  expires_at: isoTime,
+  answered_at: isoTime.nullable(),
+});
+
+export function sqlUserActions(database: Database): UserActions {
+  const one = async (sql: string, parameters: readonly unknown[]): Promise<UserAction | null> => {
+    const [found] = await database.query<{ row: { id: string | null } | null }>(
+      `select to_jsonb(a) as row from ${sql} a`,
+      parameters,
+    );
+    return found?.row?.id ? row.parse(found.row) : null;
+  };
+  return {
+    ask: (lease, id, reason, seconds) =>
+      one('omicron.ask_user($1, $2, $3, $4, $5, $6)', [
+        ...[lease.session_id, lease.epoch, lease.runner_id],
+        ...[id, reason, seconds],
+      ]),
+    find: (sessionId, id) => one('omicron.user_action($1, $2)', [sessionId, id]),
+    answer: (sessionId, id, status, note) =>
+      one('omicron.answer_user_action($1, $2, $3, $4)', [sessionId, id, status, note]),
+    async list(sessionId) {
+      const ids = await database.query<{ id: string }>(
+        'select id from omicron.user_actions where session_id = $1 order by created_at',
+        [sessionId],
+      );
+      const found = await Promise.all(ids.map(({ id }) => this.find(sessionId, id)));
+      return found.filter(each => each !== null);
+    },
+  };
+}

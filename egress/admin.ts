@@ -1,0 +1,17 @@
+import { createServer, type Server } from 'node:http';
+import type { Registry } from 'prom-client';
+
+/** `/healthz` and `/metrics`, on a port of its own that no runner reaches. `live` is false while the proxy stops. */
+export function adminServer(registry: Registry, live: () => boolean): Server {
+  return createServer((request, response) => {
+    if (request.url === '/healthz')
+      return void response
+        .writeHead(live() ? 200 : 503, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ ok: live() }));
+    if (request.url !== '/metrics') return void response.writeHead(404).end();
+    registry.metrics().then(
+      text => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+}

@@ -1,0 +1,58 @@
+import type { LookupFunction, Socket } from 'node:net';
+import { connect, isIP } from 'node:net';
+import type { Refusal } from './refusal.ts';
+
+export interface Dialer {
+  /** Connects to one of the addresses, which were judged; resolves nothing. `signal` destroys an attempt under way. */
+  dial(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket | Refusal>;
+}
+
+/** RFC 8305 asks for 250 ms between attempts; slow paths are common behind NAT. */
+const ATTEMPT_MS = 500;
+
+/** Dials straight: IPv4 and IPv6 in turn, as RFC 8305 has it, among the given addresses alone. */
+export function directDialer(options: { timeoutMs: number }): Dialer {
+  return {
+    dial(addresses, port, signal) {
+      const answers = addresses.map(address => ({ address, family: isIP(address) }));
+      const lookup: LookupFunction = (_name, _options, answer) => answer(null, answers);
+      // The name is never looked up: `lookup` above answers with what was judged.
+      const socket = connect({
+        host: 'judged.invalid',
+        port,
+        lookup,
+        autoSelectFamily: true,
+        autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
+        allowHalfOpen: true,
+        noDelay: true,
+      });
+      return connected(socket, 'connect', options.timeoutMs, signal);
+    },
+  };
+}
+
+/** Waits for a socket's `connect` or `secureConnect`; a socket that does not get there is destroyed. */
+export function connected(
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Socket | Refusal> {
+  return new Promise(done => {
+    const settle = (outcome: Socket | Refusal) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      socket.off('error', onError).off(event, onConnect);
+      if (outcome !== socket) socket.on('error', () => {}).destroy();
+      done(outcome);
+    };
+    const onAbort = () => settle({ refused: 'connect_failed' });
+    const onError = (error: NodeJS.ErrnoException) =>
+      settle({ refused: error.code === 'ETIMEDOUT' ? 'connect_timeout' : 'connect_failed' });
+    const onConnect = () => settle(socket);
+    const timer = setTimeout(() => settle({ refused: 'connect_timeout' }), timeoutMs);
+    socket.once('error', onError).once(event, onConnect);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+}

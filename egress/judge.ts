@@ -1,0 +1,60 @@
+import { networkInterfaces } from 'node:os';
+import type { SiteJudge, SiteRequest } from '../contract/policy-sites.ts';
+import type { Classifier } from './address.ts';
+import { isRefusal, type Refusal } from './refusal.ts';
+import type { NameResolver } from './resolve.ts';
+import { isInternalName, type Target } from './target.ts';
+
+/** The addresses that were judged; exactly these may be dialled. */
+export interface Judged {
+  readonly addresses: readonly string[];
+  /** Refuse the tunnel unless its first byte is TLS. */
+  readonly tlsOnly: boolean;
+}
+
+export interface Judge {
+  /** Policy first (it needs no network), then the name, then one lookup, then every address of its answer. */
+  judge(
+    target: Target,
+    scheme: SiteRequest['scheme'],
+    sites: SiteJudge,
+    signal: AbortSignal,
+  ): Promise<Judged | Refusal>;
+}
+
+export function addressJudge(options: {
+  classifier: Classifier;
+  resolver: NameResolver;
+  /** Ports on which this process listens: never dialled on any address of this machine. */
+  ownPorts: () => readonly number[];
+  onLookup?: (seconds: number) => void;
+}): Judge {
+  const { classifier, resolver, ownPorts, onLookup } = options;
+  const isSelf = (address: string, port: number): boolean =>
+    ownPorts().includes(port) &&
+    (/^(127\.|0\.|::1$|::$)/.test(address) ||
+      Object.values(networkInterfaces()).some(list => list?.some(own => own.address === address)));
+
+  return {
+    async judge(target, scheme, sites, signal) {
+      const verdict = sites({ scheme, host: target.host, port: target.port });
+      if (!verdict.allowed)
+        return { refused: verdict.code, rule: verdict.rule, layer: verdict.layer, detail: verdict.reason };
+      if (!target.isAddress && isInternalName(target.host)) return { refused: 'internal_name' };
+
+      let addresses: readonly string[] = [target.host];
+      if (!target.isAddress) {
+        const startedMs = performance.now();
+        const answer = await resolver.resolve(target.host, signal);
+        onLookup?.((performance.now() - startedMs) / 1000);
+        if (isRefusal(answer)) return answer;
+        addresses = answer;
+      }
+      const classes = addresses.map(address => (isSelf(address, target.port) ? 'self' : classifier.classify(address)));
+      const denied = classes.find(name => name !== 'public');
+      if (denied === undefined) return { addresses, tlsOnly: verdict.tlsOnly };
+      const refused = classes.includes('public') ? 'mixed_addresses' : 'internal_address';
+      return { refused, addressClass: denied };
+    },
+  };
+}

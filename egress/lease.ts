@@ -1,0 +1,109 @@
+import type { EgressGrant, LeaseKey } from '../contract/egress.ts';
+import { compileSites, type SiteJudge, type SiteRequest } from '../contract/policy-sites.ts';
+import type { Refusal } from './refusal.ts';
+
+export interface LeaseLimits {
+  /** Connections that may be open at once. */
+  readonly connectionsMax: number;
+  /** Bytes in both directions over the whole lease. */
+  readonly bytesMax: number;
+}
+
+/** One connection of a lease, from before its name is looked up until its last byte. */
+export interface Slot {
+  /** Aborts when the lease ends, its policy no longer allows this, or its bytes are spent. */
+  readonly signal: AbortSignal;
+  /** Says how many bytes went through so far. */
+  countBy(bytes: () => number): void;
+  /** To be called once, when the connection has ended. */
+  release(): void;
+}
+
+interface Open {
+  readonly request: SiteRequest;
+  readonly abort: AbortController;
+  bytes: () => number;
+}
+
+/** What the proxy knows of one lease, and its open connections. Times are this process's monotonic milliseconds. */
+export class Lease {
+  readonly key: LeaseKey;
+  version = '';
+  sites: SiteJudge = () => ({
+    allowed: false,
+    code: 'site_not_allowed',
+    layer: null,
+    rule: null,
+    reason: 'no policy was read',
+  });
+  /** When the controller last vouched for this lease. */
+  confirmedMs = 0;
+  endsMs = 0;
+  ended = false;
+  readonly #limits: LeaseLimits;
+  readonly #open = new Set<Open>();
+  #closedBytes = 0;
+
+  constructor(grant: EgressGrant, limits: LeaseLimits, nowMs: number) {
+    this.key = { session_id: grant.session_id, epoch: grant.epoch, runner_id: grant.runner_id };
+    this.#limits = limits;
+    this.adopt(grant, nowMs);
+  }
+
+  get connections(): number {
+    return this.#open.size;
+  }
+
+  get bytes(): number {
+    let sum = this.#closedBytes;
+    for (const { bytes } of this.#open) sum += bytes();
+    return sum;
+  }
+
+  /** Takes what the controller says now; connections that the new rules forbid are closed. */
+  adopt(grant: EgressGrant, nowMs: number): void {
+    this.confirm(grant.remaining_ms, nowMs);
+    if (grant.version === this.version) return;
+    this.version = grant.version;
+    this.sites = compileSites(grant.layers);
+    for (const open of this.#open) if (!this.sites(open.request).allowed) open.abort.abort();
+  }
+
+  confirm(remainingMs: number, nowMs: number): void {
+    this.confirmedMs = nowMs;
+    this.endsMs = nowMs + remainingMs;
+  }
+
+  admit(request: SiteRequest): Slot | Refusal {
+    if (this.ended) return { refused: 'credential_refused' };
+    if (this.#open.size >= this.#limits.connectionsMax) return { refused: 'too_many_connections' };
+    if (this.#closedBytes >= this.#limits.bytesMax) return { refused: 'bytes_exhausted' };
+    const open: Open = { request, abort: new AbortController(), bytes: () => 0 };
+    this.#open.add(open);
+    return {
+      signal: open.abort.signal,
+      countBy: bytes => {
+        open.bytes = bytes;
+      },
+      release: () => {
+        if (this.#open.delete(open)) this.#closedBytes += open.bytes();
+      },
+    };
+  }
+
+  /** Closes everything when the bytes are spent; to be called a few times a second. */
+  enforceBytes(): void {
+    if (this.bytes < this.#limits.bytesMax) return;
+    this.#closeAll();
+  }
+
+  /** Closes every connection, for good. */
+  end(): void {
+    this.ended = true;
+    this.#closeAll();
+  }
+
+  #closeAll(): void {
+    for (const { abort } of this.#open) abort.abort();
+  }
+}

@@ -1,0 +1,45 @@
+import { Resolver } from 'node:dns/promises';
+import type { Refusal } from './refusal.ts';
+
+export interface NameResolver {
+  /**
+   * Every A and AAAA answer for the name, or why there is none. Never consults the hosts file or search domains; keeps no
+   * cache. Ends when the signal aborts.
+   */
+  resolve(name: string, signal: AbortSignal): Promise<readonly string[] | Refusal>;
+}
+
+const NO_ANSWER = new Set(['ENOTFOUND', 'ENODATA']);
+
+/** Asks DNS servers (`host[:port]`; those of the system when undefined) through c-ares. */
+export function dnsResolver(options: { servers: readonly string[] | undefined; timeoutMs: number }): NameResolver {
+  // Two tries inside the deadline; the deadline itself is ours, since c-ares may stretch its retries.
+  const resolver = new Resolver({ timeout: Math.max(50, Math.floor(options.timeoutMs / 2)), tries: 2 });
+  if (options.servers) resolver.setServers(options.servers);
+
+  return {
+    async resolve(name, signal) {
+      const answers = Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+      const ended = await withDeadline(answers, options.timeoutMs, signal);
+      if (ended === 'late') return { refused: 'dns_timeout' };
+      const addresses = ended.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []));
+      if (addresses.length > 0) return addresses;
+      const codes = ended.map(answer => (answer.status === 'rejected' ? String(answer.reason?.code) : 'ENODATA'));
+      if (codes.every(code => NO_ANSWER.has(code))) return { refused: 'name_not_found' };
+      return { refused: codes.includes('ETIMEOUT') ? 'dns_timeout' : 'dns_failed' };
+    },
+  };
+}
+
+function withDeadline<T>(work: Promise<T>, milliseconds: number, signal: AbortSignal): Promise<T | 'late'> {
+  return new Promise(done => {
+    const late = () => done('late');
+    const timer = setTimeout(late, milliseconds);
+    signal.addEventListener('abort', late, { once: true });
+    void work.then(value => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', late);
+      done(value);
+    });
+  });
+}

@@ -1,0 +1,38 @@
+import * as aws from '@pulumi/aws';
+import type * as pulumi from '@pulumi/pulumi';
+import type { Cluster } from './cluster.ts';
+import { type Deployment, named } from './deployment.ts';
+
+/**
+ * VPC CNI. `strict`: a new pod is closed until its policies are there; in `standard` mode it may talk until then. Strict mode
+ * closes every pod that no policy selects, CoreDNS too: see network-policies.ts.
+ * https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html
+ */
+export const VPC_CNI_CONFIGURATION = {
+  enableNetworkPolicy: 'true',
+  env: { NETWORK_POLICY_ENFORCING_MODE: 'strict' },
+} as const;
+
+interface AddonArgs {
+  readonly cluster: Cluster;
+  readonly configuration?: unknown;
+  readonly roleArn?: pulumi.Input<string>;
+  readonly dependsOn: readonly pulumi.Resource[];
+}
+
+/** An EKS add-on of which we are the only author: what somebody changes in the cluster is put back. */
+export function addon(to: Deployment, name: string, args: AddonArgs): aws.eks.Addon {
+  return new aws.eks.Addon(
+    name,
+    {
+      clusterName: args.cluster.name,
+      addonName: name,
+      resolveConflictsOnCreate: 'OVERWRITE',
+      resolveConflictsOnUpdate: 'OVERWRITE',
+      ...(args.configuration ? { configurationValues: JSON.stringify(args.configuration) } : {}),
+      ...(args.roleArn ? { serviceAccountRoleArn: args.roleArn } : {}),
+      tags: named(to, name),
+    },
+    { parent: args.cluster, dependsOn: [...args.dependsOn] },
+  );
+}

@@ -1,0 +1,161 @@
+import * as aws from '@pulumi/aws';
+import * as pulumi from '@pulumi/pulumi';
+import { VIDEO_PREFIX } from '../contract/names.ts';
+import type { StackConfig } from './config.ts';
+import { type Deployment, named } from './deployment.ts';
+import { accessLogBucketPolicy, bucketPolicy } from './documents/bucket-policy.ts';
+import { type Recordings, readerPolicy, recordingsKeyPolicy } from './documents/recordings.ts';
+import { key } from './keys.ts';
+import { grant, json } from './role.ts';
+
+/**
+ * Where recordings go (O15): written once by the uploader, read by administrators, deleted after some days. Bucket names are
+ * known before anything is made, so that documents and previews can name them.
+ */
+export class ArtifactBucket extends pulumi.ComponentResource {
+  readonly name: pulumi.Output<string>;
+  readonly keyArn: pulumi.Output<string>;
+  /** Everything that documents about the recordings need. */
+  readonly recordings: pulumi.Output<Recordings>;
+
+  constructor(
+    to: Deployment,
+    args: { config: StackConfig['artifacts']; uploader: aws.iam.Role; reader: aws.iam.Role },
+  ) {
+    super('omicron:infra:ArtifactBucket', 'artifacts');
+    const opts = { parent: this };
+    const bucketName = (kind: string): pulumi.Output<string> =>
+      pulumi.interpolate`${to.name}-${kind}-${to.accountId}-${to.region}`;
+    const arnOf = (name: string): string => `arn:aws:s3:::${name}`;
+
+    const log = this.#bucket(to, 'access-log', bucketName('log'));
+    const bucket = this.#bucket(to, 'artifacts', bucketName('artifacts'));
+
+    // A key's own policy calls the key `*`; its ARN, known later, completes what the other documents need.
+    const known = pulumi
+      .all([bucket.bucket, to.accountId, args.uploader.arn, args.reader.arn])
+      .apply(([name, accountId, uploaderRoleArn, readerRoleArn]) => ({
+        bucketArn: arnOf(name),
+        env: to.env,
+        region: to.region,
+        accountId,
+        uploaderRoleArn,
+        readerRoleArn,
+      }));
+    const made = key(
+      to,
+      'artifacts',
+      {
+        description: 'Recordings of browser sessions',
+        policy: json(known.apply(recordingsKeyPolicy)),
+        protect: to.protect,
+      },
+      opts,
+    );
+    this.name = bucket.bucket;
+    this.keyArn = made.arn;
+    this.recordings = pulumi.all([known, made.arn]).apply(([rest, keyArn]) => ({ ...rest, keyArn }));
+
+    new aws.s3.BucketServerSideEncryptionConfiguration(
+      'artifacts',
+      {
+        bucket: bucket.bucket,
+        rules: [
+          {
+            applyServerSideEncryptionByDefault: { sseAlgorithm: 'aws:kms', kmsMasterKeyId: made.arn },
+            bucketKeyEnabled: true, // one KMS call per bucket and while, not per part
+            blockedEncryptionTypes: ['SSE-C'],
+          },
+        ],
+      },
+      opts,
+    );
+    // Access logs can be delivered only to a bucket encrypted with S3's own key:
+    // https://docs.aws.amazon.com/AmazonS3/latest/userguide/enable-server-access-logging.html
+    new aws.s3.BucketServerSideEncryptionConfiguration(
+      'access-log',
+      { bucket: log.bucket, rules: [{ applyServerSideEncryptionByDefault: { sseAlgorithm: 'AES256' } }] },
+      opts,
+    );
+    expire('artifacts', bucket, { prefix: `${VIDEO_PREFIX}/`, days: args.config.retentionDays }, opts);
+    expire('access-log', log, { prefix: '', days: 90 }, opts);
+
+    const logPolicy = new aws.s3.BucketPolicy(
+      'access-log',
+      {
+        bucket: log.bucket,
+        policy: json(
+          pulumi
+            .all([log.bucket, bucket.bucket, to.accountId])
+            .apply(([name, source, accountId]) =>
+              accessLogBucketPolicy({ bucketArn: arnOf(name), sourceBucketArn: arnOf(source), accountId }),
+            ),
+        ),
+      },
+      opts,
+    );
+    new aws.s3.BucketPolicy(
+      'artifacts',
+      { bucket: bucket.bucket, policy: json(this.recordings.apply(bucketPolicy)) },
+      opts,
+    );
+    new aws.s3.BucketLogging(
+      'artifacts',
+      { bucket: bucket.bucket, targetBucket: log.bucket, targetPrefix: 'artifacts/' },
+      { ...opts, dependsOn: [logPolicy] },
+    );
+    grant('artifact-reader', args.reader, this.recordings.apply(readerPolicy), opts);
+    this.registerOutputs();
+  }
+
+  /** A bucket that no setting of itself or of an object can open. */
+  #bucket(to: Deployment, name: string, bucket: pulumi.Output<string>): aws.s3.Bucket {
+    const opts = { parent: this };
+    const made = new aws.s3.Bucket(
+      name,
+      { bucket, forceDestroy: !to.protect, tags: named(to, name) },
+      { ...opts, protect: to.protect },
+    );
+    new aws.s3.BucketPublicAccessBlock(
+      name,
+      {
+        bucket: made.bucket,
+        blockPublicAcls: true,
+        blockPublicPolicy: true,
+        ignorePublicAcls: true,
+        restrictPublicBuckets: true,
+      },
+      opts,
+    );
+    new aws.s3.BucketOwnershipControls(
+      name,
+      { bucket: made.bucket, rule: { objectOwnership: 'BucketOwnerEnforced' } },
+      opts,
+    );
+    return made;
+  }
+}
+
+function expire(
+  name: string,
+  bucket: aws.s3.Bucket,
+  { prefix, days }: { prefix: string; days: number },
+  opts: pulumi.CustomResourceOptions,
+): void {
+  new aws.s3.BucketLifecycleConfiguration(
+    name,
+    {
+      bucket: bucket.bucket,
+      rules: [
+        { id: 'expire', status: 'Enabled', filter: { prefix }, expiration: { days } },
+        {
+          id: 'abort-multipart',
+          status: 'Enabled',
+          filter: { prefix: '' },
+          abortIncompleteMultipartUpload: { daysAfterInitiation: 1 },
+        },
+      ],
+    },
+    opts,
+  );
+}

@@ -1,0 +1,47 @@
+/** An IPv4 range: the address of its first host as a number, and the length of its prefix. */
+export interface Range {
+  readonly base: number;
+  readonly prefix: number;
+}
+
+/** Reads `a.b.c.d/n`. Undefined when it is not IPv4, or when bits are set behind the prefix. */
+export function parseCidr(text: string): Range | undefined {
+  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/.exec(text);
+  if (!match) return undefined;
+  const [a = 0, b = 0, c = 0, d = 0, prefix = 0] = match.slice(1).map(Number);
+  if (Math.max(a, b, c, d) > 255 || prefix > 32) return undefined;
+  const base = a * 2 ** 24 + b * 2 ** 16 + c * 2 ** 8 + d;
+  return base % size(prefix) === 0 ? { base, prefix } : undefined;
+}
+
+export function formatCidr({ base, prefix }: Range): string {
+  return `${[24, 16, 8, 0].map(shift => Math.floor(base / 2 ** shift) % 256).join('.')}/${prefix}`;
+}
+
+export const overlap = (a: Range, b: Range): boolean =>
+  a.base < b.base + size(b.prefix) && b.base < a.base + size(a.prefix);
+
+/** Three zones of each kind. */
+export interface SubnetPlan {
+  readonly public: readonly string[];
+  readonly private: readonly string[];
+  readonly intra: readonly string[];
+}
+
+/**
+ * Cuts a VPC into nine subnets: three quarters are private (each runner takes an address there), and of the last quarter
+ * three eighths are public and three eighths intra (no route out). Every prefix from /16 to /20 works: the smallest subnet
+ * of a /20 is a /25, above the /28 that EKS and S3 endpoints need.
+ */
+export function planSubnets(vpc: Range): SubnetPlan {
+  const zones = [0, 1, 2];
+  const slice = (bits: number, index: number): string =>
+    formatCidr({ base: vpc.base + index * size(vpc.prefix + bits), prefix: vpc.prefix + bits });
+  return {
+    private: zones.map(zone => slice(2, zone)),
+    public: zones.map(zone => slice(5, 24 + zone)),
+    intra: zones.map(zone => slice(5, 27 + zone)),
+  };
+}
+
+const size = (prefix: number): number => 2 ** (32 - prefix);

@@ -1,0 +1,105 @@
+import * as aws from '@pulumi/aws';
+import * as eks from '@pulumi/eks';
+import * as pulumi from '@pulumi/pulumi';
+import { SERVICE_CIDR, type StackConfig } from './config.ts';
+import { type Deployment, named } from './deployment.ts';
+import { secretsKeyUse } from './documents/platform.ts';
+import { serviceTrust } from './documents/trust.ts';
+import type { Network } from './network.ts';
+import { attach, grant, role } from './role.ts';
+
+/** All five: https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html */
+const CONTROL_PLANE_LOGS = ['api', 'audit', 'authenticator', 'controllerManager', 'scheduler'];
+
+/** The name that EKS gives to the log group of a cluster. Made here first, it is encrypted, expires, and goes with the stack. */
+export const controlPlaneLogGroup = (to: Pick<Deployment, 'name'>): string => `/aws/eks/${to.name}/cluster`;
+
+/**
+ * The control plane. `@pulumi/eks` makes the cluster alone; what decides over security (roles, OIDC provider, add-ons,
+ * access entries, nodes) are resources of our own, visible to tests and policies (docs/adr/0601).
+ */
+export class Cluster extends pulumi.ComponentResource {
+  readonly name: string;
+  readonly kubeconfig: pulumi.Output<string>;
+  readonly oidcIssuer: pulumi.Output<string>;
+  readonly oidcProviderArn: pulumi.Output<string>;
+  /** The control plane itself; what needs it waits for this. */
+  readonly ready: pulumi.Resource;
+
+  constructor(
+    to: Deployment,
+    args: {
+      network: Network;
+      config: StackConfig['cluster'];
+      secretsKeyArn: pulumi.Input<string>;
+      logKeyArn: pulumi.Input<string>;
+    },
+  ) {
+    super('omicron:infra:Cluster', 'cluster');
+    const opts = { parent: this };
+    this.name = to.name;
+
+    const logs = new aws.cloudwatch.LogGroup(
+      'control-plane',
+      {
+        name: controlPlaneLogGroup(to),
+        retentionInDays: args.config.logDays,
+        kmsKeyId: args.logKeyArn,
+        tags: named(to, 'control-plane'),
+      },
+      opts,
+    );
+    const serviceRole = role(
+      to,
+      'cluster',
+      {
+        description: 'EKS manages the network interfaces of the control plane',
+        trust: serviceTrust('eks.amazonaws.com'),
+      },
+      opts,
+    );
+    const attached = attach('cluster', serviceRole, ['AmazonEKSClusterPolicy'], opts);
+    const keyUse = grant('cluster-secrets', serviceRole, pulumi.output(args.secretsKeyArn).apply(secretsKeyUse), opts);
+
+    const cluster = new eks.Cluster(
+      'cluster',
+      {
+        name: to.name,
+        version: args.config.version,
+        vpcId: args.network.vpcId,
+        subnetIds: [...args.network.intraSubnetIds],
+        kubernetesServiceIpAddressRange: SERVICE_CIDR,
+        authenticationMode: 'API',
+        serviceRole,
+        encryptionConfigKeyArn: args.secretsKeyArn,
+        endpointPrivateAccess: true,
+        endpointPublicAccess: args.config.publicAccessCidrs.length > 0,
+        ...(args.config.publicAccessCidrs.length > 0 ? { publicAccessCidrs: args.config.publicAccessCidrs } : {}),
+        enabledClusterLogTypes: CONTROL_PLANE_LOGS,
+        deletionProtection: to.protect,
+        upgradePolicy: { supportType: 'STANDARD' }, // extended support costs six times as much an hour
+        // Ours, not the component's: add-ons, nodes, OIDC provider (docs/adr/0601).
+        bootstrapSelfManagedAddons: false,
+        useDefaultVpcCni: true,
+        corednsAddonOptions: { enabled: false },
+        kubeProxyAddonOptions: { enabled: false },
+        skipDefaultNodeGroup: true,
+        skipDefaultSecurityGroups: true,
+        createOidcProvider: false,
+        tags: named(to, 'cluster'),
+      },
+      { ...opts, dependsOn: [logs, keyUse, ...attached], protect: to.protect },
+    );
+
+    const provider = new aws.iam.OpenIdConnectProvider(
+      'oidc',
+      { url: cluster.oidcProviderUrl, clientIdLists: ['sts.amazonaws.com'], tags: named(to, 'oidc') },
+      opts,
+    );
+    this.ready = cluster;
+    this.kubeconfig = pulumi.secret(cluster.kubeconfigJson);
+    this.oidcIssuer = cluster.oidcIssuer;
+    this.oidcProviderArn = provider.arn;
+    this.registerOutputs();
+  }
+}

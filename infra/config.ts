@@ -1,0 +1,161 @@
+import { RunError } from '@pulumi/pulumi/errors.js';
+import { z } from 'zod';
+import { overlap, parseCidr } from './cidr.ts';
+
+export const PROJECT = 'omicron-browser';
+
+/** Addresses of Kubernetes Services. Fixed: EKS cannot change it later, and the egress proxy refuses it by name. */
+export const SERVICE_CIDR = '172.20.0.0/16';
+
+const cidr = z
+  .string()
+  .refine(text => parseCidr(text), { error: 'expected an IPv4 range such as 10.40.0.0/16', abort: true });
+
+// A range wider than /8 is the internet under another name.
+const namedCidr = cidr.refine(text => (parseCidr(text)?.prefix ?? 0) >= 8, 'expected a range of /8 or narrower');
+
+// IAM's own alphabet for names and paths: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+const roleName = z
+  .string()
+  .regex(
+    /^[\w+=,.@-]+(\/[\w+=,.@-]+)*$/,
+    'expected the name of an IAM role of this account, with its path, without arn:',
+  );
+
+const count = (max: number) => z.number().int().min(0).max(max);
+const days = (max: number) => z.number().int().min(1).max(max);
+
+// The steps that CloudWatch Logs accepts: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
+const logDays = z.union([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365].map(step => z.literal(step)));
+
+const instanceType = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]*\.[a-z0-9-]+$/, 'expected an EC2 instance type such as m6a.2xlarge');
+
+const nodes = {
+  min: count(100),
+  max: count(100).min(1),
+  /** Size of the root volume: images, logs and, on browser nodes, the recordings until they are uploaded. */
+  diskGiB: z.number().int().min(30).max(1000),
+};
+
+const minBelowMax = (group: { min: number; max: number }): boolean => group.min <= group.max;
+const MIN_BELOW_MAX = { message: 'expected min to be at most max', path: ['min'] };
+
+const network = z
+  .strictObject({
+    cidr: cidr.refine(text => {
+      const prefix = parseCidr(text)?.prefix ?? 0;
+      return prefix >= 16 && prefix <= 20;
+    }, 'expected a prefix from /16 to /20'),
+    /** Three availability zones, named: a zone that AWS opens later must not move a subnet. */
+    zones: z.array(z.string()).length(3),
+    natGateways: z.enum(['one', 'per-zone']),
+    /** In how many of the zones each interface endpoint has an address; each costs some 8 dollars a month. */
+    endpointZones: z.number().int().min(1).max(3),
+    logDays,
+  })
+  .refine(({ zones }) => new Set(zones).size === zones.length, {
+    message: 'expected three different zones',
+    path: ['zones'],
+  })
+  .refine(
+    ({ cidr: text }) => {
+      const [vpc, services] = [parseCidr(text), parseCidr(SERVICE_CIDR)];
+      return !vpc || !services || !overlap(vpc, services);
+    },
+    { message: `expected a range apart from ${SERVICE_CIDR}, which holds the Services`, path: ['cidr'] },
+  );
+
+/** Everything that a stack may choose. Each key stands in `Pulumi.<stack>.yaml` as `omicron-browser:<key>`. */
+const schema = z.strictObject({
+  network,
+  cluster: z.strictObject({
+    version: z.string().regex(/^1\.\d{2}$/, 'expected a Kubernetes version such as "1.35", in quotes'),
+    /** Who may reach the API server from outside the VPC; an empty list closes the public endpoint. */
+    publicAccessCidrs: z.array(namedCidr),
+    /** Administrators of the cluster, but for the role that creates it: EKS gives that one an entry of its own. */
+    adminRoles: z.array(roleName),
+    viewerRoles: z.array(roleName),
+    logDays,
+  }),
+  systemNodes: z
+    .strictObject({ ...nodes, min: nodes.min.min(1), instanceTypes: z.array(instanceType).min(1) })
+    .refine(minBelowMax, MIN_BELOW_MAX),
+  browserNodes: z
+    .strictObject({
+      ...nodes,
+      instanceTypes: z.array(instanceType).min(1),
+      capacity: z.enum(['spot', 'on-demand']),
+      /** Processes and threads that one pod may have: a fork bomb ends in its own pod. */
+      podPidsMax: z.number().int().min(256).max(16384),
+    })
+    .refine(minBelowMax, MIN_BELOW_MAX),
+  artifacts: z.strictObject({
+    /** After so many days a recording is deleted (O15). */
+    retentionDays: days(365),
+    /** Who may assume the role that reads recordings. */
+    readerRoles: z.array(roleName).min(1),
+  }),
+  gitops: z.strictObject({
+    repository: z.url({
+      protocol: /^https$/,
+      error: 'expected the https URL of the git repository that Argo CD reads',
+    }),
+    revision: z.string().min(1),
+  }),
+  /** Refuse to delete what cannot be made again: the bucket, its key, the cluster. */
+  protect: z.boolean(),
+});
+
+export type StackConfig = z.infer<typeof schema> & { readonly env: string; readonly region: string };
+
+/** What the manifests call an environment; it becomes part of names that AWS keeps short. */
+const environment = /^[a-z][a-z0-9-]{0,11}$/;
+const regionName = /^[a-z]{2}(-[a-z]+)+-\d$/;
+
+/**
+ * Reads the configuration of one stack from what `pulumi config` holds: keys such as `omicron-browser:network`, values as
+ * JSON text. Throws a RunError, which Pulumi prints without a stack trace, with one line for each wrong value.
+ */
+export function parseConfig(env: string, values: Readonly<Record<string, string>>): StackConfig {
+  const prefix = `${PROJECT}:`;
+  const raw = Object.fromEntries(
+    Object.entries(values)
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, text]) => [key.slice(prefix.length), decode(text)]),
+  );
+  const region = values['aws:region'] ?? '';
+  const parsed = schema.safeParse(raw);
+  const wrong = (parsed.error?.issues ?? []).flatMap(issue => explain(issue, raw));
+  if (!environment.test(env)) wrong.push(`stack name: expected up to 12 of a-z, 0-9 and -, got ${JSON.stringify(env)}`);
+  if (!regionName.test(region))
+    wrong.push(`aws:region: expected a region such as eu-central-1, got ${JSON.stringify(region)}`);
+  const stray = parsed.data?.network.zones.filter(zone => !zone.startsWith(region)) ?? [];
+  if (stray.length > 0) wrong.push(`${prefix}network.zones: expected zones of ${region}, got ${JSON.stringify(stray)}`);
+  if (!parsed.data || wrong.length > 0) {
+    throw new RunError([`Pulumi.${env}.yaml is wrong:`, ...wrong.map(line => `  ${line}`)].join('\n'));
+  }
+  return { ...parsed.data, env, region };
+}
+
+/** The CLI hands objects over as JSON and strings as they are. */
+function decode(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function explain(issue: z.core.$ZodIssue, raw: unknown): string[] {
+  const at = (path: readonly PropertyKey[]): string => `${PROJECT}:${path.map(String).join('.')}`;
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map(key => `${at([...issue.path, key])}: no such key; remove it or correct its name`);
+  }
+  const value = issue.path.reduce<unknown>((node, key) => (isObject(node) ? node[String(key)] : undefined), raw);
+  const got = value === undefined ? 'it is missing' : `got ${JSON.stringify(value)}`;
+  return [`${at(issue.path)}: ${issue.message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, ${got}`];
+}
+
+const isObject = (node: unknown): node is Record<string, unknown> => typeof node === 'object' && node !== null;

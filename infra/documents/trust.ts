@@ -1,0 +1,57 @@
+import { type Document, document } from './document.ts';
+
+/** A service account of the cluster, as its token names it. */
+export interface ServiceAccount {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/**
+ * Lets the pods of one service account become a role (IRSA). Both claims are compared for equality: without `sub` every pod
+ * of the cluster could, without `aud` a token made for somebody else could.
+ * https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html
+ */
+export function serviceAccountTrust(args: {
+  oidcProviderArn: string;
+  oidcIssuer: string;
+  account: ServiceAccount;
+}): Document {
+  return document({
+    Sid: 'OneServiceAccount',
+    Effect: 'Allow',
+    Principal: { Federated: args.oidcProviderArn },
+    Action: ['sts:AssumeRoleWithWebIdentity'],
+    Condition: {
+      StringEquals: {
+        [`${args.oidcIssuer}:sub`]: `system:serviceaccount:${args.account.namespace}:${args.account.name}`,
+        [`${args.oidcIssuer}:aud`]: 'sts.amazonaws.com',
+      },
+    },
+  });
+}
+
+/** Lets VPC flow logs become a role, for this account's resources only: the confused deputy's way is closed. */
+export function flowLogTrust(accountId: string): Document {
+  return document({
+    Sid: 'OneService',
+    Effect: 'Allow',
+    Principal: { Service: 'vpc-flow-logs.amazonaws.com' },
+    Action: ['sts:AssumeRole'],
+    Condition: { StringEquals: { 'aws:SourceAccount': accountId } },
+  });
+}
+
+/** EKS and EC2 take their roles without naming an account: https://docs.aws.amazon.com/eks/latest/userguide/cluster-iam-role.html */
+export function serviceTrust(service: 'eks.amazonaws.com' | 'ec2.amazonaws.com'): Document {
+  return document({
+    Sid: 'OneService',
+    Effect: 'Allow',
+    Principal: { Service: service },
+    Action: ['sts:AssumeRole'],
+  });
+}
+
+/** Lets named roles of this account become a role. */
+export function roleTrust(roleArns: readonly string[]): Document {
+  return document({ Sid: 'NamedRoles', Effect: 'Allow', Principal: { AWS: roleArns }, Action: ['sts:AssumeRole'] });
+}

@@ -1,0 +1,70 @@
+import * as aws from '@pulumi/aws';
+import * as pulumi from '@pulumi/pulumi';
+import type { StackConfig } from './config.ts';
+import { type Deployment, named } from './deployment.ts';
+import type { Network } from './network.ts';
+
+/** Services that nodes and roles talk to without the internet. */
+const INTERFACES = ['ecr.api', 'ecr.dkr', 'sts', 'logs', 'kms'] as const;
+
+/**
+ * Ways from the VPC to AWS that do not cross the NAT gateways: recordings go to S3 through the gateway endpoint (free, and
+ * gigabytes an hour), image pulls, tokens, keys and logs through interface endpoints.
+ *
+ * The gateway endpoint keeps its open policy: a site that a runner visits may be served from S3 in this region, and those
+ * addresses too are routed here. What a runner may reach is the egress proxy's matter, what it may write the bucket's.
+ */
+export class Endpoints extends pulumi.ComponentResource {
+  constructor(to: Deployment, network: Network, config: StackConfig['network']) {
+    super('omicron:infra:Endpoints', 'endpoints');
+    const opts = { parent: this };
+    const service = (name: string): string => `com.amazonaws.${to.region}.${name}`;
+
+    new aws.ec2.VpcEndpoint(
+      's3',
+      {
+        vpcId: network.vpcId,
+        serviceName: service('s3'),
+        vpcEndpointType: 'Gateway',
+        routeTableIds: [...network.innerRouteTableIds],
+        tags: named(to, 's3'),
+      },
+      opts,
+    );
+
+    const group = new aws.ec2.SecurityGroup(
+      'endpoints',
+      { vpcId: network.vpcId, description: 'HTTPS from the VPC to AWS endpoints', tags: named(to, 'endpoints') },
+      opts,
+    );
+    new aws.vpc.SecurityGroupIngressRule(
+      'endpoints',
+      {
+        securityGroupId: group.id,
+        description: 'HTTPS from the VPC',
+        cidrIpv4: config.cidr,
+        ipProtocol: 'tcp',
+        fromPort: 443,
+        toPort: 443,
+        tags: named(to, 'endpoints'),
+      },
+      opts,
+    );
+    for (const name of INTERFACES) {
+      new aws.ec2.VpcEndpoint(
+        name,
+        {
+          vpcId: network.vpcId,
+          serviceName: service(name),
+          vpcEndpointType: 'Interface',
+          privateDnsEnabled: true,
+          subnetIds: network.privateSubnetIds.slice(0, config.endpointZones),
+          securityGroupIds: [group.id],
+          tags: named(to, name),
+        },
+        opts,
+      );
+    }
+    this.registerOutputs();
+  }
+}

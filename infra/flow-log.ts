@@ -1,0 +1,47 @@
+import * as aws from '@pulumi/aws';
+import * as pulumi from '@pulumi/pulumi';
+import { type Deployment, named } from './deployment.ts';
+import { flowLogPolicy } from './documents/platform.ts';
+import { flowLogTrust } from './documents/trust.ts';
+import { grant, role } from './role.ts';
+
+export const flowLogGroup = (to: Pick<Deployment, 'name'>): string => `/${to.name}/vpc-flow`;
+
+/** Who talked to whom in the VPC, accepted and refused: what an incident is reconstructed from. */
+export class FlowLog extends pulumi.ComponentResource {
+  constructor(to: Deployment, args: { vpcId: pulumi.Input<string>; keyArn: pulumi.Input<string>; days: number }) {
+    super('omicron:infra:FlowLog', 'flow-log');
+    const opts = { parent: this };
+    const group = new aws.cloudwatch.LogGroup(
+      'flow-log',
+      {
+        name: flowLogGroup(to),
+        retentionInDays: args.days,
+        kmsKeyId: args.keyArn,
+        tags: named(to, 'flow-log'),
+      },
+      opts,
+    );
+    const writer = role(
+      to,
+      'flow-log',
+      { description: 'VPC flow logs write to CloudWatch', trust: to.accountId.apply(flowLogTrust) },
+      opts,
+    );
+    const granted = grant('flow-log', writer, group.arn.apply(flowLogPolicy), opts);
+    new aws.ec2.FlowLog(
+      'flow-log',
+      {
+        vpcId: args.vpcId,
+        trafficType: 'ALL',
+        logDestinationType: 'cloud-watch-logs',
+        logDestination: group.arn,
+        iamRoleArn: writer.arn,
+        maxAggregationInterval: 600,
+        tags: named(to, 'flow-log'),
+      },
+      { ...opts, dependsOn: [granted] },
+    );
+    this.registerOutputs();
+  }
+}

@@ -1,0 +1,79 @@
+import * as k8s from '@pulumi/kubernetes';
+import * as pulumi from '@pulumi/pulumi';
+import type { StackConfig } from './config.ts';
+import type { Deployment } from './deployment.ts';
+import { platformPolicy } from './network-policies.ts';
+
+const NAMESPACE = 'argocd';
+
+/** All that Argo CD reads of the repository. */
+export const renderedPath = (env: string): string => `manifests/rendered/${env}`;
+
+/**
+ * The Application from which everything else in the cluster comes. The finalizer makes `pulumi destroy` delete what it
+ * synced before Argo CD itself goes, so that load balancers and volumes of the cluster do not outlive it.
+ * https://argo-cd.readthedocs.io/en/stable/operator-manual/cluster-bootstrapping/
+ */
+export const rootApplication = (env: string, config: StackConfig['gitops']) => ({
+  apiVersion: 'argoproj.io/v1alpha1',
+  kind: 'Application',
+  metadata: { name: 'root', namespace: NAMESPACE, finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+  spec: {
+    project: 'default',
+    source: {
+      repoURL: config.repository,
+      targetRevision: config.revision,
+      path: renderedPath(env),
+      directory: { recurse: true },
+    },
+    destination: { server: 'https://kubernetes.default.svc', namespace: NAMESPACE },
+    syncPolicy: {
+      automated: { prune: true, selfHeal: true },
+      syncOptions: ['ServerSideApply=true'],
+      retry: { limit: 10, backoff: { duration: '10s', factor: 2, maxDuration: '5m' } },
+    },
+  },
+});
+
+/** Argo CD, installed from its chart, and the root Application. After this the cluster follows the repository. */
+export class GitOps extends pulumi.ComponentResource {
+  constructor(
+    to: Deployment,
+    args: { provider: k8s.Provider; config: StackConfig['gitops']; dependsOn: readonly pulumi.Resource[] },
+  ) {
+    super('omicron:infra:GitOps', 'gitops');
+    const opts = { parent: this, provider: args.provider };
+    const namespace = new k8s.core.v1.Namespace(
+      NAMESPACE,
+      { metadata: { name: NAMESPACE, labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } } },
+      { ...opts, dependsOn: [...args.dependsOn] },
+    );
+    const policy = platformPolicy('argocd', { ...opts, dependsOn: [namespace] });
+    const replicas = to.protect ? 2 : 1;
+    const release = new k8s.helm.v3.Release(
+      'argocd',
+      {
+        name: 'argocd',
+        namespace: NAMESPACE,
+        chart: 'argo-cd',
+        version: '10.1.1', // Argo CD 3.4
+        repositoryOpts: { repo: 'https://argoproj.github.io/argo-helm' },
+        values: {
+          // No page on the internet, no second way to log in, no notifications: it syncs.
+          dex: { enabled: false },
+          notifications: { enabled: false },
+          applicationSet: { replicas: 1 },
+          server: { replicas, service: { type: 'ClusterIP' } },
+          repoServer: { replicas },
+          configs: { cm: { 'exec.enabled': 'false' }, params: { 'server.insecure': 'false' } },
+        },
+      },
+      { ...opts, dependsOn: [policy] },
+    );
+    new k8s.apiextensions.CustomResource('root', rootApplication(to.env, args.config), {
+      ...opts,
+      dependsOn: [release],
+    });
+    this.registerOutputs();
+  }
+}

@@ -1,0 +1,120 @@
+import * as aws from '@pulumi/aws';
+import * as pulumi from '@pulumi/pulumi';
+import { BROWSER_NODES } from '../contract/names.ts';
+import type { Cluster } from './cluster.ts';
+import { type Deployment, named } from './deployment.ts';
+import { userData } from './user-data.ts';
+
+export interface NodeGroupArgs {
+  readonly cluster: Cluster;
+  readonly role: aws.iam.Role;
+  readonly subnetIds: readonly pulumi.Input<string>[];
+  /** Kubernetes version: when it rises, nodes are replaced one by one after the control plane. */
+  readonly version: string;
+  readonly instanceTypes: readonly string[];
+  readonly capacity: 'spot' | 'on-demand';
+  readonly min: number;
+  readonly max: number;
+  readonly diskGiB: number;
+  readonly podPidsMax: number;
+  /** For browsers: labelled, tainted, with Chromium's seccomp profile; other pods stay away (O16). */
+  readonly browsers: boolean;
+  readonly dependsOn: readonly pulumi.Resource[];
+}
+
+/** A managed node group with a launch template of its own, and the tags by which the cluster autoscaler finds it. */
+export class NodeGroup extends pulumi.ComponentResource {
+  readonly group: aws.eks.NodeGroup;
+
+  constructor(to: Deployment, name: string, args: NodeGroupArgs) {
+    super('omicron:infra:NodeGroup', name);
+    const opts = { parent: this };
+    const template = launchTemplate(to, name, args, opts);
+    this.group = new aws.eks.NodeGroup(
+      name,
+      {
+        clusterName: args.cluster.name,
+        nodeGroupNamePrefix: `${name}-`, // replaced beside the old one, so that pods can move
+        nodeRoleArn: args.role.arn,
+        subnetIds: [...args.subnetIds],
+        version: args.version,
+        amiType: 'AL2023_x86_64_STANDARD', // the seccomp profile is written for x86-64
+        instanceTypes: [...args.instanceTypes],
+        capacityType: args.capacity === 'spot' ? 'SPOT' : 'ON_DEMAND',
+        launchTemplate: { id: template.id, version: template.latestVersion.apply(String) },
+        scalingConfig: { minSize: args.min, desiredSize: args.min, maxSize: args.max },
+        updateConfig: { maxUnavailable: 1 },
+        nodeRepairConfig: { enabled: true },
+        labels: args.browsers ? { [BROWSER_NODES.key]: BROWSER_NODES.value } : {},
+        taints: args.browsers
+          ? [{ key: BROWSER_NODES.key, value: BROWSER_NODES.value, effect: 'NO_SCHEDULE' }] // EKS's name for NoSchedule
+          : [],
+        tags: named(to, name),
+      },
+      // The autoscaler moves the size from here on.
+      { ...opts, dependsOn: [...args.dependsOn], ignoreChanges: ['scalingConfig.desiredSize'] },
+    );
+    if (args.browsers) tagForAutoscaler(name, args, this.group, opts);
+    this.registerOutputs();
+  }
+}
+
+function launchTemplate(
+  to: Deployment,
+  name: string,
+  args: NodeGroupArgs,
+  opts: pulumi.CustomResourceOptions,
+): aws.ec2.LaunchTemplate {
+  const tags = named(to, name);
+  return new aws.ec2.LaunchTemplate(
+    name,
+    {
+      namePrefix: `${to.name}-${name}-`,
+      updateDefaultVersion: true,
+      // A pod is one hop further than its node: with a limit of 1 the answer of the metadata service never reaches it.
+      // https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html
+      metadataOptions: { httpEndpoint: 'enabled', httpTokens: 'required', httpPutResponseHopLimit: 1 },
+      blockDeviceMappings: [
+        {
+          deviceName: '/dev/xvda',
+          ebs: { volumeType: 'gp3', volumeSize: args.diskGiB, encrypted: 'true', deleteOnTermination: 'true' },
+        },
+      ],
+      userData: userData({ podPidsMax: args.podPidsMax, chromium: args.browsers }),
+      tagSpecifications: ['instance', 'volume', 'network-interface'].map(resourceType => ({ resourceType, tags })),
+      tags,
+    },
+    opts,
+  );
+}
+
+/**
+ * What a node of an empty group will look like, so that the autoscaler can scale it from zero.
+ * https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#auto-discovery-setup
+ */
+export function autoscalerTags(clusterName: string, diskGiB: number): Record<string, string> {
+  const template = 'k8s.io/cluster-autoscaler/node-template';
+  return {
+    'k8s.io/cluster-autoscaler/enabled': 'true',
+    [`k8s.io/cluster-autoscaler/${clusterName}`]: 'owned',
+    [`${template}/label/${BROWSER_NODES.key}`]: BROWSER_NODES.value,
+    [`${template}/taint/${BROWSER_NODES.key}`]: `${BROWSER_NODES.value}:${BROWSER_NODES.effect}`,
+    [`${template}/resources/ephemeral-storage`]: `${diskGiB}Gi`,
+  };
+}
+
+function tagForAutoscaler(
+  name: string,
+  args: NodeGroupArgs,
+  group: aws.eks.NodeGroup,
+  opts: pulumi.CustomResourceOptions,
+): void {
+  const autoscalingGroupName = group.resources.apply(all => all[0]?.autoscalingGroups?.[0]?.name ?? '');
+  for (const [key, value] of Object.entries(autoscalerTags(args.cluster.name, args.diskGiB))) {
+    new aws.autoscaling.Tag(
+      `${name}-${key}`,
+      { autoscalingGroupName, tag: { key, value, propagateAtLaunch: false } },
+      opts,
+    );
+  }
+}

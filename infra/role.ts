@@ -1,0 +1,58 @@
+import * as aws from '@pulumi/aws';
+import * as pulumi from '@pulumi/pulumi';
+import type { Deployment } from './deployment.ts';
+import { named } from './deployment.ts';
+import type { Document } from './documents/document.ts';
+
+/** An IAM document as AWS wants it, from values that may not be known yet. */
+export const json = (text: pulumi.Input<Document>): pulumi.Output<string> =>
+  pulumi.output(text).apply(known => JSON.stringify(known));
+
+/** A role named after the deployment. What it may do comes from `attach` and `grant`. */
+export function role(
+  to: Deployment,
+  name: string,
+  args: { description: string; trust: pulumi.Input<Document> },
+  opts: pulumi.CustomResourceOptions = {},
+): aws.iam.Role {
+  return new aws.iam.Role(
+    name,
+    {
+      name: `${to.name}-${name}`,
+      description: args.description,
+      assumeRolePolicy: json(args.trust),
+      tags: named(to, name),
+    },
+    opts,
+  );
+}
+
+/**
+ * Gives a role policies that AWS maintains. What works under the role waits for them, so that on the way down they outlive
+ * it: a cluster or a node without its rights leaves network interfaces behind.
+ */
+export function attach(
+  name: string,
+  to: aws.iam.Role,
+  policies: readonly string[],
+  opts: pulumi.CustomResourceOptions = {},
+): pulumi.Resource[] {
+  return policies.map(
+    policy =>
+      new aws.iam.RolePolicyAttachment(
+        `${name}-${policy}`,
+        { role: to.name, policyArn: `arn:aws:iam::aws:policy/${policy}` },
+        opts,
+      ),
+  );
+}
+
+/** The one document that says what a role may do. */
+export function grant(
+  name: string,
+  to: aws.iam.Role,
+  document: pulumi.Input<Document>,
+  opts: pulumi.CustomResourceOptions = {},
+): aws.iam.RolePolicy {
+  return new aws.iam.RolePolicy(name, { name, role: to.name, policy: json(document) }, opts);
+}

@@ -1,0 +1,182 @@
+import * as aws from '@pulumi/aws';
+import * as k8s from '@pulumi/kubernetes';
+import type * as pulumi from '@pulumi/pulumi';
+import { NAMESPACES, SERVICE_ACCOUNTS, type StackOutput } from '../contract/names.ts';
+import { Access, roleArn } from './access.ts';
+import { addon, VPC_CNI_CONFIGURATION } from './addons.ts';
+import { AUTOSCALER_ACCOUNT, clusterAutoscaler } from './autoscaler.ts';
+import { ArtifactBucket } from './bucket.ts';
+import { Cluster, controlPlaneLogGroup } from './cluster.ts';
+import { SERVICE_CIDR, type StackConfig } from './config.ts';
+import { type Deployment, deployment } from './deployment.ts';
+import { accountKeyPolicy, autoscalerPolicy, platformKeyPolicy } from './documents/platform.ts';
+import { controllerPolicy, uploaderPolicy } from './documents/recordings.ts';
+import { roleTrust, serviceTrust } from './documents/trust.ts';
+import { Endpoints } from './endpoints.ts';
+import { FlowLog, flowLogGroup } from './flow-log.ts';
+import { GitOps } from './gitops.ts';
+import { serviceAccountRole } from './irsa.ts';
+import { key } from './keys.ts';
+import { Network } from './network.ts';
+import { platformPolicy } from './network-policies.ts';
+import { NodeGroup } from './nodes.ts';
+import { Registry } from './registry.ts';
+import { attach, grant, json, role } from './role.ts';
+
+// Pods of the system group: Argo CD's repository server forks git and helm, nothing needs more.
+const SYSTEM_POD_PIDS = 1024;
+
+/** Everything that one environment has in AWS (C3). Returns the outputs that `contract/names.ts` names. */
+export function stack(
+  config: StackConfig,
+): Record<StackOutput, pulumi.Input<string | readonly pulumi.Input<string>[]>> {
+  const accountId = aws.getCallerIdentityOutput().accountId;
+  const to = deployment({ env: config.env, region: config.region, accountId, protect: config.protect });
+
+  const platformKey = key(to, 'platform', {
+    description: 'Log groups and images',
+    policy: json(
+      accountId.apply(id =>
+        platformKeyPolicy({
+          accountId: id,
+          region: to.region,
+          logGroups: [flowLogGroup(to), controlPlaneLogGroup(to)],
+        }),
+      ),
+    ),
+  });
+  const secretsKey = key(to, 'secrets', {
+    description: 'Kubernetes Secrets',
+    policy: json(accountId.apply(accountKeyPolicy)),
+    protect: to.protect, // without it a backup of etcd is noise
+  });
+
+  const network = new Network(to, config.network);
+  new Endpoints(to, network, config.network);
+  new FlowLog(to, { vpcId: network.vpcId, keyArn: platformKey.arn, days: config.network.logDays });
+
+  const cluster = new Cluster(to, {
+    network,
+    config: config.cluster,
+    secretsKeyArn: secretsKey.arn,
+    logKeyArn: platformKey.arn,
+  });
+  const access = new Access(to, cluster, config.cluster);
+  const roles = serviceAccountRoles(to, cluster);
+  const reader = role(to, 'artifact-reader', {
+    description: 'Administrators read recordings',
+    trust: accountId.apply(id => roleTrust(config.artifacts.readerRoles.map(name => roleArn(id, name)))),
+  });
+  const artifacts = new ArtifactBucket(to, { config: config.artifacts, uploader: roles.uploader, reader });
+  grant('uploader', roles.uploader, artifacts.recordings.apply(uploaderPolicy));
+  grant('controller', roles.controller, artifacts.recordings.apply(controllerPolicy));
+  grant(
+    'cluster-autoscaler',
+    roles.autoscaler,
+    accountId.apply(id => autoscalerPolicy({ clusterName: cluster.name, region: to.region, accountId: id })),
+  );
+  const registry = new Registry(to, platformKey.arn);
+
+  const provider = new k8s.Provider(
+    'cluster',
+    { kubeconfig: cluster.kubeconfig, enableServerSideApply: true },
+    // Whoever destroys the stack may have come in by an access entry: it goes after everything in the cluster.
+    { dependsOn: [access] },
+  );
+  const system = nodesAndAddons(to, config, cluster, network, roles.cni, provider);
+  const autoscalerPolicyInCluster = platformPolicy('cluster-autoscaler', { provider });
+  clusterAutoscaler(
+    to,
+    { clusterName: cluster.name, roleArn: roles.autoscaler.arn },
+    { provider, dependsOn: [system, autoscalerPolicyInCluster] },
+  );
+  new GitOps(to, { provider, config: config.gitops, dependsOn: [system] });
+
+  return {
+    env: to.env,
+    region: to.region,
+    accountId,
+    clusterName: cluster.name,
+    kubeconfig: cluster.kubeconfig,
+    oidcIssuer: cluster.oidcIssuer,
+    oidcProviderArn: cluster.oidcProviderArn,
+    uploaderRoleArn: roles.uploader.arn,
+    controllerRoleArn: roles.controller.arn,
+    clusterAutoscalerRoleArn: roles.autoscaler.arn,
+    artifactReaderRoleArn: reader.arn,
+    artifactsBucket: artifacts.name,
+    artifactsKeyArn: artifacts.keyArn,
+    controllerRepositoryUrl: registry.urls.controller,
+    runnerRepositoryUrl: registry.urls.runner,
+    egressRepositoryUrl: registry.urls.egress,
+    vpcCidr: config.network.cidr,
+    serviceCidr: SERVICE_CIDR,
+    natAddresses: network.natAddresses,
+  };
+}
+
+/** One role for each service account that speaks to AWS. */
+function serviceAccountRoles(to: Deployment, cluster: Cluster) {
+  return {
+    uploader: serviceAccountRole(to, cluster, 'uploader', {
+      description: 'Runners write recordings',
+      account: { namespace: NAMESPACES.runners, name: SERVICE_ACCOUNTS.runner },
+    }),
+    controller: serviceAccountRole(to, cluster, 'controller', {
+      description: 'The controller sees which recordings arrived',
+      account: { namespace: NAMESPACES.system, name: SERVICE_ACCOUNTS.controller },
+    }),
+    autoscaler: serviceAccountRole(to, cluster, 'cluster-autoscaler', {
+      description: 'The cluster autoscaler sizes the node groups',
+      account: AUTOSCALER_ACCOUNT,
+    }),
+    cni: serviceAccountRole(to, cluster, 'vpc-cni', {
+      description: 'The VPC CNI attaches addresses to nodes',
+      account: { namespace: 'kube-system', name: 'aws-node' },
+    }),
+  };
+}
+
+/**
+ * Nodes and what makes them usable, in the one order that works: the CNI before any node, CoreDNS's policy before CoreDNS
+ * (strict mode closes it otherwise), CoreDNS after there is a node for it. Resolves to what a workload must wait for.
+ */
+function nodesAndAddons(
+  to: Deployment,
+  config: StackConfig,
+  cluster: Cluster,
+  network: Network,
+  cniRole: aws.iam.Role,
+  provider: k8s.Provider,
+): pulumi.Resource {
+  const nodeRole = role(to, 'node', {
+    description: 'Nodes join the cluster and pull images',
+    trust: serviceTrust('ec2.amazonaws.com'),
+  });
+  const nodeRights = attach('node', nodeRole, ['AmazonEKSWorkerNodePolicy', 'AmazonEC2ContainerRegistryPullOnly']);
+  const cniRights = attach('vpc-cni', cniRole, ['AmazonEKS_CNI_Policy']);
+  const cni = addon(to, 'vpc-cni', {
+    cluster,
+    configuration: VPC_CNI_CONFIGURATION,
+    roleArn: cniRole.arn,
+    dependsOn: [cluster.ready, ...cniRights],
+  });
+  const proxy = addon(to, 'kube-proxy', { cluster, dependsOn: [cluster.ready] });
+  const names = platformPolicy('coredns', { provider });
+  const shared = {
+    cluster,
+    role: nodeRole,
+    version: config.cluster.version,
+    subnetIds: network.privateSubnetIds,
+    dependsOn: [cni, proxy, network, ...nodeRights],
+  };
+  const system = new NodeGroup(to, 'system', {
+    ...shared,
+    ...config.systemNodes,
+    capacity: 'on-demand',
+    podPidsMax: SYSTEM_POD_PIDS,
+    browsers: false,
+  });
+  new NodeGroup(to, 'browser', { ...shared, ...config.browserNodes, browsers: true });
+  return addon(to, 'coredns', { cluster, dependsOn: [system.group, names] });
+}

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { SECCOMP_PROFILE } from '../contract/names.ts';
+
+/** Where the kubelet looks for `localhostProfile`: https://kubernetes.io/docs/tutorials/security/seccomp/ */
+const SECCOMP_DIR = '/var/lib/kubelet/seccomp';
+
+// Bytes before base64: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
+const BYTES_MAX = 16_384;
+
+/** The kernel's own ceiling on AL2023 depends on memory; this one is enough for 60 browsers of some 50 renderers each. */
+const USER_NAMESPACES = 15_000;
+
+export interface NodeBoot {
+  /** Processes and threads of one pod. */
+  readonly podPidsMax: number;
+  /** Lay down Chromium's seccomp profile and keep user namespaces on: its sandbox needs both. */
+  readonly chromium: boolean;
+}
+
+/**
+ * User data of an AL2023 node, in parts: kubelet settings for nodeadm, which merges them with those that EKS appends, and
+ * on browser nodes a script. cloud-init ends before nodeadm starts the kubelet (`nodeadm-run.service` is ordered after
+ * `cloud-final.service`), so no pod can ask for the profile before it is there.
+ * https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/examples/
+ */
+export function userData(boot: NodeBoot): string {
+  const parts = [part('application/node.eks.aws', nodeConfig(boot))];
+  if (boot.chromium) parts.push(part('text/x-shellscript; charset="us-ascii"', chromiumScript(seccompProfile())));
+  const text = [
+    'MIME-Version: 1.0',
+    `Content-Type: multipart/mixed; boundary="${BOUNDARY}"`,
+    '',
+    ...parts,
+    `--${BOUNDARY}--`,
+    '',
+  ];
+  const bytes = Buffer.from(text.join('\n'));
+  if (bytes.length > BYTES_MAX) throw new Error(`user data of ${bytes.length} bytes: EC2 takes ${BYTES_MAX}`);
+  return bytes.toString('base64');
+}
+
+/** The profile as one line: containerd's default and what Chromium's sandbox needs (clone, unshare, setns, chroot). */
+export const seccompProfile = (): string =>
+  JSON.stringify(JSON.parse(readFileSync(new URL(`./${SECCOMP_PROFILE}`, import.meta.url), 'utf8')));
+
+const BOUNDARY = 'omicron-browser';
+
+const part = (type: string, body: string): string => `--${BOUNDARY}\nContent-Type: ${type}\n\n${body}\n`;
+
+/** nodeadm reads YAML, and JSON is YAML. */
+const nodeConfig = (boot: NodeBoot): string =>
+  JSON.stringify(
+    {
+      apiVersion: 'node.eks.aws/v1alpha1',
+      kind: 'NodeConfig',
+      spec: {
+        kubelet: {
+          config: {
+            podPidsLimit: boot.podPidsMax,
+            seccompDefault: true,
+            // A stopped instance gives its runners time to finish their uploads; EC2 announces a spot stop 120 s ahead.
+            shutdownGracePeriod: '100s',
+            shutdownGracePeriodCriticalPods: '10s',
+          },
+        },
+      },
+    },
+    null,
+    2,
+  );
+
+const chromiumScript = (profile: string): string => `#!/bin/bash
+set -euo pipefail
+install -d -m 0755 ${SECCOMP_DIR}
+cat > ${SECCOMP_DIR}/${SECCOMP_PROFILE} <<'PROFILE'
+${profile}
+PROFILE
+chmod 0644 ${SECCOMP_DIR}/${SECCOMP_PROFILE}
+echo 'user.max_user_namespaces = ${USER_NAMESPACES}' > /etc/sysctl.d/90-chromium.conf
+sysctl -p /etc/sysctl.d/90-chromium.conf`;

@@ -1,0 +1,62 @@
+import { at, list, type Resource } from './rule.ts';
+
+/** A statement of an IAM document, with every field that AWS lets be a string or a list made a list. */
+export interface Statement {
+  readonly sid: string;
+  readonly effect: string;
+  readonly actions: readonly string[];
+  readonly resources: readonly string[];
+  /** Kind and value: `['AWS', 'arn:…']`, or `['*', '*']` for everybody. */
+  readonly principals: readonly (readonly [kind: string, value: string])[];
+  readonly conditions: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** It grants by exception (`NotAction`, `NotResource`): everything else. */
+  readonly byException: boolean;
+}
+
+/** Which property of which type holds an IAM document. */
+const DOCUMENTS: Readonly<Record<string, string>> = {
+  'aws:iam/role:Role': 'assumeRolePolicy',
+  'aws:iam/rolePolicy:RolePolicy': 'policy',
+  'aws:iam/policy:Policy': 'policy',
+  'aws:iam/userPolicy:UserPolicy': 'policy',
+  'aws:iam/groupPolicy:GroupPolicy': 'policy',
+  'aws:s3/bucketPolicy:BucketPolicy': 'policy',
+  'aws:kms/key:Key': 'policy',
+  'aws:ecr/repositoryPolicy:RepositoryPolicy': 'policy',
+  'aws:ec2/vpcEndpoint:VpcEndpoint': 'policy',
+};
+
+export const TYPES_WITH_DOCUMENT = Object.keys(DOCUMENTS);
+
+/** The document of a resource, read; empty for a resource that has none. */
+export function statements(resource: Resource): readonly Statement[] {
+  const property = DOCUMENTS[resource.type];
+  const raw = property ? resource.props[property] : undefined;
+  if (raw === undefined || raw === null) return [];
+  const document: unknown = typeof raw === 'string' ? JSON.parse(raw) : raw;
+  return list(at(document, 'Statement')).map(statement => ({
+    sid: String(at(statement, 'Sid') ?? ''),
+    effect: String(at(statement, 'Effect')),
+    actions: list(at(statement, 'Action')).map(String),
+    resources: list(at(statement, 'Resource')).map(String),
+    principals: principals(at(statement, 'Principal')),
+    conditions: (at(statement, 'Condition') ?? {}) as Statement['conditions'],
+    byException: at(statement, 'NotAction') !== undefined || at(statement, 'NotResource') !== undefined,
+  }));
+}
+
+function principals(principal: unknown): readonly (readonly [string, string])[] {
+  if (principal === '*') return [['*', '*']];
+  return Object.entries(principal ?? {}).flatMap(([kind, values]) =>
+    list(values).map(value => [value === '*' ? '*' : kind, String(value)] as const),
+  );
+}
+
+/** Values that a condition compares a key with, over the operators given; keys of conditions know no case. */
+export function conditionValues(statement: Statement, operators: readonly string[], key: string): readonly string[] {
+  return Object.entries(statement.conditions)
+    .filter(([operator]) => operators.includes(operator))
+    .flatMap(([, keys]) => Object.entries(keys))
+    .filter(([name]) => name.toLowerCase() === key.toLowerCase())
+    .flatMap(([, values]) => list(values).map(String));
+}

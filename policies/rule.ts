@@ -1,0 +1,68 @@
+/** One resource of a stack: as mocks captured it, as a CrossGuard analyzer receives it. `props` are its inputs. */
+export interface Resource {
+  readonly type: string;
+  readonly name: string;
+  readonly props: Readonly<Record<string, unknown>>;
+  /** Pulumi refuses to delete it. */
+  readonly protect: boolean;
+}
+
+/** What is wrong with a resource, in words for the person who made it. */
+export interface Finding {
+  readonly resource: Resource;
+  readonly message: string;
+  /** `Sid` of the statement, where the finding is one of an IAM document. */
+  readonly statement?: string;
+}
+
+interface About {
+  /** Kebab case; a violation is known by it. */
+  readonly name: string;
+  /** What goes wrong where the rule is broken. */
+  readonly reason: string;
+  readonly link: string;
+}
+
+/** Judges a resource on its own: CrossGuard asks it before the resource is made. */
+export interface ResourceRule extends About {
+  readonly scope: 'resource';
+  /** Types that it judges; `undefined` means all. */
+  readonly types?: readonly string[];
+  check(resource: Resource): readonly (string | { message: string; statement: string })[];
+}
+
+/** Judges how resources belong together: CrossGuard asks it when all are known. */
+export interface StackRule extends About {
+  readonly scope: 'stack';
+  check(resources: readonly Resource[]): readonly Finding[];
+}
+
+export type Rule = ResourceRule | StackRule;
+
+/** Findings of one rule, waivers not yet considered. */
+export function findings(rule: Rule, resources: readonly Resource[]): readonly Finding[] {
+  if (rule.scope === 'stack') return rule.check(resources);
+  return resources
+    .filter(resource => !rule.types || rule.types.includes(resource.type))
+    .flatMap(resource =>
+      rule
+        .check(resource)
+        .map(found => (typeof found === 'string' ? { resource, message: found } : { resource, ...found })),
+    );
+}
+
+/**
+ * Reads a nested property without knowing its shape. CrossGuard's props throw on a value that a preview does not know yet;
+ * that must pass through: the analyzer reports the rule as not judged.
+ */
+export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  let node = value;
+  for (const step of path) {
+    if (typeof node !== 'object' || node === null) return undefined;
+    node = (node as Readonly<Record<string | number, unknown>>)[step];
+  }
+  return node;
+}
+
+export const list = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];

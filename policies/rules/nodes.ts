@@ -1,0 +1,66 @@
+import { at, list, type ResourceRule } from '../rule.ts';
+
+const TEMPLATE = 'aws:ec2/launchTemplate:LaunchTemplate';
+const NODE_GROUP = 'aws:eks/nodeGroup:NodeGroup';
+
+const metadata: ResourceRule = {
+  name: 'metadata-v2-one-hop',
+  reason: 'A browser that can reach the metadata service can become its node.',
+  link: 'https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html',
+  scope: 'resource',
+  types: [TEMPLATE],
+  check({ props }) {
+    const options = props.metadataOptions;
+    return at(options, 'httpTokens') === 'required' && at(options, 'httpPutResponseHopLimit') === 1
+      ? []
+      : ['set metadataOptions.httpTokens to required and httpPutResponseHopLimit to 1'];
+  },
+};
+
+const volumes: ResourceRule = {
+  name: 'volumes-encrypted',
+  reason: 'Until it is uploaded a recording lies on the disk of its node.',
+  link: 'https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption.html',
+  scope: 'resource',
+  types: [TEMPLATE],
+  check({ props }) {
+    const devices = list(props.blockDeviceMappings);
+    const encrypted = devices.every(device => String(at(device, 'ebs', 'encrypted')) === 'true');
+    return devices.length > 0 && encrypted ? [] : ['name every block device and set ebs.encrypted'];
+  },
+};
+
+const noLogin: ResourceRule = {
+  name: 'no-ssh-to-nodes',
+  reason: 'A node is replaced, not repaired by hand; an SSH key is a way in that nobody audits.',
+  link: 'https://docs.aws.amazon.com/eks/latest/best-practices/protecting-the-infrastructure.html',
+  scope: 'resource',
+  types: [TEMPLATE, NODE_GROUP],
+  check: ({ props }) =>
+    props.keyName || props.remoteAccess ? ['remove keyName and remoteAccess; use SSM where a look is needed'] : [],
+};
+
+const ownTemplate: ResourceRule = {
+  name: 'nodes-from-own-template',
+  reason: 'Without a template of ours EKS makes one, with two hops to the metadata service.',
+  link: 'https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html',
+  scope: 'resource',
+  types: [NODE_GROUP],
+  // The template's id is known only once it is made: that it is set is enough, so it is not read.
+  check: ({ props }) => ('launchTemplate' in props ? [] : ['give the node group a launch template']),
+};
+
+const noPublicAddress: ResourceRule = {
+  name: 'no-public-addresses',
+  reason: 'A node with a public address is one security group rule away from the internet.',
+  link: 'https://docs.aws.amazon.com/eks/latest/best-practices/subnets.html',
+  scope: 'resource',
+  types: [TEMPLATE, 'aws:ec2/subnet:Subnet'],
+  check: ({ props }) =>
+    props.mapPublicIpOnLaunch === true ||
+    list(props.networkInterfaces).some(one => String(at(one, 'associatePublicIpAddress')) === 'true')
+      ? ['leave mapPublicIpOnLaunch and associatePublicIpAddress off']
+      : [],
+};
+
+export const NODES = [metadata, volumes, noLogin, ownTemplate, noPublicAddress];

@@ -1,0 +1,154 @@
+import { conditionValues, type Statement, statements } from '../documents.ts';
+import { at, type Finding, list, type Resource, type ResourceRule, type StackRule } from '../rule.ts';
+
+const BUCKET = 'aws:s3/bucket:Bucket';
+
+const bucketsOf = (resources: readonly Resource[]): readonly Resource[] =>
+  resources.filter(({ type }) => type === BUCKET);
+
+/** Resources of one type that speak of this bucket. Bucket names are inputs here, so a preview knows them. */
+const companions = (type: string, bucket: Resource, resources: readonly Resource[]): readonly Resource[] =>
+  resources.filter(one => one.type === type && one.props.bucket === bucket.props.bucket);
+
+/** A rule that each bucket needs a companion for which `holds` is true. */
+function everyBucket(
+  about: Omit<StackRule, 'scope' | 'check'>,
+  type: string,
+  holds: (companion: Resource) => boolean,
+  message: string,
+): StackRule {
+  return {
+    ...about,
+    scope: 'stack',
+    check: resources =>
+      bucketsOf(resources)
+        .filter(bucket => !companions(type, bucket, resources).some(holds))
+        .map(resource => ({ resource, message })),
+  };
+}
+
+const bucketNotPublic = everyBucket(
+  {
+    name: 'bucket-not-public',
+    reason: 'One ACL or policy set by mistake puts recordings of users on the internet.',
+    link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/access-control-block-public-access.html',
+  },
+  'aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock',
+  ({ props }) =>
+    ['blockPublicAcls', 'blockPublicPolicy', 'ignorePublicAcls', 'restrictPublicBuckets'].every(
+      setting => props[setting] === true,
+    ),
+  'give it a BucketPublicAccessBlock with all four settings true',
+);
+
+const bucketOwnerEnforced = everyBucket(
+  {
+    name: 'bucket-owner-enforced',
+    reason: 'With ACLs on, an object can belong to, and be opened by, whoever wrote it.',
+    link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/about-object-ownership.html',
+  },
+  'aws:s3/bucketOwnershipControls:BucketOwnershipControls',
+  ({ props }) => at(props, 'rule', 'objectOwnership') === 'BucketOwnerEnforced',
+  'give it BucketOwnershipControls with BucketOwnerEnforced',
+);
+
+const bucketEncrypted = everyBucket(
+  {
+    name: 'bucket-encrypted-with-own-key',
+    reason: 'Under a key of its own, who may read is decided twice, and every use of the key is on record.',
+    link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html',
+  },
+  'aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration',
+  ({ props }) =>
+    list(props.rules).some(rule => {
+      const byDefault = at(rule, 'applyServerSideEncryptionByDefault');
+      return (
+        at(byDefault, 'sseAlgorithm') === 'aws:kms' &&
+        Boolean(at(byDefault, 'kmsMasterKeyId')) &&
+        at(rule, 'bucketKeyEnabled') === true &&
+        list(at(rule, 'blockedEncryptionTypes')).includes('SSE-C')
+      );
+    }),
+  'encrypt it by default with aws:kms, a key by ARN, a bucket key, and SSE-C blocked',
+);
+
+const bucketExpires = everyBucket(
+  {
+    name: 'bucket-expires',
+    reason: 'Recordings are kept for days, not for ever; parts of uploads that never ended cost money unseen.',
+    link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lifecycle-mgmt.html',
+  },
+  'aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration',
+  ({ props }) => {
+    const enabled = list(props.rules).filter(rule => at(rule, 'status') === 'Enabled');
+    return (
+      enabled.some(rule => Number(at(rule, 'expiration', 'days')) > 0) &&
+      enabled.some(rule => Number(at(rule, 'abortIncompleteMultipartUpload', 'daysAfterInitiation')) > 0)
+    );
+  },
+  'give it a lifecycle that expires objects and aborts multipart uploads',
+);
+
+/** A Deny for everybody, on the bucket and its objects. */
+const deniesAll = (statement: Statement, bucket: unknown): boolean =>
+  statement.effect === 'Deny' &&
+  statement.principals.some(([kind]) => kind === '*') &&
+  statement.actions.includes('s3:*') &&
+  [`arn:aws:s3:::${bucket}`, `arn:aws:s3:::${bucket}/*`].every(arn => statement.resources.includes(arn));
+
+const bucketRefusesPlain = everyBucket(
+  {
+    name: 'bucket-refuses-plain-http',
+    reason: 'A request in the clear shows its signature and its content to the network.',
+    link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/security-best-practices.html#transit',
+  },
+  'aws:s3/bucketPolicy:BucketPolicy',
+  policy => {
+    const denials = statements(policy).filter(statement => deniesAll(statement, policy.props.bucket));
+    return (
+      denials.some(one => conditionValues(one, ['Bool'], 'aws:SecureTransport').includes('false')) &&
+      denials.some(one =>
+        conditionValues(one, ['NumericLessThan'], 's3:TlsVersion').some(least => Number(least) >= 1.2),
+      )
+    );
+  },
+  'deny s3:* to everybody where aws:SecureTransport is false and where s3:TlsVersion is below 1.2',
+);
+
+const LOGGING = 'aws:s3/bucketLogging:BucketLogging';
+
+const bucketLogsAccess: StackRule = {
+  name: 'bucket-logs-access',
+  reason: 'Who read which recording must be answerable afterwards.',
+  link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/ServerLogs.html',
+  scope: 'stack',
+  check(resources): Finding[] {
+    const targets = resources.filter(({ type }) => type === LOGGING).map(({ props }) => props.targetBucket);
+    return bucketsOf(resources)
+      .filter(bucket => !targets.includes(bucket.props.bucket))
+      .filter(bucket => companions(LOGGING, bucket, resources).length === 0)
+      .map(resource => ({ resource, message: 'give it BucketLogging to a bucket for logs' }));
+  },
+};
+
+const prodBucketStays: ResourceRule = {
+  name: 'prod-bucket-resists-deletion',
+  reason: 'A stack destroyed in the wrong terminal must not take the recordings of production along.',
+  link: 'https://www.pulumi.com/docs/iac/concepts/options/protect/',
+  scope: 'resource',
+  types: [BUCKET],
+  check: ({ props, protect }) =>
+    at(props, 'tags', 'env') === 'prod' && (!protect || props.forceDestroy === true)
+      ? ['in prod set protect and leave forceDestroy off']
+      : [],
+};
+
+export const STORAGE = [
+  bucketNotPublic,
+  bucketOwnerEnforced,
+  bucketEncrypted,
+  bucketExpires,
+  bucketRefusesPlain,
+  bucketLogsAccess,
+  prodBucketStays,
+];

@@ -1,0 +1,167 @@
+import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { pipeline } from 'node:stream';
+
+/** Whose traffic this is: set when the runner is leased, never before. */
+export interface EgressLease {
+  readonly runnerId: string;
+  readonly credential: string;
+}
+
+/** What the egress proxy did not let through. Chromium hides the page of a refused CONNECT: only this tells the agent why. */
+export interface EgressRefusal {
+  /** Value of `x-omicron-refusal`, e.g. `site_denied`. */
+  readonly code: string;
+  readonly status: number;
+  /** `host:port`. */
+  readonly authority: string;
+  readonly atMs: number;
+}
+
+export interface EgressForwarder {
+  /** What Chromium is given as its proxy: `http://127.0.0.1:<port>`, without a credential. */
+  readonly proxyUrl: string;
+  /** From now on requests carry this lease's credential. */
+  lease(lease: EgressLease): void;
+  /** The last refusals, newest last; at most a hundred. */
+  readonly refusals: readonly EgressRefusal[];
+  /** Closes the listener and every connection through it. */
+  close(): Promise<void>;
+}
+
+/** Header of the egress proxy's own answers. */
+const REFUSAL_HEADER = 'x-omicron-refusal';
+const REFUSALS_MAX = 100;
+const HEAD_BYTES_MAX = 64 * 1024;
+const NO_LEASE = 'This browser is not leased yet, so nothing is let through.\n';
+
+/**
+ * A proxy on loopback that adds the lease's credential and passes everything to the egress proxy. Chromium is launched
+ * before anybody leases it and never holds a credential itself; with none set, everything is refused.
+ */
+export async function egressForwarder(options: {
+  egressUrl: string;
+  onRefusal?: (refusal: EgressRefusal) => void;
+}): Promise<EgressForwarder> {
+  const egress = new URL(options.egressUrl);
+  const egressHost = egress.hostname.replace(/^\[|\]$/g, '');
+  const egressPort = Number(egress.port) || 80;
+  const sockets = new Set<Socket>();
+  const refusals: EgressRefusal[] = [];
+  let authorization: string | undefined;
+
+  const note = (code: string | undefined, status: number, authority: string) => {
+    if (code === undefined) return;
+    const refusal = { code, status, authority, atMs: Date.now() };
+    refusals.push(refusal);
+    if (refusals.length > REFUSALS_MAX) refusals.shift();
+    options.onRefusal?.(refusal);
+  };
+  const dial = (): Socket => {
+    const socket = connect({ host: egressHost, port: egressPort, allowHalfOpen: true, noDelay: true });
+    sockets.add(socket);
+    return socket.once('close', () => sockets.delete(socket));
+  };
+
+  /** The request's own fields, the proxy credential replaced by ours. */
+  const fields = (request: IncomingMessage): string[] => {
+    const kept = ['Proxy-Authorization', authorization ?? ''];
+    for (let i = 0; i < request.rawHeaders.length; i += 2) {
+      const name = request.rawHeaders[i] ?? '';
+      if (/^proxy-(authorization|connection)$/i.test(name)) continue;
+      kept.push(name, request.rawHeaders[i + 1] ?? '');
+    }
+    return kept;
+  };
+
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    response.on('error', () => {});
+    if (authorization === undefined)
+      return void response.writeHead(503, { [REFUSAL_HEADER]: 'no_lease', connection: 'close' }).end(NO_LEASE);
+    const onward = send({
+      method: request.method ?? 'GET',
+      path: request.url ?? '/',
+      headers: fields(request),
+      createConnection: dial,
+      maxHeaderSize: HEAD_BYTES_MAX,
+    });
+    response.once('close', () => onward.destroy());
+    onward.once('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+    onward.once('response', incoming => {
+      const status = incoming.statusCode ?? 502;
+      note(incoming.headers[REFUSAL_HEADER]?.toString(), status, URL.parse(request.url ?? '')?.host ?? '');
+      response.sendDate = false;
+      response.writeHead(status, incoming.statusMessage ?? '', endToEnd(incoming.rawHeaders));
+      pipeline(incoming, response, () => {});
+    });
+    pipeline(request, onward, () => {});
+  };
+
+  /** CONNECT: the head goes out with our field, everything after it untouched both ways. */
+  const onConnect = (request: IncomingMessage, client: Socket, head: Buffer) => {
+    client.on('error', () => {});
+    const authority = request.url ?? '';
+    if (authorization === undefined)
+      return void client.end(
+        `HTTP/1.1 503 Service Unavailable\r\n${REFUSAL_HEADER}: no_lease\r\nConnection: close\r\n\r\n${NO_LEASE}`,
+      );
+    const egressSocket = dial();
+    egressSocket.write(
+      `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\nProxy-Authorization: ${authorization}\r\n\r\n`,
+    );
+    if (head.length > 0) egressSocket.write(head);
+    readHead(egressSocket, text => {
+      const refused = new RegExp(`^${REFUSAL_HEADER}: *([a-z_]+)`, 'im').exec(text)?.[1];
+      note(refused, Number(text.split(' ')[1]), authority);
+    });
+    egressSocket.on('error', () => client.resetAndDestroy());
+    client.once('close', () => (client.readableEnded ? egressSocket.destroySoon() : egressSocket.destroy()));
+    egressSocket.once('close', () => (egressSocket.readableEnded ? client.destroySoon() : client.resetAndDestroy()));
+    client.pipe(egressSocket);
+    egressSocket.pipe(client);
+  };
+
+  const server = createServer(
+    { maxHeaderSize: HEAD_BYTES_MAX, requireHostHeader: false, requestTimeout: 0 },
+    onRequest,
+  );
+  server.on('connect', onConnect);
+  server.on('connection', socket => sockets.add(socket.once('close', () => sockets.delete(socket))));
+  await new Promise<void>((listening, failed) => server.once('error', failed).listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+
+  return {
+    proxyUrl: `http://127.0.0.1:${port}`,
+    refusals,
+    lease({ runnerId, credential }) {
+      authorization = `Basic ${Buffer.from(`${runnerId}:${credential}`).toString('base64')}`;
+    },
+    close() {
+      authorization = undefined;
+      const closed = new Promise<void>(done => server.close(() => done()));
+      for (const socket of sockets) socket.destroy();
+      return closed;
+    },
+  };
+}
+
+/** Fields of the egress proxy's answer that belong to this hop stay here. */
+function endToEnd(raw: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < raw.length; i += 2)
+    if (!/^(connection|keep-alive|transfer-encoding|proxy-.*)$/i.test(raw[i] ?? ''))
+      kept.push(raw[i] ?? '', raw[i + 1] ?? '');
+  return kept;
+}
+
+/** Hands the head of what a socket says to `done`, beside whoever else reads it. */
+function readHead(socket: Socket, done: (text: string) => void): void {
+  let text = '';
+  const look = (chunk: Buffer) => {
+    text += chunk.toString('latin1');
+    if (!text.includes('\r\n\r\n') && text.length < HEAD_BYTES_MAX) return;
+    socket.off('data', look);
+    done(text.split('\r\n\r\n')[0] ?? '');
+  };
+  socket.on('data', look);
+}

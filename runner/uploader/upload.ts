@@ -1,0 +1,140 @@
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder, uploadOrder } from '../../contract/reports.ts';
+import { backoff } from '../backoff.ts';
+import { worthRetrying } from '../controller-client.ts';
+import type { ArtifactStore } from './store.ts';
+
+export interface UploadOptions {
+  readonly outputDir: string;
+  readonly store: ArtifactStore;
+  /** Tells the controller; idempotent by name. */
+  readonly reporter: (artifactToken: string, report: ArtifactReport, signal: AbortSignal) => Promise<void>;
+  /** Past this, what is left stays on disk for the next run. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+export interface UploadResult {
+  readonly stored: number;
+  readonly lost: number;
+  /** Files that stay: the store or the controller could not be reached in time. Run again. */
+  readonly left: number;
+}
+
+/** An encoder that outlived its runner writes its last bytes within milliseconds. */
+const QUIET_MS = 1_000;
+
+/**
+ * Sends what a dead runner left: each file is stored, reported, then deleted; at last the order itself. May be repeated
+ * at any point. No order: nothing was recorded, or everything was sent.
+ */
+export async function uploadRecordings(options: UploadOptions): Promise<UploadResult> {
+  const { outputDir, log } = options;
+  const order = await readOrder(outputDir);
+  const result = { stored: 0, lost: 0, left: 0 };
+  if (order === undefined) return result;
+  const names = (await readdir(outputDir)).filter(name => name.endsWith('.webm')).sort();
+  if (names.length === 0 && order.record_video) {
+    const report = { state: 'lost', name: 'recording', reason: 'the runner ended before its first picture' } as const;
+    result[(await told(options, order, report)) ? 'lost' : 'left'] += 1;
+  }
+  for (const name of names) {
+    const outcome = await uploadOne(options, order, name);
+    result[outcome] += 1;
+    log.info({ session_id: order.session_id, name, outcome }, 'recording');
+  }
+  if (result.left === 0) await rm(join(outputDir, UPLOAD_ORDER_FILE));
+  return result;
+}
+
+async function readOrder(outputDir: string): Promise<UploadOrder | undefined> {
+  const text = await readFile(join(outputDir, UPLOAD_ORDER_FILE), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : uploadOrder.parse(JSON.parse(text));
+}
+
+async function uploadOne(
+  options: UploadOptions,
+  order: UploadOrder,
+  name: string,
+): Promise<'stored' | 'lost' | 'left'> {
+  const path = join(options.outputDir, name);
+  const bytes = await settledBytes(path, options.signal);
+  const flaw = await flawOf(path, bytes);
+  if (flaw !== undefined) {
+    if (!(await told(options, order, { state: 'lost', name, reason: flaw }))) return 'left';
+    await rm(path);
+    return 'lost';
+  }
+  const uri = await untilDone(options, () => options.store.put(path, `${order.artifacts_prefix}${name}`));
+  if (uri === undefined) return 'left';
+  if (!(await told(options, order, { state: 'stored', name, uri, bytes }))) return 'left';
+  await rm(path);
+  return 'stored';
+}
+
+/** A refused report (the session is long gone) does not keep the file: it was stored. */
+async function told(
+  { reporter, signal, log }: UploadOptions,
+  order: UploadOrder,
+  report: ArtifactReport,
+): Promise<boolean> {
+  for (let n = 0; ; n += 1) {
+    try {
+      await reporter(order.artifact_token, report, signal);
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      if (!worthRetrying(error)) {
+        log.error({ session_id: order.session_id, name: report.name, err: error }, 'the controller refused the report');
+        return true;
+      }
+    }
+    await backoff(n, signal).catch(() => undefined);
+  }
+}
+
+async function untilDone<T>({ signal, log }: UploadOptions, work: () => Promise<T>): Promise<T | undefined> {
+  for (let n = 0; !signal.aborted; n += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      log.warn({ err: error }, 'the artifact store failed; trying again');
+      await backoff(n, signal).catch(() => undefined);
+    }
+  }
+  return undefined;
+}
+
+/** Bytes of the file once nobody has written to it for a second. */
+async function settledBytes(path: string, signal: AbortSignal): Promise<number> {
+  for (;;) {
+    const { size, mtimeMs } = await stat(path);
+    const waitMs = mtimeMs + QUIET_MS - Date.now();
+    if (waitMs <= 0 || waitMs > QUIET_MS || signal.aborted) return size;
+    await delay(waitMs);
+  }
+}
+
+/** The four bytes with which every webm file begins: <https://www.rfc-editor.org/rfc/rfc8794#section-11.2.1>. */
+const EBML = Buffer.from([0x1a, 0x45, 0xdf, 0xa3]);
+/** Start of a cluster, the part that holds pictures: <https://www.rfc-editor.org/rfc/rfc9559#section-5.1.3>. */
+const CLUSTER = Buffer.from([0x1f, 0x43, 0xb6, 0x75]);
+const HEAD_BYTES = 64 * 1024;
+
+/** Why the file is no recording; undefined: it is one. */
+async function flawOf(path: string, bytes: number): Promise<string | undefined> {
+  if (bytes === 0) return 'the file is empty: the encoder ended before its first picture';
+  const head = Buffer.alloc(Math.min(bytes, HEAD_BYTES));
+  const file = await open(path, 'r');
+  try {
+    await file.read(head, 0, head.length, 0);
+  } finally {
+    await file.close();
+  }
+  if (!head.subarray(0, 4).equals(EBML)) return 'the file is not webm';
+  if (!head.includes(CLUSTER)) return 'the file holds no picture';
+  return undefined;
+}

@@ -1,0 +1,164 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.ts';
+import { type Site, startSite } from '../site/site.ts';
+import { alive, connect, deployment, lease, recordings, runnerPid, SESSIONS, show, use } from './controllers.ts';
+
+const run = promisify(execFile);
+
+/** The browser's own processes below a runner. */
+async function browserPids(runnerProcess: number): Promise<number[]> {
+  const { stdout } = await run('ps', ['-eo', 'pid=,ppid=,args=']);
+  const rows = stdout
+    .trim()
+    .split('\n')
+    .map(line => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line))
+    .flatMap(match => (match ? [{ pid: Number(match[1]), ppid: Number(match[2]), args: match[3] ?? '' }] : []));
+  const below = new Set([runnerProcess]);
+  for (let grew = true; grew; ) {
+    grew = false;
+    for (const { pid, ppid } of rows)
+      if (below.has(ppid) && !below.has(pid)) {
+        below.add(pid);
+        grew = true;
+      }
+  }
+  return rows.filter(({ pid, args }) => below.has(pid) && /chrom|headless.shell/.test(args)).map(({ pid }) => pid);
+}
+
+const plays = async (uri: string | null | undefined): Promise<number> => {
+  const { stdout } = await run('ffprobe', [
+    '-v',
+    'error',
+    '-count_packets',
+    '-show_entries',
+    'stream=nb_read_packets',
+    '-of',
+    'csv=p=0',
+    fileURLToPath(uri ?? ''),
+  ]);
+  return Number(stdout);
+};
+
+describe('what a lease survives, and what ends it', () => {
+  let site: Site;
+  beforeAll(async () => {
+    site = await startSite();
+  });
+  afterAll(() => site.close());
+
+  it.each(['SIGTERM', 'SIGKILL'] as const)(
+    'a controller ended by %s loses no lease: the next one serves the same browser',
+    async signal => {
+      const d = await deployment();
+      const first = await d.controller();
+      const leased = await lease(d, first, { user_id: 'ada', conversation_id: 'c', record_video: false });
+      await use(await connect(leased), 'browser_navigate', { url: `${site.url}/login` });
+      await first.end(signal);
+      const second = await d.controller();
+      const again = await lease(d, second, { user_id: 'ada', conversation_id: 'c', record_video: false });
+      expect(again).toMatchObject({
+        session_id: leased.session_id,
+        epoch: 1,
+        mcp_url: leased.mcp_url,
+        mcp_headers: leased.mcp_headers,
+      });
+      expect(await use(await connect(again), 'browser_snapshot')).toContain('/login');
+      // the runner reaches the new controller's reports by the address it knows, or closes by its own clock; DELETE ends it
+      await d.call(second, 'DELETE', `${SESSIONS}/${leased.session_id}`);
+      const runnerId = (await show(d, second, leased.session_id)).runner_id ?? '';
+      await eventually('its folder to be gone', async () => !existsSync(join(d.dataDir, 'runners', runnerId)), 30_000);
+    },
+  );
+
+  it('a runner killed with -9 ends its lease: the next request gets a new epoch, and the video so far is kept', async () => {
+    const d = await deployment();
+    const c = await d.controller();
+    const leased = await lease(d, c, { user_id: 'ada', conversation_id: 'c' });
+    const client = await connect(leased);
+    await use(client, 'browser_navigate', { url: `${site.url}/animated` });
+    await use(client, 'browser_wait_for', { time: 3 });
+    const runnerId = (await show(d, c, leased.session_id)).runner_id ?? '';
+    const pid = await runnerPid(d.dataDir, runnerId);
+    const browsers = await browserPids(pid);
+    expect(browsers.length).toBeGreaterThan(0);
+    process.kill(pid, 'SIGKILL');
+    const next = await lease(d, c, { user_id: 'ada', conversation_id: 'c', record_video: false });
+    expect(next).toMatchObject({ session_id: leased.session_id, epoch: 2 });
+    expect(next.mcp_url).not.toBe(leased.mcp_url);
+    const video = (await recordings(d, c, leased.session_id)).find(a => a.epoch === 1);
+    expect(video).toMatchObject({ state: 'stored' });
+    expect(await plays(video?.uri)).toBeGreaterThan(10);
+    await eventually('its browser to be gone', async () => browsers.every(each => !alive(each)));
+  });
+
+  it('a browser killed with -9 ends its lease with a reason, and keeps a playable video', async () => {
+    const d = await deployment();
+    const c = await d.controller();
+    const leased = await lease(d, c, { user_id: 'ada', conversation_id: 'c' });
+    const client = await connect(leased);
+    await use(client, 'browser_navigate', { url: `${site.url}/animated` });
+    await use(client, 'browser_wait_for', { time: 2 });
+    const runnerId = (await show(d, c, leased.session_id)).runner_id ?? '';
+    for (const pid of await browserPids(await runnerPid(d.dataDir, runnerId)))
+      if (alive(pid)) process.kill(pid, 'SIGKILL');
+    const session = await eventually(
+      'the lease to end',
+      async () => {
+        const now = await show(d, c, leased.session_id);
+        return now.status === 'error' && now;
+      },
+      20_000,
+    );
+    expect(session).toMatchObject({ ended_reason: 'runner_lost' });
+    expect(session.error).toMatch(/Ask again/);
+    const [video] = await recordings(d, c, leased.session_id);
+    expect(video).toMatchObject({ state: 'stored' });
+    expect(await plays(video?.uri)).toBeGreaterThan(10);
+  });
+
+  it('two controllers keep one pool: no claimed runner is ever taken by it', async () => {
+    const d = await deployment();
+    const settings = { OMICRON_POOL_IDLE: '2', OMICRON_USER_LIMIT: '50' };
+    const [c1, c2] = await Promise.all([d.controller(settings), d.controller(settings)]);
+    if (!c1 || !c2) throw new Error('no controllers');
+    for (let round = 0; round < 4; round++) {
+      const leases = await Promise.all(
+        [c1, c2].map((at, n) =>
+          lease(d, at, { user_id: 'ada', conversation_id: `${round}-${n}`, record_video: false }),
+        ),
+      );
+      expect(new Set(leases.map(each => each.mcp_url)).size).toBe(2);
+      for (const each of leases) {
+        expect(await use(await connect(each), 'browser_navigate', { url: site.url })).toContain('Shop');
+        await d.call(c2, 'DELETE', `${SESSIONS}/${each.session_id}`);
+      }
+    }
+    expect(d.log()).not.toContain('a loop failed');
+  });
+
+  it('leaves nothing behind in the data folder but the vault, the recordings and warm runners', async () => {
+    const d = await deployment();
+    const c = await d.controller();
+    await d.call(c, 'PUT', '/internal/users/ada/credentials/shop', {
+      username: 'ada',
+      password: 'a-very-secret-password',
+    });
+    const leased = await lease(d, c, { user_id: 'ada', conversation_id: 'c' });
+    const client = await connect(leased);
+    await use(client, 'browser_navigate', { url: site.url });
+    await d.call(c, 'DELETE', `${SESSIONS}/${leased.session_id}`);
+    await recordings(d, c, leased.session_id);
+    const runnerId = (await show(d, c, leased.session_id)).runner_id ?? '';
+    expect(await readdir(join(d.dataDir, 'runners'))).not.toContain(runnerId);
+    expect((await readdir(d.dataDir)).sort()).toEqual(['artifacts', 'runners', 'secrets.jwe']);
+    expect(await readFile(join(d.dataDir, 'secrets.jwe'), 'utf8')).not.toContain('a-very-secret-password');
+    expect(d.log()).not.toContain('a-very-secret-password');
+    await expect(connect(leased)).rejects.toThrow();
+  });
+});

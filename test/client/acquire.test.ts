@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import { type Answer, ended, problem, ready, SESSION_ID, type StandIn, starting, startStandIn } from './stand-in.ts';
+import { type SteppedClock, steppedClock } from './stepped-clock.ts';
+
+const quota = (retryAfterSeconds: number) =>
+  new OmicronError('user_quota_exceeded', 'The user has 3 of 3 active sessions.', {
+    retryAfterSeconds,
+    limit: 3,
+    active: 3,
+  });
+const request = { userId: 'ada', conversationId: 'chat-1' };
+
+describe('acquire', () => {
+  let controller: StandIn;
+  let clock: SteppedClock;
+  let sessions: BrowserSessions;
+  beforeEach(async () => {
+    controller = await startStandIn();
+    clock = steppedClock();
+    sessions = new BrowserSessions({ ...controller, clock });
+  });
+  afterEach(() => controller.close());
+
+  const codeOf = async (work: Promise<unknown>): Promise<OmicronError> => {
+    const error = await work.then(
+      () => undefined,
+      reason => reason,
+    );
+    if (!(error instanceof OmicronError)) throw new Error(`not an OmicronError: ${error}`);
+    return error;
+  };
+
+  it('signs each call for its user and sends what was asked for', async () => {
+    controller.say(problem(quota(1)), ready(4));
+    await using lease = await sessions.acquire({
+      ...request,
+      ttlSeconds: 60,
+      recordVideo: false,
+      tags: { team: 'search' },
+      waitSeconds: 10,
+      requireCredentials: true,
+    });
+    expect(lease).toMatchObject({
+      sessionId: SESSION_ID,
+      epoch: 4,
+      mcpUrl: 'http://127.0.0.1:1/mcp',
+      headers: { Authorization: 'Bearer lease-token' },
+    });
+    expect(lease.expiresAt.toISOString()).toBe('2026-01-01T00:10:00.000Z');
+    expect(lease.endsAt.toISOString()).toBe('2026-01-01T08:00:00.000Z');
+    expect(controller.seen).toHaveLength(2);
+    for (const { userId } of controller.seen) expect(userId).toBe('ada');
+    expect(controller.seen[0]?.body).toEqual({
+      user_id: 'ada',
+      conversation_id: 'chat-1',
+      ttl_seconds: 60,
+      record_video: false,
+      tags: { team: 'search' },
+      wait_seconds: 10,
+      require_credentials: true,
+    });
+    controller.say(ended());
+  });
+
+  it('waits as long as Retry-After says, with a spread that never shortens it', async () => {
+    clock = steppedClock(0.5);
+    sessions = new BrowserSessions({ ...controller, clock });
+    controller.say(problem(quota(7)), problem(new OmicronError('capacity_exceeded', 'full', { retryAfterSeconds: 3 })));
+    controller.say(ready());
+    await sessions.acquire(request);
+    expect(clock.waitedMs).toEqual([7_350, 3_150]);
+  });
+
+  it('throws the 429 at once, with its figures, when Retry-After lies past the caller’s deadline', async () => {
+    controller.say(problem(quota(61)));
+    const error = await codeOf(sessions.acquire({ ...request, waitSeconds: 60 }));
+    expect(error).toMatchObject({ code: 'user_quota_exceeded', retryAfterSeconds: 61, extra: { limit: 3, active: 3 } });
+    expect(clock.waitedMs).toEqual([]);
+    expect(controller.seen).toHaveLength(1);
+  });
+
+  it('asks again after a 202, and never for longer than the caller has left', async () => {
+    controller.say(starting(1), starting(2), ready());
+    await sessions.acquire({ ...request, waitSeconds: 20 });
+    expect(clock.waitedMs).toEqual([1_000, 2_000]);
+    expect(controller.seen.map(({ body }) => body?.wait_seconds)).toEqual([20, 19, 17]);
+  });
+
+  it('tells who waits for nothing that the browser is still starting', async () => {
+    controller.say(starting(1));
+    const error = await codeOf(sessions.acquire({ ...request, waitSeconds: 0 }));
+    expect(error).toMatchObject({ code: 'lease_starting', retryAfterSeconds: 1, extra: { session_id: SESSION_ID } });
+  });
+
+  it('never asks the controller to wait longer than it may', async () => {
+    controller.say(ready());
+    await sessions.acquire({ ...request, waitSeconds: 600 });
+    expect(controller.seen[0]?.body?.wait_seconds).toBe(60);
+  });
+
+  it('backs off from a 503 that does not say when, longer each time', async () => {
+    const away = problem(new OmicronError('store_unavailable', 'The database is away.'));
+    controller.say(away, away, away, ready());
+    await sessions.acquire(request);
+    expect(clock.waitedMs).toEqual([200, 400, 800]);
+  });
+
+  it('takes a gateway’s words for an outage, and its Retry-After for its word', async () => {
+    const gateway: Answer = { status: 502, headers: { 'content-type': 'text/html', 'retry-after': '4' }, body: '<h1>' };
+    controller.say(gateway, ready());
+    await sessions.acquire(request);
+    expect(clock.waitedMs).toEqual([4_000]);
+  });
+
+  it.each([
+    'sandbox_runtime_required',
+    'credentials_not_configured',
+    'unauthorized',
+    'forbidden',
+    'invalid_request',
+  ] as const)('does not repeat what would be refused again: %s', async code => {
+    controller.say(problem(new OmicronError(code, 'Do this instead.', { retryAfterSeconds: 1 })));
+    expect(await codeOf(sessions.acquire(request))).toMatchObject({ code, message: 'Do this instead.' });
+    expect(controller.seen).toHaveLength(1);
+  });
+
+  it('keeps a code that it does not know in the message', async () => {
+    controller.say({
+      status: 409,
+      headers: { 'content-type': 'application/problem+json' },
+      body: JSON.stringify({ type: 'x', title: 'x', status: 409, code: 'of_the_future', detail: 'Wait.' }),
+    });
+    const error = await codeOf(sessions.acquire(request));
+    expect(error).toMatchObject({ code: 'internal_error', message: 'of_the_future: Wait.' });
+  });
+
+  it('says that the URL is not a controller’s when something else answers', async () => {
+    controller.say({ status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' });
+    const error = await codeOf(sessions.acquire(request));
+    expect(error.code).toBe('internal_error');
+    expect(error.message).toContain('check the URL');
+  });
+
+  it('says so when nobody listens there, once the caller’s time is over', async () => {
+    await controller.close();
+    const error = await codeOf(sessions.acquire({ ...request, waitSeconds: 2 }));
+    expect(error.code).toBe('controller_unreachable');
+    expect(error.message).toContain(controller.url);
+    expect(clock.waitedMs).toEqual([200, 400, 800]);
+  });
+
+  it('stops waiting when the caller does, with the caller’s reason', async () => {
+    const stop = new AbortController();
+    controller.say(problem(quota(1)), problem(quota(1)));
+    const reason = new Error('the chat was closed');
+    const work = sessions.acquire({ ...request, signal: stop.signal });
+    stop.abort(reason);
+    await expect(work).rejects.toBe(reason);
+  });
+
+  it('refuses a service secret that is too short before it calls anybody', () => {
+    expect(() => new BrowserSessions({ url: controller.url, serviceSecret: 'short' })).toThrow('32 bytes');
+  });
+});

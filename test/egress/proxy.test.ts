@@ -1,0 +1,262 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connected } from '../../egress/dial.ts';
+import { basic, exchange, get, isAnswer, parseAnswer, tunnel, untilClosed, upgrade } from './raw-client.ts';
+import { PUBLIC_ADDRESS } from './sites.ts';
+import { type World, world } from './world.ts';
+
+let w: World;
+beforeAll(async () => {
+  w = await world({
+    'silent.test': { silent: true },
+    'broken.test': { rcode: 'SERVFAIL' },
+    'empty.test': {},
+    'closed.test': { a: [PUBLIC_ADDRESS] },
+    'slow-six.test': { a: [PUBLIC_ADDRESS], aaaa: [] },
+  });
+});
+afterAll(() => w.close());
+
+const open = async (auth: string, authority: string, early = ''): Promise<Socket> => {
+  const outcome = await tunnel(w.egress.port, auth, authority, early);
+  if (isAnswer(outcome)) throw new Error(`refused: ${outcome.refusal}`);
+  return outcome;
+};
+const site = (path = '/') => `http://site.test:${w.site.port}${path}`;
+const send = async (lines: string): Promise<ReturnType<typeof parseAnswer>> =>
+  parseAnswer(await exchange(w.egress.port, lines));
+
+describe('what it carries', () => {
+  it('passes a plain request on and gives the answer of the site', async () => {
+    const answer = await get(w.egress.port, w.lease().auth, site('/a/b?c=d'));
+    expect(answer).toMatchObject({ status: 200, body: 'GET /a/b?c=d', refusal: undefined });
+  });
+
+  it('serves many requests on one connection of the client', async () => {
+    const { auth } = w.lease();
+    const one = `GET ${site('/one')} HTTP/1.1\r\nHost: x\r\n${auth}\r\n`;
+    const text = await exchange(w.egress.port, one + one + one.replace(auth, `${auth}Connection: close\r\n`));
+    expect(text.match(/GET \/one/g)).toHaveLength(3);
+  });
+
+  it('carries bodies up, by length and chunked, and large ones down', async () => {
+    const { auth } = w.lease();
+    const post = `POST ${site('/up')} HTTP/1.1\r\nHost: x\r\n${auth}Connection: close\r\n`;
+    await send(`${post}Content-Length: 5\r\n\r\nhello`);
+    expect(w.site.requests.at(-1)).toMatchObject({ method: 'POST', body: 'hello' });
+    await send(`${post}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n`);
+    expect(w.site.requests.at(-1)?.body).toBe('abcde');
+    await send(`${post}\r\n`);
+    expect(w.site.requests.at(-1)).toMatchObject({ body: '', headers: { 'content-length': '0' } });
+    const down = await get(w.egress.port, auth, site('/bytes?count=3000000'));
+    expect(down.body.length).toBe(3_000_000);
+  });
+
+  it('carries a tunnel, early bytes included, and half-closes it', async () => {
+    const early = 'GET /through HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n';
+    const socket = await open(w.lease().auth, `site.test:${w.site.port}`, early);
+    socket.end();
+    expect(await untilClosed(socket)).toContain('GET /through');
+  });
+
+  it.each(['tunnel', 'absolute form'])('carries a websocket through a %s, both ways', async way => {
+    const { auth } = w.lease();
+    const handshake = (path: string, extra: string) =>
+      `GET ${path} HTTP/1.1\r\nHost: s\r\n${extra}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
+    const socket =
+      way === 'tunnel' ? await open(auth, `site.test:${w.site.port}`) : connect(w.egress.port, '127.0.0.1');
+    socket.write(way === 'tunnel' ? handshake('/socket', '') : handshake(site('/socket'), auth));
+    let text = '';
+    socket.on('data', chunk => {
+      text += chunk.toString('latin1');
+      if (text.endsWith('\r\n\r\n')) socket.write('ping of the client');
+      if (text.endsWith('ping of the client')) socket.end();
+    });
+    await once(socket.resume(), 'close');
+    expect(text).toMatch(/^HTTP\/1\.1 101 .*\r\n[\s\S]*\r\n\r\nping of the client$/);
+  });
+
+  it('gives the answer of a site that declines a websocket', async () => {
+    const answer = await upgrade(w.egress.port, w.lease().auth, `http://site.test:${w.trap.port}/no`);
+    expect(answer).toMatchObject({ status: 200, body: 'SECRET' }); // the trap's port on the one address that is allowed
+  });
+
+  it('reaches a public address that is written as one, in any spelling', async () => {
+    const { auth } = w.lease();
+    for (const host of [PUBLIC_ADDRESS, '2130706509', '0x7f.77', '0177.0.0.0115'])
+      expect((await get(w.egress.port, auth, `http://${host}:${w.site.port}/`)).status).toBe(200);
+  });
+
+  it('breaks off where the site broke off, so that half a body never looks whole', async () => {
+    const answer = await get(w.egress.port, w.lease().auth, site('/cut'));
+    expect(answer.headers['content-length']).toBe('1000');
+    expect(answer.body.length).toBeLessThan(1000);
+  });
+});
+
+describe('what it keeps to itself', () => {
+  it('strips hop-by-hop and Proxy-* fields and the credential on the way to the site', async () => {
+    const { auth, credential } = w.lease();
+    await get(
+      w.egress.port,
+      auth,
+      site('/h'),
+      'X-Kept: yes\r\nX-Named: no\r\nTE: trailers\r\nProxy-Foo: no\r\nKeep-Alive: 5\r\nConnection: x-named\r\n',
+    );
+    const seen = w.site.requests.at(-1);
+    expect(seen?.headers).toMatchObject({ 'x-kept': 'yes', host: `site.test:${w.site.port}` });
+    expect(Object.keys(seen?.headers ?? {}).sort()).toEqual(['connection', 'host', 'x-kept']);
+    expect(JSON.stringify(seen)).not.toContain(Buffer.from(credential).toString('base64').slice(0, 12));
+  });
+
+  it("lets no site forge the proxy's own marks or challenge for the proxy's password", async () => {
+    const answer = await get(w.egress.port, w.lease().auth, site('/marked'));
+    expect(answer.headers).toMatchObject({ 'x-own': 'kept' });
+    for (const name of ['x-omicron-refusal', 'proxy-authenticate', 'x-hop'])
+      expect(answer.headers).not.toHaveProperty(name);
+  });
+
+  it("takes the URL's authority for Host, whatever Host said", async () => {
+    const { auth } = w.lease();
+    await send(`GET ${site('/host')} HTTP/1.1\r\nHost: metadata.google.internal\r\n${auth}Connection: close\r\n\r\n`);
+    expect(w.site.requests.at(-1)?.headers.host).toBe(`site.test:${w.site.port}`);
+  });
+});
+
+describe('who may speak', () => {
+  const wrong: [string, (auth: string) => string][] = [
+    ['no credential', () => ''],
+    ['another password', () => basic(randomUUID(), 'guess')],
+    [
+      'a known runner with a wrong password',
+      auth =>
+        basic(
+          Buffer.from(auth.split(' ')[2] ?? '', 'base64')
+            .toString()
+            .split(':')[0] ?? '',
+          'guess',
+        ),
+    ],
+    ['a user that is no runner id', () => basic('root', 'guess')],
+    ['another scheme', auth => auth.replace('Basic', 'Bearer')],
+    ['bytes that are no base64', () => 'Proxy-Authorization: Basic %%%%\r\n'],
+    ['an empty password', () => basic(randomUUID(), '')],
+  ];
+  it.each(wrong)('answers 407 to %s, and never says it back', async (_name, header) => {
+    const auth = header(w.lease().auth);
+    for (const answer of [
+      await get(w.egress.port, auth, site()),
+      await upgrade(w.egress.port, auth, site('/socket')),
+      await tunnel(w.egress.port, auth, `site.test:${w.site.port}`),
+    ]) {
+      if (!isAnswer(answer)) throw new Error('a tunnel was opened');
+      expect(answer).toMatchObject({ status: 407, refusal: 'credential_refused' });
+      expect(answer.headers['proxy-authenticate']).toBe('Basic realm="omicron-egress"');
+      expect(answer.body).not.toMatch(/guess|Basic/);
+    }
+  });
+});
+
+describe('refusals', () => {
+  const cases: [string, string, number, string][] = [
+    ['a name that does not exist', 'http://nowhere.test/', 502, 'name_not_found'],
+    ['a name without addresses', 'http://empty.test/', 502, 'name_not_found'],
+    ['a DNS server that fails', 'http://broken.test/', 502, 'dns_failed'],
+    ['a DNS server that is silent', 'http://silent.test/', 504, 'dns_timeout'],
+    ['a port where nobody listens', 'http://closed.test/', 502, 'connect_failed'],
+    ['a port that is not open', 'http://site.test:22/', 403, 'port_refused'],
+    ['https in absolute form', 'https://site.test/', 400, 'bad_request'],
+    ['a request to the proxy itself', '/metrics', 400, 'bad_request'],
+  ];
+  it.each(cases)('says plainly: %s', async (_name, url, status, refusal) => {
+    const answer = await get(w.egress.port, w.lease().auth, url);
+    expect(answer).toMatchObject({ status, refusal });
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(answer.body).toContain(`<code>${refusal}</code>`);
+  });
+
+  it('gives the same page and mark for a tunnel, closed afterwards', async () => {
+    const answer = await tunnel(w.egress.port, w.lease().auth, '169.254.169.254:80');
+    expect(answer).toMatchObject({ status: 403, refusal: 'internal_address' });
+    if (isAnswer(answer)) expect(answer.body).toContain('network that browsers may not reach');
+  });
+
+  it('writes nothing of a host into the page that a browser could run', async () => {
+    const answer = await get(w.egress.port, w.lease().auth, 'http://<script>alert(1)<!--/');
+    expect(answer.refusal).toBe('bad_request');
+    expect(answer.body).not.toContain('<script');
+    expect(answer.headers['content-security-policy']).toBe("default-src 'none'");
+  });
+
+  it('gives up on an attempt to connect that leads nowhere', async () => {
+    const socket = new Socket();
+    expect(await connected(socket, 'connect', 20, new AbortController().signal)).toEqual({
+      refused: 'connect_timeout',
+    });
+    expect(socket.destroyed).toBe(true);
+  });
+});
+
+describe('shapes that smuggle', () => {
+  const body = '5\r\nhello\r\n0\r\n\r\n';
+  const heads: [string, string][] = [
+    ['both lengths', 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n'],
+    ['two lengths', 'Content-Length: 5\r\nContent-Length: 6\r\n'],
+    ['a list of lengths', 'Content-Length: 5, 6\r\n'],
+    ['a signed length', 'Content-Length: +5\r\n'],
+    ['chunked twice', 'Transfer-Encoding: chunked, chunked\r\n'],
+    ['chunked not last', 'Transfer-Encoding: chunked, identity\r\n'],
+    ['an unknown coding', 'Transfer-Encoding: xchunked\r\n'],
+    ['gzip under chunked', 'Transfer-Encoding: gzip, chunked\r\n'],
+    ['a space before the colon', 'Transfer-Encoding : chunked\r\n'],
+    ['a folded line', 'X-A: b\r\n Transfer-Encoding: chunked\r\n'],
+    ['a bare line feed', 'X-A: b\nTransfer-Encoding: chunked\r\n'],
+    ['a bare carriage return', 'X-A: b\rTransfer-Encoding: chunked\r\n'],
+    ['a null byte', 'X-A: b\u0000c\r\n'],
+  ];
+  it.each(heads)('refuses %s, and the site hears nothing', async (_name, head) => {
+    const before = w.site.requests.length;
+    const { auth } = w.lease();
+    const answer = await send(`POST ${site('/smuggle')} HTTP/1.1\r\nHost: x\r\n${auth}${head}\r\n${body}`);
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.refusal).toBe('bad_request');
+    expect(w.site.requests.length).toBe(before);
+  });
+
+  it('lets no field of one request become a second request', async () => {
+    const before = w.site.requests.length;
+    const { auth } = w.lease();
+    await send(
+      `GET ${site('/first')} HTTP/1.1\r\nHost: x\r\n${auth}Upgrade: h2c\r\nConnection: Upgrade, close\r\n\r\nGET /second HTTP/1.1\r\n\r\n`,
+    );
+    expect(w.site.requests.slice(before).map(({ url }) => url)).toEqual(['/first']);
+  });
+
+  it('closes a connection whose head never ends or is too long', async () => {
+    const { auth } = w.lease();
+    const answer = await send(`GET ${site('/')} HTTP/1.1\r\n${auth}X: ${'a'.repeat(70_000)}\r\n\r\n`);
+    expect(answer.refusal).toBe('bad_request');
+  });
+});
+
+it('leaves nothing open behind it', async () => {
+  const metrics = async () => (await fetch(`http://127.0.0.1:${w.egress.adminPort}/metrics`)).text();
+  await expect.poll(metrics, { timeout: 5000 }).toContain('omicron_egress_connections 0');
+});
+
+it('counts by class and code, never by host, session or user', async () => {
+  const lease = w.lease();
+  await get(w.egress.port, lease.auth, 'http://169.254.169.254/latest/meta-data');
+  const text = await (await fetch(`http://127.0.0.1:${w.egress.adminPort}/metrics`)).text();
+  expect(text).toMatch(/omicron_egress_refusals_total\{code="internal_address",address_class="metadata"\} [1-9]/);
+  expect(text).not.toMatch(/site\.test|169\.254/);
+  expect(text).not.toContain(lease.sessionId);
+  expect(text).not.toContain(lease.runnerId);
+  expect(await (await fetch(`http://127.0.0.1:${w.egress.adminPort}/healthz`)).json()).toEqual({ ok: true });
+});
+
+it('logs no credential and nothing unforeseen', () => {
+  expect(w.logs).toEqual([]);
+});

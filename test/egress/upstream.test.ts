@@ -1,0 +1,73 @@
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { get, isAnswer, tunnel, untilClosed } from './raw-client.ts';
+import { PUBLIC_ADDRESS } from './sites.ts';
+import { type World, world } from './world.ts';
+
+/** The deployment's other proxy: records what it is asked and dials it. */
+let upstream: Server;
+const asked: { url: string; authorization: string | undefined }[] = [];
+let accept = true;
+let w: World;
+
+beforeAll(async () => {
+  upstream = createServer((_request, response) => response.writeHead(500).end());
+  upstream.on('connect', (request, client, head) => {
+    asked.push({ url: request.url ?? '', authorization: request.headers['proxy-authorization'] });
+    if (!accept) return void client.end('HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n');
+    const { hostname, port } = new URL(`http://${request.url}`);
+    const site = connect(Number(port), hostname, () => {
+      // Head and first bytes in one segment: nothing of the site's may be lost.
+      client.write('HTTP/1.1 200 OK\r\nX-Some: header\r\n\r\n');
+      if (head.length > 0) site.write(head);
+      client.pipe(site).pipe(client);
+    });
+    for (const socket of [client, site]) socket.on('error', () => {});
+  });
+  await new Promise<void>(listening => upstream.listen(0, '127.0.0.1', listening));
+  const { port } = upstream.address() as AddressInfo; // a TCP server that listens has one
+  w = await world(
+    { 'bad.test': { a: ['10.0.0.1'] } },
+    { OMICRON_EGRESS_UPSTREAM_URL: `http://127.0.0.1:${port}` },
+    config => ({ ...config, OMICRON_EGRESS_UPSTREAM_CREDENTIAL_FILE: 'corp:pass' }),
+  );
+});
+afterAll(async () => {
+  await w.close();
+  upstream.closeAllConnections();
+  await new Promise(closed => upstream.close(closed));
+});
+
+it('asks the upstream proxy for the address that was judged, http sites too, with the credential', async () => {
+  const { auth } = w.lease();
+  expect(await get(w.egress.port, auth, `http://site.test:${w.site.port}/plain`)).toMatchObject({
+    status: 200,
+    body: 'GET /plain',
+  });
+  const early = 'GET /tunnelled HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n';
+  const socket = await tunnel(w.egress.port, auth, `site.test:${w.site.port}`, early);
+  if (isAnswer(socket)) throw new Error('refused');
+  expect(await untilClosed(socket)).toContain('GET /tunnelled');
+  const authorization = `Basic ${Buffer.from('corp:pass').toString('base64')}`;
+  expect(asked).toEqual([
+    { url: `${PUBLIC_ADDRESS}:${w.site.port}`, authorization },
+    { url: `${PUBLIC_ADDRESS}:${w.site.port}`, authorization },
+  ]);
+  expect(w.site.requests[0]?.headers.host).toBe(`site.test:${w.site.port}`);
+});
+
+it('judges here: what is internal never gets as far as the upstream proxy', async () => {
+  const before = asked.length;
+  for (const host of ['bad.test', '169.254.169.254', 'localhost'])
+    expect((await get(w.egress.port, w.lease().auth, `http://${host}/`)).status).toBe(403);
+  expect(asked.length).toBe(before);
+});
+
+it('says plainly that the upstream proxy did not take the credential, and never the credential', async () => {
+  accept = false;
+  const answer = await get(w.egress.port, w.lease().auth, `http://site.test:${w.site.port}/`);
+  expect(answer).toMatchObject({ status: 502, refusal: 'connect_failed' });
+  expect(answer.body).toContain('upstream proxy did not accept its credential');
+  expect(answer.body).not.toContain('corp');
+});

@@ -1,0 +1,115 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { SiteLayer } from '../../contract/policy-sites.ts';
+import { siteRules } from '../../contract/policy-sites.ts';
+import { serviceKey } from '../../contract/tokens.ts';
+import { type RunningEgress, startEgress } from '../../egress/compose.ts';
+import { type EgressConfig, egressConfig } from '../../egress/config.ts';
+import { controllerPolicies } from '../../egress/controller.ts';
+import { type ControllerStub, controllerStub } from './controller-stub.ts';
+import { type DnsServer, dnsServer, type Zone } from './dns-server.ts';
+import { basic } from './raw-client.ts';
+import { PUBLIC_ADDRESS, publicSite, type Site, type Trap, trap } from './sites.ts';
+
+export interface TestLease {
+  readonly runnerId: string;
+  readonly sessionId: string;
+  /** The `Proxy-Authorization` line. */
+  readonly auth: string;
+  readonly credential: string;
+  /** Replaces the site rules and tells the proxy. */
+  setSites(layers: readonly SiteLayer[]): void;
+  end(): void;
+}
+
+export interface World {
+  readonly egress: RunningEgress;
+  readonly controller: ControllerStub;
+  readonly dns: DnsServer;
+  readonly site: Site;
+  readonly trap: Trap;
+  readonly logs: string[];
+  /** A lease that may use the site's and the trap's port. */
+  lease(sites?: object, remainingMs?: number): TestLease;
+  close(): Promise<void>;
+}
+
+/** The real proxy, a controller, a DNS server, a site that may be reached and a trap that may not. */
+export async function world(
+  zone: Zone,
+  environment: Record<string, string> = {},
+  adjust: (config: EgressConfig) => EgressConfig = config => config,
+): Promise<World> {
+  const secret = randomBytes(32).toString('hex');
+  const [controller, dns, site, trapped] = await Promise.all([
+    controllerStub(serviceKey(secret)),
+    dnsServer({ 'site.test': { a: [PUBLIC_ADDRESS] }, ...zone }),
+    publicSite(),
+    trap(),
+  ]);
+  const config = adjust(
+    egressConfig({
+      OMICRON_CONTROLLER_URL: controller.url,
+      OMICRON_EGRESS_JWT_SECRET: secret,
+      OMICRON_EGRESS_HOST: '127.0.0.1',
+      OMICRON_EGRESS_PORT: '0',
+      OMICRON_EGRESS_ADMIN_HOST: '127.0.0.1',
+      OMICRON_EGRESS_ADMIN_PORT: '0',
+      OMICRON_EGRESS_ALLOWED_CIDRS: `${PUBLIC_ADDRESS}/32`,
+      OMICRON_EGRESS_DNS_SERVERS: dns.address,
+      OMICRON_EGRESS_DNS_SECONDS: '1',
+      OMICRON_EGRESS_GRACE_SECONDS: '0.1',
+      ...environment,
+    }),
+  );
+  const logs: string[] = [];
+  const write = (fields: object, message: string) =>
+    void logs.push(`${message} ${JSON.stringify(fields)} ${'err' in fields ? String(fields.err) : ''}`);
+  const source = controllerPolicies({ url: controller.url, key: serviceKey(secret) });
+  const egress = await startEgress(config, source, { warn: write, error: write });
+  let versions = 0;
+
+  return {
+    egress,
+    controller,
+    dns,
+    site,
+    trap: trapped,
+    logs,
+    lease(sites = {}, remainingMs = 600_000) {
+      const [runnerId, sessionId, credential] = [randomUUID(), randomUUID(), randomBytes(24).toString('base64url')];
+      const layers = [
+        { layer: 'session' as const, sites: siteRules.parse({ ports: [site.port, trapped.port, 80, 443], ...sites }) },
+      ];
+      const grant = {
+        session_id: sessionId,
+        epoch: 1,
+        runner_id: runnerId,
+        version: `v${versions++}`,
+        remaining_ms: remainingMs,
+        layers,
+      };
+      controller.leases.set(runnerId, { credential, grant });
+      return {
+        runnerId,
+        sessionId,
+        credential,
+        auth: basic(runnerId, credential),
+        setSites(changed) {
+          controller.leases.set(runnerId, {
+            credential,
+            grant: { ...grant, version: `v${versions++}`, layers: [...changed] },
+          });
+          controller.changed();
+        },
+        end() {
+          controller.leases.delete(runnerId);
+          controller.changed();
+        },
+      };
+    },
+    async close() {
+      await egress.stop();
+      await Promise.all([controller.close(), dns.close(), site.close(), trapped.close()]);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { SECCOMP_PROFILE } from '../../contract/names.ts';
+import { seccompProfile, userData } from '../../infra/user-data.ts';
+import { boot } from './boot.ts';
+
+const browser = boot(userData({ podPidsMax: 1024, chromium: true }));
+
+describe('the boot script of a browser node', () => {
+  let node: string;
+  beforeEach(() => {
+    node = mkdtempSync(join(tmpdir(), 'node-'));
+    mkdirSync(join(node, 'bin'));
+    mkdirSync(join(node, 'etc/sysctl.d'), { recursive: true });
+    writeFileSync(join(node, 'bin/sysctl'), `#!/bin/sh\necho "$@" > ${node}/sysctl-called\n`);
+    chmodSync(join(node, 'bin/sysctl'), 0o755);
+  });
+  afterEach(() => rmSync(node, { recursive: true }));
+
+  /** Runs it with the node's folders under a temporary one, and without touching this machine's kernel. */
+  const run = (): void => {
+    const script = (browser.script ?? '')
+      .replaceAll('/var/lib/kubelet', `${node}/kubelet`)
+      .replaceAll('/etc/', `${node}/etc/`);
+    execFileSync('bash', ['-c', script], { env: { PATH: `${node}/bin:${process.env.PATH}` } });
+  };
+
+  test('lays the profile down where the kubelet looks for the name that pods give, readable', () => {
+    run();
+    const path = join(node, 'kubelet/seccomp', SECCOMP_PROFILE);
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(JSON.parse(seccompProfile()));
+    expect(statSync(path).mode & 0o777).toBe(0o644);
+  });
+
+  test('allows user namespaces, now and after a reboot', () => {
+    run();
+    const settings = readFileSync(join(node, 'etc/sysctl.d/90-chromium.conf'), 'utf8');
+    expect(Number(/user\.max_user_namespaces = (\d+)/.exec(settings)?.[1])).toBeGreaterThan(1000);
+    expect(readFileSync(join(node, 'sysctl-called'), 'utf8')).toContain('90-chromium.conf');
+  });
+
+  test('does no harm when it runs a second time', () => {
+    run();
+    expect(run).not.toThrow();
+  });
+});
+
+test('the kubelet limits the processes of a pod, gives unnamed pods a seccomp profile and lets runners finish', () => {
+  expect(browser.types).toEqual(['application/node.eks.aws', 'text/x-shellscript']);
+  expect(browser.kubelet).toMatchObject({ podPidsLimit: 1024, seccompDefault: true, shutdownGracePeriod: '100s' });
+});
+
+test('a node without browsers gets kubelet settings only', () => {
+  expect(boot(userData({ podPidsMax: 512, chromium: false })).types).toEqual(['application/node.eks.aws']);
+});
+
+test('user data fits into what EC2 takes, with room for the part that EKS adds', () => {
+  const bytes = Buffer.from(userData({ podPidsMax: 1024, chromium: true }), 'base64').length;
+  // EKS merges cluster name, endpoint and certificate authority: some 2 KiB.
+  expect(bytes).toBeLessThan(16_384 - 2_500);
+});
+
+describe('the profile', () => {
+  interface Rule {
+    names: string[];
+    action: string;
+    args?: unknown[];
+    errnoRet?: number;
+  }
+  const profile = JSON.parse(seccompProfile()) as { defaultAction: string; syscalls: Rule[] };
+  const allowed = new Set(
+    profile.syscalls.filter(rule => rule.action === 'SCMP_ACT_ALLOW' && !rule.args).flatMap(rule => rule.names),
+  );
+
+  test('refuses what it does not name', () => {
+    expect(profile.defaultAction).toBe('SCMP_ACT_ERRNO');
+  });
+
+  test('allows what Chromium’s sandbox is made of', () => {
+    for (const call of ['clone', 'unshare', 'setns', 'chroot']) expect([...allowed]).toContain(call);
+  });
+
+  test('answers clone3 with ENOSYS, so that glibc falls back to clone', () => {
+    expect(profile.syscalls.find(rule => rule.names.includes('clone3'))).toMatchObject({
+      action: 'SCMP_ACT_ERRNO',
+      errnoRet: 38,
+    });
+  });
+
+  test.each([
+    'mount',
+    'pivot_root',
+    'bpf',
+    'keyctl',
+    'add_key',
+    'kexec_load',
+    'init_module',
+    'open_by_handle_at',
+    'userfaultfd',
+    'perf_event_open',
+    'reboot',
+    'io_uring_setup',
+  ])('leaves %s to nobody', call => {
+    expect(allowed.has(call)).toBe(false);
+  });
+});

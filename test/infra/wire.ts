@@ -1,0 +1,42 @@
+/**
+ * How Pulumi writes values that JSON cannot say: an object with this key, whose value tells the kind.
+ * https://github.com/pulumi/pulumi/blob/master/sdk/nodejs/runtime/rpc.ts
+ */
+const SIGNATURE = '4dabf18193072939515e22adb298388d';
+const SECRET = '1b47061264138c4ac30d75fd1eb44270';
+const OUTPUT = 'd0e6a833031e9bbcd3f4e8bde6ca49a4';
+const RESOURCE = '5cf8f73096256a8f31e491e813e4eb8e';
+/** The value by which the engine says that a property will be known only after the update. */
+export const UNKNOWN = '04da6b54-80e4-46f7-96ec-b56ff0331ba9';
+
+/** Stands where a preview cannot know the value yet. */
+export const UNKNOWN_YET = '<unknown>';
+
+type Wire = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Wire =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const isSecret = (value: unknown): boolean =>
+  isObject(value) && (value[SIGNATURE] === SECRET || (value[SIGNATURE] === OUTPUT && value.secret === true));
+
+/** A value of the wire without secrets' and outputs' wrapping; a reference to a resource becomes its URN. */
+export function plain(value: unknown): unknown {
+  if (value === UNKNOWN) return UNKNOWN_YET;
+  if (Array.isArray(value)) return value.map(plain);
+  if (!isObject(value)) return value;
+  switch (value[SIGNATURE]) {
+    case SECRET:
+      return plain(value.value);
+    case OUTPUT:
+      return 'value' in value ? plain(value.value) : UNKNOWN_YET;
+    case RESOURCE:
+      return value.urn;
+    default:
+      return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
+  }
+}
+
+/** The other way, for what a preview left open. */
+export const unknowing = <T>(value: T): T =>
+  JSON.parse(JSON.stringify(value).replaceAll(`"${UNKNOWN_YET}"`, `"${UNKNOWN}"`));

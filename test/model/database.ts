@@ -1,0 +1,232 @@
+/** The protocol's SQL functions: each is one atomic step that judges rows and the database's clock under its locks. */
+import type { Assignment, Runner, RunnerState, Session, State } from './state.ts';
+import { RUNNER_STATES, sessionAt } from './state.ts';
+import { holds, TICKS, type World } from './world.ts';
+
+/** The runner of an epoch: `unique (session_id, epoch)`. */
+export const runnerOf = (state: State, session: number, epoch: number): Runner | undefined =>
+  state.runners.find(runner => runner.session === session && runner.epoch === epoch);
+
+/** What may still be granted, or is. A start that has lapsed is among it: its claimer may beat again. */
+export const isLive = (session: Session): boolean =>
+  session.status === 'starting' || (session.status === 'ready' && session.left > 0);
+
+const counts = (session: Session, world: World): boolean => {
+  if (session.status === 'ready') return session.left > 0 || !holds(world, 'quota-ignores-expired');
+  return session.status === 'starting' && (session.claimLeft > 0 || holds(world, 'lapsed-start-counts'));
+};
+
+export const permitsHeld = (state: State, world: World): number =>
+  state.runners.filter(
+    ({ state: row }) => row !== 'none' && row !== 'gone' && (row !== 'draining' || holds(world, 'permit-until-gone')),
+  ).length;
+
+/** Runner states only move forward (a trigger). */
+export function move(state: State, runner: Runner, to: RunnerState): void {
+  if (RUNNER_STATES.indexOf(to) <= RUNNER_STATES.indexOf(runner.state))
+    state.broken.push('runner states only move forward');
+  runner.state = to;
+}
+
+const drain = (state: State, runner: Runner | undefined): void => {
+  if (runner !== undefined && runner.state !== 'draining' && runner.state !== 'gone') move(state, runner, 'draining');
+};
+
+/** Every change of a lease's end goes through here. */
+function extend(state: State, session: Session): void {
+  if (session.left === 0) state.broken.push('no lease is revived after its expiry');
+  session.left = TICKS.lease;
+}
+
+function grant(state: State, session: Session, epoch: number): void {
+  if (epoch < session.claimedEpoch) state.broken.push('no grant of an epoch after a higher one was claimed');
+  if (epoch <= session.overEpoch) state.broken.push('no grant after an end');
+  if (session.left === 0) state.broken.push('no grant of an expired lease');
+}
+
+function close(state: State, world: World, index: number): void {
+  const session = sessionAt(state, index);
+  session.overEpoch = Math.max(session.overEpoch, session.epoch);
+  session.status = 'over';
+  if (holds(world, 'ready-asks-starting')) session.claim = 0;
+  session.claimLeft = 0;
+  session.startLeft = 0;
+  session.left = 0;
+  drain(state, runnerOf(state, index, session.epoch));
+}
+
+/** What acquire would do first: everything but the choice of a runner. */
+export function judgeAcquire(
+  state: State,
+  world: World,
+  index: number,
+  claim: number,
+): 'renew' | 'resume' | 'wait' | 'refuse' | 'inherit' | 'claim' {
+  const session = sessionAt(state, index);
+  const old = runnerOf(state, index, session.epoch);
+  if (session.status === 'ready' && session.left > 0 && old?.state === 'leased') return 'renew';
+  if (session.status === 'starting') {
+    if (session.claim === claim && holds(world, 'resume-own-claim')) return 'resume';
+    if (session.claimLeft > 0 && session.startLeft > 0) return 'wait';
+  }
+  if (!withinQuota(state, world, index)) return 'refuse';
+  const untouched = old !== undefined && !old.assigned && (old.state === 'creating' || old.state === 'claimed');
+  const young = session.startLeft > 0 || !holds(world, 'inherit-keeps-cap');
+  const inherits = session.status === 'starting' && untouched && young && holds(world, 'takeover-inherits');
+  return inherits ? 'inherit' : 'claim';
+}
+
+export const withinQuota = (state: State, world: World, index: number): boolean =>
+  state.sessions.filter((session, at) => at !== index && counts(session, world)).length < world.quota;
+
+export function renew(state: State, index: number): void {
+  const session = sessionAt(state, index);
+  extend(state, session);
+  grant(state, session, session.epoch);
+}
+
+/** The epoch rises, the old runner drains, `chosen` (warm, creating or a free slot) is this epoch's; all or nothing. */
+export function claim(state: State, world: World, index: number, claimId: number, chosen: Runner): void {
+  const session = sessionAt(state, index);
+  const old = runnerOf(state, index, session.epoch);
+  const takeover = session.status === 'starting';
+  const inherited = old === chosen;
+  if (inherited && chosen.waited >= TICKS.start)
+    state.broken.push('a runner that does not come up is given up at the cap of its start');
+  if (takeover && old !== undefined && !old.assigned && !inherited && session.startLeft > 0 && old.state !== 'draining')
+    state.broken.push('a takeover keeps a runner that was sent nothing');
+  if (!takeover || holds(world, 'takeover-raises-epoch')) session.epoch += 1;
+  if (session.epoch <= session.claimedEpoch && !(takeover && !holds(world, 'takeover-raises-epoch')))
+    state.broken.push('an epoch is claimed once');
+  session.overEpoch = Math.max(session.overEpoch, session.epoch - 1);
+  session.claimedEpoch = Math.max(session.claimedEpoch, session.epoch);
+  session.status = 'starting';
+  session.claim = claimId;
+  session.claimLeft = TICKS.claim;
+  if (!inherited || !holds(world, 'inherit-keeps-cap')) session.startLeft = TICKS.start;
+  session.left = 0;
+  session.redeemed = false;
+  if (old !== undefined && !inherited && holds(world, 'claim-drains-old-runner')) drain(state, old);
+  chosen.session = index;
+  chosen.epoch = session.epoch;
+  if (chosen.state === 'none') move(state, chosen, 'creating');
+  if (chosen.state === 'warm') {
+    move(state, chosen, 'claimed');
+    chosen.assigned = true;
+  }
+}
+
+/** The intent of an unreserved runner. */
+export const order = (state: State, free: Runner): void => move(state, free, 'creating');
+
+/** A runner has answered with its boot id. */
+export function runnerUp(state: State, runner: Runner): void {
+  move(state, runner, runner.session >= 0 && runner.state === 'creating' ? 'claimed' : 'warm');
+  if (runner.state === 'warm') {
+    Object.assign(runner, { session: -1, epoch: 0, assigned: false, redeemed: false, deadline: 0, acked: false });
+  }
+  runner.boot = runner.processBoot;
+}
+
+/** Before a runner that came up later is sent its assignment; a second time by the same claim is harmless. */
+export function beginAssign(state: State, index: number, epoch: number, claimId: number): void {
+  const session = sessionAt(state, index);
+  const runner = runnerOf(state, index, epoch);
+  if (session.status !== 'starting' || session.epoch !== epoch || session.claim !== claimId) return;
+  if (runner?.state === 'claimed') runner.assigned = true;
+}
+
+export function beat(state: State, index: number, epoch: number, claimId: number): void {
+  const session = sessionAt(state, index);
+  if (session.status === 'starting' && session.epoch === epoch && session.claim === claimId)
+    session.claimLeft = TICKS.claim;
+}
+
+/** Gone, acknowledged, or past the latest end it was told of. */
+const isOver = (runner: Runner): boolean => runner.acked || runner.state === 'gone' || runner.deadline === 0;
+
+export function judgeRedeem(state: State, world: World, runner: Runner, job: Assignment): 'give' | 'wait' | 'refuse' {
+  const session = sessionAt(state, job.session);
+  if (runner.redeemed) return 'refuse';
+  if (!holds(world, 'redeem-judges-claim')) return 'give';
+  const sameClaim = session.claim === job.claim || !holds(world, 'claim-id');
+  if (session.status !== 'starting' || session.epoch !== job.epoch || !sameClaim) return 'refuse';
+  if (runner.state !== 'claimed' || runner.session !== job.session || runner.epoch !== job.epoch) return 'refuse';
+  if (runner.boot !== job.boot) return 'refuse';
+  const before = state.runners.filter(
+    other => other.redeemed && other.session === job.session && other.epoch < job.epoch && !isOver(other),
+  );
+  return before.length > 0 && holds(world, 'redeem-awaits-predecessor') ? 'wait' : 'give';
+}
+
+/** Hands out the secrets and the milliseconds left; the lease's time starts here. */
+export function redeem(state: State, runner: Runner, job: Assignment): void {
+  const session = sessionAt(state, job.session);
+  if (session.status !== 'starting' || session.epoch !== job.epoch || session.claim !== job.claim)
+    state.broken.push('secrets are for the current claim alone');
+  if (session.epoch === job.epoch && session.redeemed) state.broken.push('secrets are redeemed once an epoch');
+  if (runner.state === 'claimed') move(state, runner, 'leased');
+  runner.redeemed = true;
+  runner.deadline = TICKS.lease;
+  if (session.epoch === job.epoch) {
+    session.redeemed = true;
+    session.left = TICKS.lease;
+  }
+}
+
+/** Compare-and-set to `ready`; zero rows: read again, ready with my claim is mine. True is a grant. */
+export function ready(state: State, world: World, index: number, epoch: number, claimId: number): boolean {
+  const session = sessionAt(state, index);
+  const mine =
+    (session.epoch === epoch && (session.claim === claimId || !holds(world, 'claim-id'))) ||
+    !holds(world, 'ready-names-claim');
+  const asked = session.status !== 'over' || !holds(world, 'ready-asks-starting');
+  if (!mine || !asked || (session.left === 0 && holds(world, 'ready-judges-expiry'))) return false;
+  session.status = 'ready';
+  session.claimLeft = 0;
+  session.startLeft = 0;
+  grant(state, session, epoch);
+  return true;
+}
+
+/** The caller gives up its claim: the session is `error`, the runner drains. */
+export function fail(state: State, world: World, index: number, epoch: number, claimId: number): void {
+  const session = sessionAt(state, index);
+  if (session.status === 'starting' && session.epoch === epoch && session.claim === claimId) close(state, world, index);
+}
+
+/** DELETE, expiry, start cap, loss: whoever calls has judged under the same lock what makes it the end of `epoch`. */
+export function end(state: State, world: World, index: number, epoch: number): void {
+  const session = sessionAt(state, index);
+  if (session.status === 'over') return;
+  if (session.epoch !== epoch) state.broken.push('a request for one epoch touches no other');
+  close(state, world, index);
+}
+
+/** API heartbeat. It tells the runner nothing, so the runner's row keeps its deadline. */
+export function heartbeat(state: State, index: number, epoch: number): void {
+  const session = sessionAt(state, index);
+  if (session.status !== 'ready') return;
+  if (session.epoch !== epoch) state.broken.push('a request for one epoch touches no other');
+  extend(state, session);
+}
+
+/** A runner's report: `calls` moves the expiry, none only asks. Ticks left, or undefined: the lease is over. */
+export function activity(state: State, world: World, runner: Runner, calls: boolean): number | undefined {
+  const session = sessionAt(state, runner.session);
+  const live = session.status !== 'over' && session.epoch === runner.epoch && session.left > 0;
+  if (!live || runner.state !== 'leased') return undefined;
+  if (calls) extend(state, session);
+  if (calls || holds(world, 'told-is-written')) runner.deadline = Math.max(runner.deadline, session.left);
+  return session.left;
+}
+
+/** The runner is not what it was. `proved`: its process has ended. */
+export function runnerLost(state: State, world: World, runner: Runner, proved: boolean): void {
+  const { session, epoch } = runner;
+  if (session >= 0 && sessionAt(state, session).epoch === epoch && sessionAt(state, session).status !== 'over')
+    close(state, world, session);
+  drain(state, runner);
+  if (proved) runner.acked = true;
+  else if (!holds(world, 'suspicion-is-not-gone')) move(state, runner, 'gone');
+}

@@ -1,0 +1,98 @@
+/** What runners do, and what reaches them: assignments, redemption, activity reports, orders to drain, death. */
+import * as db from './database.ts';
+import { type Emit, type Runner, runnerAt, type State } from './state.ts';
+import { holds, TICKS, type World } from './world.ts';
+
+/** The end of serving, for good; what it knew is forgotten. */
+export const stop = (runner: Runner, phase: 'closed' | 'dead'): void =>
+  void Object.assign(runner, { phase, job: null, asked: -1, answer: -1, own: 0 });
+
+export function runnerSteps(state: State, world: World, emit: Emit): void {
+  state.runners.forEach((runner, place) => {
+    const name = `r${place}`;
+    const on = (what: string, change: (own: Runner, draft: State) => void): void =>
+      emit(what, false, draft => change(runnerAt(draft, place), draft));
+    const { mail } = runner;
+
+    // Another audience (an earlier boot) is refused; a second assignment too; a repeated one changes nothing.
+    if (
+      mail !== null &&
+      runner.phase === 'fresh' &&
+      (mail.boot === runner.processBoot || !holds(world, 'up-only-from-creating'))
+    )
+      on(`assigned ${name} for s${mail.session} e${mail.epoch}, asks the broker`, own => {
+        Object.assign(own, { phase: 'redeeming', job: mail, asked: 0 });
+      });
+    if (runner.asked >= 0) requestSteps(state, world, runner, place, on);
+    if (runner.answer >= 0) answerSteps(world, runner, name, on);
+    if (runner.phase === 'open' && runner.answer < 0 && runner.asked !== 0)
+      on(`report ${name} sends one`, own => {
+        own.asked = 0;
+      });
+    if (runner.state === 'draining' && ['fresh', 'redeeming', 'open'].includes(runner.phase))
+      on(`drained ${name} stops serving`, own => {
+        const { answer, job } = own;
+        stop(own, 'closed');
+        if (!holds(world, 'closed-stays-closed')) Object.assign(own, { answer, job });
+      });
+    if (runner.state === 'draining' && !runner.acked && (runner.phase === 'closed' || runner.phase === 'dead'))
+      on(`acknowledged ${name}`, own => {
+        own.acked = true;
+      });
+    if (runner.phase !== 'none' && runner.phase !== 'dead') on(`dies ${name}`, own => stop(own, 'dead'));
+    if (world.restarts && runner.phase !== 'none' && runner.processBoot === 1)
+      on(`restarts ${name} in place`, own => {
+        stop(own, 'dead');
+        Object.assign(own, { phase: 'fresh', processBoot: 2 });
+      });
+  });
+}
+
+type On = (what: string, change: (own: Runner, draft: State) => void) => void;
+
+function requestSteps(state: State, world: World, runner: Runner, place: number, on: On): void {
+  const { job, asked } = runner;
+  if (job === null) return;
+  const name = `r${place}`;
+  const told = (left: number): number => (holds(world, 'count-from-asking') ? Math.max(left - asked, 0) : left);
+  if (runner.phase === 'open') {
+    for (const calls of [true, false])
+      on(`activity ${name}, ${calls ? 'calls' : 'only asks'}`, (own, draft) => {
+        const left = db.activity(draft, world, own, calls);
+        if (left === undefined) stop(own, 'closed');
+        else Object.assign(own, { asked: -1, answer: told(left) });
+      });
+    return;
+  }
+  if (asked > 0)
+    on(`asks ${name} the broker again`, own => {
+      own.asked = 0;
+    });
+  const verdict = db.judgeRedeem(state, world, runner, job);
+  const given = (own: Runner, draft: State): void => {
+    db.redeem(draft, own, job);
+    Object.assign(own, { asked: -1, answer: told(TICKS.lease), belief: 0 });
+  };
+  if (holds(world, 'redeem-locks-session')) {
+    if (verdict === 'give') on(`redeem ${name} s${job.session} e${job.epoch}`, given);
+  } else {
+    if (verdict === 'give' && runner.belief === 0)
+      on(`redeem ${name} read the session, waits for the runner's row`, own => {
+        own.belief = 1;
+      });
+    if (runner.belief === 1 && runner.state === 'claimed') on(`redeem ${name} writes by its old snapshot`, given);
+  }
+  if (verdict === 'refuse') on(`refused ${name} by the broker`, own => stop(own, 'closed'));
+}
+
+function answerSteps(world: World, runner: Runner, name: string, on: On): void {
+  if (runner.phase === 'redeeming' || (runner.phase === 'closed' && !holds(world, 'closed-stays-closed')))
+    on(`opens ${name}, ${runner.answer} left`, own => {
+      if (runner.answer === 0) return stop(own, 'closed');
+      Object.assign(own, { phase: 'open', own: runner.answer, answer: -1, served: own.served ?? runner.job });
+    });
+  if (runner.phase === 'open')
+    on(`told ${name}, ${runner.answer} left`, own => {
+      Object.assign(own, { own: Math.max(own.own, runner.answer), answer: -1 });
+    });
+}

@@ -1,0 +1,189 @@
+/** What the model knows: the rows of the database, what callers and runners hold in memory, and what is on the wire. */
+
+/** What an assignment says; `claim` is the caller whose request it is. `boot` is its audience. */
+export type Assignment = {
+  readonly session: number;
+  readonly epoch: number;
+  readonly claim: number;
+  readonly boot: number;
+};
+
+export const SESSION_STATUS = ['over', 'starting', 'ready'] as const;
+
+/** A row of `browser_sessions`. `over` is absent, ended and error in one: the protocol treats them alike. */
+export type Session = {
+  status: (typeof SESSION_STATUS)[number];
+  epoch: number;
+  /** `claim_id`: 1 + the caller's number; 0 is null. */
+  claim: number;
+  /** Ticks until `claim_until`, until the hard cap of a start, until `expires_at`; 0 is past. */
+  claimLeft: number;
+  startLeft: number;
+  left: number;
+  /** Watched, not stored: the highest epoch ever claimed, the highest that is over, whether this epoch was redeemed. */
+  claimedEpoch: number;
+  overEpoch: number;
+  redeemed: boolean;
+  /** What a step read earlier and still believes: only where a fix is taken out. */
+  belief: number;
+};
+
+export const CALLER_PHASES = ['asking', 'counted', 'claimed', 'sent', 'answered'] as const;
+
+/** A controller that executes get-or-create. Its crash is that it takes no further step. */
+export type Caller = { phase: (typeof CALLER_PHASES)[number]; session: number; epoch: number };
+
+export const RUNNER_STATES = ['none', 'creating', 'warm', 'claimed', 'leased', 'draining', 'gone'] as const;
+export type RunnerState = (typeof RUNNER_STATES)[number];
+export const PODS = ['none', 'asked', 'up'] as const;
+export const PHASES = ['none', 'fresh', 'redeeming', 'open', 'closed', 'dead'] as const;
+
+/** A row of `runners`, its pod, and the process in it. A slot is reused when all three are gone. */
+export type Runner = {
+  state: RunnerState;
+  /** -1 while it is nobody's. */
+  session: number;
+  epoch: number;
+  /** Its claimer may have sent it something. */
+  assigned: boolean;
+  redeemed: boolean;
+  /** Ticks until the latest end that the runner was ever told of. */
+  deadline: number;
+  /** It has said, or the provider has proved, that it serves nobody any more. */
+  acked: boolean;
+  boot: number;
+
+  /** `asked`: a create call is under way. */
+  pod: (typeof PODS)[number];
+
+  phase: (typeof PHASES)[number];
+  processBoot: number;
+  job: Assignment | null;
+  /** Age in ticks of its unanswered request (redeem, then activity reports), -1 is none. */
+  asked: number;
+  /** Ticks until the end that an answer on the wire tells it, -1 is none. */
+  answer: number;
+  /** Ticks until it closes by its own monotonic clock. */
+  own: number;
+
+  /** An assignment on the wire: it may arrive late, never, or many times. */
+  mail: Assignment | null;
+  /** Watched: the first lease it ever served. */
+  served: Assignment | null;
+  /** Watched: ticks since it was reserved, until it is sent something. */
+  waited: number;
+  belief: number;
+};
+
+export type State = {
+  sessions: Session[];
+  callers: Caller[];
+  runners: Runner[];
+  /** What a standby would come up with that has not got the last claim; only without its fix. */
+  standby: State | null;
+  /** Rules broken by the step that led here; no part of the key. */
+  broken: string[];
+};
+
+/** Adds the step that does `change` to a copy of the state. */
+export type Emit = (name: string, heals: boolean, change: (draft: State) => void) => void;
+
+export const noRunner = (): Runner => ({
+  state: 'none',
+  session: -1,
+  epoch: 0,
+  assigned: false,
+  redeemed: false,
+  deadline: 0,
+  acked: false,
+  boot: 0,
+  pod: 'none',
+  phase: 'none',
+  processBoot: 0,
+  job: null,
+  asked: -1,
+  answer: -1,
+  own: 0,
+  mail: null,
+  served: null,
+  waited: 0,
+  belief: 0,
+});
+
+export const warmRunner = (): Runner => ({
+  ...noRunner(),
+  state: 'warm',
+  boot: 1,
+  pod: 'up',
+  phase: 'fresh',
+  processBoot: 1,
+});
+
+/** The `warm` first runners are up already: a short cut to what happens later. */
+export const initialState = (sizes: { sessions: number; callers: number; runners: number; warm: number }): State => ({
+  sessions: Array.from({ length: sizes.sessions }, () => ({
+    status: 'over',
+    epoch: 0,
+    claim: 0,
+    claimLeft: 0,
+    startLeft: 0,
+    left: 0,
+    claimedEpoch: 0,
+    overEpoch: 0,
+    redeemed: false,
+    belief: 0,
+  })),
+  callers: Array.from({ length: sizes.callers }, () => ({ phase: 'asking', session: 0, epoch: 0 })),
+  runners: Array.from({ length: sizes.runners }, (_, place) => (place < sizes.warm ? warmRunner() : noRunner())),
+  standby: null,
+  broken: [],
+});
+
+function at<T>(list: readonly T[], index: number): T {
+  const item = list[index];
+  if (item === undefined) throw new Error(`nothing at ${index}`);
+  return item;
+}
+export const sessionAt = (state: State, index: number): Session => at(state.sessions, index);
+export const callerAt = (state: State, index: number): Caller => at(state.callers, index);
+export const runnerAt = (state: State, place: number): Runner => at(state.runners, place);
+
+export const copyState = (state: State): State => ({
+  sessions: state.sessions.map(session => ({ ...session })),
+  callers: state.callers.map(caller => ({ ...caller })),
+  runners: state.runners.map(runner => ({ ...runner })),
+  standby: state.standby,
+  broken: [],
+});
+
+const lease = (assignment: Assignment | null): number =>
+  assignment === null
+    ? 0
+    : 1 + assignment.session + 4 * assignment.epoch + 32 * assignment.claim + 256 * assignment.boot;
+
+/** Runners have no identity but what they hold, so their order does not count. */
+export function stateKey(state: State): string {
+  const codes: number[] = [];
+  for (const s of state.sessions)
+    codes.push(
+      SESSION_STATUS.indexOf(s.status) + 4 * s.epoch + 32 * s.claim + 256 * Number(s.redeemed),
+      s.claimLeft + 8 * s.startLeft + 64 * s.left,
+      s.claimedEpoch + 8 * s.overEpoch + 64 * s.belief,
+    );
+  for (const c of state.callers) codes.push(CALLER_PHASES.indexOf(c.phase) + 8 * c.session + 64 * c.epoch);
+  const parts = state.runners.map(runnerKey).sort();
+  parts.push(String.fromCharCode(...codes));
+  if (state.standby !== null) parts.push(stateKey(state.standby));
+  return parts.join('');
+}
+
+const runnerKey = (r: Runner): string =>
+  String.fromCharCode(
+    RUNNER_STATES.indexOf(r.state) + 8 * (r.session + 1) + 64 * r.epoch,
+    Number(r.assigned) + 2 * Number(r.redeemed) + 4 * Number(r.acked) + 8 * r.deadline + 64 * r.boot + 512 * r.belief,
+    PODS.indexOf(r.pod) + 4 * PHASES.indexOf(r.phase) + 32 * r.processBoot + 256 * r.own,
+    r.asked + 1 + 8 * (r.answer + 1) + 64 * r.waited,
+    lease(r.job),
+    lease(r.mail),
+    lease(r.served),
+  );

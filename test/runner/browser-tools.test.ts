@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { chromium } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser, type RunnerBrowser } from '../../runner/browser.ts';
+import { browserPath } from '../../runner/browser-path.ts';
+import { type BrowserTools, browserTools } from '../../runner/browser-tools.ts';
+import { guardPages } from '../../runner/page-guard.ts';
+import { createTempDir, type TempDir } from '../../runner/temp-dir.ts';
+import { type Site, startSite } from '../site/site.ts';
+
+let site: Site;
+let temp: TempDir;
+let browser: RunnerBrowser;
+let tools: BrowserTools;
+const never = new AbortController().signal;
+beforeAll(async () => {
+  site = await startSite();
+  temp = createTempDir(randomUUID());
+  const searchPath = process.env.PATH ?? '';
+  browser = await launchBrowser({
+    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, chromium.executablePath()),
+    sandbox: true,
+    tempDir: temp.path,
+    egressUrl: undefined,
+    searchPath,
+  });
+  const guard = guardPages(browser.context, () => undefined);
+  // One tool has a short bound, so that the test need not wait for a long one.
+  const secondsMax = (tool: string) => (tool === 'browser_evaluate' ? 2 : 30);
+  tools = await browserTools({ browser, guard, filesDir: temp.files, secondsMax });
+});
+afterAll(async () => {
+  await browser.close();
+  temp.remove();
+  await site.close();
+});
+
+const call = async (name: string, args: Record<string, unknown> = {}, signal = never) => {
+  const { content, isError } = await tools.call(name, args, signal);
+  return { isError: isError === true, texts: content.map(part => (part.type === 'text' ? part.text : '')) };
+};
+
+test('[S10] a script that never ends gets its time, then its tab is freed and the next call served', async () => {
+  await call('browser_navigate', { url: `${site.url}/` });
+  const hung = await call('browser_evaluate', { function: '() => { while (true); }' });
+  expect(hung.isError).toBe(true);
+  expect(hung.texts[0]).toBe('browser_action_timeout:browser_evaluate:2s');
+  expect(hung.texts.join()).toContain('A script that did not end was stopped');
+  const next = await call('browser_navigate', { url: `${site.url}/login` });
+  expect(next.texts.join()).toContain('Password');
+});
+
+test('a tab in the background that hangs does not block the others', async () => {
+  await call('browser_navigate', { url: `${site.url}/` });
+  await call('browser_tabs', { action: 'new', url: `${site.url}/login` });
+  const [background] = browser.context.pages();
+  void background?.evaluate('setTimeout(() => { while (true); }, 0)');
+  await call('browser_evaluate', { function: '() => 1' });
+  const next = await call('browser_snapshot');
+  expect(next.texts.join()).toContain('Password');
+});
+
+test('a call that waits its turn can be cancelled, and leaves the queue', async () => {
+  const abort = new AbortController();
+  const first = call('browser_wait_for', { time: 1 });
+  const second = call('browser_navigate', { url: `${site.url}/animated` }, abort.signal);
+  abort.abort();
+  expect((await first).isError).toBe(false);
+  expect((await second).texts).toEqual(['The call was cancelled.']);
+  expect((await call('browser_tabs', { action: 'list' })).texts.join()).not.toContain('Animated');
+});
+
+test('a secret is a secret only by its own name', async () => {
+  tools.setSecrets({ SHOP_PASSWORD: 'hunter2-long', SHOP_USERNAME: 'hunter2' });
+  await call('browser_navigate', { url: `${site.url}/login` });
+  for (const text of ['constructor', 'toString', 'SHOP_PASSWORD_']) {
+    await call('browser_type', { target: 'input[name=username]', text });
+    const { texts } = await call('browser_evaluate', { function: '() => document.querySelector("input").value' });
+    expect(texts.join()).toContain(`"${text}"`);
+  }
+  await call('browser_type', { target: 'input[name=username]', text: 'SHOP_PASSWORD' });
+  const { texts } = await call('browser_evaluate', { function: '() => document.querySelector("input").value' });
+  expect(texts.join()).toContain('<secret>SHOP_PASSWORD</secret>');
+  expect(texts.join()).not.toContain('-long');
+});

@@ -1,0 +1,142 @@
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { connect as tcp } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
+import { problemSchema } from '../../contract/problem.ts';
+import { runnerSettings } from '../../runner/settings.ts';
+import { type StandIn, startStandIn } from './controller.ts';
+import { type RunnerProcess, startRunner, until } from './start.ts';
+
+let controller: StandIn;
+let runner: RunnerProcess;
+beforeAll(async () => {
+  controller = await startStandIn();
+  runner = await startRunner(controller);
+});
+afterAll(async () => {
+  await runner.dispose();
+  await controller.close();
+});
+
+const send = (path: string, init: RequestInit) => fetch(`${runner.url}${path}`, init);
+const json = { 'content-type': 'application/json' };
+
+test.each([
+  ['no body', { method: 'POST', headers: json }, 400],
+  ['broken JSON', { method: 'POST', headers: json, body: '{"token":' }, 400],
+  ['null', { method: 'POST', headers: json, body: 'null' }, 400],
+  ['a list', { method: 'POST', headers: json, body: '[]' }, 400],
+  ['a number as token', { method: 'POST', headers: json, body: '{"token":1}' }, 400],
+  ['a further member', { method: 'POST', headers: json, body: '{"token":"x","__proto__":{},"admin":true}' }, 400],
+  ['a token too long', { method: 'POST', headers: json, body: JSON.stringify({ token: 'x'.repeat(20_000) }) }, 400],
+  ['a body too long', { method: 'POST', headers: json, body: JSON.stringify({ token: 'x'.repeat(40_000) }) }, 413],
+  ['another media type', { method: 'POST', headers: { 'content-type': 'text/plain' }, body: '{}' }, 415],
+  ['bytes that are no text', { method: 'POST', headers: json, body: new Uint8Array([0xff, 0xfe, 0]) }, 400],
+  ['GET', { method: 'GET' }, 404],
+] satisfies [string, RequestInit, number][])(
+  '/assign and /drain answer %s with a problem document',
+  async (_, init, status) => {
+    for (const path of ['/assign', '/drain']) {
+      const answer = await send(path, init);
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get('content-type')).toBe('application/problem+json');
+      const problem = problemSchema.parse(await answer.json());
+      expect(problem.status).toBe(status);
+      expect(JSON.stringify(problem)).not.toMatch(/\\n +at |\.ts:/);
+    }
+  },
+);
+
+test.each(['/', '/nothing', '/assign/', '/mcp/x', '/__proto__', '/constructor', '/../etc/passwd', '/live'])(
+  'there is no route %s',
+  async path => {
+    const answer = await send(path, { method: 'POST', headers: json, body: '{}' });
+    expect(answer.status).toBe(404);
+    expect(problemSchema.parse(await answer.json()).code).toBe('route_not_found');
+  },
+);
+
+test('bytes that are no HTTP, and a client that sends its body forever, do not harm the others', async () => {
+  const socket = tcp(Number(new URL(runner.url).port), '127.0.0.1');
+  socket.end('\x00\x01garbage\r\n\r\n');
+  expect(await text(socket)).toContain('400');
+  const slow = tcp(Number(new URL(runner.url).port), '127.0.0.1');
+  slow.write('POST /assign HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{');
+  expect((await runner.health()).status).toBe(200);
+  slow.destroy();
+});
+
+test('[S5] health has two gates: a browser that hangs shuts the one of the protocol within 2 s, with its log', async () => {
+  const good = await runner.health();
+  expect([good.status, good.body.phase]).toEqual([200, 'warm']);
+  expect(good.body.browser.process.ok).toBe(true);
+  expect(good.body.browser.protocol.detail).toMatch(/Chrome/);
+  process.kill(runner.browserPid(), 'SIGSTOP');
+  try {
+    const startMs = performance.now();
+    const hung = await runner.health();
+    expect(performance.now() - startMs).toBeLessThan(2_000);
+    expect(hung.status).toBe(503);
+    expect(hung.body.browser.process.ok).toBe(true);
+    expect(hung.body.browser.protocol.ok).toBe(false);
+    expect(hung.body.log).toBeInstanceOf(Array);
+  } finally {
+    process.kill(runner.browserPid(), 'SIGCONT');
+  }
+  await until('health again', async () => ((await runner.health()).status === 200 ? true : undefined));
+});
+
+test('a browser that cannot start is a runner that failed, with the reason, and stays so', async () => {
+  const broken = await startRunner(controller, { [ENV.chromiumPath]: '/bin/false' }, 'failed');
+  const { status, body } = await broken.health();
+  expect([status, body.error?.code]).toEqual([503, 'runner_start_failed']);
+  const { token } = await controller.assignment(broken);
+  const answer = await broken.post('/assign', { token });
+  expect(problemSchema.parse(await answer.json()).code).toBe('runner_start_failed');
+  broken.child.kill('SIGTERM');
+  expect(await broken.exited).toBe(0);
+  await broken.dispose();
+});
+
+const environment = () => ({
+  [ENV.runnerId]: randomUUID(),
+  [ENV.controllerUrl]: controller.url,
+  [ENV.controllerJwks]: controller.jwks,
+  [ENV.runnerPort]: '0',
+  [ENV.portFile]: '/tmp/omicron-test-never',
+  [ENV.outputDir]: '/tmp/omicron-test-never',
+});
+
+test.each([
+  [ENV.runnerId, 'not-a-uuid'],
+  [ENV.runnerId, ''],
+  [ENV.controllerUrl, 'file:///etc/passwd'],
+  [ENV.controllerJwks, '{"keys":[]}'],
+  [ENV.controllerJwks, 'nonsense'],
+  [ENV.runnerPort, '70000'],
+  [ENV.portFile, ''],
+  [ENV.outputDir, ''],
+  [ENV.chromiumSandbox, 'false'],
+  [ENV.egressUrl, 'nonsense'],
+])('a wrong %s (%j) is named in one line', (name, value) => {
+  expect(() => runnerSettings(environment())).not.toThrow();
+  expect(() => runnerSettings({ ...environment(), [name]: value })).toThrow(
+    new RegExp(`^${name} is (wrong|missing): .+$`),
+  );
+});
+
+test('a wrong environment is one line on stderr and exit 2', () => {
+  const env = { PATH: process.env.PATH, ...environment(), [ENV.outputDir]: '' };
+  const run = spawnSync(process.execPath, [RUNNER_COMMAND.main], { encoding: 'utf8', env });
+  expect([run.status, run.stdout]).toEqual([2, '']);
+  expect(run.stderr).toMatch(/^omicron runner: OMICRON_OUTPUT_DIR is missing: .+\n$/);
+});
+
+test('the browser is driven over a pipe: no port of it can be reached', () => {
+  const command = readFileSync(`/proc/${runner.browserPid()}/cmdline`, 'utf8');
+  expect(command).toContain('--remote-debugging-pipe');
+  expect(command).not.toContain('--remote-debugging-port');
+});

@@ -1,0 +1,241 @@
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { runnerTempDir } from '../../runner/temp-dir.ts';
+import { type Site, startSite } from '../site/site.ts';
+import { type StandIn, startStandIn } from './controller.ts';
+import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
+
+let site: Site;
+let controller: StandIn;
+let runner: RunnerProcess;
+let mcpToken: string;
+let client: Client;
+beforeAll(async () => {
+  site = await startSite();
+  controller = await startStandIn();
+  runner = await startRunner(controller);
+  const assigned = await controller.assignment(runner);
+  mcpToken = assigned.mcpToken;
+  await runner.post('/assign', { token: assigned.token });
+});
+afterAll(async () => {
+  await runner.dispose();
+  await controller.close();
+  await site.close();
+});
+beforeEach(async () => {
+  client = await connect(runner.url, mcpToken);
+});
+afterEach(async () => {
+  await client.callTool({ name: 'browser_close', arguments: {} });
+  await client.close();
+});
+
+test('a client that reconnects finds the same cookies, tabs and current tab', async () => {
+  await callText(client, 'browser_navigate', { url: `${site.url}/login` });
+  await callText(client, 'browser_type', { target: 'input[name=username]', text: 'bob', submit: true });
+  await callText(client, 'browser_tabs', { action: 'new', url: `${site.url}/` });
+  await client.close();
+  client = await connect(runner.url, mcpToken);
+  const tabs = await callText(client, 'browser_tabs', { action: 'list' });
+  expect(tabs).toMatch(/0: \[Account\].*\n- 1: \(current\) \[Shop\]/);
+  expect(await callText(client, 'browser_navigate', { url: `${site.url}/account` })).toContain('Hello bob!');
+});
+
+test('several clients of one lease share the browser, and one that vanishes in a call blocks nobody', async () => {
+  const second = await connect(runner.url, mcpToken);
+  const abort = new AbortController();
+  const slow = client
+    .callTool({ name: 'browser_wait_for', arguments: { time: 2 } }, undefined, { signal: abort.signal })
+    .catch(() => 'gone');
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 9,
+    method: 'tools/call',
+    params: { name: 'browser_wait_for', arguments: { time: 1 } },
+  });
+  const rude = fetch(`${runner.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${mcpToken}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-session-id': (second.transport as { sessionId?: string }).sessionId ?? '', // the SDK's transport has it
+    },
+    body,
+    signal: AbortSignal.timeout(200),
+  }).catch(() => 'cut');
+  expect(await rude).toBe('cut');
+  abort.abort();
+  expect(await slow).toBe('gone');
+  const text = await callText(second, 'browser_navigate', { url: `${site.url}/` });
+  expect(text).toContain('Welcome.');
+  await second.close();
+});
+
+test('ten clients at once all get their answers', async () => {
+  const clients = await Promise.all(Array.from({ length: 10 }, () => connect(runner.url, mcpToken)));
+  const answers = await Promise.all(
+    clients.map((one, n) => callText(one, 'browser_navigate', { url: `${site.url}/echo?text=client-${n}-here` })),
+  );
+  answers.forEach((text, n) => {
+    expect(text).toContain(`client-${n}-here`);
+  });
+  await Promise.all(clients.map(one => one.close()));
+});
+
+test('lists only the allowed tools, and refuses the others at call with a reason', async () => {
+  const { tools } = await client.listTools();
+  const names = tools.map(({ name }) => name);
+  expect(names).toContain('browser_navigate');
+  expect(names).toContain('browser_mouse_click_xy');
+  for (const name of [
+    'browser_run_code_unsafe',
+    'browser_pdf_save',
+    'browser_route',
+    'browser_install',
+    'constructor',
+  ]) {
+    expect(names).not.toContain(name);
+    const result = await client.callTool({ name, arguments: { code: '() => process.env' } });
+    expect(result.isError).toBe(true);
+    expect(JSON.stringify(result.content)).toContain('not available');
+  }
+  for (const tool of tools) expect(Object.keys(tool.inputSchema.properties ?? {})).not.toContain('filename');
+});
+
+test('[A5] every result carries the mark of untrusted web content', async () => {
+  const good = await client.callTool({ name: 'browser_navigate', arguments: { url: site.url } });
+  const bad = await client.callTool({ name: 'browser_navigate', arguments: { url: 'http://127.0.0.1:1/' } });
+  expect(good._meta).toEqual({ 'omicron.dev/untrusted': true });
+  expect(bad._meta).toEqual({ 'omicron.dev/untrusted': true });
+  expect(bad.isError).toBe(true);
+});
+
+test('a result after an action shows the page, in the answer itself', async () => {
+  await callText(client, 'browser_navigate', { url: site.url });
+  const text = await callText(client, 'browser_click', { target: 'a[href="/login"]' });
+  expect(text).toContain('Page URL: ');
+  expect(text.match(/### Page/g)).toHaveLength(1);
+  expect(text).toMatch(/textbox "Password" \[ref=\w+\]/);
+});
+
+test('a screenshot comes back as a picture', async () => {
+  await callText(client, 'browser_navigate', { url: site.url });
+  const result = await client.callTool({ name: 'browser_take_screenshot', arguments: { fullPage: true } });
+  const content = result.content as { type: string; data?: string }[]; // the tool-result shape of the protocol
+  const picture = Buffer.from(content.find(part => part.type === 'image')?.data ?? '', 'base64');
+  expect(picture.subarray(1, 4).toString()).toBe('PNG');
+  expect(picture.readUInt32BE(16)).toBe(1920);
+});
+
+test('a client that offers roots but opens no stream is answered at once', async () => {
+  const startedMs = performance.now();
+  const headers = {
+    authorization: `Bearer ${mcpToken}`,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  };
+  const send = (body: object, session?: string) =>
+    fetch(`${runner.url}/mcp`, {
+      method: 'POST',
+      headers: session === undefined ? headers : { ...headers, 'mcp-session-id': session },
+      body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+    });
+  const capabilities = { roots: { listChanged: true } };
+  const params = { protocolVersion: '2025-06-18', capabilities, clientInfo: { name: 't', version: '1' } };
+  const opened = await send({ id: 1, method: 'initialize', params });
+  const session = opened.headers.get('mcp-session-id') ?? '';
+  await send({ method: 'notifications/initialized' }, session);
+  const call = { name: 'browser_tabs', arguments: { action: 'list' } };
+  const answer = await send({ id: 2, method: 'tools/call', params: call }, session);
+  expect(await answer.text()).toContain('about:blank');
+  expect(performance.now() - startedMs).toBeLessThan(2_000);
+});
+
+test('browser_close closes the tabs down to a blank one, and the lease lives on', async () => {
+  await callText(client, 'browser_navigate', { url: site.url });
+  await callText(client, 'browser_tabs', { action: 'new', url: `${site.url}/login` });
+  await callText(client, 'browser_close');
+  await callText(client, 'browser_close');
+  expect(await callText(client, 'browser_tabs', { action: 'list' })).toContain('- 0: (current) [](about:blank)');
+  expect(await callText(client, 'browser_navigate', { url: site.url })).toContain('Welcome.');
+});
+
+test.each([
+  'file:///etc/passwd',
+  'view-source:http://127.0.0.1/',
+  'chrome://version',
+  'devtools://devtools/bundled/inspector.html',
+  'ftp://127.0.0.1/',
+  'FILE:///etc/passwd',
+  'javascript:alert(1)',
+])('the address %s is closed to an agent', async url => {
+  for (const [name, args] of [
+    ['browser_navigate', { url }],
+    ['browser_tabs', { action: 'new', url }],
+  ] as const) {
+    const result = await client.callTool({ name, arguments: args });
+    expect(result.isError).toBe(true);
+    expect(JSON.stringify(result.content)).toContain('closed here');
+  }
+});
+
+test.each(['file:///etc/passwd', 'chrome://version/', 'view-source:http://127.0.0.1/'])(
+  'a page does not get to %s by location, redirect, window.open or iframe',
+  async url => {
+    await callText(client, 'browser_navigate', { url: site.url });
+    await callText(client, 'browser_navigate', { url: `${site.url}/redirect?to=${encodeURIComponent(url)}` });
+    await callText(client, 'browser_navigate', { url: site.url });
+    const script = `() => { const f = document.createElement('iframe'); f.src = ${JSON.stringify(url)}; document.body.append(f);
+      window.open(${JSON.stringify(url)}); location.href = ${JSON.stringify(url)}; }`;
+    await callText(client, 'browser_evaluate', { function: script });
+    await callText(client, 'browser_wait_for', { time: 0.3 });
+    const tabs = await callText(client, 'browser_tabs', { action: 'list' });
+    expect(tabs).not.toMatch(/\((file|chrome|view-source):/);
+    expect(await callText(client, 'browser_snapshot')).not.toContain('root:');
+  },
+);
+
+test('an agent cannot upload a file of the machine', async () => {
+  const secret = join(tmpdir(), `omicron-test-secret-${process.pid}`);
+  writeFileSync(secret, 'top secret');
+  await callText(client, 'browser_navigate', { url: `data:text/html,<input type=file>` });
+  for (const path of [secret, '/etc/passwd', join(runnerTempDir(runner.runnerId), 'browser.pid'), '../browser.pid']) {
+    await callText(client, 'browser_click', { target: 'input' });
+    const result = await client.callTool({ name: 'browser_file_upload', arguments: { paths: [path] } });
+    expect(result.isError).toBe(true);
+    await callText(client, 'browser_file_upload', {});
+  }
+});
+
+test('a page that opens tabs without end is stopped', async () => {
+  await callText(client, 'browser_navigate', { url: `${site.url}/popups` });
+  await callText(client, 'browser_click', { target: 'button' });
+  const tabs = await until('the tabs beyond the limit to be closed', async () => {
+    const text = await callText(client, 'browser_tabs', { action: 'list' });
+    const count = text.match(/^- \d+:/gm)?.length ?? 0;
+    return count <= 20 ? count : undefined;
+  });
+  expect(tabs).toBeGreaterThan(1);
+});
+
+test('a dialog is told to the agent and can be answered', async () => {
+  await callText(client, 'browser_navigate', { url: `${site.url}/alert` });
+  expect(await callText(client, 'browser_click', { target: 'button' })).toContain(
+    '"alert" dialog with message "hello"',
+  );
+  await callText(client, 'browser_handle_dialog', { accept: true });
+  expect(await callText(client, 'browser_snapshot')).toContain('Alert');
+});
+
+test('an action that runs out of time says so under its name, and the next call is served', async () => {
+  await callText(client, 'browser_navigate', { url: `data:text/html,<button disabled>No</button>` });
+  const result = await client.callTool({ name: 'browser_click', arguments: { target: 'button' } });
+  expect(result.isError).toBe(true);
+  expect((result.content as { text: string }[])[0]?.text).toBe('browser_action_timeout:browser_click:5s'); // a text part
+  expect(await callText(client, 'browser_navigate', { url: site.url })).toContain('Welcome.');
+});

@@ -1,0 +1,202 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
+import { UPLOAD_ORDER_FILE } from '../../contract/reports.ts';
+import { type Site, startSite } from '../site/site.ts';
+import { type StandIn, startStandIn } from './controller.ts';
+import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
+
+let site: Site;
+let controller: StandIn;
+let runner: RunnerProcess;
+let store: string;
+beforeAll(async () => {
+  site = await startSite();
+});
+afterAll(() => site.close());
+beforeEach(async () => {
+  controller = await startStandIn();
+  runner = await startRunner(controller);
+  store = mkdtempSync(join(tmpdir(), 'omicron-test-store-'));
+});
+afterEach(async () => {
+  await runner.dispose();
+  await controller.close();
+  rmSync(store, { recursive: true, force: true });
+});
+
+/** Leases the runner, looks at a moving page for a while, and returns for how long it did. */
+async function useBrowser(recordVideo = true): Promise<{ sessionId: string; seconds: number }> {
+  const { token, mcpToken, sessionId } = await controller.assignment(runner, { recordVideo });
+  const startMs = performance.now();
+  expect((await runner.post('/assign', { token })).status).toBe(200);
+  const client = await connect(runner.url, mcpToken);
+  await callText(client, 'browser_navigate', { url: `${site.url}/animated` });
+  await callText(client, 'browser_wait_for', { time: 1.5 });
+  // A page that stands still lasts, too.
+  await callText(client, 'browser_navigate', { url: site.url });
+  await callText(client, 'browser_wait_for', { time: 3 });
+  const seconds = (performance.now() - startMs) / 1_000;
+  await client.close().catch(() => undefined);
+  return { sessionId, seconds };
+}
+
+const videos = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.webm'))
+    .map(name => join(folder, name))
+    .sort();
+
+/** What a decoder says: every picture is decoded. */
+function probe(path: string): { codec: string; width: number; height: number; pictures: number; seconds: number } {
+  const run = (...args: string[]) => execFileSync('ffprobe', ['-v', 'error', ...args, '-of', 'json', path]).toString();
+  // ffprobe's documented JSON
+  const { streams, packets } = JSON.parse(
+    run('-count_frames', '-show_entries', 'stream=codec_name,width,height,nb_read_frames:packet=pts_time'),
+  ) as {
+    streams: { codec_name: string; width: number; height: number; nb_read_frames: string }[];
+    packets: { pts_time: string }[];
+  };
+  const [stream] = streams;
+  if (stream === undefined) throw new Error(`no video in ${path}`);
+  const times = packets.map(packet => Number(packet.pts_time));
+  return {
+    codec: stream.codec_name,
+    width: stream.width,
+    height: stream.height,
+    pictures: Number(stream.nb_read_frames),
+    seconds: Math.max(...times),
+  };
+}
+
+function expectPlayable(path: string | undefined, secondsMin: number): void {
+  const video = probe(path ?? 'no file');
+  expect(video).toMatchObject({ codec: 'vp8', width: 1920, height: 1080 });
+  // A busy machine films fewer pictures, but for as long.
+  expect(video.pictures).toBeGreaterThan(2);
+  expect(video.seconds).toBeGreaterThan(secondsMin);
+  expect(video.seconds).toBeLessThan(secondsMin + 12);
+}
+
+/** Runs the uploader as it runs beside a real runner; rejects unless it exits with 0. */
+const upload = () =>
+  promisify(execFile)(process.execPath, [RUNNER_COMMAND.uploaderMain, '--once'], {
+    timeout: 20_000,
+    env: {
+      [ENV.controllerUrl]: controller.url,
+      [ENV.outputDir]: runner.outputDir,
+      [ENV.artifactStore]: pathToFileURL(store).href,
+    },
+  });
+
+test('[O12] SIGTERM: the recording is finalised at 1920x1080, as long as the session was, then the process exits', async () => {
+  const { seconds } = await useBrowser();
+  const endMs = performance.now();
+  runner.child.kill('SIGTERM');
+  expect(await runner.exited).toBe(0);
+  expect(performance.now() - endMs).toBeLessThan(10_000);
+  expectPlayable(videos(runner.outputDir)[0], seconds - 1.5);
+});
+
+test('a drain order: the recording is finalised, then the process exits', async () => {
+  const { seconds } = await useBrowser();
+  await runner.post('/drain', { token: await controller.drainOrder(runner) });
+  expect(await runner.exited).toBe(0);
+  expectPlayable(videos(runner.outputDir)[0], seconds - 1.5);
+});
+
+test('kill -9 of the browser: the recording is finalised, agents are told, the crash is on the timeline', async () => {
+  const { token, mcpToken } = await controller.assignment(runner, { recordVideo: true });
+  await runner.post('/assign', { token });
+  const client = await connect(runner.url, mcpToken);
+  await callText(client, 'browser_navigate', { url: `${site.url}/animated` });
+  await callText(client, 'browser_wait_for', { time: 1.5 });
+  const running = client.callTool({ name: 'browser_wait_for', arguments: { time: 20 } });
+  process.kill(runner.browserPid(), 'SIGKILL');
+  expect(JSON.stringify(await running)).toContain('sandbox_runtime_required');
+  const after = await client.callTool({ name: 'browser_navigate', arguments: { url: site.url } });
+  expect(after.isError).toBe(true);
+  expect(JSON.stringify(after)).toContain('sandbox_runtime_required');
+  const { status, body } = await runner.health();
+  expect([status, body.phase, body.browser.process.ok]).toEqual([503, 'failed', false]);
+  await client.close();
+  expect(await runner.exited).toBe(1);
+  expect(controller.events.map(({ kind }) => kind)).toContain('browser.crashed');
+  expectPlayable(videos(runner.outputDir)[0], 1);
+});
+
+test('kill -9 of the whole runner: the encoder finalises what it has, and the uploader sends it', async () => {
+  const { sessionId, seconds } = await useBrowser();
+  runner.child.kill('SIGKILL');
+  await runner.exited;
+  await upload();
+  const [stored, ...more] = videos(store);
+  expect(more).toEqual([]);
+  expect(stored).toBe(join(store, `pw-videos/test/${sessionId}/1-${runner.runnerId}/tab-001.webm`));
+  expectPlayable(stored, seconds - 2.5);
+  expect(controller.artifacts).toEqual([
+    {
+      state: 'stored',
+      name: 'tab-001.webm',
+      uri: pathToFileURL(stored ?? '').href,
+      bytes: statSync(stored ?? '').size,
+    },
+  ]);
+  expect(readdirSync(runner.outputDir)).toEqual([]);
+});
+
+test('kill -9 of the encoder too: what was seen until a moment before can be played', async () => {
+  const { seconds } = await useBrowser();
+  const encoders = readdirSync('/proc').filter(pid => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(join(runner.outputDir, 'tab-001.webm'));
+    } catch {
+      return false;
+    }
+  });
+  expect(encoders).toHaveLength(1);
+  for (const pid of encoders) process.kill(Number(pid), 'SIGKILL');
+  await until('the event', () => controller.events.find(({ kind }) => kind === 'recording.stopped'));
+  runner.child.kill('SIGKILL');
+  await runner.exited;
+  expectPlayable(videos(runner.outputDir)[0], seconds - 4);
+});
+
+test('every tab has a file of its own', async () => {
+  const { token, mcpToken } = await controller.assignment(runner, { recordVideo: true });
+  await runner.post('/assign', { token });
+  const client = await connect(runner.url, mcpToken);
+  await callText(client, 'browser_navigate', { url: site.url });
+  await callText(client, 'browser_tabs', { action: 'new', url: `${site.url}/animated` });
+  await callText(client, 'browser_wait_for', { time: 1 });
+  await callText(client, 'browser_tabs', { action: 'close' });
+  await client.close();
+  runner.child.kill('SIGTERM');
+  await runner.exited;
+  const files = videos(runner.outputDir);
+  expect(files).toHaveLength(2);
+  for (const file of files) expect(probe(file).pictures).toBeGreaterThan(1);
+});
+
+test('record_video: false records nothing and leaves nothing to upload', async () => {
+  await useBrowser(false);
+  runner.child.kill('SIGTERM');
+  expect(await runner.exited).toBe(0);
+  expect(readdirSync(runner.outputDir)).toEqual([]);
+  await upload();
+  expect(controller.artifacts).toEqual([]);
+});
+
+test('the order for the uploader is there before the first picture, readable by its owner only', async () => {
+  const { token } = await controller.assignment(runner, { recordVideo: true });
+  await runner.post('/assign', { token });
+  await until('a video file', () => videos(runner.outputDir)[0]);
+  const path = join(runner.outputDir, UPLOAD_ORDER_FILE);
+  expect(existsSync(path)).toBe(true);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});

@@ -1,0 +1,122 @@
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ENV } from '../../contract/names.ts';
+import { type StandIn, startStandIn } from './controller.ts';
+import { connect, type RunnerProcess, startRunner } from './start.ts';
+
+let controller: StandIn;
+let runner: RunnerProcess;
+beforeEach(async () => {
+  controller = await startStandIn();
+});
+afterEach(async () => {
+  await runner.dispose();
+  await controller.close();
+});
+
+interface Process {
+  readonly pid: number;
+  readonly command: string;
+  readonly status: string;
+}
+
+const read = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+};
+
+/** All processes below this one, and itself. */
+function tree(root: number): Process[] {
+  const all = readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .map(pid => ({
+      pid: Number(pid),
+      command: read(`/proc/${pid}/cmdline`).replaceAll('\0', ' '),
+      status: read(`/proc/${pid}/status`),
+    }));
+  const found = new Set([root]);
+  for (let size = 0; size !== found.size; ) {
+    size = found.size;
+    for (const { pid, status } of all) if (found.has(Number(/PPid:\s(\d+)/.exec(status)?.[1]))) found.add(pid);
+  }
+  return all.filter(({ pid }) => found.has(pid));
+}
+
+test("Chromium's sandbox is on: no --no-sandbox, renderers under seccomp in a user namespace, none of it root", async () => {
+  runner = await startRunner(controller);
+  const processes = tree(runner.browserPid());
+  const renderers = processes.filter(({ command }) => command.includes('--type=renderer'));
+  expect(renderers.length).toBeGreaterThan(0);
+  for (const { command, status } of processes) {
+    expect(command).not.toContain('--no-sandbox');
+    expect(status).not.toMatch(/^Uid:\t0/m);
+  }
+  for (const { status, pid } of renderers) {
+    expect(status).toMatch(/^Seccomp:\t2$/m);
+    // In a process-id namespace of its own: the process has a second id.
+    expect(status).toMatch(new RegExp(`^NSpid:\\t${pid}\\t\\d+`, 'm'));
+  }
+});
+
+test('[S10] where the sandbox cannot run the runner has failed, says what to do, and starts nothing without it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'omicron-test-browser-'));
+  const browser = join(folder, 'browser');
+  // What Chromium prints where user namespaces are closed: <https://crbug.com/638180>.
+  const words = 'FATAL:zygote_host_impl_linux.cc(127)] No usable sandbox! See crbug.com/638180.';
+  writeFileSync(browser, `#!/bin/sh\necho '${words}' >&2\nexit 1\n`, { mode: 0o755 });
+  chmodSync(folder, 0o755);
+  runner = await startRunner(controller, { [ENV.chromiumPath]: browser }, 'failed');
+  const { status, body } = await runner.health();
+  expect([status, body.error?.code]).toEqual([503, 'sandbox_runtime_required']);
+  expect(body.error?.detail).toMatch(/user namespaces.*OMICRON_CHROMIUM_SANDBOX=off.*No usable sandbox/s);
+  rmSync(folder, { recursive: true });
+});
+
+test('the opt-out is explicit and loud', async () => {
+  runner = await startRunner(controller, { [ENV.chromiumSandbox]: 'off' });
+  expect(tree(runner.browserPid()).some(({ command }) => command.includes('--no-sandbox'))).toBe(true);
+  expect(runner.output()).toContain('WITHOUT its sandbox');
+});
+
+test.each(['SIGTERM', 'SIGINT'] as const)('%s leaves nothing behind: no process, no folder', async signal => {
+  runner = await startRunner(controller);
+  const { token, mcpToken } = await controller.assignment(runner, { recordVideo: true });
+  await runner.post('/assign', { token });
+  const client = await connect(runner.url, mcpToken);
+  await client.callTool({ name: 'browser_navigate', arguments: { url: 'data:text/html,hello' } });
+  const processes = tree(runner.child.pid ?? 0);
+  expect(processes.length).toBeGreaterThan(5);
+  runner.child.kill(signal);
+  expect(await runner.exited).toBe(0);
+  for (const { pid } of processes) expect(read(`/proc/${pid}/cmdline`)).toBe('');
+  expect(readdirSync(tmpdir()).filter(name => name.includes(runner.runnerId))).toEqual([]);
+});
+
+test('a browser that hangs is killed, and the runner still ends in time', async () => {
+  runner = await startRunner(controller);
+  const { token } = await controller.assignment(runner, { recordVideo: true });
+  await runner.post('/assign', { token });
+  const processes = tree(runner.browserPid());
+  for (const { pid } of processes) process.kill(pid, 'SIGSTOP');
+  const startMs = performance.now();
+  runner.child.kill('SIGTERM');
+  await runner.exited;
+  expect(performance.now() - startMs).toBeLessThan(11_000);
+  for (const { pid } of processes) expect(read(`/proc/${pid}/cmdline`)).toBe('');
+});
+
+test('kill -9 of the runner takes its browser along', async () => {
+  runner = await startRunner(controller);
+  const processes = tree(runner.browserPid());
+  runner.child.kill('SIGKILL');
+  await runner.exited;
+  const deadline = performance.now() + 5_000;
+  while (processes.some(({ pid }) => read(`/proc/${pid}/cmdline`) !== '') && performance.now() < deadline)
+    await new Promise(resolve => setTimeout(resolve, 50));
+  for (const { pid } of processes) expect(read(`/proc/${pid}/cmdline`)).toBe('');
+});
