@@ -32,8 +32,11 @@ export interface LocalRunners {
 
 /** The repository's folder, from which the runner's files are named. */
 const ROOT = new URL('../../../', import.meta.url);
-const RUNNER = fileURLToPath(new URL(RUNNER_COMMAND.main, ROOT));
-const UPLOADER = fileURLToPath(new URL(RUNNER_COMMAND.uploaderMain, ROOT));
+/** TypeScript in a clone, JavaScript in a published package. */
+const program = (path: string): string =>
+  fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? path : path.replace(/\.ts$/, '.js'), ROOT));
+const RUNNER = program(RUNNER_COMMAND.main);
+const UPLOADER = program(RUNNER_COMMAND.uploaderMain);
 
 /** A drained runner finishes its video in a second or two; then it is not asked any more. */
 const KILL_AFTER_MS = 15_000;
