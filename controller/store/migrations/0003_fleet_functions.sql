@@ -65,7 +65,11 @@ begin
      set state = case when session_id is null then 'warm' else 'claimed' end, boot_id = p_boot, endpoint = p_endpoint,
          warm_at = clock_timestamp(), seen_at = clock_timestamp()
    where id = p_runner and state = 'creating' returning * into r;
-  return case when found then r.state end;
+  if found then
+    return r.state;
+  end if;
+  update omicron.runners set work_until = '-infinity' where id = p_runner and state = 'draining'; -- the launch is done with it
+  return null;
 end $$;
 
 -- A runner died. `ended`: its process is known to have ended; `leaving`: it is on its way out and may still act;
@@ -86,6 +90,7 @@ begin
   end if;
   select * into r from omicron.runners where id = p_runner for update;
   if r.id is null or r.state = 'gone' or (p_how = 'not_started' and r.state <> 'creating') then
+    update omicron.runners set work_until = '-infinity' where id = r.id and r.state = 'draining' and p_how = 'not_started';
     return v_outcome;
   end if;
   if r.session_id is distinct from s.id then -- claimed between the two reads; the session must be locked first
