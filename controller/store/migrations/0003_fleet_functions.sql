@@ -95,11 +95,8 @@ begin
     select * into s from omicron.browser_sessions where id = r.session_id for update;
   end if;
   select * into r from omicron.runners where id = p_runner for update;
-  if p_how = 'not_started' and r.state <> 'creating' then
+  if r.id is null or r.state = 'gone' or (p_how = 'not_started' and r.state <> 'creating') then
     perform omicron.launch_over(p_runner);
-    return v_outcome;
-  end if;
-  if r.id is null or r.state = 'gone' then
     return v_outcome;
   end if;
   if r.session_id is distinct from s.id then -- claimed between the two reads; the session must be locked first
