@@ -62,7 +62,7 @@ describe.skipIf(PGBOUNCER === null)('through a transaction pooler', () => {
     const leased = await p.lease({ tags: { team: 'ops' } });
     await p.age(leased.session.id, 100);
     expect(await p.acquire()).toMatchObject({ outcome: 'renewed', session: { epoch: 1 } });
-    expect(await p.broker.activity(p.leaseOf(leased), 1)).toBeGreaterThan(500_000);
+    expect((await p.broker.activity(p.leaseOf(leased), 1))?.remainingMs).toBeGreaterThan(500_000);
     expect(
       await p.broker.events(p.leaseOf(leased), [{ id: crypto.randomUUID(), kind: 'tool.call', age_ms: 1, data: {} }]),
     ).toBe(true);

@@ -51,6 +51,12 @@ language sql as $$
   returning *
 $$;
 
+-- A launch ended whose runner nobody wants any more: it may be removed at once, not when the launcher's turn has passed.
+create function omicron.launch_over(p_runner uuid) returns void
+language sql as $$
+  update omicron.runners set work_until = '-infinity' where id = p_runner and state = 'draining'
+$$;
+
 -- A runner came up: warm, or claimed when a lease is waiting for it. Null: nobody wants it any more.
 create function omicron.runner_up(p_runner uuid, p_boot uuid, p_endpoint text) returns text
 language plpgsql as $$
@@ -68,7 +74,7 @@ begin
   if found then
     return r.state;
   end if;
-  update omicron.runners set work_until = '-infinity' where id = p_runner and state = 'draining'; -- the launch is done with it
+  perform omicron.launch_over(p_runner);
   return null;
 end $$;
 
@@ -90,7 +96,7 @@ begin
   end if;
   select * into r from omicron.runners where id = p_runner for update;
   if r.id is null or r.state = 'gone' or (p_how = 'not_started' and r.state <> 'creating') then
-    update omicron.runners set work_until = '-infinity' where id = r.id and r.state = 'draining' and p_how = 'not_started';
+    perform omicron.launch_over(p_runner);
     return v_outcome;
   end if;
   if r.session_id is distinct from s.id then -- claimed between the two reads; the session must be locked first
