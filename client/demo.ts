@@ -67,13 +67,11 @@ async function startLocalStack(folder: StackFolder): Promise<Stack> {
   return stack;
 }
 
-/** The pool fills by itself; the demo waits so that the lease it shows is a warm one. */
+/** The pool fills by itself; the demo waits a while so that the lease it shows is a warm one. */
 async function warm({ url }: Stack): Promise<void> {
-  const deadline = AbortSignal.timeout(30_000);
-  for (;;) {
-    const health = (await (await fetch(`${url}/health`, { signal: deadline })).json()) as {
-      runners: Record<string, number>; // the controller's own document
-    };
+  const deadline = AbortSignal.timeout(60_000);
+  while (!deadline.aborted) {
+    const health = (await (await fetch(`${url}/health`)).json()) as { runners: Record<string, number> }; // the controller's own document
     if (health.runners.warm) return;
     await new Promise(resolve => setTimeout(resolve, 50));
   }
