@@ -52,6 +52,9 @@ export const BROWSER_NODES = { key: 'workload', value: 'browser', effect: 'NoSch
 /** Pod and Service of one runner. */
 export const runnerName = (runnerId: string): string => `pw-mcp-${runnerId}`;
 
+/** The PodTemplate from which the controller makes runners; in their namespace. */
+export const RUNNER_TEMPLATE = 'pw-mcp-runner';
+
 /** Object keys of recordings start here; the uploader's role may write nowhere else (O14, O15). */
 export const VIDEO_PREFIX = 'pw-videos';
 
