@@ -68,7 +68,7 @@ const local: Environment = {
     browser: { cpu: ['100m', '2'], memory: ['256Mi', '4Gi'], ephemeralStorage: ['1Gi', '8Gi'] },
     uploader: { cpu: ['10m', '500m'], memory: ['64Mi', '256Mi'], ephemeralStorage: ['64Mi', '256Mi'] },
   },
-  spareRunners: 1,
+  spareRunners: 2,
   limits: { ...LIMITS, poolIdle: 2 },
   logLevel: 'debug',
   secretStore: 'vault-sql',

@@ -13,7 +13,7 @@ export function controller(scope: Construct, env: Environment): void {
     name: SERVICES.controller,
     labels: CONTROLLER,
     account: SERVICE_ACCOUNTS.controller,
-    apiToken: true,
+    apiToken: 'It makes and watches runners: the one program here that speaks to the API server.',
     image: env.images.controller,
     replicas: env.replicas.controller,
     settings: controllerSettings(env),

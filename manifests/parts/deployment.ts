@@ -14,8 +14,8 @@ export interface Workload {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly account: string;
-  /** It speaks to the API server. */
-  readonly apiToken: boolean;
+  /** Why it gets a token for the API server; none without. */
+  readonly apiToken?: string;
   readonly image: string;
   readonly replicas: number;
   readonly settings: Readonly<Record<string, string>>;
@@ -55,7 +55,12 @@ export function workload(scope: Construct, of: Workload): void {
     data: of.settings,
   });
   new LingeringDeployment(scope, `deployment-${of.name}`, {
-    metadata: meta(of.name, { namespace, wave: 'workloads', labels: of.labels }),
+    metadata: meta(of.name, {
+      namespace,
+      wave: 'workloads',
+      labels: of.labels,
+      ...(of.apiToken ? { waives: { 'automount-service-account-token': of.apiToken } } : {}),
+    }),
     spec: {
       replicas: of.replicas,
       revisionHistoryLimit: 5,
@@ -68,7 +73,7 @@ export function workload(scope: Construct, of: Workload): void {
         },
         spec: {
           serviceAccountName: of.account,
-          automountServiceAccountToken: of.apiToken,
+          automountServiceAccountToken: of.apiToken !== undefined,
           enableServiceLinks: false,
           terminationGracePeriodSeconds: LINGER_SECONDS + of.stopSeconds + 10,
           topologySpreadConstraints: spread(of.labels),

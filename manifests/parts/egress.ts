@@ -13,7 +13,6 @@ export function egress(scope: Construct, env: Environment): void {
     name: SERVICES.egress,
     labels: EGRESS,
     account: SERVICE_ACCOUNTS.egress,
-    apiToken: false,
     image: env.images.egress,
     replicas: env.replicas.egress,
     settings: egressSettings(env),

@@ -19,15 +19,21 @@ interface Wanted {
   readonly wave: keyof typeof WAVES;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
+  /** Rules of `policies/manifests` that the object breaks, each with its reason. */
+  readonly waives?: Readonly<Record<string, string>>;
 }
 
 /** Metadata of an object of ours. */
-export function meta(name: string, { namespace, wave, labels, annotations }: Wanted) {
+export function meta(name: string, { namespace, wave, labels, annotations, waives = {} }: Wanted) {
   return {
     name,
     ...(namespace ? { namespace } : {}),
     labels: { 'app.kubernetes.io/part-of': 'omicron-browser', ...labels },
-    annotations: { 'argocd.argoproj.io/sync-wave': String(WAVES[wave]), ...annotations },
+    annotations: {
+      'argocd.argoproj.io/sync-wave': String(WAVES[wave]),
+      ...annotations,
+      ...Object.fromEntries(Object.entries(waives).map(([rule, why]) => [`ignore-check.kube-linter.io/${rule}`, why])),
+    },
   };
 }
 

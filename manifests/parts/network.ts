@@ -45,9 +45,14 @@ export function networkPolicies(scope: Construct, env: Environment): void {
   const monitoring = env.monitoringNamespace
     ? [{ namespaceSelector: namespaceNamed(env.monitoringNamespace), podSelector: {} }]
     : [];
-  const policy = (namespace: string, name: string, spec: k8s.NetworkPolicySpec) =>
+  const policy = (
+    namespace: string,
+    name: string,
+    spec: k8s.NetworkPolicySpec,
+    waives: Readonly<Record<string, string>> = {},
+  ) =>
     new k8s.KubeNetworkPolicy(scope, `network-${namespace}-${name}`, {
-      metadata: meta(name, { namespace, wave: 'walls' }),
+      metadata: meta(name, { namespace, wave: 'walls', waives }),
       spec: { policyTypes: ['Ingress', 'Egress'], ...spec },
     });
 

@@ -23,10 +23,24 @@ export function spareRunners(scope: Construct, env: Environment): void {
   };
   const labels = { [LABELS.app]: NAME };
   new k8s.KubeDeployment(scope, 'spare-runners', {
-    metadata: meta(NAME, { namespace: NAMESPACES.system, wave: 'after', labels }),
+    metadata: meta(NAME, {
+      namespace: NAMESPACES.system,
+      wave: 'after',
+      labels,
+      waives: Object.fromEntries(
+        [
+          'no-liveness-probe',
+          'no-readiness-probe',
+          'no-topology-spread',
+          'rolling-update-strategy',
+          'no-disruption-budget',
+        ].map(rule => [rule, 'A placeholder does nothing and is there to be pushed out.']),
+      ),
+    }),
     spec: {
       replicas: env.spareRunners,
       revisionHistoryLimit: 2,
+      strategy: { type: 'Recreate' },
       // Pending placeholders are what the autoscaler acts on: they must not hold up a sync.
       progressDeadlineSeconds: 3600,
       selector: { matchLabels: labels },
