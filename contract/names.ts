@@ -106,6 +106,12 @@ export const ENV = {
   chromiumPath: 'OMICRON_CHROMIUM',
   chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
   ffmpegPath: 'OMICRON_FFMPEG',
+  /** Base64 SHA-256 digests of public keys, comma-separated, that the browser trusts beside its own roots (B6). */
+  chromiumSpki: 'OMICRON_CHROMIUM_SPKI',
+  /** Which tools runners serve, unless a lease asks otherwise. */
+  toolset: 'OMICRON_TOOLSET',
+  /** Exact http origins, comma-separated, on which credentials may be filled all the same: for tests and demos. */
+  insecureLoginOrigins: 'OMICRON_INSECURE_LOGIN_ORIGINS',
   /** Where recordings are kept, e.g. `file:///var/lib/omicron/artifacts`. */
   artifactStore: 'OMICRON_ARTIFACT_STORE',
   logLevel: 'OMICRON_LOG_LEVEL',

@@ -13,11 +13,17 @@ import { type VideoFile, videoFile } from './ffmpeg.ts';
 export interface Recording {
   /** Resolves when the first tab is being filmed; the first tool call waits for it. Never rejects. */
   readonly ready: Promise<void>;
+  /** Runs work of which no picture is kept; the one before stands still meanwhile. */
+  unseen<T>(work: () => Promise<T>): Promise<T>;
   /** Ends every file. Never rejects. */
   stop(): Promise<void>;
 }
 
-export const NO_RECORDING: Recording = { ready: Promise.resolve(), stop: async () => undefined };
+export const NO_RECORDING: Recording = {
+  ready: Promise.resolve(),
+  unseen: work => work(),
+  stop: async () => undefined,
+};
 
 export interface RecordingOptions {
   readonly context: BrowserContext;
@@ -44,6 +50,7 @@ export function startRecording(options: RecordingOptions): Recording {
   const tabs = new Map<Page, Promise<() => Promise<void>>>();
   let count = 0;
   let stopped = false;
+  const veil: Veil = { count: 0 };
 
   const film = (page: Page): Promise<() => Promise<void>> => {
     count += 1;
@@ -52,7 +59,9 @@ export function startRecording(options: RecordingOptions): Recording {
       onStopped({ file, reason: `more than ${FILES_AT_ONCE_MAX} tabs are open; this one is not recorded` });
       return Promise.resolve(async () => undefined);
     }
-    const started = filmTab(page, { ...options, path: join(outputDir, file) }, reason => onStopped({ file, reason }));
+    const started = filmTab(page, { ...options, veil, path: join(outputDir, file) }, reason =>
+      onStopped({ file, reason }),
+    );
     tabs.set(page, started);
     page.once('close', () => void end(page));
     return started;
@@ -76,6 +85,17 @@ export function startRecording(options: RecordingOptions): Recording {
     .catch((error: unknown) => onStopped({ file: UPLOAD_ORDER_FILE, reason: String(error) }));
   return {
     ready,
+    async unseen(work) {
+      veil.count += 1;
+      try {
+        return await work();
+      } finally {
+        // Pictures taken meanwhile may still be on their way.
+        setTimeout(() => {
+          veil.count -= 1;
+        }, VEIL_MS).unref();
+      }
+    },
     async stop() {
       stopped = true;
       await ready;
@@ -85,10 +105,16 @@ export function startRecording(options: RecordingOptions): Recording {
   };
 }
 
+/** How much is going on that no picture may show. */
+interface Veil {
+  count: number;
+}
+const VEIL_MS = 250;
+
 /** Films one tab; the returned function ends the file. Never rejects. */
 async function filmTab(
   page: Page,
-  { ffmpeg, path }: { ffmpeg: string; path: string },
+  { ffmpeg, path, veil }: { ffmpeg: string; path: string; veil: Veil },
   onFailed: (reason: string) => void,
 ): Promise<() => Promise<void>> {
   const video: VideoFile = videoFile({ ffmpeg, path, size: VIEWPORT });
@@ -126,7 +152,7 @@ async function filmTab(
       quality: JPEG_QUALITY,
       onFrame: async ({ data }) => {
         if (ended) return;
-        show(data);
+        if (veil.count === 0) show(data);
         const now = performance.now();
         nextAckMs = Math.max(now, nextAckMs + 1_000 / FRAMES_PER_SECOND);
         const waitMs = nextAckMs - now;

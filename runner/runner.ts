@@ -8,6 +8,7 @@ import {
   drainClaims,
   type RunnerHealth,
   type RunnerPhase,
+  type Toolset,
 } from '../contract/assignment.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
@@ -15,6 +16,7 @@ import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../contra
 import type { RunnerBrowser } from './browser.ts';
 import { type BrowserTools, browserTools } from './browser-tools.ts';
 import type { ControllerClient } from './controller-client.ts';
+import type { EgressForwarder } from './egress.ts';
 import { type EventQueue, eventQueue } from './events.ts';
 import { openLease } from './lease.ts';
 import { type LeaseClock, leaseClock } from './lease-clock.ts';
@@ -22,6 +24,7 @@ import { type McpFront, mcpFront } from './mcp-front.ts';
 import { guardPages } from './page-guard.ts';
 import { NO_RECORDING, type Recording, startRecording } from './recording.ts';
 import { redeem } from './redeem.ts';
+import { toolPolicy } from './tool-policy.ts';
 
 /** One browser for one lease: warm, then leased, then thrown away. */
 export interface Runner {
@@ -48,6 +51,11 @@ export interface RunnerOptions {
   readonly keys: ControllerKeys;
   readonly controller: ControllerClient;
   readonly launch: () => Promise<RunnerBrowser>;
+  /** The browser's way out, if it is given one: it gets the lease's credential. */
+  readonly forwarder: EgressForwarder | undefined;
+  /** Unless the lease asks for another. */
+  readonly toolset: Toolset;
+  readonly insecureLoginOrigins: readonly string[];
   readonly outputDir: string;
   readonly filesDir: string;
   readonly ffmpeg: string;
@@ -146,15 +154,28 @@ export function createRunner(options: RunnerOptions): Runner {
         tokens: [redeemed.lease_token, redeemed.artifact_token],
         warn: (message, details) => log.warn(details, message),
       });
+      const policy = toolPolicy({
+        policy: redeemed.policy,
+        sessionId: assignment.session_id,
+        fetch: () => controller.policy(redeemed.lease_token, abort.signal),
+        onChange: () => served?.front.toolsChanged(),
+        warn: (message, details) => log.warn(details, message),
+      });
       const clock = leaseClock({
         controller,
         leaseToken: redeemed.lease_token,
         endsAtMs: redeemed.endsAtMs,
         onEnd: stop,
+        onPolicyVersion: version => policy.seen(version),
         debug: (message, details) => log.debug(details, message),
       });
       const recording = record(assignment, redeemed.artifact_token, browser, events);
-      const lease = openLease({ assignment, secrets: redeemed.secrets, tools, clock, events, recording });
+      options.forwarder?.lease({ runnerId, credential: redeemed.egress_credential });
+      const { toolset, insecureLoginOrigins, forwarder } = options;
+      const lease = openLease({
+        ...{ assignment, redeemed, tools, clock, events, recording, policy, controller },
+        ...{ toolset: assignment.options.toolset ?? toolset, insecureLoginOrigins, forwarder },
+      });
       served = { front: mcpFront(lease), clock, events, recording };
       enter('leased', { epoch: assignment.epoch, remaining_ms: redeemed.remaining_ms });
       return { runner_id: runnerId, boot_id: bootId, session_id: assignment.session_id, epoch: assignment.epoch };
@@ -194,7 +215,7 @@ export function createRunner(options: RunnerOptions): Runner {
     clock?.stop();
     await closedToAgents;
     await within(RECORDING_MS, recording?.stop());
-    await Promise.all([browser?.close(), events?.flush(AbortSignal.timeout(EVENTS_MS))]);
+    await Promise.all([browser?.close(), options.forwarder?.close(), events?.flush(AbortSignal.timeout(EVENTS_MS))]);
     end(exitCode);
   }
 
