@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
+import { ENV } from '../contract/names.ts';
 import { secretNames } from '../contract/secrets.ts';
 import { BrowserSessions } from './browser-sessions.ts';
 import { type DemoSite, startDemoSite } from './demo-site.ts';
@@ -41,7 +42,7 @@ async function main(page: URL | null): Promise<void> {
       'start the local stack (database, controller, one warm browser)',
       async say => {
         const other = await folder.running();
-        const own = other ? null : await startLocalStack(folder);
+        const own = other ? null : await startLocalStack(folder, site);
         say(
           other ? `the one that runs at ${other.url}` : `${own?.url}, everything it keeps is in ${shown(folder.path)}`,
         );
@@ -57,11 +58,16 @@ async function main(page: URL | null): Promise<void> {
   }
 }
 
-async function startLocalStack(folder: StackFolder): Promise<Stack> {
+/** The demo site is on loopback and speaks http: the way out and the login rule are opened for it alone. */
+async function startLocalStack(folder: StackFolder, site: DemoSite | null): Promise<Stack> {
   const stack = await startStack({
+    egress: { allowedCidrs: site ? [`${new URL(site.url).hostname}/32`] : [] },
     folder: folder.path,
     log: pino(pino.destination({ dest: folder.logFile, mkdir: true, mode: 0o600 })),
-    runnerEnv: toolsEnvironment(findTools(process.env)),
+    runnerEnv: {
+      ...toolsEnvironment(findTools(process.env)),
+      ...(site ? { [ENV.insecureLoginOrigins]: site.url } : {}),
+    },
   });
   await warm(stack);
   return stack;
@@ -81,6 +87,10 @@ async function demonstrate(sessions: BrowserSessions, folder: StackFolder, url: 
   if (site)
     await step('store a credential', async say => {
       await sessions.putCredential(USER, SITE, site.login);
+      await sessions.putPolicy(
+        { userId: USER },
+        { version: 1, sites: { ports: [80, 443, Number(new URL(site.url).port)] } },
+      );
       say(`for "${SITE}"; the agent will only know the names ${USERNAME} and ${PASSWORD}`);
     });
   const lease = await step('lease a browser', async say => {
