@@ -58,10 +58,13 @@ async function main(page: URL | null): Promise<void> {
   }
 }
 
+/** Ranges that the environment opens, as for `omicron-browser up`. */
+const opened = (process.env.OMICRON_EGRESS_ALLOWED_CIDRS ?? '').split(/[\s,]+/).filter(Boolean);
+
 /** The demo site is on loopback and speaks http: the way out and the login rule are opened for it alone. */
 async function startLocalStack(folder: StackFolder, site: DemoSite | null): Promise<Stack> {
   const stack = await startStack({
-    egress: { allowedCidrs: site ? [`${new URL(site.url).hostname}/32`] : [] },
+    egress: { allowedCidrs: site ? [...opened, `${new URL(site.url).hostname}/32`] : opened },
     folder: folder.path,
     log: pino(pino.destination({ dest: folder.logFile, mkdir: true, mode: 0o600 })),
     runnerEnv: {
@@ -87,12 +90,11 @@ async function demonstrate(sessions: BrowserSessions, folder: StackFolder, url: 
   if (site)
     await step('store a credential', async say => {
       await sessions.putCredential(USER, SITE, site.login);
-      await sessions.putPolicy(
-        { userId: USER },
-        { version: 1, sites: { ports: [80, 443, Number(new URL(site.url).port)] } },
-      );
       say(`for "${SITE}"; the agent will only know the names ${USERNAME} and ${PASSWORD}`);
     });
+  // 80 and 443 are open by themselves
+  const { port } = new URL(url);
+  if (port) await sessions.putPolicy({ userId: USER }, { version: 1, sites: { ports: [80, 443, Number(port)] } });
   const lease = await step('lease a browser', async say => {
     const leased = await sessions.acquire({ userId: USER, conversationId: CONVERSATION });
     say(`session ${leased.sessionId}, epoch ${leased.epoch}`);

@@ -11,11 +11,17 @@ import { archiveSession, closeSession, listSessions, showSession, startSession }
 // Entry of the command `omicron-browser`: reads the command line and the environment, runs one command, exits. What needs the
 // stack, a browser or MCP is loaded when it is asked for: the rest answers in a third of the time.
 
+/** Who signals a whole process group (systemd, timeout) reaches this process twice: itself, and by way of bin.js. */
+const SAME_SIGNAL_MS = 1_000;
+
 const stop = new AbortController();
+let stoppedAtMs = 0;
 for (const name of ['SIGINT', 'SIGTERM'] as const)
   process.on(name, () => {
-    if (stop.signal.aborted) process.exit(130);
-    stop.abort(new Error(`stopped by ${name}`));
+    if (!stop.signal.aborted) {
+      stoppedAtMs = performance.now();
+      stop.abort(new Error(`stopped by ${name}`));
+    } else if (performance.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(130);
   });
 
 const program = new Command('omicron-browser')

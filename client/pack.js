@@ -5,8 +5,10 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-const migrations = join('controller', 'store', 'migrations');
+/** Read at run time: SQL, and scripts that run in pages. */
+const beside = [join('controller', 'store', 'migrations'), join('runner', 'tools')];
 
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 execFileSync('tsc', ['-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
-cpSync(join(root, migrations), join(root, 'dist', migrations), { recursive: true });
+for (const folder of beside)
+  cpSync(join(root, folder), join(root, 'dist', folder), { recursive: true, filter: path => !path.endsWith('.ts') });

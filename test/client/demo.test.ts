@@ -45,7 +45,9 @@ describe('npm run demo', { timeout: 240_000 }, () => {
       await site.close();
       await rm(folder, { recursive: true, force: true });
     });
-    const { code, stdout } = await run('npm', ['run', '--silent', 'demo', '--', `${site.url}/`, '--folder', folder]);
+    const { code, stdout } = await run('npm', ['run', '--silent', 'demo', '--', `${site.url}/`, '--folder', folder], {
+      env: { OMICRON_EGRESS_ALLOWED_CIDRS: `${new URL(site.url).hostname}/32` },
+    });
     expect(code).toBe(0);
     expect(stdout).toContain('navigate: The Demo Bakery\n');
     expect(stdout).not.toContain('log in');
