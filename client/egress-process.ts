@@ -21,7 +21,8 @@ export interface EgressOptions {
   log: Logger;
 }
 
-const MAIN = fileURLToPath(new URL('../egress/main.ts', import.meta.url));
+/** TypeScript in a clone, JavaScript in a published package. */
+const MAIN = fileURLToPath(new URL(`../egress/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url));
 const START_MS = 15_000;
 const RESTART_MS = 500;
 

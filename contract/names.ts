@@ -55,6 +55,9 @@ export const runnerName = (runnerId: string): string => `pw-mcp-${runnerId}`;
 /** Folder under the temporary one for all that a local runner and its browser keep; whoever kills it deletes this. */
 export const runnerTempName = (runnerId: string): string => `omicron-runner-${runnerId}`;
 
+/** The PodTemplate from which the controller makes runners; in their namespace. */
+export const RUNNER_TEMPLATE = 'pw-mcp-runner';
+
 /** Object keys of recordings start here; the uploader's role may write nowhere else (O14, O15). */
 export const VIDEO_PREFIX = 'pw-videos';
 

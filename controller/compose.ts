@@ -181,7 +181,6 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     namespace: provider.name,
     beatMs: (settings.OMICRON_CLAIM_SECONDS * 1000) / 3,
     kickLaunch: () => launchLoop.kick(),
-    kickPool: () => poolLoop.kick(),
     kickDrain,
     log,
   });

@@ -24,7 +24,13 @@ const TARGETS = { firstPageRatio: 8, acquireP50Ms: 15, renewPerSecond: 2_000, id
 const SETTLE_MS = 5_000;
 const RENEW = { leases: 6, callers: 32, seconds: 8 };
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '50' }, only: { type: 'string' } } });
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '50' },
+    /** Sections, by comma: rounds, parts, memory, renew. */
+    only: { type: 'string' },
+  },
+});
 const rounds = Number(values.rounds);
 const wanted = (section: string) => values.only === undefined || values.only.split(',').includes(section);
 const say = (line: string) => process.stderr.write(`${line}\n`);
@@ -74,20 +80,25 @@ const sections: Record<string, unknown> = { machine: machine(), versions: versio
 const site = await startDemoSite();
 try {
   if (wanted('rounds')) {
-    say('leased, 1 client ...');
-    const local1 = await local(1, site.url);
-    say('spawned, 1 client ...');
-    const spawned1 = await measure(spawned(browser), { rounds, clients: 1, url: site.url });
-    say('leased, 10 clients ...');
-    const local10 = await local(10, site.url);
-    say('spawned, 10 clients ...');
-    const spawned10 = await measure(spawned(browser), { rounds, clients: 10, url: site.url });
-    sections.local = { clients1: local1, clients10: local10 };
-    sections.spawned = { clients1: spawned1, clients10: spawned10 };
-    sections.ratios = {
-      firstPage: ratio(spawned1.firstPageMs.p50, local1.firstPageMs.p50),
-      firstPageClients10: ratio(spawned10.firstPageMs.p50, local10.firstPageMs.p50),
-    };
+    const stages: Record<string, Record<string, Stages>> = { local: {}, spawned: {}, spawnedByNode: {} };
+    const ratios: Record<string, number> = {};
+    for (const clients of [1, 10]) {
+      const name = `clients${clients}`;
+      const contend = async (who: string, work: () => Promise<Stages>): Promise<number> => {
+        say(`${who}, ${clients} at a time ...`);
+        const measured = await work();
+        stages[who] = { ...stages[who], [name]: measured };
+        return measured.firstPageMs.p50;
+      };
+      const ours = await contend('local', () => local(clients, site.url));
+      const round = { rounds, clients, url: site.url };
+      const npx = await contend('spawned', () => measure(spawned(browser, 'npx'), round));
+      const node = await contend('spawnedByNode', () => measure(spawned(browser, 'node'), round));
+      const suffix = clients === 1 ? '' : `Clients${clients}`;
+      ratios[`firstPage${suffix}`] = ratio(npx, ours);
+      ratios[`firstPageByNode${suffix}`] = ratio(node, ours);
+    }
+    Object.assign(sections, stages, { ratios });
   }
   if (wanted('parts')) {
     say('what an acquire is made of ...');

@@ -89,17 +89,22 @@ export function leased(sessions: BrowserSessions, warmRunners: () => Promise<num
   };
 }
 
-/** What a user would run instead: `@playwright/mcp` spawned for each session, without npx's own second, the same browser. */
-export function spawned(browser: string): Contender {
+/** `npx @playwright/mcp`, as its README has it; or its program started by node itself, which spares npm's part. */
+export type SpawnedBy = 'npx' | 'node';
+
+/** What a user would run instead: `@playwright/mcp` spawned for each session, with the same browser. */
+export function spawned(browser: string, by: SpawnedBy): Contender {
   const cli = fileURLToPath(new URL('cli.js', import.meta.resolve('@playwright/mcp/package.json')));
   const root = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  const args = [cli, '--headless', '--isolated', '--executable-path', browser, ...root];
+  const options = ['--headless', '--isolated', '--executable-path', browser, ...root];
+  const [command, args] =
+    by === 'npx' ? ['npx', ['--no-install', '@playwright/mcp', ...options]] : [process.execPath, [cli, ...options]];
   return {
     prepare: async () => {},
     async round(url) {
       const lap = stopwatch();
       const client = new Client({ name: 'bench', version: '1' });
-      await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' }));
+      await client.connect(new StdioClientTransport({ command, args, stderr: 'ignore' }));
       const connectMs = lap();
       await goto(client, url);
       const gotoMs = lap();

@@ -133,7 +133,7 @@ it('local: a runner that is not this one, under a used process id, is not ended'
   // our own process under another start time: what a process id that was used again looks like
   await writeFile(join(under.root, id, 'process.json'), JSON.stringify({ pid: process.pid, startTicks: '1' }));
   const provider = under.another();
-  expect(await provider.deathOf(id)).toMatch(/ended/);
+  expect(await provider.deathOf(id)).toMatchObject({ ended: true });
   expect(await provider.remove(id)).toBe('gone');
 });
 
@@ -143,6 +143,6 @@ it('local: a start that was cut short leaves a folder, which is a dead runner', 
   await mkdir(join(under.root, id, 'output'), { recursive: true });
   const provider = under.another();
   expect(await provider.list()).toEqual([id]);
-  expect(await provider.deathOf(id)).toMatch(/ended/);
+  expect(await provider.deathOf(id)).toMatchObject({ ended: true });
   expect(await provider.remove(id)).toBe('gone');
 });

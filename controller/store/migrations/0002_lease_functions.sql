@@ -282,7 +282,8 @@ begin
   update omicron.browser_sessions
      set status = 'ready', mcp_url = p_mcp_url, pod_name = p_workload, service_name = p_workload,
          artifacts_s3_prefix = p_prefix, claim_until = null, last_used_at = v_now,
-         expires_at = greatest(expires_at, least(v_now + make_interval(secs => ttl_seconds), ends_at))
+         -- may be sooner than the start was given; what the runner was told stands in its row's deadline
+         expires_at = least(v_now + make_interval(secs => ttl_seconds), ends_at)
    where id = s.id returning * into s;
   perform omicron.write_event(s.id, s.epoch, 'session.ready', jsonb_build_object('runner_id', r.id,
     'start_ms', round(extract(epoch from v_now - s.starting_since) * 1000)));

@@ -51,6 +51,12 @@ language sql as $$
   returning *
 $$;
 
+-- A launch ended whose runner nobody wants any more: it may be removed at once, not when the launcher's turn has passed.
+create function omicron.launch_over(p_runner uuid) returns void
+language sql as $$
+  update omicron.runners set work_until = '-infinity' where id = p_runner and state = 'draining'
+$$;
+
 -- A runner came up: warm, or claimed when a lease is waiting for it. Null: nobody wants it any more.
 create function omicron.runner_up(p_runner uuid, p_boot uuid, p_endpoint text) returns text
 language plpgsql as $$
@@ -65,7 +71,11 @@ begin
      set state = case when session_id is null then 'warm' else 'claimed' end, boot_id = p_boot, endpoint = p_endpoint,
          warm_at = clock_timestamp(), seen_at = clock_timestamp()
    where id = p_runner and state = 'creating' returning * into r;
-  return case when found then r.state end;
+  if found then
+    return r.state;
+  end if;
+  perform omicron.launch_over(p_runner);
+  return null;
 end $$;
 
 -- A runner died. `ended`: its process is known to have ended; `leaving`: it is on its way out and may still act;
@@ -86,6 +96,7 @@ begin
   end if;
   select * into r from omicron.runners where id = p_runner for update;
   if r.id is null or r.state = 'gone' or (p_how = 'not_started' and r.state <> 'creating') then
+    perform omicron.launch_over(p_runner);
     return v_outcome;
   end if;
   if r.session_id is distinct from s.id then -- claimed between the two reads; the session must be locked first

@@ -1,0 +1,138 @@
+import type { Environment } from './environment.ts';
+import images from './images.json' with { type: 'json' };
+import { type Outputs, readOutputs } from './outputs.ts';
+import { NOT_PUBLIC } from './ranges.ts';
+
+const LIMITS = {
+  capacity: 120, // O19
+  userLimit: 3,
+  poolIdle: 4,
+  poolBurst: 4,
+  maxSessionMinutes: 480,
+  retentionDays: 7,
+} as const;
+
+/** O11: requests 1 CPU and 2 GiB, limits 2 CPU and 4 GiB. */
+const BROWSER = {
+  cpu: ['1', '2'],
+  memory: ['2Gi', '4Gi'],
+  ephemeralStorage: ['8Gi', '8Gi'],
+} as const;
+const UPLOADER = {
+  cpu: ['50m', '500m'],
+  memory: ['128Mi', '256Mi'],
+  ephemeralStorage: ['256Mi', '256Mi'],
+} as const;
+
+const GITOPS = { repository: 'https://github.com/example/omicron-browser.git', revision: 'main' } as const;
+
+/**
+ * The first address of a range plus `offset`. Kubernetes hands out the first 256 of a /16 last, so that Services may name
+ * one: https://kubernetes.io/docs/concepts/services-networking/cluster-ip-allocation/
+ */
+const address = (cidr: string, offset: number): string => `${cidr.split('.').slice(0, 2).join('.')}.0.${offset}`;
+
+const clusterIps = (serviceCidr: string) => ({
+  controller: address(serviceCidr, 40),
+  egress: address(serviceCidr, 41),
+});
+
+/** One node, two cores, nothing outside answers: what stands for the internet, S3 and Postgres are pods of the tests. */
+const local: Environment = {
+  name: 'local',
+  podSecurityVersion: 'v1.35',
+  images: {
+    controller: 'localhost/omicron-browser-controller:dev',
+    runner: 'localhost/omicron-browser-runner:dev',
+    egress: 'localhost/omicron-browser-egress:dev',
+    pause: 'localhost/pause:1',
+  },
+  clusterIps: clusterIps('10.96.0.0/16'),
+  apiServer: { cidrs: ['10.96.0.1/32', '10.245.0.0/24'], ports: [443, 6443] },
+  database: { to: [standIn('database')], ports: [5432] },
+  controllerReachesPublicHttps: false,
+  ownCidrs: ['10.244.0.0/16', '10.96.0.0/16', '10.245.0.0/24'],
+  // Services of the tests that browsers and uploaders may reach take an address of this range.
+  standIns: { cidrs: ['10.96.0.64/28'], peers: [standIn('internet')] },
+  artifacts: {
+    bucket: 'omicron-browser-local-artifacts',
+    region: 'eu-central-1',
+    endpoints: {
+      AWS_ENDPOINT_URL_S3: 'http://s3.omicron-fixtures.test',
+      AWS_ENDPOINT_URL_STS: 'http://sts.omicron-fixtures.test',
+    },
+    webIdentityRole: 'arn:aws:iam::000000000000:role/omicron-browser-local-uploader',
+  },
+  replicas: { controller: 2, egress: 2 },
+  runner: {
+    browser: { cpu: ['100m', '2'], memory: ['256Mi', '4Gi'], ephemeralStorage: ['1Gi', '8Gi'] },
+    uploader: { cpu: ['10m', '500m'], memory: ['64Mi', '256Mi'], ephemeralStorage: ['64Mi', '256Mi'] },
+  },
+  spareRunners: 2,
+  limits: { ...LIMITS, poolIdle: 2 },
+  logLevel: 'debug',
+  secretStore: 'vault-sql',
+  gitops: GITOPS,
+};
+
+/** Pods of a test, in any namespace made for tests, that stand for what a deployment has outside. */
+function standIn(part: 'internet' | 'database') {
+  return {
+    namespaceSelector: { matchLabels: { 'omicron.dev/fixtures': 'true' } },
+    podSelector: { matchLabels: { 'omicron.dev/stands-for': part } },
+  };
+}
+
+/** The choices in which the two environments on AWS differ. */
+type Choices = Pick<Environment, 'spareRunners' | 'logLevel'> & { limits?: Partial<Environment['limits']> };
+
+function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Choices): Environment {
+  const digest = images[name];
+  return {
+    name,
+    podSecurityVersion: 'v1.35',
+    images: {
+      controller: `${outputs.controllerRepositoryUrl}@${digest.controller}`,
+      runner: `${outputs.runnerRepositoryUrl}@${digest.runner}`,
+      egress: `${outputs.egressRepositoryUrl}@${digest.egress}`,
+      pause: 'registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a',
+    },
+    clusterIps: clusterIps(outputs.serviceCidr),
+    // The VPC CNI judges a packet before and after the Service's address is replaced by the control plane's in the VPC.
+    // The interface endpoints of STS and KMS are there too.
+    apiServer: { cidrs: [`${address(outputs.serviceCidr, 1)}/32`, outputs.vpcCidr], ports: [443] },
+    // Supabase's database and pooler, on the internet. A database in the VPC: its subnets instead.
+    database: { to: [{ ipBlock: { cidr: '0.0.0.0/0', except: [...NOT_PUBLIC] } }], ports: [5432, 6543] },
+    controllerReachesPublicHttps: true,
+    ownCidrs: [outputs.vpcCidr, outputs.serviceCidr, ...outputs.natAddresses.map(nat => `${nat}/32`)],
+    standIns: { cidrs: [], peers: [] },
+    roles: { uploader: outputs.uploaderRoleArn, controller: outputs.controllerRoleArn },
+    artifacts: {
+      bucket: outputs.artifactsBucket,
+      region: outputs.region,
+      // The regional name resolves to an interface endpoint inside the VPC, which the egress proxy refuses as every
+      // private address; the global one stays public.
+      endpoints: { AWS_ENDPOINT_URL_STS: 'https://sts.amazonaws.com' },
+    },
+    replicas: { controller: 2, egress: 2 },
+    runner: { browser: BROWSER, uploader: UPLOADER },
+    limits: { ...LIMITS, ...limits },
+    secretStore: 'vault-sql',
+    monitoringNamespace: 'monitoring',
+    gitops: GITOPS,
+    ...choices,
+  };
+}
+
+/** Every environment, by name. */
+export const ENVIRONMENTS: Readonly<Record<Environment['name'], Environment>> = {
+  local,
+  // Nobody waits in dev for money: nodes come when a runner asks (Pulumi.dev.yaml: browserNodes.min 0).
+  dev: aws('dev', readOutputs('dev'), {
+    spareRunners: 0,
+    logLevel: 'debug',
+    limits: { capacity: 20, poolIdle: 1 },
+  }),
+  // Seven runners fill an m6a.2xlarge: one node is spare.
+  prod: aws('prod', readOutputs('prod'), { spareRunners: 7, logLevel: 'info' }),
+};

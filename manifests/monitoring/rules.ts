@@ -1,0 +1,61 @@
+import { ALERTS } from './alerts.ts';
+import { BURNS, OBJECTIVES, type Objective, ratio } from './objectives.ts';
+
+/** A rule as Prometheus reads it. */
+export type Rule =
+  | { readonly record: string; readonly expr: string }
+  | {
+      readonly alert: string;
+      readonly expr: string;
+      readonly for: string;
+      readonly labels: Readonly<Record<string, string>>;
+      readonly annotations: Readonly<Record<string, string>>;
+    };
+
+export interface RuleGroup {
+  readonly name: string;
+  readonly interval?: string;
+  readonly rules: readonly Rule[];
+}
+
+/** All rule groups. `runbooks` is the address under which docs/runbooks is read. */
+export function ruleGroups(runbooks: string): readonly RuleGroup[] {
+  const about = (alert: string, summary: string) => ({ summary, runbook_url: `${runbooks}/${alert}.md` });
+  return [
+    { name: 'omicron-browser.objectives', rules: OBJECTIVES.flatMap(recorded) },
+    {
+      name: 'omicron-browser.burn',
+      rules: OBJECTIVES.flatMap(objective =>
+        BURNS.map(({ factor, long, short, severity }) => {
+          const budget = `(${factor} * ${Number((1 - objective.objective).toFixed(6))})`;
+          return {
+            alert: objective.alert,
+            expr: `${ratio(objective, long)} > ${budget} and ${ratio(objective, short)} > ${budget}`,
+            for: '2m',
+            labels: { severity, burn: `${factor}x`, window: long },
+            annotations: about(objective.alert, `${objective.summary} (budget burns ${factor}x over ${long})`),
+          };
+        }),
+      ),
+    },
+    {
+      name: 'omicron-browser.alerts',
+      rules: ALERTS.map(({ alert, summary, expr, for: lasting, severity }) => ({
+        alert,
+        expr,
+        for: lasting,
+        labels: { severity },
+        annotations: about(alert, summary),
+      })),
+    },
+  ];
+}
+
+function recorded(objective: Objective): Rule[] {
+  const windows = new Set(BURNS.flatMap(({ long, short }) => [short, long]));
+  return [...windows].map(window => ({
+    record: ratio(objective, window),
+    // Nothing bad yet is zero, not unknown; nothing at all is unknown.
+    expr: `(${objective.bad(window)} or vector(0)) / (${objective.all(window)} > 0)`,
+  }));
+}

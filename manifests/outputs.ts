@@ -1,0 +1,42 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import type { StackOutput } from '../contract/names.ts';
+
+const arn = z.string().regex(/^arn:aws:iam::\d{12}:role\/[\w+=,.@/-]+$/);
+const repository = z.string().regex(/^[a-z0-9./-]+$/);
+
+const schema = z.object({
+  env: z.string(),
+  region: z.string(),
+  uploaderRoleArn: arn,
+  controllerRoleArn: arn,
+  artifactsBucket: z.string(),
+  controllerRepositoryUrl: repository,
+  runnerRepositoryUrl: repository,
+  egressRepositoryUrl: repository,
+  vpcCidr: z.cidrv4(),
+  serviceCidr: z.cidrv4(),
+  natAddresses: z.array(z.ipv4()),
+} satisfies Partial<Record<StackOutput, z.ZodType>>);
+
+/** What the manifests take from the Pulumi stack. Nothing in it is secret: it is committed. */
+export type Outputs = z.infer<typeof schema>;
+
+const fileOf = (env: string): string => fileURLToPath(new URL(`./outputs/${env}.json`, import.meta.url));
+
+/** Reads `manifests/outputs/<env>.json`. */
+export function readOutputs(env: string): Outputs {
+  const outputs = schema.parse(JSON.parse(readFileSync(fileOf(env), 'utf8')));
+  if (outputs.env !== env) throw new Error(`manifests/outputs/${env}.json holds the outputs of stack ${outputs.env}`);
+  return outputs;
+}
+
+/** Keeps of `pulumi stack output --json` what the manifests take: not the kubeconfig. */
+export const taken = (json: string): Outputs => schema.parse(JSON.parse(json));
+
+// pulumi stack output --stack dev --json | npx node manifests/outputs.ts
+if (import.meta.main) {
+  const outputs = taken(readFileSync(0, 'utf8'));
+  writeFileSync(fileOf(outputs.env), `${JSON.stringify(outputs, null, 2)}\n`);
+}

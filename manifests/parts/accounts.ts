@@ -1,0 +1,50 @@
+import { k8s } from 'cdk8s-plus-28';
+import type { Construct } from 'constructs';
+import { NAMESPACES, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import type { Environment } from '../environment.ts';
+import { CONTROLLER_RIGHTS } from './controller-rights.ts';
+import { KEEP, meta } from './meta.ts';
+
+/** Placeholder pods run under an account without any right. */
+export const SPARE_ACCOUNT = 'spare-runner-sa';
+
+const CONTROLLER_ROLE = 'browser-session-controller';
+
+const assumes = (roleArn: string | undefined): Record<string, string> =>
+  roleArn ? { 'eks.amazonaws.com/role-arn': roleArn } : {};
+
+/** Service accounts, none of which mounts a token by itself, and the one Role that there is: the controller's. */
+export function accounts(scope: Construct, env: Environment): void {
+  const account = (name: string, namespace: string, annotations: Readonly<Record<string, string>> = {}) =>
+    new k8s.KubeServiceAccount(scope, `account-${name}`, {
+      metadata: meta(name, { namespace, wave: 'walls', annotations }),
+      automountServiceAccountToken: false,
+    });
+  // Leased runners are owned by their account: deleting it would take them along (policy runner-account-stays).
+  account(SERVICE_ACCOUNTS.runner, NAMESPACES.runners, { ...KEEP, ...assumes(env.roles?.uploader) });
+  account(SERVICE_ACCOUNTS.controller, NAMESPACES.system, assumes(env.roles?.controller));
+  account(SERVICE_ACCOUNTS.egress, NAMESPACES.system);
+  account(SPARE_ACCOUNT, NAMESPACES.system);
+
+  new k8s.KubeRole(scope, 'controller-role', {
+    metadata: meta(CONTROLLER_ROLE, {
+      namespace: NAMESPACES.runners,
+      wave: 'walls',
+      waives: {
+        'access-to-create-pods':
+          'Making runners is its work; their namespace holds no Secret (quota: 0) and admits pods like the template only.',
+      },
+    }),
+    rules: CONTROLLER_RIGHTS.map(({ resource, verbs, only }) => ({
+      apiGroups: [''],
+      resources: [resource],
+      verbs: Object.keys(verbs),
+      ...(only ? { resourceNames: [only] } : {}),
+    })),
+  });
+  new k8s.KubeRoleBinding(scope, 'controller-binding', {
+    metadata: meta(CONTROLLER_ROLE, { namespace: NAMESPACES.runners, wave: 'walls' }),
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: CONTROLLER_ROLE },
+    subjects: [{ kind: 'ServiceAccount', name: SERVICE_ACCOUNTS.controller, namespace: NAMESPACES.system }],
+  });
+}

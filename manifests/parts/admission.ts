@@ -1,0 +1,46 @@
+import { ApiObject } from 'cdk8s';
+import type { Construct } from 'constructs';
+import { NAMESPACES } from '../../contract/names.ts';
+import type { Environment } from '../environment.ts';
+import { type AdmissionPolicy, runnerPolicies } from './admission-policies.ts';
+import { meta, namespaceNamed } from './meta.ts';
+
+const apiVersion = 'admissionregistration.k8s.io/v1';
+
+/**
+ * What the API server refuses in the runners' namespace, whoever asks: Pod Security says what a pod may not be, these say that
+ * it can only be a runner. cdk8s-plus-28 knows no v1 of the kind.
+ * https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
+ */
+export function admission(scope: Construct, env: Environment): void {
+  for (const policy of runnerPolicies(env)) {
+    new ApiObject(scope, `policy-${policy.name}`, {
+      apiVersion,
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: meta(policy.name, { wave: 'walls' }),
+      spec: spec(policy),
+    });
+    new ApiObject(scope, `binding-${policy.name}`, {
+      apiVersion,
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: meta(policy.name, { wave: 'bindings' }),
+      spec: {
+        policyName: policy.name,
+        validationActions: ['Deny', 'Audit'],
+        matchResources: { namespaceSelector: namespaceNamed(NAMESPACES.runners) },
+      },
+    });
+  }
+}
+
+const spec = ({ on, unless, variables, rules }: AdmissionPolicy) => ({
+  failurePolicy: 'Fail',
+  matchConstraints: {
+    resourceRules: [
+      { apiGroups: [''], apiVersions: ['v1'], operations: [...on.operations], resources: [...on.resources] },
+    ],
+  },
+  ...(unless ? { matchConditions: [{ name: unless.name, expression: `!(${unless.expression})` }] } : {}),
+  ...(variables ? { variables: Object.entries(variables).map(([name, expression]) => ({ name, expression })) } : {}),
+  validations: rules.map(({ must, else: message }) => ({ expression: must, message, reason: 'Forbidden' })),
+});

@@ -1,0 +1,53 @@
+import type { k8s } from 'cdk8s-plus-28';
+import type { Resources } from '../environment.ts';
+import { quantity } from './meta.ts';
+
+/** All images run as this user; numeric, so that the kubelet can tell that it is not root. */
+export const USER = 1000;
+
+export const podSecurity: k8s.PodSecurityContext = {
+  runAsNonRoot: true,
+  runAsUser: USER,
+  runAsGroup: USER,
+  fsGroup: USER,
+  fsGroupChangePolicy: 'OnRootMismatch',
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+
+export const containerSecurity: k8s.SecurityContext = {
+  allowPrivilegeEscalation: false,
+  privileged: false,
+  readOnlyRootFilesystem: true,
+  runAsNonRoot: true,
+  capabilities: { drop: ['ALL'] },
+};
+
+export const resources = ({ cpu, memory, ephemeralStorage }: Resources): k8s.ResourceRequirements => {
+  const at = (index: 0 | 1) => ({
+    cpu: quantity(cpu[index]),
+    memory: quantity(memory[index]),
+    'ephemeral-storage': quantity(ephemeralStorage[index]),
+  });
+  return { requests: at(0), limits: at(1) };
+};
+
+/** Environment variables in a stable order: as written. */
+export const plain = (values: Readonly<Record<string, string>>): k8s.EnvVar[] =>
+  Object.entries(values).map(([name, value]) => ({ name, value }));
+
+/** The tag or digest alone would not say whether `latest` moved; none of ours does. */
+export const PULL = 'IfNotPresent';
+
+export const emptyDir = (name: string, sizeLimit: string, medium?: 'Memory'): k8s.Volume => ({
+  name,
+  emptyDir: { sizeLimit: quantity(sizeLimit), ...(medium ? { medium } : {}) },
+});
+
+/** Spread over nodes and zones as far as there are any; never a reason not to start. */
+export const spread = (matchLabels: Readonly<Record<string, string>>): k8s.TopologySpreadConstraint[] =>
+  ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map(topologyKey => ({
+    maxSkew: 1,
+    topologyKey,
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels },
+  }));

@@ -1,0 +1,51 @@
+import { SERVICE_ACCOUNTS } from '../../contract/names.ts';
+
+/** What the controller may do with one kind of object in the runners' namespace: each verb, and what fails without it. */
+export interface Right {
+  readonly resource: string;
+  readonly verbs: Readonly<Record<string, string>>;
+  /** Only on the object of this name. */
+  readonly only?: string;
+}
+
+/**
+ * All rights of the controller (O10). There is no right outside the runners' namespace, and none on Secrets, ConfigMaps,
+ * `pods/exec` or `endpoints`: the first document lists endpoints, but the watch on pods says all that they would.
+ */
+export const CONTROLLER_RIGHTS: readonly Right[] = [
+  {
+    resource: 'pods',
+    verbs: {
+      get: 'after an unknown answer it asks what is there; the watch may lag',
+      list: 'the watch begins with a list, and again after 410 Gone',
+      watch: 'readiness, deaths and deletions reach it as they happen',
+      create: 'a runner is a pod made from the template',
+      delete: 'the end of a runner, with a UID precondition',
+      patch: 'the claim writes labels of the lease and moves the pod to an owner that outlives the template',
+    },
+  },
+  { resource: 'pods/log', verbs: { get: 'the last lines of a runner that did not start are the reason it reports' } },
+  {
+    resource: 'services',
+    verbs: {
+      get: 'after an unknown answer it asks what is there',
+      list: 'orphans are found by listing',
+      watch: 'a Service that somebody deletes is noticed',
+      create: 'each runner has a name under which its MCP endpoint is reached',
+      delete: 'an orphan without its pod is removed',
+    },
+  },
+  {
+    resource: 'podtemplates',
+    verbs: {
+      get: 'the template is read by name',
+      list: 'the watch begins with a list',
+      watch: 'a changed template replaces warm runners',
+    },
+  },
+  {
+    resource: 'serviceaccounts',
+    only: SERVICE_ACCOUNTS.runner,
+    verbs: { get: 'a leased pod is owned by this account, and an owner is named by UID' },
+  },
+];

@@ -1,0 +1,36 @@
+import type { Construct } from 'constructs';
+import { PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
+import type { Environment } from '../environment.ts';
+import { SECRETS, VAULT_REST_KEYS } from '../secrets.ts';
+import { controllerSettings, START_SECONDS } from './configuration.ts';
+import { workload } from './deployment.ts';
+import { CONTROLLER, port } from './meta.ts';
+
+/** The session controller: two replicas without a leader, behind a Service whose address runners know. */
+export function controller(scope: Construct, env: Environment): void {
+  const get = (path: string) => ({ httpGet: { path, port: port(PORTS.controller) }, timeoutSeconds: 5 });
+  workload(scope, {
+    name: SERVICES.controller,
+    labels: CONTROLLER,
+    account: SERVICE_ACCOUNTS.controller,
+    apiToken: 'It makes and watches runners: the one program here that speaks to the API server.',
+    image: env.images.controller,
+    replicas: env.replicas.controller,
+    settings: controllerSettings(env),
+    secret: SECRETS.controller,
+    ...(env.secretStore === 'vault-rest' ? { optionalKeys: VAULT_REST_KEYS } : {}),
+    ports: [{ name: 'http', containerPort: PORTS.controller, protocol: 'TCP' }],
+    probes: {
+      // Migrations run before it listens.
+      startupProbe: { ...get('/healthz'), periodSeconds: 2, failureThreshold: 60 },
+      // Asks the database: without it a replica grants nothing.
+      readinessProbe: { ...get('/readyz'), periodSeconds: 5, failureThreshold: 2 },
+      // Asks the process alone: a database that is away is not mended by a restart.
+      livenessProbe: { ...get('/healthz'), periodSeconds: 10, failureThreshold: 3 },
+    },
+    resources: { cpu: ['100m', '1'], memory: ['256Mi', '512Mi'], ephemeralStorage: ['128Mi', '512Mi'] },
+    folders: { '/tmp': '64Mi', '/var/lib/omicron': '64Mi' },
+    stopSeconds: START_SECONDS,
+    clusterIp: env.clusterIps.controller,
+  });
+}

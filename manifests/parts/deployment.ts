@@ -1,0 +1,133 @@
+import { k8s } from 'cdk8s-plus-28';
+import type { Construct } from 'constructs';
+import { NAMESPACES } from '../../contract/names.ts';
+import type { Resources } from '../environment.ts';
+import { digestOf, fromSecret } from './configuration.ts';
+import { containerSecurity, emptyDir, PULL, plain, podSecurity, resources, spread } from './container.ts';
+import { meta } from './meta.ts';
+
+/** Proxies and endpoints learn of a stopping pod within this time; until then it serves. */
+export const LINGER_SECONDS = 5;
+
+/** What the two Deployments of the system namespace do not have in common. */
+export interface Workload {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly account: string;
+  /** Why it gets a token for the API server; none without. */
+  readonly apiToken?: string;
+  readonly image: string;
+  readonly replicas: number;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly secret: { readonly name: string; readonly keys: readonly string[] };
+  /** Keys that the Secret may lack. */
+  readonly optionalKeys?: readonly string[];
+  readonly ports: readonly k8s.ContainerPort[];
+  readonly probes: Pick<k8s.Container, 'startupProbe' | 'readinessProbe' | 'livenessProbe'>;
+  readonly resources: Resources;
+  /** Folders that it may write, with their sizes. */
+  readonly folders: Readonly<Record<string, string>>;
+  /** From SIGTERM to the end of its work. */
+  readonly stopSeconds: number;
+  /** Fixed address of its Service. */
+  readonly clusterIp: string;
+}
+
+/**
+ * A Deployment whose containers sleep before they stop; the sleep takes no shell in the image. It is newer than
+ * cdk8s-plus-28, which drops what it does not know, JSON patches included: hence after its serialisation.
+ */
+class LingeringDeployment extends k8s.KubeDeployment {
+  override toJson() {
+    const json = super.toJson();
+    for (const each of json.spec.template.spec.containers)
+      each.lifecycle = { preStop: { sleep: { seconds: LINGER_SECONDS } } };
+    return json;
+  }
+}
+
+/** Deployment, Service, ConfigMap and disruption budget of a workload that has two replicas and loses none when it rolls. */
+export function workload(scope: Construct, of: Workload): void {
+  const namespace = NAMESPACES.system;
+  const selector = { matchLabels: of.labels };
+  new k8s.KubeConfigMap(scope, `config-${of.name}`, {
+    metadata: meta(of.name, { namespace, wave: 'config', labels: of.labels }),
+    data: of.settings,
+  });
+  new LingeringDeployment(scope, `deployment-${of.name}`, {
+    metadata: meta(of.name, {
+      namespace,
+      wave: 'workloads',
+      labels: of.labels,
+      ...(of.apiToken ? { waives: { 'automount-service-account-token': of.apiToken } } : {}),
+    }),
+    spec: {
+      replicas: of.replicas,
+      revisionHistoryLimit: 5,
+      selector,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: one(0), maxSurge: one(1) } },
+      template: {
+        metadata: {
+          labels: { ...of.labels, 'app.kubernetes.io/part-of': 'omicron-browser' },
+          annotations: { 'omicron.dev/settings-digest': digestOf(of.settings) },
+        },
+        spec: {
+          serviceAccountName: of.account,
+          automountServiceAccountToken: of.apiToken !== undefined,
+          enableServiceLinks: false,
+          terminationGracePeriodSeconds: LINGER_SECONDS + of.stopSeconds + 10,
+          topologySpreadConstraints: spread(of.labels),
+          securityContext: podSecurity,
+          containers: [container(of)],
+          volumes: Object.entries(of.folders).map(([path, size]) => emptyDir(volumeName(path), size)),
+        },
+      },
+    },
+  });
+  new k8s.KubeService(scope, `service-${of.name}`, {
+    metadata: meta(of.name, { namespace, wave: 'config', labels: of.labels }),
+    spec: {
+      type: 'ClusterIP',
+      clusterIp: of.clusterIp,
+      selector: of.labels,
+      ports: of.ports.map(({ name = '', containerPort }) => ({
+        name,
+        port: containerPort,
+        targetPort: k8s.IntOrString.fromString(name),
+        protocol: 'TCP',
+      })),
+    },
+  });
+  new k8s.KubePodDisruptionBudget(scope, `budget-${of.name}`, {
+    metadata: meta(of.name, { namespace, wave: 'after', labels: of.labels }),
+    spec: { maxUnavailable: one(1), selector, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+  });
+}
+
+function container(of: Workload): k8s.Container {
+  return {
+    name: of.name,
+    image: of.image,
+    imagePullPolicy: PULL,
+    envFrom: [{ configMapRef: { name: of.name } }],
+    env: [
+      ...fromSecret(of.secret),
+      ...fromSecret({ ...of.secret, keys: of.optionalKeys ?? [] }).map(optional),
+      ...plain({ HOME: '/tmp' }),
+    ],
+    ports: [...of.ports],
+    ...of.probes,
+    resources: resources(of.resources),
+    securityContext: containerSecurity,
+    volumeMounts: Object.keys(of.folders).map(path => ({ name: volumeName(path), mountPath: path })),
+  };
+}
+
+const one = (count: 0 | 1) => k8s.IntOrString.fromNumber(count);
+
+const optional = (variable: k8s.EnvVar): k8s.EnvVar => ({
+  name: variable.name,
+  valueFrom: { secretKeyRef: { key: variable.name, ...variable.valueFrom?.secretKeyRef, optional: true } },
+});
+
+const volumeName = (path: string): string => path.slice(1).replaceAll('/', '-');

@@ -1,0 +1,34 @@
+import type { Construct } from 'constructs';
+import { PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
+import type { Environment } from '../environment.ts';
+import { SECRETS } from '../secrets.ts';
+import { EGRESS_GRACE_SECONDS, egressSettings } from './configuration.ts';
+import { workload } from './deployment.ts';
+import { EGRESS, port } from './meta.ts';
+
+/** The only way out of a runner. */
+export function egress(scope: Construct, env: Environment): void {
+  const health = { httpGet: { path: '/healthz', port: port(PORTS.egressAdmin) }, timeoutSeconds: 5 };
+  workload(scope, {
+    name: SERVICES.egress,
+    labels: EGRESS,
+    account: SERVICE_ACCOUNTS.egress,
+    image: env.images.egress,
+    replicas: env.replicas.egress,
+    settings: egressSettings(env),
+    secret: SECRETS.egress,
+    ports: [
+      { name: 'proxy', containerPort: PORTS.egress, protocol: 'TCP' },
+      { name: 'admin', containerPort: PORTS.egressAdmin, protocol: 'TCP' },
+    ],
+    probes: {
+      startupProbe: { ...health, periodSeconds: 2, failureThreshold: 30 },
+      readinessProbe: { ...health, periodSeconds: 5, failureThreshold: 2 },
+      livenessProbe: { ...health, periodSeconds: 10, failureThreshold: 3 },
+    },
+    resources: { cpu: ['100m', '2'], memory: ['128Mi', '512Mi'], ephemeralStorage: ['64Mi', '128Mi'] },
+    folders: { '/tmp': '64Mi' },
+    stopSeconds: EGRESS_GRACE_SECONDS,
+    clusterIp: env.clusterIps.egress,
+  });
+}

@@ -1,0 +1,73 @@
+import { k8s } from 'cdk8s-plus-28';
+import type { Construct } from 'constructs';
+import { NAMESPACES } from '../../contract/names.ts';
+import type { Environment } from '../environment.ts';
+import { meta, quantity } from './meta.ts';
+import { bytesTimes, cpuTimes } from './quantities.ts';
+
+export const PRIORITIES = { runner: 'omicron-runner', spare: 'omicron-spare-runner' } as const;
+
+/**
+ * Pods that the namespace holds at most. The database's permits are the cap (ADR 0002); this is the wall behind it, so it
+ * leaves room for what is counted a moment longer there: pods whose end the quota has not seen yet.
+ */
+export const podsMax = (capacity: number): number => capacity + Math.ceil(capacity / 10);
+
+/** Quota and limits of the runners' namespace, and the two priorities. */
+export function limits(scope: Construct, env: Environment): void {
+  const { browser, uploader } = env.runner;
+  const pods = podsMax(env.limits.capacity);
+  const cpu = (at: 0 | 1) => quantity(cpuTimes(pods, [browser.cpu[at], uploader.cpu[at]]));
+  const memory = (at: 0 | 1) => quantity(bytesTimes(pods, [browser.memory[at], uploader.memory[at]]));
+  const disk = (at: 0 | 1) => quantity(bytesTimes(pods, [browser.ephemeralStorage[at], uploader.ephemeralStorage[at]]));
+  const count = (number: number) => quantity(String(number));
+
+  new k8s.KubeResourceQuota(scope, 'runner-quota', {
+    metadata: meta('runners', { namespace: NAMESPACES.runners, wave: 'walls' }),
+    spec: {
+      hard: {
+        'count/pods': count(pods),
+        'count/services': count(pods),
+        'services.loadbalancers': count(0),
+        'services.nodeports': count(0),
+        // Who may create pods may read these: there is nothing to read.
+        'count/secrets': count(0),
+        'count/persistentvolumeclaims': count(0),
+        'requests.cpu': cpu(0),
+        'limits.cpu': cpu(1),
+        'requests.memory': memory(0),
+        'limits.memory': memory(1),
+        'requests.ephemeral-storage': disk(0),
+        'limits.ephemeral-storage': disk(1),
+      },
+    },
+  });
+  new k8s.KubeLimitRange(scope, 'runner-limits', {
+    metadata: meta('runners', { namespace: NAMESPACES.runners, wave: 'walls' }),
+    spec: {
+      limits: [
+        {
+          type: 'Container',
+          max: {
+            cpu: quantity(browser.cpu[1]),
+            memory: quantity(browser.memory[1]),
+            'ephemeral-storage': quantity(browser.ephemeralStorage[1]),
+          },
+        },
+      ],
+    },
+  });
+  new k8s.KubePriorityClass(scope, 'priority-runner', {
+    metadata: meta(PRIORITIES.runner, { wave: 'ground' }),
+    value: 1000,
+    description: 'Browsers: they push out the placeholders that keep a node warm.',
+  });
+  new k8s.KubePriorityClass(scope, 'priority-spare', {
+    metadata: meta(PRIORITIES.spare, { wave: 'ground' }),
+    // The cluster autoscaler adds no node for anything below -10:
+    // https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md (expendable pods)
+    value: -10,
+    preemptionPolicy: 'Never',
+    description: 'Placeholders of a size with runners: pushed out at once, they make the autoscaler add a node.',
+  });
+}

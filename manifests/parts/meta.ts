@@ -1,0 +1,53 @@
+import { k8s } from 'cdk8s-plus-28';
+import { LABELS } from '../../contract/names.ts';
+
+/** When Argo CD applies an object: a wave begins when the one before is healthy. */
+export const WAVES = {
+  /** Namespaces and priorities: everything else names them. */
+  ground: -3,
+  /** Rights and walls stand before the first pod. */
+  walls: -2,
+  bindings: -1,
+  config: 0,
+  workloads: 1,
+  /** What only makes sense beside running pods. */
+  after: 2,
+} as const;
+
+interface Wanted {
+  readonly namespace?: string;
+  readonly wave: keyof typeof WAVES;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Rules of `policies/manifests` that the object breaks, each with its reason. */
+  readonly waives?: Readonly<Record<string, string>>;
+}
+
+/** Metadata of an object of ours. */
+export function meta(name: string, { namespace, wave, labels, annotations, waives = {} }: Wanted) {
+  return {
+    name,
+    ...(namespace ? { namespace } : {}),
+    labels: { 'app.kubernetes.io/part-of': 'omicron-browser', ...labels },
+    annotations: {
+      'argocd.argoproj.io/sync-wave': String(WAVES[wave]),
+      ...annotations,
+      ...Object.fromEntries(Object.entries(waives).map(([rule, why]) => [`ignore-check.kube-linter.io/${rule}`, why])),
+    },
+  };
+}
+
+/** Argo CD leaves the object alone when it leaves the repository, and when the Application is deleted. */
+export const KEEP = { 'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false' } as const;
+
+export const CONTROLLER = { [LABELS.app]: LABELS.controllerApp } as const;
+export const EGRESS = { [LABELS.app]: LABELS.egressApp } as const;
+export const RUNNER = { [LABELS.app]: LABELS.runnerApp } as const;
+
+export const namespaceNamed = (name: string): k8s.LabelSelector => ({
+  matchLabels: { 'kubernetes.io/metadata.name': name },
+});
+
+export const port = (number: number): k8s.IntOrString => k8s.IntOrString.fromNumber(number);
+/** A number alone would be rendered as one, which server-side apply refuses. */
+export const quantity = (text: string): k8s.Quantity => k8s.Quantity.fromString(text);

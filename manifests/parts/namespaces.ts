@@ -1,0 +1,27 @@
+import { k8s } from 'cdk8s-plus-28';
+import type { Construct } from 'constructs';
+import { NAMESPACES } from '../../contract/names.ts';
+import type { Environment } from '../environment.ts';
+import { KEEP, meta } from './meta.ts';
+
+/** https://kubernetes.io/docs/concepts/security/pod-security-standards/ */
+const restricted = (version: string) =>
+  Object.fromEntries(
+    ['enforce', 'audit', 'warn'].flatMap(mode => [
+      [`pod-security.kubernetes.io/${mode}`, 'restricted'],
+      [`pod-security.kubernetes.io/${mode}-version`, version],
+    ]),
+  );
+
+/** The three namespaces. The API's holds pods of others, so Argo CD never deletes it. */
+export function namespaces(scope: Construct, env: Environment): void {
+  for (const name of Object.values(NAMESPACES)) {
+    new k8s.KubeNamespace(scope, `namespace-${name}`, {
+      metadata: meta(name, {
+        wave: 'ground',
+        labels: restricted(env.podSecurityVersion),
+        ...(name === NAMESPACES.api ? { annotations: KEEP } : {}),
+      }),
+    });
+  }
+}

@@ -1,0 +1,102 @@
+import { k8s } from 'cdk8s-plus-28';
+import type { Construct } from 'constructs';
+import { LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
+import type { Environment } from '../environment.ts';
+import { NOT_PUBLIC } from '../ranges.ts';
+import { CONTROLLER, EGRESS, meta, namespaceNamed, port } from './meta.ts';
+
+type Peer = k8s.NetworkPolicyPeer;
+
+const tcp = (...numbers: readonly number[]): k8s.NetworkPolicyPort[] =>
+  numbers.map(number => ({ protocol: 'TCP', port: port(number) }));
+
+const system = (labels: Readonly<Record<string, string>>): Peer => ({
+  namespaceSelector: namespaceNamed(NAMESPACES.system),
+  podSelector: { matchLabels: labels },
+});
+const controller = system(CONTROLLER);
+const egress = system(EGRESS);
+const runners: Peer = { namespaceSelector: namespaceNamed(NAMESPACES.runners), podSelector: {} };
+const mcpClients: Peer = {
+  namespaceSelector: namespaceNamed(NAMESPACES.api),
+  podSelector: { matchLabels: { [LABELS.mcpClient]: 'true' } },
+};
+
+const toDns: k8s.NetworkPolicyEgressRule = {
+  to: [{ namespaceSelector: namespaceNamed('kube-system'), podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }],
+  ports: [
+    { protocol: 'UDP', port: port(53) },
+    { protocol: 'TCP', port: port(53) },
+  ],
+};
+
+/** The internet, without what this deployment has itself. */
+const internet = (env: Environment): Peer => ({
+  ipBlock: { cidr: '0.0.0.0/0', except: [...NOT_PUBLIC, ...env.ownCidrs.filter(isOutsideNotPublic)] },
+});
+// Only public addresses of ours are news; a range inside another adds nothing.
+const isOutsideNotPublic = (cidr: string): boolean => cidr.endsWith('/32');
+
+/**
+ * Who may talk to whom. UDP leaves a namespace for DNS alone; what no rule names is closed. Runners have one policy for all
+ * of them: the VPC CNI's agent tells pods apart by name and namespace, not by label (facts: strict mode, docs/adr/0603).
+ */
+export function networkPolicies(scope: Construct, env: Environment): void {
+  const monitoring = env.monitoringNamespace
+    ? [{ namespaceSelector: namespaceNamed(env.monitoringNamespace), podSelector: {} }]
+    : [];
+  const policy = (
+    namespace: string,
+    name: string,
+    spec: k8s.NetworkPolicySpec,
+    waives: Readonly<Record<string, string>> = {},
+  ) =>
+    new k8s.KubeNetworkPolicy(scope, `network-${namespace}-${name}`, {
+      metadata: meta(name, { namespace, wave: 'walls', waives }),
+      spec: { policyTypes: ['Ingress', 'Egress'], ...spec },
+    });
+
+  policy(NAMESPACES.runners, 'runners', {
+    podSelector: {},
+    ingress: [{ from: [mcpClients, controller], ports: tcp(PORTS.runner) }],
+    // No DNS: the proxy resolves, and a name is a way to carry data out.
+    egress: [
+      { to: [egress], ports: tcp(PORTS.egress) },
+      { to: [controller], ports: tcp(PORTS.controller) },
+    ],
+  });
+
+  for (const namespace of [NAMESPACES.system, NAMESPACES.api])
+    policy(namespace, 'default-deny', { podSelector: {}, ingress: [], egress: [] });
+
+  policy(NAMESPACES.system, 'controller', {
+    podSelector: { matchLabels: CONTROLLER },
+    ingress: [{ from: [mcpClients, runners, egress, ...monitoring], ports: tcp(PORTS.controller) }],
+    egress: [
+      toDns,
+      { to: [runners], ports: tcp(PORTS.runner) },
+      { to: env.apiServer.cidrs.map(cidr => ({ ipBlock: { cidr } })), ports: tcp(...env.apiServer.ports) },
+      { to: [...env.database.to], ports: tcp(...env.database.ports) },
+      ...(env.controllerReachesPublicHttps ? [{ to: [internet(env)], ports: tcp(443) }] : []),
+    ],
+  });
+  policy(NAMESPACES.system, 'egress-proxy', {
+    podSelector: { matchLabels: EGRESS },
+    ingress: [
+      { from: [runners], ports: tcp(PORTS.egress) },
+      ...(monitoring.length > 0 ? [{ from: monitoring, ports: tcp(PORTS.egressAdmin) }] : []),
+    ],
+    egress: [
+      toDns,
+      { to: [controller], ports: tcp(PORTS.controller) },
+      // Every TCP port: which of them a session may use is its site policy's matter.
+      { to: [internet(env)], ports: [{ protocol: 'TCP', port: port(1), endPort: 65_535 }] },
+      ...(env.standIns.peers.length > 0 ? [{ to: [...env.standIns.peers] }] : []),
+    ],
+  });
+  policy(NAMESPACES.api, 'mcp-clients', {
+    podSelector: { matchLabels: { [LABELS.mcpClient]: 'true' } },
+    ingress: [],
+    egress: [toDns, { to: [controller], ports: tcp(PORTS.controller) }, { to: [runners], ports: tcp(PORTS.runner) }],
+  });
+}

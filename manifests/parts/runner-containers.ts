@@ -1,0 +1,115 @@
+import type { k8s } from 'cdk8s-plus-28';
+import { ENV, LABELS, PORTS, RUNNER_COMMAND, SECCOMP_PROFILE } from '../../contract/names.ts';
+import type { Environment } from '../environment.ts';
+import { PUBLIC_KEYS } from '../secrets.ts';
+import { containerSecurity, emptyDir, PULL, plain, resources } from './container.ts';
+import { port } from './meta.ts';
+import { CONTROLLER_URL, EGRESS_URL } from './runner-ways.ts';
+
+export const BROWSER = 'browser';
+export const UPLOADER = 'uploader';
+
+/** Where EKS's webhook puts the token with which a pod becomes its role. */
+export const IRSA = { volume: 'aws-iam-token', path: '/var/run/secrets/eks.amazonaws.com/serviceaccount' } as const;
+
+const OUTPUT = { name: 'output', mountPath: '/output' };
+
+const runnerId: k8s.EnvVar = {
+  name: ENV.runnerId,
+  valueFrom: { fieldRef: { fieldPath: `metadata.labels['${LABELS.runnerId}']` } },
+};
+
+/** The runner: browser and MCP endpoint, without any credential of its own. */
+export function browser(env: Environment): k8s.Container {
+  const health = { httpGet: { path: '/healthz', port: port(PORTS.runner) }, timeoutSeconds: 5 };
+  return {
+    name: BROWSER,
+    image: env.images.runner,
+    imagePullPolicy: PULL,
+    env: [
+      runnerId,
+      ...plain({
+        [ENV.controllerUrl]: CONTROLLER_URL,
+        [ENV.egressUrl]: EGRESS_URL,
+        [ENV.outputDir]: OUTPUT.mountPath,
+        [ENV.runnerHost]: '0.0.0.0',
+        [ENV.runnerPort]: String(PORTS.runner),
+        [ENV.logLevel]: env.logLevel,
+        HOME: '/tmp',
+      }),
+      {
+        name: ENV.controllerJwks,
+        valueFrom: { configMapKeyRef: { name: PUBLIC_KEYS.name, key: PUBLIC_KEYS.keys[0] } },
+      },
+    ],
+    ports: [{ name: 'mcp', containerPort: PORTS.runner, protocol: 'TCP' }],
+    // A browser has a minute to start (controller/compose.ts); until then nobody asks further.
+    startupProbe: { ...health, periodSeconds: 1, failureThreshold: 60 },
+    // O11: the port alone, so that a slow page does not take the runner out of its Service.
+    readinessProbe: { tcpSocket: { port: port(PORTS.runner) }, periodSeconds: 5, timeoutSeconds: 2 },
+    // Asks the browser: a dead Chromium in a live process is noticed here.
+    livenessProbe: { ...health, periodSeconds: 10, failureThreshold: 3 },
+    resources: resources(env.runner.browser),
+    securityContext: {
+      ...containerSecurity,
+      // Chromium's own sandbox needs what RuntimeDefault refuses (docs/adr/0605).
+      seccompProfile: { type: 'Localhost', localhostProfile: SECCOMP_PROFILE },
+    },
+    volumeMounts: [OUTPUT, { name: 'tmp', mountPath: '/tmp' }, { name: 'shm', mountPath: '/dev/shm' }],
+  };
+}
+
+/** A native sidecar: starts before the browser, outlives it, holds the only credential, and reaches S3 by the proxy alone. */
+export function uploader(env: Environment): k8s.Container {
+  const { bucket, region, endpoints, webIdentityRole } = env.artifacts;
+  return {
+    name: UPLOADER,
+    image: env.images.runner,
+    imagePullPolicy: PULL,
+    restartPolicy: 'Always',
+    command: ['node', '--disable-warning=ExperimentalWarning', RUNNER_COMMAND.uploaderMain],
+    env: [
+      runnerId,
+      ...plain({
+        [ENV.controllerUrl]: CONTROLLER_URL,
+        [ENV.egressUrl]: EGRESS_URL,
+        [ENV.outputDir]: OUTPUT.mountPath,
+        [ENV.artifactStore]: `s3://${bucket}`,
+        [ENV.logLevel]: env.logLevel,
+        AWS_REGION: region,
+        ...endpoints,
+        ...(webIdentityRole
+          ? { AWS_ROLE_ARN: webIdentityRole, AWS_WEB_IDENTITY_TOKEN_FILE: `${IRSA.path}/token` }
+          : {}),
+        HOME: '/tmp',
+      }),
+    ],
+    resources: resources(env.runner.uploader),
+    securityContext: containerSecurity,
+    volumeMounts: [
+      OUTPUT,
+      { name: 'uploader-tmp', mountPath: '/tmp' },
+      ...(webIdentityRole ? [{ name: IRSA.volume, mountPath: IRSA.path, readOnly: true }] : []),
+    ],
+  };
+}
+
+/** Nothing outlives the pod, and everything has a size. */
+export const volumes = (env: Environment): k8s.Volume[] => [
+  // Eight hours at 1 Mbit/s are 3.6 GB.
+  emptyDir(OUTPUT.name, '5Gi'),
+  // Profile, cache and downloads.
+  emptyDir('tmp', '2Gi'),
+  // Chromium's shared memory; counts as the pod's memory.
+  emptyDir('shm', '1Gi', 'Memory'),
+  emptyDir('uploader-tmp', '64Mi'),
+  ...(env.artifacts.webIdentityRole ? [webIdentityToken] : []),
+];
+
+/** What EKS's webhook adds: https://github.com/aws/amazon-eks-pod-identity-webhook */
+const webIdentityToken: k8s.Volume = {
+  name: IRSA.volume,
+  projected: {
+    sources: [{ serviceAccountToken: { audience: 'sts.amazonaws.com', expirationSeconds: 86_400, path: 'token' } }],
+  },
+};

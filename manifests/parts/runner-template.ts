@@ -1,0 +1,57 @@
+import { k8s } from 'cdk8s-plus-28';
+import type { Construct } from 'constructs';
+import { BROWSER_NODES, NAMESPACES, RUNNER_TEMPLATE } from '../../contract/names.ts';
+import type { Environment } from '../environment.ts';
+import { podSecurity, spread } from './container.ts';
+import { PRIORITIES } from './limits.ts';
+import { meta, RUNNER } from './meta.ts';
+import { BROWSER, browser, uploader, volumes } from './runner-containers.ts';
+import { hostAliases, runnerAccount } from './runner-ways.ts';
+
+/**
+ * SIGTERM to the last byte of the recording: the browser ends within 10 s (runner/main.ts), the uploader has the rest. A spot
+ * instance leaves two minutes.
+ */
+export const RUNNER_GRACE_SECONDS = 120;
+
+/** What every runner is made from; the controller copies it pod by pod. A change replaces warm runners and no leased one. */
+export function runnerTemplate(scope: Construct, env: Environment): void {
+  new k8s.KubePodTemplate(scope, 'runner-template', {
+    metadata: meta(RUNNER_TEMPLATE, { namespace: NAMESPACES.runners, wave: 'config' }),
+    template: {
+      metadata: {
+        labels: { ...RUNNER, 'app.kubernetes.io/part-of': 'omicron-browser' },
+        annotations: {
+          // The IRSA webhook gives its credential to the uploader alone.
+          // https://github.com/aws/amazon-eks-pod-identity-webhook#pod-annotations
+          'eks.amazonaws.com/skip-containers': BROWSER,
+          'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+          'kubectl.kubernetes.io/default-container': BROWSER,
+        },
+      },
+      spec: runnerPodSpec(env),
+    },
+  });
+}
+
+function runnerPodSpec(env: Environment): k8s.PodSpec {
+  return {
+    ...runnerAccount,
+    restartPolicy: 'Never', // a runner that ended is never anybody's again
+    terminationGracePeriodSeconds: RUNNER_GRACE_SECONDS,
+    priorityClassName: PRIORITIES.runner,
+    ...(env.runner.runtimeClassName ? { runtimeClassName: env.runner.runtimeClassName } : {}),
+    nodeSelector: { [BROWSER_NODES.key]: BROWSER_NODES.value },
+    tolerations: [{ ...BROWSER_NODES, operator: 'Equal' }],
+    topologySpreadConstraints: spread(RUNNER),
+    enableServiceLinks: false,
+    // Nothing answers there: a lookup fails at once instead of after five seconds. Names come from hostAliases.
+    dnsPolicy: 'None',
+    dnsConfig: { nameservers: ['127.0.0.1'] },
+    hostAliases: hostAliases(env),
+    securityContext: podSecurity,
+    initContainers: [uploader(env)],
+    containers: [browser(env)],
+    volumes: volumes(env),
+  };
+}

@@ -1,0 +1,71 @@
+import { App, Chart, Yaml } from 'cdk8s';
+import type { Environment } from './environment.ts';
+import { accounts } from './parts/accounts.ts';
+import { admission } from './parts/admission.ts';
+import { applications } from './parts/applications.ts';
+import { controller } from './parts/controller.ts';
+import { egress } from './parts/egress.ts';
+import { limits } from './parts/limits.ts';
+import { monitoring } from './parts/monitoring.ts';
+import { namespaces } from './parts/namespaces.ts';
+import { networkPolicies } from './parts/network.ts';
+import { runnerTemplate } from './parts/runner-template.ts';
+import { spareRunners } from './parts/spare.ts';
+
+/** As much of a Kubernetes object as naming a file takes. */
+export interface KubernetesObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+}
+
+/** Folders of an environment: the root Application reads `''`, and what it finds there points at the two others. */
+export const FOLDERS = { root: '', core: 'core', monitoring: 'monitoring' } as const;
+
+/** Everything of an environment: file, relative to its folder, to object. */
+export function objects(env: Environment): ReadonlyMap<string, KubernetesObject> {
+  const app = new App();
+  // Namespaces are written out object by object: a chart's own would leak onto cluster-scoped ones.
+  const chart = (id: keyof typeof FOLDERS) => new Chart(app, id, { disableResourceNameHashes: true });
+  const charts = { root: chart('root'), core: chart('core'), monitoring: chart('monitoring') };
+
+  applications(charts.root, env);
+  for (const part of [
+    namespaces,
+    accounts,
+    limits,
+    networkPolicies,
+    admission,
+    runnerTemplate,
+    controller,
+    egress,
+    spareRunners,
+  ])
+    part(charts.core, env);
+  monitoring(charts.monitoring, env);
+
+  const found = new Map<string, KubernetesObject>();
+  for (const [folder, each] of Object.entries(charts)) {
+    for (const object of each.toJson() as KubernetesObject[]) {
+      const path = fileOf(FOLDERS[folder as keyof typeof charts], object); // keys of the literal above
+      if (found.has(path)) throw new Error(`two objects for ${path}`);
+      found.set(path, object);
+    }
+  }
+  return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Everything of an environment: file to text. */
+export const render = (env: Environment): ReadonlyMap<string, string> =>
+  new Map([...objects(env)].map(([path, object]) => [path, Yaml.stringify(object)]));
+
+function fileOf(folder: string, { kind, metadata }: KubernetesObject): string {
+  const name = `${kind.toLowerCase()}.${metadata.name}.yaml`;
+  return [folder, folder ? (metadata.namespace ?? 'cluster') : '', name].filter(part => part !== '').join('/');
+}

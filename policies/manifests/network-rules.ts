@@ -1,0 +1,108 @@
+import { at, kindRule, list, type Manifest, type ManifestRule, matches, pods } from './rule.ts';
+
+const policies = (all: readonly Manifest[], namespace: string | undefined): readonly Manifest[] =>
+  all.filter(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace === namespace);
+const selector = (policy: Manifest): unknown => at(policy, 'spec', 'podSelector', 'matchLabels');
+const bothWays = (policy: Manifest): boolean =>
+  ['Ingress', 'Egress'].every(way => list(at(policy, 'spec', 'policyTypes')).includes(way));
+const isForAll = (policy: Manifest): boolean => Object.keys(Object(selector(policy))).length === 0;
+const rulesOf = (policy: Manifest): readonly unknown[] => [
+  ...list(at(policy, 'spec', 'ingress')),
+  ...list(at(policy, 'spec', 'egress')),
+];
+const peers = (rule: unknown): readonly unknown[] => [...list(at(rule, 'to')), ...list(at(rule, 'from'))];
+const PRIVATE = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'];
+
+/** Who may talk to whom. */
+export const NETWORK_RULES: readonly ManifestRule[] = [
+  kindRule(
+    'Namespace',
+    'no-default-deny',
+    'A new pod talks to everybody until somebody writes its policy.',
+    (namespace, all) => policies(all, namespace.metadata.name).some(policy => isForAll(policy) && bothWays(policy)),
+  ),
+  kindRule(
+    'Namespace',
+    'pod-security-restricted',
+    'Without the labels a privileged pod is one kubectl away.',
+    ({ metadata }) =>
+      ['enforce', 'audit', 'warn'].every(
+        mode =>
+          metadata.labels?.[`pod-security.kubernetes.io/${mode}`] === 'restricted' &&
+          /^v1\.\d+$/.test(metadata.labels[`pod-security.kubernetes.io/${mode}-version`] ?? ''),
+      ),
+  ),
+  {
+    name: 'non-isolated-pod',
+    reason: 'A pod that nothing but the default selects cannot talk, or talks to all.',
+    check: manifests =>
+      pods(manifests)
+        .filter(
+          pod =>
+            !policies(manifests, pod.manifest.metadata.namespace).some(
+              policy => bothWays(policy) && matches(selector(policy), pod.labels),
+            ),
+        )
+        .map(({ manifest }) => ({ manifest, message: 'no policy selects its pods' })),
+  },
+  kindRule(
+    'NetworkPolicy',
+    'dangling-networkpolicy',
+    'A policy that selects nothing protects nothing.',
+    (policy, all) => {
+      const made = pods(all).filter(({ manifest }) => manifest.metadata.namespace === policy.metadata.namespace);
+      return isForAll(policy) || made.some(pod => matches(selector(policy), pod.labels));
+    },
+  ),
+  kindRule(
+    'NetworkPolicy',
+    'peer-without-end',
+    'A rule without peers or ports means everybody, or everything.',
+    policy =>
+      rulesOf(policy).every(
+        rule => peers(rule).length > 0 && (list(at(rule, 'ports')).length > 0 || peers(rule).every(isStandIn)),
+      ),
+  ),
+  kindRule(
+    'NetworkPolicy',
+    'internet-without-private-ranges',
+    'Half the internet is the metadata service, the nodes and the databases.',
+    policy =>
+      rulesOf(policy)
+        .flatMap(peers)
+        .filter(peer => at(peer, 'ipBlock', 'cidr') === '0.0.0.0/0')
+        .every(peer => PRIVATE.every(range => list(at(peer, 'ipBlock', 'except')).includes(range))),
+  ),
+  {
+    name: 'one-policy-for-runners',
+    reason: "The VPC CNI's agent tells pods apart by name, not by label: two policies would mix.",
+    check: manifests =>
+      pods(manifests)
+        .filter(({ manifest }) => manifest.kind === 'PodTemplate')
+        .filter(({ manifest }) => {
+          const found = policies(manifests, manifest.metadata.namespace);
+          return found.length !== 1 || !found.every(isForAll);
+        })
+        .map(({ manifest }) => ({ manifest, message: 'its namespace has another policy than one for all pods' })),
+  },
+  {
+    name: 'runner-ways-out',
+    reason: 'A runner reaches the egress proxy and the controller; DNS is a way to carry data out.',
+    check: manifests =>
+      pods(manifests)
+        .filter(({ manifest }) => manifest.kind === 'PodTemplate')
+        .flatMap(({ manifest }) => policies(manifests, manifest.metadata.namespace))
+        .filter(policy =>
+          list(at(policy, 'spec', 'egress')).some(
+            rule =>
+              list(at(rule, 'ports')).some(port => at(port, 'protocol') !== 'TCP' || at(port, 'port') === 53) ||
+              peers(rule).some(peer => !at(peer, 'podSelector', 'matchLabels', 'app')),
+          ),
+        )
+        .map(manifest => ({ manifest, message: 'an egress rule leads elsewhere' })),
+  },
+];
+
+/** Pods of tests that stand for the internet: any port, as the internet has. */
+const isStandIn = (peer: unknown): boolean =>
+  at(peer, 'podSelector', 'matchLabels', 'omicron.dev/stands-for') === 'internet';

@@ -1,0 +1,117 @@
+/** A rendered Kubernetes object, of whatever kind. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+}
+
+/** What is wrong with an object, in words for the person who wrote it. */
+export interface ManifestFinding {
+  readonly manifest: Manifest;
+  readonly message: string;
+}
+
+/** Judges all that is synced together. Names are kube-linter's where it has the rule: https://docs.kubelinter.io/#/generated/checks */
+export interface ManifestRule {
+  readonly name: string;
+  /** What goes wrong where the rule is broken. */
+  readonly reason: string;
+  /** Environments that it does not hold for; all others keep it. */
+  readonly exceptIn?: readonly string[];
+  check(manifests: readonly Manifest[]): readonly ManifestFinding[];
+}
+
+/** kube-linter's own way to waive: an annotation of the object, its value the reason. */
+export const WAIVER = 'ignore-check.kube-linter.io/';
+
+export const waived = (rule: string, { metadata }: Manifest): boolean =>
+  Boolean(metadata.annotations?.[`${WAIVER}${rule}`]);
+
+/** Reads a nested field without knowing its shape. */
+export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  let node = value;
+  for (const step of path) {
+    if (typeof node !== 'object' || node === null) return undefined;
+    node = (node as Readonly<Record<string | number, unknown>>)[step]; // an object or a list, as just seen
+  }
+  return node;
+}
+
+export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+export type Labels = Readonly<Record<string, string>>;
+export const labels = (value: unknown): Labels => (value ?? {}) as Labels; // labels are strings in every API
+
+export const matches = (selector: unknown, of: Labels): boolean =>
+  Object.entries(labels(selector)).every(([key, value]) => of[key] === value);
+
+/** A pod that an object would make. */
+export interface PodManifest {
+  readonly manifest: Manifest;
+  readonly labels: Labels;
+  readonly spec: unknown;
+}
+
+/** The pods that these objects would make. */
+export const pods = (manifests: readonly Manifest[]): readonly PodManifest[] =>
+  manifests.flatMap(manifest => {
+    const template = manifest.kind === 'PodTemplate' ? manifest.template : at(manifest, 'spec', 'template');
+    return at(template, 'spec')
+      ? [{ manifest, labels: labels(at(template, 'metadata', 'labels')), spec: at(template, 'spec') }]
+      : [];
+  });
+
+/** Every container of a pod, sidecars too. */
+export const containers = ({ spec }: PodManifest): readonly unknown[] => [
+  ...list(at(spec, 'initContainers')),
+  ...list(at(spec, 'containers')),
+];
+
+/** A rule over each container: `holds` says whether it keeps the rule. */
+export const containerRule = (
+  name: string,
+  reason: string,
+  holds: (container: unknown, pod: PodManifest) => boolean,
+  more: Partial<ManifestRule> = {},
+): ManifestRule => ({
+  name,
+  reason,
+  ...more,
+  check: manifests =>
+    pods(manifests).flatMap(pod =>
+      containers(pod)
+        .filter(container => !holds(container, pod))
+        .map(container => ({ manifest: pod.manifest, message: `container ${String(at(container, 'name'))}` })),
+    ),
+});
+
+/** A rule over each pod. */
+export const podRule = (name: string, reason: string, holds: (pod: PodManifest) => boolean): ManifestRule => ({
+  name,
+  reason,
+  check: manifests =>
+    pods(manifests)
+      .filter(pod => !holds(pod))
+      .map(({ manifest }) => ({ manifest, message: 'its pods' })),
+});
+
+/** A rule over each object of one kind, beside all others. */
+export const kindRule = (
+  kind: string,
+  name: string,
+  reason: string,
+  holds: (manifest: Manifest, all: readonly Manifest[]) => boolean,
+): ManifestRule => ({
+  name,
+  reason,
+  check: manifests =>
+    manifests
+      .filter(manifest => manifest.kind === kind && !holds(manifest, manifests))
+      .map(manifest => ({ manifest, message: `${kind} ${manifest.metadata.name}` })),
+});

@@ -1,0 +1,31 @@
+import { NETWORK_RULES } from './network-rules.ts';
+import { OBJECT_RULES } from './object-rules.ts';
+import { POD_RULES } from './pod-rules.ts';
+import { type Manifest, type ManifestFinding, type ManifestRule, WAIVER, waived } from './rule.ts';
+
+/** Every rule that the rendered manifests keep. */
+export const MANIFEST_RULES: readonly ManifestRule[] = [...POD_RULES, ...OBJECT_RULES, ...NETWORK_RULES];
+
+export interface ManifestViolation extends ManifestFinding {
+  readonly rule: string;
+}
+
+/** Every violation that no annotation of the object waives. */
+export const violations = (env: string, manifests: readonly Manifest[]): readonly ManifestViolation[] =>
+  found(env, manifests).filter(({ rule, manifest }) => !waived(rule, manifest));
+
+/** Waivers that excuse nothing any more: to be removed. */
+export const idleWaivers = (env: string, manifests: readonly Manifest[]): readonly string[] => {
+  const all = found(env, manifests);
+  return manifests.flatMap(manifest =>
+    Object.keys(manifest.metadata.annotations ?? {})
+      .filter(key => key.startsWith(WAIVER))
+      .filter(key => !all.some(({ rule, manifest: its }) => its === manifest && `${WAIVER}${rule}` === key))
+      .map(key => `${manifest.kind} ${manifest.metadata.name}: ${key}`),
+  );
+};
+
+const found = (env: string, manifests: readonly Manifest[]): readonly ManifestViolation[] =>
+  MANIFEST_RULES.filter(({ exceptIn }) => !exceptIn?.includes(env)).flatMap(rule =>
+    rule.check(manifests).map(finding => ({ rule: rule.name, ...finding })),
+  );
