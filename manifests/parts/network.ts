@@ -94,9 +94,14 @@ export function networkPolicies(scope: Construct, env: Environment): void {
       ...(env.standIns.peers.length > 0 ? [{ to: [...env.standIns.peers] }] : []),
     ],
   });
-  policy(NAMESPACES.api, 'mcp-clients', {
-    podSelector: { matchLabels: { [LABELS.mcpClient]: 'true' } },
-    ingress: [],
-    egress: [toDns, { to: [controller], ports: tcp(PORTS.controller) }, { to: [runners], ports: tcp(PORTS.runner) }],
-  });
+  policy(
+    NAMESPACES.api,
+    'mcp-clients',
+    {
+      podSelector: { matchLabels: { [LABELS.mcpClient]: 'true' } },
+      ingress: [],
+      egress: [toDns, { to: [controller], ports: tcp(PORTS.controller) }, { to: [runners], ports: tcp(PORTS.runner) }],
+    },
+    { 'dangling-networkpolicy': "It selects pods of the platform's API, which is not deployed from here." },
+  );
 }
