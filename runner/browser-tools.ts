@@ -136,6 +136,7 @@ export async function browserTools(options: BrowserToolsOptions): Promise<Browse
 
   const onPage: BrowserTools['onPage'] = (name, seconds, signal, work) =>
     bounded(name, seconds, signal, async () => {
+      const page = await currentPage(signal);
       const abort = new AbortController();
       const { promise: ended, resolve: end, reject: giveUp } = Promise.withResolvers<CallToolResult>();
       const onAbort = () => end(failure('The call was cancelled.'));
@@ -143,7 +144,6 @@ export async function browserTools(options: BrowserToolsOptions): Promise<Browse
       const late = setTimeout(() => giveUp(new McpError(ErrorCode.RequestTimeout, 'late')), seconds * 1_000);
       ended.catch(() => undefined);
       signal.addEventListener('abort', onAbort, { once: true });
-      const page = await currentPage(signal);
       page.once('dialog', onDialog);
       try {
         if (guard.showsDialog(page)) return DIALOG_OPEN;

@@ -115,6 +115,15 @@ function playwrightTool(tool: Tool, { tools, credentials }: ToolsetOptions): Lea
         run: async (args, signal) =>
           (await credentials.exposed('password', 'code')) ? SECRET_ON_PAGE : plain.run(args, signal),
       };
+    // So does a copy of it, once the page shows it.
+    case 'browser_press_key':
+      return {
+        ...plain,
+        run: async (args, signal) =>
+          isChord(args.key) && (await credentials.exposed('password', 'code'))
+            ? SECRET_ON_PAGE
+            : plain.run(args, signal),
+      };
     case 'browser_take_screenshot':
       return {
         ...plain,
@@ -128,8 +137,10 @@ function playwrightTool(tool: Tool, { tools, credentials }: ToolsetOptions): Lea
   }
 }
 
+const isChord = (key: unknown): boolean => /.\+./.test(String(key));
+
 const SECRET_ON_PAGE = failure(
-  'secret_on_page: no script of yours runs, and no search, while a field holds a password or a code. Submit or clear the ' +
+  'secret_on_page: no script, search or key combination of yours runs while a field holds a password or a code. Submit or clear the ' +
     'form, or leave the page; browser_snapshot shows it meanwhile.',
 );
 

@@ -70,8 +70,8 @@ export function credentials({ secrets, sites, origins, code, unseen }: Credentia
     const frame = await field.ownerFrame();
     const refused = refusedFrames(site.site, frame) ?? (await unfit(field, kind));
     if (refused !== undefined) return refused;
-    const value = kind === 'code' ? await code(site.site, signal) : secrets[name];
-    if (value === undefined) return { code: 'no_credential', message: `There is no value for ${name}.` } as const;
+    const value = kind === 'code' ? await code(site.site, signal).catch(() => undefined) : secrets[name];
+    if (value === undefined) return { code: 'no_credential', message: `There is no value for ${name} now.` } as const;
     return unseen(async () => {
       // Once more, right before typing. From here on the field's own document is held: if it goes, so does the call.
       const now = signal.aborted ? PAGE_CHANGED : refusedFrames(site.site, frame);

@@ -222,6 +222,11 @@ test('what a page repeats of a value, however it writes it, is in no result', as
   expect(
     (await call('browser_evaluate', { target: '#p', function: 'p => [...p.value].map(c => c.charCodeAt(0))' })).text,
   ).toContain('secret_on_page');
+  for (const [name, args] of [
+    ['browser_find', { regex: 'textbox: c' }],
+    ['browser_press_key', { key: 'Control+c' }],
+  ] as const)
+    expect((await call(name, { ...args })).text).toContain('secret_on_page');
   // A form that is cleared is free again.
   await call('browser_type', { target: '#p', text: '' });
   expect((await call('browser_evaluate', { function: '() => getComputedStyle(u).webkitTextSecurity' })).text).toContain(
