@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { type LeasePolicy, leasePolicy } from '../contract/assignment.ts';
+import { type PolicyDocument, policyDocument } from '../contract/policy.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { type Credential, type CredentialList, credentialList } from '../contract/secrets.ts';
 import {
@@ -16,6 +18,7 @@ import {
   sessionSchema,
   type Tags,
 } from '../contract/session.ts';
+import { type UserAction, userAction, userActionList } from '../contract/user-action.ts';
 import { type Clock, realClock } from './clock.ts';
 import { type Call, type Connection, type ControllerApi, controllerApi } from './controller-api.ts';
 import { Lease, type LeasedBrowser } from './lease.ts';
@@ -64,6 +67,9 @@ export interface OfUser {
   userId?: string;
   signal?: AbortSignal;
 }
+
+/** Whose policy: a session's, a user's, or the deployment's (`{}`). */
+export type PolicyOwner = { sessionId: string } | { userId: string } | Record<string, never>;
 
 export interface BrowserSessionsOptions extends Connection {
   /** Another fetch, e.g. one that knows a private CA. */
@@ -206,6 +212,47 @@ export class BrowserSessions implements BrowserSource {
     await this.#read({ method: 'DELETE', path, userId, answer: z.null() });
   }
 
+  /** The document of one layer; null: none is set. */
+  async policy(of: PolicyOwner): Promise<PolicyDocument | null> {
+    const answer = z.object({ policy: policyDocument.nullable() });
+    return (await this.#read({ method: 'GET', path: policyPath(of), answer })).policy;
+  }
+
+  /**
+   * Replaces the document of one layer; leases that run obey it within seconds. One with a fault is refused
+   * (`invalid_request`, `errors` name the paths) and the one before stays in force.
+   */
+  async putPolicy(of: PolicyOwner, policy: unknown): Promise<PolicyDocument> {
+    const answer = z.object({ policy: policyDocument });
+    return (await this.#read({ method: 'PUT', path: policyPath(of), body: policy, answer })).policy;
+  }
+
+  async deletePolicy(of: PolicyOwner): Promise<void> {
+    await this.#read({ method: 'DELETE', path: policyPath(of), answer: z.null() });
+  }
+
+  /** Every layer that applies to a session, widest first. */
+  effectivePolicy(sessionId: string, of: OfUser = {}): Promise<LeasePolicy> {
+    return this.#read({ method: 'GET', path: `${session(sessionId)}/policy/effective`, answer: leasePolicy, ...of });
+  }
+
+  /** What agents of the session asked of their person, oldest first. */
+  async userActions(sessionId: string, of: OfUser = {}): Promise<UserAction[]> {
+    const path = `${session(sessionId)}/user-actions`;
+    return (await this.#read({ method: 'GET', path, answer: userActionList, ...of })).user_actions;
+  }
+
+  /** Answers one request; the first answer counts. */
+  answerUserAction(
+    sessionId: string,
+    actionId: string,
+    answer: { status: 'done' | 'declined'; note?: string },
+    of: OfUser = {},
+  ): Promise<UserAction> {
+    const path = `${session(sessionId)}/user-actions/${encodeURIComponent(actionId)}`;
+    return this.#read({ method: 'POST', path, body: answer, answer: userAction, ...of });
+  }
+
   async #read<Answer>(call: Call<Answer>): Promise<Answer> {
     return (await this.#api(call)).value;
   }
@@ -228,4 +275,8 @@ export class BrowserSessions implements BrowserSource {
 }
 
 const session = (sessionId: string) => `/internal/browser-sessions/${encodeURIComponent(sessionId)}`;
+const policyPath = (of: PolicyOwner): string => {
+  if ('sessionId' in of) return `${session(of.sessionId)}/policy`;
+  return 'userId' in of ? `/internal/users/${encodeURIComponent(of.userId)}/policy` : '/internal/policy';
+};
 const credentials = (userId: string) => `/internal/users/${encodeURIComponent(userId)}/credentials`;

@@ -3,12 +3,14 @@ import type { AddressInfo } from 'node:net';
 
 /** A bakery with a login, on loopback: what the demo works on without the internet. */
 export interface DemoSite {
-  /** e.g. `http://127.0.0.1:41234`. */
+  /** e.g. `http://127.0.0.2:41234`. */
   readonly url: string;
   readonly login: { readonly username: string; readonly password: string };
   close(): Promise<void>;
 }
 
+/** Of its own, so that opening the way to it opens nothing else of this machine; elsewhere loopback has one address. */
+const HOST = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1';
 const LOGIN = { username: 'ada@example.com', password: 'analytical-engine-1843' };
 const COOKIE = 'bakery=ada';
 const FORM_BYTES_MAX = 4096;
@@ -64,10 +66,10 @@ export async function startDemoSite(): Promise<DemoSite> {
         return html(404, page('Not found', '<h1>Not found</h1>'));
     }
   });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>(resolve => server.listen(0, HOST, resolve));
   const { port } = server.address() as AddressInfo; // a TCP server has one
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${HOST}:${port}`,
     login: LOGIN,
     close: () =>
       new Promise(resolve => {

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
+import { ENV } from '../contract/names.ts';
 import { secretNames } from '../contract/secrets.ts';
 import { BrowserSessions } from './browser-sessions.ts';
 import { type DemoSite, startDemoSite } from './demo-site.ts';
@@ -41,7 +42,7 @@ async function main(page: URL | null): Promise<void> {
       'start the local stack (database, controller, one warm browser)',
       async say => {
         const other = await folder.running();
-        const own = other ? null : await startLocalStack(folder);
+        const own = other ? null : await startLocalStack(folder, site);
         say(
           other ? `the one that runs at ${other.url}` : `${own?.url}, everything it keeps is in ${shown(folder.path)}`,
         );
@@ -57,23 +58,29 @@ async function main(page: URL | null): Promise<void> {
   }
 }
 
-async function startLocalStack(folder: StackFolder): Promise<Stack> {
+/** Ranges that the environment opens, as for `omicron-browser up`. */
+const opened = (process.env.OMICRON_EGRESS_ALLOWED_CIDRS ?? '').split(/[\s,]+/).filter(Boolean);
+
+/** The demo site is on loopback and speaks http: the way out and the login rule are opened for it alone. */
+async function startLocalStack(folder: StackFolder, site: DemoSite | null): Promise<Stack> {
   const stack = await startStack({
+    egress: { allowedCidrs: site ? [...opened, `${new URL(site.url).hostname}/32`] : opened },
     folder: folder.path,
     log: pino(pino.destination({ dest: folder.logFile, mkdir: true, mode: 0o600 })),
-    runnerEnv: toolsEnvironment(findTools(process.env)),
+    runnerEnv: {
+      ...toolsEnvironment(findTools(process.env)),
+      ...(site ? { [ENV.insecureLoginOrigins]: site.url } : {}),
+    },
   });
   await warm(stack);
   return stack;
 }
 
-/** The pool fills by itself; the demo waits so that the lease it shows is a warm one. */
+/** The pool fills by itself; the demo waits a while so that the lease it shows is a warm one. */
 async function warm({ url }: Stack): Promise<void> {
-  const deadline = AbortSignal.timeout(30_000);
-  for (;;) {
-    const health = (await (await fetch(`${url}/health`, { signal: deadline })).json()) as {
-      runners: Record<string, number>; // the controller's own document
-    };
+  const deadline = AbortSignal.timeout(60_000);
+  while (!deadline.aborted) {
+    const health = (await (await fetch(`${url}/health`)).json()) as { runners: Record<string, number> }; // the controller's own document
     if (health.runners.warm) return;
     await new Promise(resolve => setTimeout(resolve, 50));
   }
@@ -85,6 +92,9 @@ async function demonstrate(sessions: BrowserSessions, folder: StackFolder, url: 
       await sessions.putCredential(USER, SITE, site.login);
       say(`for "${SITE}"; the agent will only know the names ${USERNAME} and ${PASSWORD}`);
     });
+  // 80 and 443 are open by themselves
+  const { port } = new URL(url);
+  if (port) await sessions.putPolicy({ userId: USER }, { version: 1, sites: { ports: [80, 443, Number(port)] } });
   const lease = await step('lease a browser', async say => {
     const leased = await sessions.acquire({ userId: USER, conversationId: CONVERSATION });
     say(`session ${leased.sessionId}, epoch ${leased.epoch}`);

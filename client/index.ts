@@ -1,13 +1,17 @@
 /** What `import ... from 'omicron-browser'` offers. */
+
+export type { PolicyDocument } from '../contract/policy.ts';
 export { OmicronError, type ProblemCode } from '../contract/problem.ts';
 export type { Credential, CredentialList } from '../contract/secrets.ts';
 export type { Artifact, EventPage, Session, SessionEvent, SessionPage, Tags } from '../contract/session.ts';
+export type { UserAction } from '../contract/user-action.ts';
 export {
   type AcquireRequest,
   BrowserSessions,
   type BrowserSessionsOptions,
   type BrowserSource,
   type ListRequest,
+  type PolicyOwner,
 } from './browser-sessions.ts';
 export { browserSource } from './browser-source.ts';
 export { Lease, type LeasedBrowser } from './lease.ts';

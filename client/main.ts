@@ -1,19 +1,27 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
+import { answerAction, listActions } from './commands/actions.ts';
 import { type Context, connectController } from './commands/connect.ts';
 import { EXIT, errorLine, exitCodeOf } from './commands/exit.ts';
 import { output } from './commands/output.ts';
+import { applyPolicy, deletePolicy, showPolicy, testPolicy } from './commands/policy.ts';
 import { deleteSecret, listSecrets, setSecret } from './commands/secrets.ts';
 import { archiveSession, closeSession, listSessions, showSession, startSession } from './commands/session.ts';
 
 // Entry of the command `omicron-browser`: reads the command line and the environment, runs one command, exits. What needs the
 // stack, a browser or MCP is loaded when it is asked for: the rest answers in a third of the time.
 
+/** Who signals a whole process group (systemd, timeout) reaches this process twice: itself, and by way of bin.js. */
+const SAME_SIGNAL_MS = 1_000;
+
 const stop = new AbortController();
+let stoppedAtMs = 0;
 for (const name of ['SIGINT', 'SIGTERM'] as const)
   process.on(name, () => {
-    if (stop.signal.aborted) process.exit(130);
-    stop.abort(new Error(`stopped by ${name}`));
+    if (!stop.signal.aborted) {
+      stoppedAtMs = performance.now();
+      stop.abort(new Error(`stopped by ${name}`));
+    } else if (performance.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(130);
   });
 
 const program = new Command('omicron-browser')
@@ -98,6 +106,40 @@ named(session.command('close').description('end its lease')).action(async (id, o
 named(session.command('archive').description('end its lease and take it off the list')).action(async (id, options) =>
   archiveSession(await connectController(context()), out(), { id, ...options }),
 );
+
+session
+  .command('actions [id]')
+  .description('what its agents asked of their person')
+  .option('--user <id>', 'its user')
+  .option('--conversation <id>', 'its conversation')
+  .action(async (id, options) => listActions(await connectController(context()), out(), { id, ...options }));
+session
+  .command('answer <id> <action> <answer>')
+  .description('answer one request: done or declined')
+  .option('--note <text>', 'what the agent should know')
+  .action(async (id, action, answer, options) =>
+    answerAction(await connectController(context()), out(), { id }, action, answer, options),
+  );
+
+const policy = program.command('policy').description('what sessions may do: of the deployment, a user, or a session');
+const owned = (command: Command) =>
+  command.option('--user <id>', "this user's").option('--session <id>', "this session's");
+owned(policy.command('show').description("one layer's document"))
+  .option('--effective', 'every layer that applies to the session')
+  .action(async options => showPolicy(await connectController(context()), out(), options));
+owned(
+  policy.command('apply <file>').description('replace it with the document of a file, or of - (standard input)'),
+).action(async (file, options) => applyPolicy(await connectController(context()), out(), file, options, process.stdin));
+owned(policy.command('delete').description('delete it')).action(async options =>
+  deletePolicy(await connectController(context()), out(), options),
+);
+policy
+  .command('test <tool> [arguments]')
+  .description('which rule decides a call with these arguments (JSON), under the policy of a session or of a file')
+  .option('--session <id>', 'under every layer that applies to it')
+  .option('--file <path>', "under this document as the deployment's; needs no controller")
+  .option('--untrusted', 'as if the agent had seen web content')
+  .action(async (tool, args, options) => testPolicy(() => connectController(context()), out(), tool, args, options));
 
 const secrets = program.command('secrets').description('site credentials of a user; an agent only sees their names');
 secrets

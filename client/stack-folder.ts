@@ -8,6 +8,7 @@ const keysSchema = z.object({
   signingKey: z.string(),
   derivationKey: z.base64(),
   secretFileKey: z.base64(),
+  egressSecret: z.string(),
 });
 export type StackKeys = z.infer<typeof keysSchema>;
 
@@ -48,18 +49,19 @@ export class StackFolder {
     await chmod(this.path, 0o700);
   }
 
-  /** The keys of this stack, made at its first start. Call with the lock held. */
+  /** The keys of this stack, made at its first start; those that an older version did not know are added. Call with the lock held. */
   async keys(): Promise<StackKeys> {
     const known = await this.#readKeys();
-    if (known) return known;
-    const made: StackKeys = {
+    const keys: StackKeys = {
       serviceSecret: random(),
       signingKey: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
       derivationKey: random(),
       secretFileKey: random(),
+      egressSecret: random(),
+      ...known,
     };
-    await writePrivately(this.#keysFile, made);
-    return made;
+    if (Object.keys(known).length < Object.keys(keys).length) await writePrivately(this.#keysFile, keys);
+    return keys;
   }
 
   async setRunning(running: RunningStack): Promise<void> {
@@ -83,18 +85,18 @@ export class StackFolder {
   /** Where the stack of this folder listens and its service secret; null: none runs. */
   async running(): Promise<(RunningStack & { serviceSecret: string }) | null> {
     const text = await readFile(this.#runningFile, 'utf8').catch(() => null);
-    const keys = await this.#readKeys();
-    if (text === null || keys === null) return null;
+    const { serviceSecret } = await this.#readKeys();
+    if (text === null || serviceSecret === undefined) return null;
     const running = runningSchema.parse(JSON.parse(text));
-    return isAlive(running.pid) ? { ...running, serviceSecret: keys.serviceSecret } : null;
+    return isAlive(running.pid) ? { ...running, serviceSecret } : null;
   }
 
-  async #readKeys(): Promise<StackKeys | null> {
+  async #readKeys(): Promise<Partial<StackKeys>> {
     const text = await readFile(this.#keysFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null;
+      if (error.code === 'ENOENT') return '{}';
       throw error;
     });
-    return text === null ? null : keysSchema.parse(JSON.parse(text));
+    return keysSchema.partial().parse(JSON.parse(text));
   }
 }
 

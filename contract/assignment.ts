@@ -3,8 +3,12 @@ import { policyDocument } from './policy.ts';
 import { POLICY_LAYERS } from './policy-sites.ts';
 import { siteKey } from './secrets.ts';
 
-/** What a lease asks of its runner. */
-export const runnerOptions = z.object({ record_video: z.boolean() });
+/** Playwright MCP's tools, the compatible ones (A2, P1), or both; `docs/tools.md` has the table. */
+export const TOOLSETS = ['playwright', 'compat', 'both'] as const;
+export type Toolset = (typeof TOOLSETS)[number];
+
+/** What a lease asks of its runner; without a toolset the deployment's. */
+export const runnerOptions = z.object({ record_video: z.boolean(), toolset: z.enum(TOOLSETS).optional() });
 export type RunnerOptions = z.infer<typeof runnerOptions>;
 
 /**

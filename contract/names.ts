@@ -52,6 +52,9 @@ export const BROWSER_NODES = { key: 'workload', value: 'browser', effect: 'NoSch
 /** Pod and Service of one runner. */
 export const runnerName = (runnerId: string): string => `pw-mcp-${runnerId}`;
 
+/** Folder under the temporary one for all that a local runner and its browser keep; whoever kills it deletes this. */
+export const runnerTempName = (runnerId: string): string => `omicron-runner-${runnerId}`;
+
 /** The PodTemplate from which the controller makes runners; in their namespace. */
 export const RUNNER_TEMPLATE = 'pw-mcp-runner';
 
@@ -103,6 +106,12 @@ export const ENV = {
   chromiumPath: 'OMICRON_CHROMIUM',
   chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
   ffmpegPath: 'OMICRON_FFMPEG',
+  /** Base64 SHA-256 digests of public keys, comma-separated, that the browser trusts beside its own roots (B6). */
+  chromiumSpki: 'OMICRON_CHROMIUM_SPKI',
+  /** Which tools runners serve, unless a lease asks otherwise. */
+  toolset: 'OMICRON_TOOLSET',
+  /** Exact http origins, comma-separated, on which credentials may be filled all the same: for tests and demos. */
+  insecureLoginOrigins: 'OMICRON_INSECURE_LOGIN_ORIGINS',
   /** Where recordings are kept, e.g. `file:///var/lib/omicron/artifacts`. */
   artifactStore: 'OMICRON_ARTIFACT_STORE',
   logLevel: 'OMICRON_LOG_LEVEL',

@@ -125,6 +125,17 @@ export function decideToolCall(layers: readonly LayeredPolicy[], call: ToolCall,
   };
 }
 
+/** Whether no arguments whatever could get a call of this tool through: it need not be shown to an agent. */
+export function neverAllowed(layers: readonly LayeredPolicy[], tool: string): boolean {
+  const rules = layers
+    .flatMap(({ policy }) => policy.tools)
+    .filter(({ tools }) => tools.some(pattern => coversTool(pattern, tool)))
+    .filter(({ except }) => !except?.some(pattern => coversTool(pattern, tool)));
+  if (rules.some(({ action, when }) => action === 'block_always' && when.length === 0)) return true;
+  const fallback = narrowestFirst(layers).find(({ policy }) => policy.defaults.tools !== undefined);
+  return fallback?.policy.defaults.tools === 'block_always' && !rules.some(({ action }) => action !== 'block_always');
+}
+
 /** Which rule decides and which others matched, one sentence each, for `policy test`. */
 export function explainToolCall(layers: readonly LayeredPolicy[], call: ToolCall, context: CallContext): string[] {
   const verdict = decideToolCall(layers, call, context);

@@ -135,7 +135,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     name: 'bury',
     everyMs: 2_000,
     runOnce: async () => {
-      await buryTheDead({ fleet, provider, log });
+      metrics.reaped(await buryTheDead({ fleet, provider, log }));
       drainLoop.kick();
     },
     log,
@@ -181,7 +181,6 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     namespace: provider.name,
     beatMs: (settings.OMICRON_CLAIM_SECONDS * 1000) / 3,
     kickLaunch: () => launchLoop.kick(),
-    kickPool: () => poolLoop.kick(),
     kickDrain,
     log,
   });

@@ -11,6 +11,8 @@ import { postgresDatabase } from './store/postgres.ts';
 export interface LocalKeys {
   /** Text of at least 32 bytes. */
   serviceSecret: string;
+  /** What the egress proxy signs its calls with; at least 32 bytes. */
+  egressSecret: string;
   /** Ed25519 private key, JWK as JSON. */
   signingKey: string;
   /** Base64 of 32 random bytes. */
@@ -52,6 +54,7 @@ export async function startLocalController(options: LocalController): Promise<Co
     [ENV.signingKey]: keys.signingKey,
     [ENV.derivationKey]: keys.derivationKey,
     OMICRON_SECRET_FILE_KEY: keys.secretFileKey,
+    [ENV.egressSecret]: keys.egressSecret,
   });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const database =

@@ -17,6 +17,7 @@ try {
     void egress.stop().then(() => process.exit(0));
   };
   process.once('SIGTERM', stop).once('SIGINT', stop);
+  process.once('disconnect', () => process.exit(0)); // the local stack that started it is gone
 } catch (cause) {
   log.fatal(cause instanceof Error ? cause.message : 'the egress proxy could not start');
   process.exit(1);

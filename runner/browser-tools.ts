@@ -9,20 +9,37 @@ import {
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js';
 import { createConnection } from '@playwright/mcp';
+import type { Page } from 'playwright-core';
 import { actionTimeout } from '../contract/problem.ts';
 import type { RunnerBrowser } from './browser.ts';
 import type { PageGuard } from './page-guard.ts';
 import { CAPABILITIES, listed, passedOn, refusedUrl, SNAPSHOT_AFTER, toolSeconds } from './tools.ts';
 import { unwedge } from './unwedge.ts';
 
-/** Playwright MCP over the runner's own context: one connection for the whole life of the runner, one call at a time. */
+/**
+ * Playwright MCP over the runner's own context, one connection for the whole life of the runner, and what our own tools
+ * share with it: the page, the turns and the bounds. Nothing here rejects: every failure is a result for the agent.
+ */
 export interface BrowserTools {
   /** The allowed tools as Playwright MCP describes them. */
   readonly tools: readonly Tool[];
-  /** Never rejects: every failure is a result that an agent can read. */
+  /** Runs `work` once every turn before has ended: calls do not overlap. `work` never rejects. */
+  turn(signal: AbortSignal, work: () => Promise<CallToolResult>): Promise<CallToolResult>;
+  /** A tool of Playwright MCP. Only inside a turn. */
   call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
-  /** From now on `browser_type` and `browser_fill_form` take these names for their values. */
-  setSecrets(secrets: Record<string, string>): void;
+  /** Work of our own on the page that Playwright MCP's tools act on. Only inside a turn; `signal` ends with the bound. */
+  onPage(
+    name: string,
+    seconds: number,
+    signal: AbortSignal,
+    work: (page: Page, signal: AbortSignal) => Promise<CallToolResult>,
+  ): Promise<CallToolResult>;
+  /** The result with a snapshot of the page as it is now. Only inside a turn. */
+  withSnapshot(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult>;
+  /** From now on Playwright MCP takes these values out of what it writes; it is never asked to type one. */
+  setSecrets(secrets: Readonly<Record<string, string>>): void;
+  /** Whether any tab shows something else than a blank page. */
+  showsContent(): boolean;
 }
 
 export interface BrowserToolsOptions {
@@ -51,6 +68,8 @@ const BROWSER_GONE = failure(
   'sandbox_runtime_required',
   'The browser of this lease has stopped. Ask for the session again and connect to the new address.',
 );
+
+const DIALOG_OPEN = failure('A dialog is open on the page; answer it with browser_handle_dialog.');
 
 /** Connects and runs one call, so that the first call of an agent finds everything in place. */
 export async function browserTools(options: BrowserToolsOptions): Promise<BrowserTools> {
@@ -82,28 +101,72 @@ export async function browserTools(options: BrowserToolsOptions): Promise<Browse
       timeout: timeoutMs,
     });
 
-  async function callNow(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult> {
+  /** Every way in which work on the browser may fail, as a result. */
+  async function bounded(name: string, seconds: number, signal: AbortSignal, work: () => Promise<CallToolResult>) {
     if (browser.isGone()) return BROWSER_GONE;
-    const seconds = secondsMax(name);
-    if (seconds === undefined)
-      return failure(`The tool "${name}" is not available here. tools/list has those that are.`);
-    const refused = refusedUrl(args.url);
-    if (refused !== undefined) return failure(refused);
     try {
-      const work =
-        name === 'browser_close' ? closeTabs(seconds) : request(name, passedOn(args), seconds * 1_000, signal);
-      const result = await Promise.race([work, browser.gone.then(() => BROWSER_GONE)]);
-      if (result.isError) return explained(name, result);
-      return SNAPSHOT_AFTER.has(name) ? await withSnapshot(result, signal).catch(() => result) : result;
+      return await Promise.race([work(), browser.gone.then(() => BROWSER_GONE)]);
     } catch (error) {
       if (browser.isGone()) return BROWSER_GONE;
       if (signal.aborted) return failure('The call was cancelled.');
-      if (error instanceof McpError && error.code === ErrorCode.RequestTimeout) {
+      if (isTimeout(error)) {
         const notes = await unwedge(context, guard);
         return failure(actionTimeout(name, seconds), 'The call was given up; the next one is served.', ...notes);
       }
-      return failure(error instanceof Error ? error.message : 'The call failed.');
+      return explained(name, failure(error instanceof Error ? error.message : 'The call failed.'));
     }
+  }
+
+  function call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult> {
+    const seconds = secondsMax(name);
+    if (seconds === undefined)
+      return Promise.resolve(failure(`The tool "${name}" is not available here. tools/list has those that are.`));
+    const refused = refusedUrl(args.url);
+    if (refused !== undefined) return Promise.resolve(failure(refused));
+    // It would type the value, into a page of any origin.
+    if (typed(args).some(text => typeof text === 'string' && Object.hasOwn(secrets, text)))
+      return Promise.resolve(failure('The name of a secret stands where it cannot be filled in.'));
+    return bounded(name, seconds, signal, async () => {
+      if (name === 'browser_close') return closeTabs(seconds);
+      const result = await request(name, passedOn(args), seconds * 1_000, signal);
+      if (result.isError) return explained(name, result);
+      return SNAPSHOT_AFTER.has(name) ? await withSnapshot(result, signal).catch(() => result) : result;
+    });
+  }
+
+  const onPage: BrowserTools['onPage'] = (name, seconds, signal, work) =>
+    bounded(name, seconds, signal, async () => {
+      const abort = new AbortController();
+      const { promise: ended, resolve: end, reject: giveUp } = Promise.withResolvers<CallToolResult>();
+      const onAbort = () => end(failure('The call was cancelled.'));
+      const onDialog = () => end(DIALOG_OPEN);
+      const late = setTimeout(() => giveUp(new McpError(ErrorCode.RequestTimeout, 'late')), seconds * 1_000);
+      ended.catch(() => undefined);
+      signal.addEventListener('abort', onAbort, { once: true });
+      const page = await currentPage(signal);
+      page.once('dialog', onDialog);
+      try {
+        if (guard.showsDialog(page)) return DIALOG_OPEN;
+        const worked = work(page, abort.signal);
+        worked.catch(() => undefined);
+        return await Promise.race([worked, ended]);
+      } finally {
+        clearTimeout(late);
+        signal.removeEventListener('abort', onAbort);
+        page.off('dialog', onDialog);
+        abort.abort();
+      }
+    });
+
+  /** The page on which Playwright MCP's next tool would act: it alone knows which tab was selected. */
+  async function currentPage(signal: AbortSignal): Promise<Page> {
+    const [only, ...others] = context.pages();
+    if (only === undefined) return context.newPage();
+    if (others.length === 0) return only;
+    const list = await request('browser_tabs', { action: 'list' }, SNAPSHOT_MS, signal);
+    const text = list.content.map(part => (part.type === 'text' ? part.text : '')).join('\n');
+    const index = /^- (\d+): \(current\)/m.exec(text)?.[1];
+    return context.pages()[Number(index ?? 0)] ?? only;
   }
 
   /** Upstream's browser_close ends the connection for good; the lease's browser stays, with one blank tab. */
@@ -133,28 +196,42 @@ export async function browserTools(options: BrowserToolsOptions): Promise<Browse
   function explained(name: string, result: CallToolResult): CallToolResult {
     if (browser.isGone()) return BROWSER_GONE;
     const text = result.content.map(part => (part.type === 'text' ? part.text : '')).join('\n');
-    const timeout = /TimeoutError: .*Timeout (\d+)ms exceeded/.exec(text);
+    const timeout = /Timeout (\d+)ms exceeded/.exec(text);
     if (timeout === null) return result;
     return failure(actionTimeout(name, Number(timeout[1]) / 1_000), text);
   }
 
   let last: Promise<unknown> = Promise.resolve();
-  const call: BrowserTools['call'] = (name, args, signal) => {
-    const turn = last.then(() => (signal.aborted ? failure('The call was cancelled.') : callNow(name, args, signal)));
-    last = turn;
-    return turn;
+  const turn: BrowserTools['turn'] = (signal, work) => {
+    const mine = last.then(() => (signal.aborted ? failure('The call was cancelled.') : work()));
+    last = mine;
+    return mine;
   };
-  await call('browser_tabs', { action: 'list' }, AbortSignal.timeout(SNAPSHOT_MS));
+  const first = AbortSignal.timeout(SNAPSHOT_MS);
+  await turn(first, () => call('browser_tabs', { action: 'list' }, first));
   return {
     tools: tools.map(listed).filter(tool => tool !== undefined),
+    turn,
     call,
+    onPage,
+    withSnapshot: (result, signal) =>
+      result.isError ? Promise.resolve(result) : withSnapshot(result, signal).catch(() => result),
     setSecrets(given) {
       // Longest first: upstream redacts in this order, and a value may lie inside another.
       const sorted = Object.entries(given).sort(([, a], [, b]) => b.length - a.length);
       for (const [name, value] of sorted) secrets[name] = value;
     },
+    showsContent: () => context.pages().some(page => page.url() !== 'about:blank'),
   };
 }
+
+/** Where Playwright MCP would put a secret's value for its name. */
+const typed = ({ text, fields }: Record<string, unknown>): unknown[] => [
+  text,
+  ...(Array.isArray(fields) ? fields.map((field: unknown) => Object(field).value) : []),
+];
+
+const isTimeout = (error: unknown): boolean => error instanceof McpError && error.code === ErrorCode.RequestTimeout;
 
 /** The snapshot repeats page and tabs. */
 const withoutPage = (content: CallToolResult['content']): CallToolResult['content'] =>

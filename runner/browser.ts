@@ -29,7 +29,10 @@ export interface BrowserOptions {
   readonly executable: string;
   readonly sandbox: boolean;
   readonly tempDir: string;
+  /** The forwarder to the egress proxy; without one the browser goes out by itself. */
   readonly egressUrl: string | undefined;
+  /** Public keys (base64 SHA-256, comma-separated) whose certificates are trusted: a private CA. */
+  readonly trustedSpki?: string | undefined;
   readonly searchPath: string;
 }
 
@@ -38,6 +41,8 @@ const FLAGS = [
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--disable-quic',
 ];
+/** No name is looked up here: the egress proxy does that. Also what bypasses the proxy's rules finds no address. */
+const PROXIED_FLAGS = ['--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1', '--dns-prefetch-disable'];
 
 /**
  * Launches the browser with one context and one blank page, so that an assignment finds both. Throws
@@ -50,7 +55,11 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
       executablePath: launcher.executable,
       chromiumSandbox: options.sandbox,
       downloadsPath: launcher.downloads,
-      args: FLAGS,
+      args: [
+        ...FLAGS,
+        ...(options.egressUrl === undefined ? [] : PROXIED_FLAGS),
+        ...(options.trustedSpki === undefined ? [] : [`--ignore-certificate-errors-spki-list=${options.trustedSpki}`]),
+      ],
       // Nothing of this process's environment is the browser's.
       env: { PATH: options.searchPath, HOME: launcher.home, TMPDIR: launcher.downloads, LANG: 'C.UTF-8' },
       ...(options.egressUrl === undefined ? {} : { proxy: { server: options.egressUrl, bypass: '<-loopback>' } }),
@@ -60,7 +69,10 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
       handleSIGHUP: false,
       timeout: 30_000,
     })
-    .catch((cause: unknown) => {
+    .catch(async (cause: unknown) => {
+      // Its last words may arrive after its end.
+      await delay(100);
+      launcher.close();
       throw launchError(cause, launcher.lastLines(), options.sandbox);
     });
   launcher.started();

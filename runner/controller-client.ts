@@ -1,38 +1,47 @@
 import { z } from 'zod';
-import { type RedeemAnswer, redeemAnswer } from '../contract/assignment.ts';
+import { type LeasePolicy, leasePolicy, type RedeemAnswer, redeemAnswer, totpAnswer } from '../contract/assignment.ts';
 import { OmicronError, type ProblemCode, problemSchema } from '../contract/problem.ts';
 import { type ArtifactReport, activityAnswer, type RunnerEvent } from '../contract/reports.ts';
+import { type UserAction, userAction, type userActionRequest } from '../contract/user-action.ts';
 
 /** The controller as a runner sees it. Every call rejects with an OmicronError; `store_unavailable` may be retried. */
 export interface ControllerClient {
   /** Hands over the secrets of the lease, once. */
   redeem(brokerToken: string, signal: AbortSignal): Promise<RedeemAnswer>;
-  /** Reports calls; answers the milliseconds left, counted from before this call. */
-  activity(leaseToken: string, calls: number, signal: AbortSignal): Promise<{ remainingMs: number }>;
+  /** Reports calls; answers the milliseconds left, counted from before this call, and which policy is in force. */
+  activity(
+    leaseToken: string,
+    calls: number,
+    signal: AbortSignal,
+  ): Promise<{ remainingMs: number; policyVersion: string }>;
+  /** The policy of the lease as it is now. */
+  policy(leaseToken: string, signal: AbortSignal): Promise<LeasePolicy>;
+  /** The TOTP code of the moment for one of the user's sites. */
+  totp(leaseToken: string, site: string, signal: AbortSignal): Promise<{ code: string; validMs: number }>;
+  /** Asks the person of the lease, or, under the same id, how it stands. */
+  askUser(leaseToken: string, request: z.input<typeof userActionRequest>, signal: AbortSignal): Promise<UserAction>;
   /** Writes events to the timeline; repeating them writes nothing twice. */
   events(token: string, events: RunnerEvent[], signal: AbortSignal): Promise<void>;
   /** Tells what became of a recording; idempotent by name. */
   artifact(artifactToken: string, report: ArtifactReport, signal: AbortSignal): Promise<void>;
 }
 
-/** One try is worth this long; the caller's signal bounds all of them. */
+/** One try is worth this long, beside what it asks the controller to wait; the caller's signal bounds all of them. */
 const TRY_MS = 10_000;
 
 /** The controller over HTTP. */
 export function controllerClient(controllerUrl: string): ControllerClient {
-  async function post<T extends z.ZodType>(
+  async function send<T extends z.ZodType>(
     path: string,
-    token: string,
-    body: unknown,
+    request: RequestInit,
     answer: T,
     signal: AbortSignal,
+    waitMs = 0,
   ): Promise<z.output<T>> {
     const response = await fetch(`${controllerUrl}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+      ...request,
       redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TRY_MS + waitMs)]),
     }).catch((cause: unknown) => {
       throw new OmicronError('store_unavailable', 'The controller could not be reached; try again.', { cause });
     });
@@ -45,12 +54,31 @@ export function controllerClient(controllerUrl: string): ControllerClient {
       `The controller's answer to ${path} is not understood; update the runner.`,
     );
   }
+  const post = <T extends z.ZodType>(
+    path: string,
+    token: string,
+    body: unknown,
+    answer: T,
+    signal: AbortSignal,
+    waitMs?: number,
+  ) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    return send(path, { method: 'POST', headers, body: JSON.stringify(body) }, answer, signal, waitMs);
+  };
   return {
     redeem: (token, signal) => post('/internal/runner-secrets', token, {}, redeemAnswer, signal),
     activity: async (token, calls, signal) => {
       const answer = await post('/internal/runner-activity', token, { calls }, activityAnswer, signal);
-      return { remainingMs: answer.remaining_ms };
+      return { remainingMs: answer.remaining_ms, policyVersion: answer.policy_version };
     },
+    policy: (token, signal) =>
+      send('/internal/runner-policy', { headers: { authorization: `Bearer ${token}` } }, leasePolicy, signal),
+    totp: async (token, site, signal) => {
+      const { code, valid_ms } = await post('/internal/runner-totp', token, { site }, totpAnswer, signal);
+      return { code, validMs: valid_ms };
+    },
+    askUser: (token, request, signal) =>
+      post('/internal/runner-user-actions', token, request, userAction, signal, request.wait_ms),
     events: async (token, events, signal) => {
       await post('/internal/runner-events', token, { events }, z.unknown(), signal);
     },

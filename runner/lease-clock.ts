@@ -22,6 +22,8 @@ export interface LeaseClockOptions {
   readonly endsAtMs: number;
   /** Called once: the deadline has passed, or the controller says that the lease is over. */
   readonly onEnd: (reason: string) => void;
+  /** Called with each answer: the policy in force may be another one now. */
+  readonly onPolicyVersion: (version: string) => void;
   readonly debug: (message: string, details: Record<string, unknown>) => void;
 }
 
@@ -51,7 +53,8 @@ export function nextReportMs(state: { now: number; sentMs: number; deadlineMs: n
 }
 
 /** Starts the clock. */
-export function leaseClock({ controller, leaseToken, endsAtMs, onEnd, debug }: LeaseClockOptions): LeaseClock {
+export function leaseClock(options: LeaseClockOptions): LeaseClock {
+  const { controller, leaseToken, endsAtMs, onEnd, onPolicyVersion, debug } = options;
   const abort = new AbortController();
   let deadlineMs = endsAtMs - MARGIN_MS;
   let sentMs = performance.now();
@@ -94,10 +97,11 @@ export function leaseClock({ controller, leaseToken, endsAtMs, onEnd, debug }: L
       sentMs = performance.now();
       const told = finished;
       try {
-        const { remainingMs } = await controller.activity(leaseToken, told + running, abort.signal);
+        const { remainingMs, policyVersion } = await controller.activity(leaseToken, told + running, abort.signal);
         finished -= told;
         deadlineMs = sentMs + remainingMs - MARGIN_MS;
         if (!abort.signal.aborted) armEnd();
+        onPolicyVersion(policyVersion);
         break;
       } catch (error) {
         if (error instanceof OmicronError && OVER.includes(error.code)) {

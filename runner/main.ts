@@ -10,6 +10,7 @@ import { OmicronError } from '../contract/problem.ts';
 import { launchBrowser } from './browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser-path.ts';
 import { controllerClient } from './controller-client.ts';
+import { egressForwarder } from './egress.ts';
 import { runnerServer } from './http.ts';
 import { rehearse } from './rehearse.ts';
 import { createRunner } from './runner.ts';
@@ -45,6 +46,11 @@ const ffmpeg = commandPath(settings.ffmpegPath, searchPath);
 if (ffmpeg === undefined)
   log.warn(`no ffmpeg at "${settings.ffmpegPath}": nothing can be recorded; set ${ENV.ffmpegPath} or install it`);
 
+if (settings.insecureLoginOrigins.length > 0)
+  log.warn({ origins: settings.insecureLoginOrigins }, `${ENV.insecureLoginOrigins}: passwords may go out unencrypted`);
+const forwarder =
+  settings.egressUrl === undefined ? undefined : await egressForwarder({ egressUrl: settings.egressUrl });
+
 const runner = createRunner({
   runnerId: settings.runnerId,
   keys: settings.controllerKeys,
@@ -54,10 +60,14 @@ const runner = createRunner({
       executable: executableOrThrow(settings.chromiumPath),
       sandbox: settings.chromiumSandbox,
       tempDir: temp.path,
-      egressUrl: settings.egressUrl,
+      egressUrl: forwarder?.proxyUrl,
+      trustedSpki: settings.chromiumSpki,
       searchPath,
     });
   },
+  forwarder,
+  toolset: settings.toolset,
+  insecureLoginOrigins: settings.insecureLoginOrigins,
   outputDir: settings.outputDir,
   filesDir: temp.files,
   ffmpeg: ffmpeg ?? settings.ffmpegPath,

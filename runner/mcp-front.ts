@@ -13,6 +13,8 @@ import type { Lease } from './lease.ts';
 export interface McpFront {
   /** Serves a request whose bearer token was checked. `body` is the parsed body of a POST. */
   handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void>;
+  /** Tells every client that the list of tools is another one. */
+  toolsChanged(): void;
   /** Ends every session, with its running calls and open streams. */
   close(): Promise<void>;
 }
@@ -73,6 +75,10 @@ export function mcpFront(lease: Lease): McpFront {
       await session.transport.handleRequest(request, response, body);
       if (session.transport.sessionId === undefined) await session.server.close();
     },
+    toolsChanged() {
+      // A client without an open stream asks again by itself, or not.
+      for (const { server } of sessions.values()) void server.sendToolListChanged().catch(() => undefined);
+    },
     async close() {
       await Promise.all([...sessions.values()].map(({ server }) => server.close()));
     },
@@ -83,9 +89,9 @@ export function mcpFront(lease: Lease): McpFront {
 function frontServer(lease: Lease): Server {
   const server = new Server(
     { name: 'omicron-browser', version: '1' },
-    { capabilities: { tools: {} }, instructions: lease.instructions },
+    { capabilities: { tools: { listChanged: true } }, instructions: lease.instructions },
   );
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...lease.tools] }));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: lease.tools() }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) =>
     lease.call(params.name, params.arguments ?? {}, signal),
   );

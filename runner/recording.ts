@@ -13,11 +13,17 @@ import { type VideoFile, videoFile } from './ffmpeg.ts';
 export interface Recording {
   /** Resolves when the first tab is being filmed; the first tool call waits for it. Never rejects. */
   readonly ready: Promise<void>;
+  /** Runs work of which no picture is kept; the one before stands still meanwhile. */
+  unseen<T>(work: () => Promise<T>): Promise<T>;
   /** Ends every file. Never rejects. */
   stop(): Promise<void>;
 }
 
-export const NO_RECORDING: Recording = { ready: Promise.resolve(), stop: async () => undefined };
+export const NO_RECORDING: Recording = {
+  ready: Promise.resolve(),
+  unseen: work => work(),
+  stop: async () => undefined,
+};
 
 export interface RecordingOptions {
   readonly context: BrowserContext;
@@ -44,6 +50,7 @@ export function startRecording(options: RecordingOptions): Recording {
   const tabs = new Map<Page, Promise<() => Promise<void>>>();
   let count = 0;
   let stopped = false;
+  const veil: Veil = { works: 0, untilMs: 0 };
 
   const film = (page: Page): Promise<() => Promise<void>> => {
     count += 1;
@@ -52,7 +59,9 @@ export function startRecording(options: RecordingOptions): Recording {
       onStopped({ file, reason: `more than ${FILES_AT_ONCE_MAX} tabs are open; this one is not recorded` });
       return Promise.resolve(async () => undefined);
     }
-    const started = filmTab(page, { ...options, path: join(outputDir, file) }, reason => onStopped({ file, reason }));
+    const started = filmTab(page, { ...options, veil, path: join(outputDir, file) }, reason =>
+      onStopped({ file, reason }),
+    );
     tabs.set(page, started);
     page.once('close', () => void end(page));
     return started;
@@ -76,6 +85,15 @@ export function startRecording(options: RecordingOptions): Recording {
     .catch((error: unknown) => onStopped({ file: UPLOAD_ORDER_FILE, reason: String(error) }));
   return {
     ready,
+    async unseen(work) {
+      veil.works += 1;
+      try {
+        return await work();
+      } finally {
+        veil.works -= 1;
+        veil.untilMs = performance.now() + VEIL_MS;
+      }
+    },
     async stop() {
       stopped = true;
       await ready;
@@ -85,24 +103,37 @@ export function startRecording(options: RecordingOptions): Recording {
   };
 }
 
+/** Pieces of work that no picture may show, and how long pictures of the last of them may still be on their way. */
+interface Veil {
+  works: number;
+  untilMs: number;
+}
+const VEIL_MS = 250;
+
+const isUnseen = ({ works, untilMs }: Veil): boolean => works > 0 || performance.now() < untilMs;
+
 /** Films one tab; the returned function ends the file. Never rejects. */
 async function filmTab(
   page: Page,
-  { ffmpeg, path }: { ffmpeg: string; path: string },
+  { ffmpeg, path, veil }: { ffmpeg: string; path: string; veil: Veil },
   onFailed: (reason: string) => void,
 ): Promise<() => Promise<void>> {
   const video: VideoFile = videoFile({ ffmpeg, path, size: VIEWPORT });
   let last: Buffer | undefined;
+  /** Came under the veil; if nothing follows it, it is what the page looks like now. */
+  let held: Buffer | undefined;
   let lastMs = 0;
   let nextAckMs = 0;
   let ended = false;
   const show = (picture: Buffer) => {
     last = picture;
+    held = undefined;
     lastMs = performance.now();
     video.frame(picture);
   };
   const still = setInterval(() => {
-    if (last !== undefined && performance.now() - lastMs >= STILL_MS) show(last);
+    if (held !== undefined && !isUnseen(veil)) show(held);
+    else if (last !== undefined && performance.now() - lastMs >= STILL_MS) show(last);
   }, STILL_MS / 2);
   void video.failed.then(reason => {
     if (ended) return;
@@ -114,6 +145,7 @@ async function filmTab(
     if (ended) return;
     ended = true;
     clearInterval(still);
+    if (held !== undefined && !isUnseen(veil)) last = held;
     if (last !== undefined) video.frame(last);
     // A browser that hangs or is gone does not answer; the file does not wait for it.
     void page.screencast.stop().catch(() => undefined);
@@ -126,7 +158,8 @@ async function filmTab(
       quality: JPEG_QUALITY,
       onFrame: async ({ data }) => {
         if (ended) return;
-        show(data);
+        if (isUnseen(veil)) held = data;
+        else show(data);
         const now = performance.now();
         nextAckMs = Math.max(now, nextAckMs + 1_000 / FRAMES_PER_SECOND);
         const waitMs = nextAckMs - now;

@@ -1,3 +1,5 @@
+import { encodedForms, piecewise, redactPieces } from './redact-disguised.ts';
+
 /** Takes the secrets of one lease out of a text. */
 export type Redact = (text: string) => string;
 
@@ -12,14 +14,22 @@ const formsOf = (value: string): string[] => [
 
 /**
  * Replaces every secret of the lease by `<secret>NAME</secret>`, longer ones first, so that a secret inside another
- * does not leave the rest of it behind. Exact text only: what a page encodes otherwise is not found.
+ * does not leave the rest of it behind; encoded ones and ones in pieces too, as far as a text can be searched for them.
  */
 export function redactor(secrets: Record<string, string>): Redact {
-  const names = new Map(Object.entries(secrets).flatMap(([name, value]) => formsOf(value).map(form => [form, name])));
+  const entries = Object.entries(secrets);
+  const names = new Map(
+    entries.flatMap(([name, value]) => [...formsOf(value), ...encodedForms(value)].map(form => [form, name])),
+  );
   if (names.size === 0) return text => text;
   const longestFirst = [...names.keys()].sort((a, b) => b.length - a.length);
   const pattern = new RegExp(longestFirst.map(form => form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g');
-  return text => text.replace(pattern, form => `<secret>${names.get(form)}</secret>`);
+  const pieces = entries.map(([name, value]) => piecewise(name, value)).filter(found => found !== undefined);
+  return text =>
+    redactPieces(
+      text.replace(pattern, form => `<secret>${names.get(form)}</secret>`),
+      pieces,
+    );
 }
 
 /** Longest string that an event keeps. */

@@ -8,6 +8,7 @@ import {
   drainClaims,
   type RunnerHealth,
   type RunnerPhase,
+  type Toolset,
 } from '../contract/assignment.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
@@ -15,13 +16,15 @@ import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../contra
 import type { RunnerBrowser } from './browser.ts';
 import { type BrowserTools, browserTools } from './browser-tools.ts';
 import type { ControllerClient } from './controller-client.ts';
+import type { EgressForwarder } from './egress.ts';
 import { type EventQueue, eventQueue } from './events.ts';
 import { openLease } from './lease.ts';
 import { type LeaseClock, leaseClock } from './lease-clock.ts';
 import { type McpFront, mcpFront } from './mcp-front.ts';
-import { guardPages, type PageGuard } from './page-guard.ts';
+import { guardPages } from './page-guard.ts';
 import { NO_RECORDING, type Recording, startRecording } from './recording.ts';
 import { redeem } from './redeem.ts';
+import { toolPolicy } from './tool-policy.ts';
 
 /** One browser for one lease: warm, then leased, then thrown away. */
 export interface Runner {
@@ -48,6 +51,11 @@ export interface RunnerOptions {
   readonly keys: ControllerKeys;
   readonly controller: ControllerClient;
   readonly launch: () => Promise<RunnerBrowser>;
+  /** The browser's way out, if it is given one: it gets the lease's credential. */
+  readonly forwarder: EgressForwarder | undefined;
+  /** Unless the lease asks for another. */
+  readonly toolset: Toolset;
+  readonly insecureLoginOrigins: readonly string[];
   readonly outputDir: string;
   readonly filesDir: string;
   readonly ffmpeg: string;
@@ -61,7 +69,7 @@ interface Served {
   readonly recording: Recording;
 }
 
-/** What is left of the lease's end may take this long; then the process goes. */
+/** What finalising may take; with the browser's own end it fits into the 10 s after which the process goes. */
 const RECORDING_MS = 5_000;
 const EVENTS_MS = 2_000;
 /** After its browser's death a runner tells its agents so for a moment, then makes room for the next epoch. */
@@ -79,7 +87,6 @@ export function createRunner(options: RunnerOptions): Runner {
   let failure: OmicronError | undefined;
   let browser: RunnerBrowser | undefined;
   let tools: BrowserTools | undefined;
-  let guard: PageGuard | undefined;
   let assigned: { assignment: Assignment; answer: Promise<AssignAnswer> } | undefined;
   let served: Served | undefined;
   let stopping: Promise<void> | undefined;
@@ -98,7 +105,7 @@ export function createRunner(options: RunnerOptions): Runner {
   async function warm(): Promise<void> {
     try {
       browser = await options.launch();
-      guard = guardPages(browser.context, (what, page) => log.warn({ url: page.url() }, what));
+      const guard = guardPages(browser.context, what => log.warn(what));
       tools = await browserTools({ browser, guard, filesDir: options.filesDir });
       void browser.gone.then(onBrowserGone);
       if (phase === 'launching') enter('warm');
@@ -147,15 +154,28 @@ export function createRunner(options: RunnerOptions): Runner {
         tokens: [redeemed.lease_token, redeemed.artifact_token],
         warn: (message, details) => log.warn(details, message),
       });
+      const policy = toolPolicy({
+        policy: redeemed.policy,
+        sessionId: assignment.session_id,
+        fetch: () => controller.policy(redeemed.lease_token, abort.signal),
+        onChange: () => served?.front.toolsChanged(),
+        warn: (message, details) => log.warn(details, message),
+      });
       const clock = leaseClock({
         controller,
         leaseToken: redeemed.lease_token,
         endsAtMs: redeemed.endsAtMs,
         onEnd: stop,
+        onPolicyVersion: version => policy.seen(version),
         debug: (message, details) => log.debug(details, message),
       });
       const recording = record(assignment, redeemed.artifact_token, browser, events);
-      const lease = openLease({ assignment, secrets: redeemed.secrets, tools, clock, events, recording });
+      options.forwarder?.lease({ runnerId, credential: redeemed.egress_credential });
+      const { toolset, insecureLoginOrigins, forwarder } = options;
+      const lease = openLease({
+        ...{ assignment, redeemed, tools, clock, events, recording, policy, controller },
+        ...{ toolset: assignment.options.toolset ?? toolset, insecureLoginOrigins, forwarder },
+      });
       served = { front: mcpFront(lease), clock, events, recording };
       enter('leased', { epoch: assignment.epoch, remaining_ms: redeemed.remaining_ms });
       return { runner_id: runnerId, boot_id: bootId, session_id: assignment.session_id, epoch: assignment.epoch };
@@ -189,15 +209,13 @@ export function createRunner(options: RunnerOptions): Runner {
     });
   }
 
-  /** Serving ends before this returns its promise's first step; finalising follows. */
-  async function shutDown(exitCode: number): Promise<void> {
-    const { front, clock, events, recording } = served ?? {};
-    served = undefined;
+  /** Serving has ended; what was recorded and noted is saved. */
+  async function shutDown({ clock, events, recording }: Partial<Served>, exitCode: number): Promise<void> {
     abort.abort();
     clock?.stop();
-    await front?.close();
+    await closedToAgents;
     await within(RECORDING_MS, recording?.stop());
-    await Promise.all([browser?.close(), events?.flush(AbortSignal.timeout(EVENTS_MS))]);
+    await Promise.all([browser?.close(), options.forwarder?.close(), events?.flush(AbortSignal.timeout(EVENTS_MS))]);
     end(exitCode);
   }
 
@@ -206,9 +224,10 @@ export function createRunner(options: RunnerOptions): Runner {
     if (stopping !== undefined) return;
     beginEnd();
     enter('draining', { reason });
-    const front = served?.front;
-    closedToAgents = front?.close() ?? Promise.resolve();
-    stopping = shutDown(exitCode).catch((error: unknown) => {
+    const ending: Partial<Served> = served ?? {};
+    served = undefined;
+    closedToAgents = ending.front?.close() ?? Promise.resolve();
+    stopping = shutDown(ending, exitCode).catch((error: unknown) => {
       log.error({ err: error }, 'the end did not go well');
       end(1);
     });

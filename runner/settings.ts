@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { TOOLSETS, type Toolset } from '../contract/assignment.ts';
 import { ENV, PORTS } from '../contract/names.ts';
 import { type ControllerKeys, controllerKeys } from '../contract/tokens.ts';
 
@@ -17,6 +18,9 @@ export interface RunnerSettings {
   readonly chromiumSandbox: boolean;
   readonly ffmpegPath: string;
   readonly egressUrl: string | undefined;
+  readonly chromiumSpki: string | undefined;
+  readonly toolset: Toolset;
+  readonly insecureLoginOrigins: readonly string[];
   readonly logLevel: string;
 }
 
@@ -38,6 +42,21 @@ const keys = z.string().transform((text, context): ControllerKeys => {
   }
 });
 
+const origins = z.string().transform((text, context): string[] => {
+  const list = text.split(',').map(origin => origin.trim());
+  const wrong = list.find(origin => URL.parse(origin)?.origin !== origin);
+  if (wrong === undefined) return list;
+  context.addIssue({ code: 'custom', message: `"${wrong}" is no origin; write scheme://host[:port], comma-separated` });
+  return z.NEVER;
+});
+
+const spki = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=)*$/,
+    'must be base64 SHA-256 digests of public keys, comma-separated',
+  );
+
 const schema = z.object({
   [ENV.runnerId]: z.uuid('must be a UUID'),
   [ENV.controllerUrl]: httpUrl,
@@ -50,6 +69,9 @@ const schema = z.object({
   [ENV.chromiumSandbox]: z.enum(['on', 'off'], 'must be "on" or "off"').default('on'),
   [ENV.ffmpegPath]: z.string().min(1).default('ffmpeg'),
   [ENV.egressUrl]: httpUrl.optional(),
+  [ENV.chromiumSpki]: spki.optional(),
+  [ENV.toolset]: z.enum(TOOLSETS, `must be one of ${TOOLSETS.join(', ')}`).default('playwright'),
+  [ENV.insecureLoginOrigins]: origins.default([]),
   [ENV.logLevel]: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']).default('info'),
 });
 
@@ -80,6 +102,9 @@ export function runnerSettings(env: Record<string, string | undefined>): RunnerS
     chromiumSandbox: values[ENV.chromiumSandbox] === 'on',
     ffmpegPath: values[ENV.ffmpegPath],
     egressUrl: values[ENV.egressUrl],
+    chromiumSpki: values[ENV.chromiumSpki],
+    toolset: values[ENV.toolset],
+    insecureLoginOrigins: values[ENV.insecureLoginOrigins],
     logLevel: values[ENV.logLevel],
   };
 }

@@ -29,7 +29,9 @@ async function removeDeadFrames(page: Page): Promise<string[]> {
   const notes = await Promise.all(
     children.map(async frame => {
       if ((await within(frame.evaluate(() => true))) === true) return undefined;
-      await within(frame.frameElement().then(element => element.evaluate('frame => frame.remove()')));
+      await within(
+        frame.frameElement().then(element => element.evaluate((frame: { remove(): void }) => frame.remove())),
+      );
       return `A frame that did not load was removed from ${page.url()}.`;
     }),
   );

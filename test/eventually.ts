@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function eventually<T>(
   what: string,
   look: () => T | Promise<T>,
-  withinMs = 10_000,
+  withinMs = 20_000,
 ): Promise<Exclude<NonNullable<T>, false>> {
   const deadlineMs = performance.now() + withinMs;
   for (;;) {

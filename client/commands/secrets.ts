@@ -62,7 +62,10 @@ async function readLine(stdin: NodeJS.ReadStream, stderr: NodeJS.WriteStream): P
   if (stdin.isTTY) stderr.write('Password: ');
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stdin, output: unseen, terminal: stdin.isTTY === true });
-  lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  lines.on('SIGINT', () => {
+    process.kill(process.pid, 'SIGINT'); // the terminal gave it to us instead
+    lines.close();
+  });
   try {
     for await (const line of lines) return line;
     return '';

@@ -8,6 +8,13 @@ import { UsageError } from './exit.ts';
 import type { Output } from './output.ts';
 import { startHere } from './up.ts';
 
+/** Why the egress proxy did not let the page through, as the runner adds it to a result; the page itself then says so. */
+const refusalOf = (text: string, hostname: string): string | undefined =>
+  text
+    .split('Refused on the way out:\n')[1]
+    ?.split('\n')
+    .find(line => line.startsWith(hostname));
+
 /** As much of the page's text as shows that it is there. */
 const TEXT_CHARACTERS = 500;
 
@@ -43,7 +50,11 @@ export async function smoke(
       return { lease, browser: await connectBrowser(lease) };
     });
     try {
-      await step('page.goto', () => browser.call('browser_navigate', { url }));
+      await step('page.goto', async () => {
+        const { text } = await browser.call('browser_navigate', { url });
+        const refused = refusalOf(text, new URL(url).hostname);
+        if (refused) throw new Error(refused);
+      });
       const title = await step('page.extract title', async say => {
         const found = String(await browser.evaluate('() => document.title'));
         say(found);

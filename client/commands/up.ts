@@ -16,11 +16,19 @@ const settingsOf = (environment: Context['environment']): Record<string, string>
     Object.entries(environment).flatMap(([name, value]) => (/^OMICRON_/.test(name) && value ? [[name, value]] : [])),
   );
 
+/** What a person may say to the runners. */
+const passedOn = (environment: Context['environment']): Record<string, string> =>
+  Object.fromEntries(
+    [ENV.chromiumSandbox, ENV.toolset, ENV.insecureLoginOrigins, ENV.chromiumSpki].flatMap(name => {
+      const value = environment[name];
+      return value ? [[name, value]] : [];
+    }),
+  );
+
 /** Starts the local stack as the environment says; its log goes into the folder. */
 export async function startHere({ environment, folder }: Context, options: UpOptions = {}): Promise<Stack> {
   const stackFolder = new StackFolder(folder);
   await stackFolder.make();
-  const sandbox = environment[ENV.chromiumSandbox];
   const databaseUrl = environment[ENV.databaseUrl];
   return startStack({
     folder,
@@ -31,8 +39,12 @@ export async function startHere({ environment, folder }: Context, options: UpOpt
     ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.pool === undefined ? {} : { poolIdle: options.pool }),
     ...(databaseUrl ? { databaseUrl } : {}),
+    egress:
+      environment.OMICRON_EGRESS === 'off'
+        ? 'off'
+        : { allowedCidrs: (environment.OMICRON_EGRESS_ALLOWED_CIDRS ?? '').split(/[\s,]+/).filter(Boolean) },
     settings: settingsOf(environment),
-    runnerEnv: { ...toolsEnvironment(findTools(environment)), ...(sandbox ? { [ENV.chromiumSandbox]: sandbox } : {}) },
+    runnerEnv: { ...toolsEnvironment(findTools(environment)), ...passedOn(environment) },
   });
 }
 

@@ -1,11 +1,19 @@
 import type { FastifyRequest } from 'fastify';
 import { OmicronError } from '../../contract/problem.ts';
-import { verifyServiceToken } from '../../contract/tokens.ts';
+import {
+  type ControllerKeys,
+  type LeaseClaims,
+  leaseClaims,
+  verifyControllerToken,
+  verifyServiceToken,
+} from '../../contract/tokens.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The user that the service token is limited to; null: every user's. */
     userId: string | null;
+    /** Whose lease a runner's token speaks for; null on routes that take no such token. */
+    lease: { claims: LeaseClaims; expMs: number } | null;
   }
 }
 
@@ -26,4 +34,17 @@ export const serviceOnly = (key: Uint8Array) => async (request: FastifyRequest) 
 export function mayActFor(request: Pick<FastifyRequest, 'userId'>, userId: string): void {
   if (request.userId !== null && request.userId !== userId)
     throw new OmicronError('forbidden', 'The token is limited to another user; sign one for this user.');
+}
+
+/** A hook that lets only runners' tokens of these audiences in, before a body is read. */
+export const leaseOnly = (keys: ControllerKeys, ...audience: string[]) => ({
+  onRequest: async (request: FastifyRequest) => {
+    request.lease = await verifyControllerToken(keys, audience, bearerOf(request), leaseClaims);
+  },
+});
+
+/** What `leaseOnly` read. */
+export function leaseOf(request: FastifyRequest): { claims: LeaseClaims; expMs: number } {
+  if (!request.lease) throw new Error(`${request.url} has no hook that reads its token`);
+  return request.lease;
 }

@@ -10,7 +10,6 @@ import {
   brokerClaims,
   type ControllerKeys,
   egressCredential,
-  type LeaseClaims,
   leaseClaims,
   verifyControllerToken,
 } from '../../contract/tokens.ts';
@@ -21,32 +20,15 @@ import type { Directory } from '../ports/directory.ts';
 import type { Policies } from '../ports/policies.ts';
 import type { SessionRow } from '../ports/rows.ts';
 import type { SecretStore } from '../ports/secrets.ts';
-import { bearerOf } from './bearer.ts';
+import { bearerOf, leaseOf, leaseOnly } from './bearer.ts';
 import { problems } from './problems.ts';
 
 const security = [{ runner: [] }];
 const PREDECESSOR_RETRY_SECONDS = 1;
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Whose lease the runner's token speaks for; null on routes that take no such token. */
-    lease: { claims: LeaseClaims; expMs: number } | null;
-  }
-}
-
-/** A hook that lets only tokens of these audiences in, before a body is read. */
-const leaseOnly = (keys: ControllerKeys, ...audience: string[]) => ({
-  onRequest: async (request: FastifyRequest) => {
-    request.lease = await verifyControllerToken(keys, audience, bearerOf(request), leaseClaims);
-  },
-});
-
-function leaseOf(request: FastifyRequest): { claims: LeaseClaims; expMs: number } {
-  if (!request.lease) throw new Error(`${request.url} has no hook that reads its token`);
-  return request.lease;
-}
-
 const leaseOver = () => new OmicronError('lease_ended', 'The lease of this token is over; stop serving it.');
+
+const refused = (why: string) => new OmicronError('redemption_refused', `The lease cannot be redeemed: ${why}.`);
 
 /** What runners and their uploaders call: the broker (O4) and the reports. */
 export const runnerRoutes: FastifyPluginAsyncZod<{
@@ -76,17 +58,20 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
         bearerOf(request),
         brokerClaims,
       );
-      // Read before the redemption, which succeeds once: a vault that is away for a moment must not cost the runner.
+      // Read before the redemption, which succeeds once: a store that is away for a moment must not cost the runner.
       const session = await directory.session(claims.session_id, null);
-      const document = session?.claim_id === claims.claim_id ? await secrets.read(session.user_id) : null;
+      if (session?.claim_id !== claims.claim_id) throw refused('superseded');
+      const [document, policy] = await Promise.all([
+        secrets.read(session.user_id),
+        policies.of(session.id, session.user_id),
+      ]);
       const known = document ? secretsOf(document) : {};
       const redeemed = await broker.redeem(claims, expMs);
       if (redeemed.outcome === 'wait')
         throw new OmicronError('predecessor_draining', 'The runner before may still act; ask again.', {
           retryAfterSeconds: PREDECESSOR_RETRY_SECONDS,
         });
-      if (redeemed.outcome === 'refused')
-        throw new OmicronError('redemption_refused', `The lease cannot be redeemed: ${redeemed.why}.`);
+      if (redeemed.outcome === 'refused') throw refused(redeemed.why);
       request.log.info(
         { session_id: claims.session_id, epoch: claims.epoch, runner_id: claims.runner_id },
         'secrets were redeemed',
@@ -99,7 +84,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
           totp: totp !== undefined,
         })),
         egress_credential: egressCredential(keys.derivation, lease),
-        policy: await policies.of(claims.session_id, redeemed.userId),
+        policy,
         ...(await reportTokens(keys, lease, redeemed)),
         remaining_ms: redeemed.remainingMs,
       };

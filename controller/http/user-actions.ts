@@ -2,12 +2,12 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { type ControllerKeys, leaseClaims, verifyControllerToken } from '../../contract/tokens.ts';
+import type { ControllerKeys } from '../../contract/tokens.ts';
 import { userAction, userActionAnswer, userActionList, userActionRequest } from '../../contract/user-action.ts';
 import type { Changes } from '../lease/changes.ts';
 import type { Directory } from '../ports/directory.ts';
 import type { UserActions } from '../ports/user-actions.ts';
-import { bearerOf, serviceOnly } from './bearer.ts';
+import { leaseOf, leaseOnly, serviceOnly } from './bearer.ts';
 import { problems } from './problems.ts';
 
 export interface UserActionRoutes {
@@ -24,9 +24,12 @@ const BASE = '/internal/browser-sessions/:session_id/user-actions';
 export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (app, parts) => {
   const { userActions, directory, changes, publicKeys } = parts;
 
+  app.decorateRequest('lease', null);
+
   app.post(
     '/internal/runner-user-actions',
     {
+      ...leaseOnly(publicKeys, AUDIENCES.lease),
       schema: {
         operationId: 'askUser',
         summary: 'Asks the person of a lease to do something, and waits for the answer',
@@ -36,7 +39,7 @@ export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (
       },
     },
     async request => {
-      const { claims } = await verifyControllerToken(publicKeys, AUDIENCES.lease, bearerOf(request), leaseClaims);
+      const { claims } = leaseOf(request);
       const { id, reason, timeout_seconds, wait_ms } = request.body;
       const asked = await userActions.ask(claims, id, reason, timeout_seconds);
       if (!asked) throw new OmicronError('lease_ended', 'The lease of this token is over; stop serving it.');

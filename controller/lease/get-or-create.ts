@@ -14,8 +14,7 @@ export interface GetOrCreateParts extends StartParts {
   fleet: Fleet;
   secrets: SecretStore;
   namespace: string;
-  /** Called when a claim took from the pool, or drained a runner. */
-  kickPool: () => void;
+  /** Called when a claim drained a runner. The pool is not told: its own round refills it, when the first page is done. */
   kickDrain: () => void;
 }
 
@@ -67,8 +66,7 @@ export class GetOrCreate {
 
   /** Leads a claim to its end; goes on when the caller has stopped waiting. */
   #lead(request: GetOrCreateRequest, claimed: Claimed): Promise<Led> {
-    const { log, kickPool, kickDrain } = this.#parts;
-    kickPool();
+    const { log, kickDrain } = this.#parts;
     kickDrain(); // the runner of the epoch before
     const work = this.#startWithRetries(request, claimed);
     const settled = work

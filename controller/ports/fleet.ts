@@ -10,10 +10,16 @@ export interface Fleet {
   /** Null: nobody wants it any more; it must be removed. */
   up(runnerId: string, bootId: string, endpoint: string): Promise<'warm' | 'claimed' | null>;
   /**
-   * `ended`: its process is known to have ended. `leaving`: it is on its way out and may still act. `not_started`: its launch was given up; does nothing once it came up. Its
-   * lease, if it lives, becomes an error.
+   * `ended`: its process is known to have ended. `leaving`: it is on its way out and may still act. `not_started`: its
+   * launch was given up; does nothing once it came up. Its lease, if it lives, becomes an error; `expired`: its time was
+   * over, and it ended.
    */
-  lost(runnerId: string, how: 'ended' | 'leaving' | 'not_started', reason: EndReason, error: string): Promise<void>;
+  lost(
+    runnerId: string,
+    how: 'ended' | 'leaving' | 'not_started',
+    reason: EndReason,
+    error: string,
+  ): Promise<'lost' | 'expired' | 'nothing'>;
   acknowledged(runnerId: string): Promise<void>;
   /** Frees the permit; a recorded lease without a recording gets a recorded loss. */
   gone(runnerId: string): Promise<void>;

@@ -8,7 +8,7 @@ export function readDocument(text: string): VaultDocument {
   } catch {
     throw new OmicronError(
       'secrets_unavailable',
-      'The vault document of this user does not have the form {"credentials": {"<site>": {"username", "password"}}}; store it anew.',
+      'The vault document of this user does not have the form {"credentials": {"<site>": {"username", "password"}}}; mend or delete it in the vault.',
     );
   }
 }

@@ -38,7 +38,7 @@ export function vaultRestSecrets(options: { url: string; serviceRoleKey: string 
       'secrets_unavailable',
       response.status === 404
         ? `The vault has no function ${name}; run the controller's migrations on the database that PostgREST serves.`
-        : `The vault answered ${response.status}; check the service role key.`,
+        : `The vault answered ${response.status}; ${response.status === 401 || response.status === 403 ? 'check the service role key' : "see whether the user's document is JSON"}.`,
       { retryAfterSeconds: RETRY_SECONDS },
     );
   };

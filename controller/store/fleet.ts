@@ -4,6 +4,8 @@ import type { Fleet } from '../ports/fleet.ts';
 import { runnerRow } from '../ports/rows.ts';
 import { call, callSet } from './call.ts';
 
+const lost = z.enum(['lost', 'expired', 'nothing']).nullable();
+
 export function sqlFleet(database: Database): Fleet {
   return {
     plan: async (provider, template, idle, burst) =>
@@ -17,7 +19,10 @@ export function sqlFleet(database: Database): Fleet {
         .parse(await call(database, 'runner_up', runnerId, bootId, endpoint)),
     async lost(runnerId, how, reason, error) {
       // Null: claimed between two reads; its session is known now, so the second call finds the right lock.
-      while ((await call(database, 'runner_lost', runnerId, how, reason, error)) === null);
+      for (;;) {
+        const outcome = lost.parse(await call(database, 'runner_lost', runnerId, how, reason, error));
+        if (outcome !== null) return outcome;
+      }
     },
     async acknowledged(runnerId) {
       await call(database, 'drain_acknowledged', runnerId);

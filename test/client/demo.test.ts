@@ -1,9 +1,10 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { startDemoSite } from '../../client/demo-site.ts';
 import { framesOf, newFolder, ROOT, run, runnerPids } from './machine.ts';
 
-describe('npm run demo', () => {
+describe('npm run demo', { timeout: 240_000 }, () => {
   it('does the main job offline before the reader’s eyes and leaves a playable video and nothing running', async () => {
     const folder = await newFolder();
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -37,7 +38,23 @@ describe('npm run demo', () => {
     expect(await runnerPids(folder)).toEqual([]);
   });
 
-  it('works on a page that is given, and refuses what is none', async () => {
+  it('works on a page that is given, without a login', async () => {
+    const folder = await newFolder();
+    const site = await startDemoSite();
+    onTestFinished(async () => {
+      await site.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+    const { code, stdout } = await run('npm', ['run', '--silent', 'demo', '--', `${site.url}/`, '--folder', folder], {
+      env: { OMICRON_EGRESS_ALLOWED_CIDRS: `${new URL(site.url).hostname}/32` },
+    });
+    expect(code).toBe(0);
+    expect(stdout).toContain('navigate: The Demo Bakery\n');
+    expect(stdout).not.toContain('log in');
+    expect(stdout).toContain('wait for the recording: ');
+  });
+
+  it('refuses what is not a web page', async () => {
     const { code, stderr } = await run('npm', ['run', '--silent', 'demo', '--', 'file:///etc/passwd']);
     expect(code).toBe(2);
     expect(stderr).toContain('not an http(s) URL');

@@ -28,6 +28,9 @@ export interface Finished {
   stderr: string;
 }
 
+/** A command that hangs is killed, so that it does not outlive its test. */
+const COMMAND_MS = 200_000;
+
 /** Runs a command to its end. */
 export async function run(
   command: string,
@@ -38,6 +41,8 @@ export async function run(
     stdio: ['pipe', 'pipe', 'pipe'],
     cwd: options.cwd ?? ROOT,
     env: { ...shell(), ...options.env },
+    timeout: COMMAND_MS,
+    killSignal: 'SIGTERM',
   });
   let stdout = '';
   let stderr = '';

@@ -9,6 +9,7 @@ import { type DemoSite, startDemoSite } from '../../client/demo-site.ts';
 import { connectBrowser } from '../../client/mcp-browser.ts';
 import { recordings } from '../../client/recordings.ts';
 import { type Stack, startStack } from '../../client/stack.ts';
+import { ENV } from '../../contract/names.ts';
 import { eventually } from '../eventually.ts';
 import { framesOf, isAlive, newFolder, processTree, runnerPids, shell, up } from './machine.ts';
 
@@ -23,8 +24,14 @@ describe('the local stack', () => {
   beforeAll(async () => {
     folder = await newFolder();
     site = await startDemoSite();
-    stack = await startStack({ folder, log, runnerEnv: shell() });
+    stack = await startStack({
+      folder,
+      log,
+      egress: { allowedCidrs: [`${new URL(site.url).hostname}/32`] },
+      runnerEnv: { ...shell(), [ENV.insecureLoginOrigins]: site.url },
+    });
     sessions = new BrowserSessions(stack);
+    await sessions.putPolicy({}, { version: 1, sites: { ports: [Number(new URL(site.url).port)] } });
   });
   afterAll(async () => {
     await stack.stop();
@@ -158,7 +165,8 @@ describe('the local stack', () => {
   });
 });
 
-describe('the end of the local stack', () => {
+// whole stacks, one after the other: a minute on a busy machine
+describe('the end of the local stack', { timeout: 180_000 }, () => {
   it('leaves no process, no runner folder and no address behind, and a recording of what was going on', async () => {
     const folder = await newFolder();
     const site = await startDemoSite();

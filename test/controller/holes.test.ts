@@ -352,7 +352,7 @@ describe('hole 13: a renewal that waited for a lock revives a lease that expired
       await weaken(database, 'heartbeat', 'v_now := clock_timestamp();', '');
       await weaken(database, 'heartbeat', 'begin\n', 'begin\n  v_now := clock_timestamp();\n');
     }
-    const p = protocol(database, { claimSeconds: 1 });
+    const p = protocol(database);
     await p.warm(1);
     const { session } = await p.lease({ ttlSeconds: 1 });
     const holder = await connection(database.url);

@@ -50,6 +50,7 @@ export async function deployment(overrides: Record<string, unknown> = {}): Promi
       OMICRON_DATA_DIR: dataDir,
       [ENV.databaseUrl]: overrides[ENV.databaseUrl] ?? (await emptyDatabaseUrl()),
       [ENV.serviceSecret]: randomBytes(32).toString('hex'),
+      [ENV.egressSecret]: randomBytes(32).toString('hex'),
       [ENV.signingKey]: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
       [ENV.derivationKey]: randomBytes(32).toString('base64'),
       OMICRON_SECRET_STORE: 'file',

@@ -2,7 +2,13 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { z } from 'zod';
-import type { RedeemAnswer } from '../../contract/assignment.ts';
+import {
+  type LeasePolicy,
+  type RedeemAnswer,
+  type Toolset,
+  type totpAnswer,
+  totpRequest,
+} from '../../contract/assignment.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../../contract/problem.ts';
 import {
@@ -23,6 +29,7 @@ import {
   signingKey,
   verifyControllerToken,
 } from '../../contract/tokens.ts';
+import { type UserAction, userActionRequest } from '../../contract/user-action.ts';
 
 /** A stand-in for the controller: one lease, the wire checked with the contract's own functions. */
 export interface StandIn {
@@ -38,6 +45,13 @@ export interface StandIn {
   /** What the runner is told is left. */
   remainingMs: number;
   secrets: Record<string, string>;
+  sites: RedeemAnswer['sites'];
+  egressCredential: string;
+  /** In force from now on: the next activity report tells its version. */
+  policy: LeasePolicy;
+  totp: z.infer<typeof totpAnswer>;
+  /** What agents asked of their person. Change a status to answer. */
+  readonly userActions: UserAction[];
   /** Answers the next requests of this path with these errors. */
   failNext(path: string, ...errors: OmicronError[]): void;
   /** From now on every connection is dropped: the network is cut. */
@@ -50,6 +64,7 @@ export interface StandIn {
 
 interface Order {
   recordVideo: boolean;
+  toolset: Toolset;
   audience: string;
   jti: string;
   signWith: 'controller' | 'stranger';
@@ -87,15 +102,43 @@ export async function startStandIn(): Promise<StandIn> {
         lease_token: await sign(AUDIENCES.lease, claims),
         artifact_token: await sign(AUDIENCES.artifacts, claims),
         remaining_ms: standIn.remainingMs,
-        sites: [{ site: 'shop', totp: false }],
-        egress_credential: 'egress credential',
-        policy: { version: '1', layers: [] },
+        sites: standIn.sites,
+        egress_credential: standIn.egressCredential,
+        policy: standIn.policy,
       } satisfies RedeemAnswer;
     },
     async '/internal/runner-activity'(token, body) {
       await verifyControllerToken(keys, AUDIENCES.lease, token, leaseClaims);
       standIn.activity.push({ calls: activityReport.parse(body).calls, atMs: performance.now() });
-      return { remaining_ms: standIn.remainingMs, policy_version: '1' } satisfies z.infer<typeof activityAnswer>;
+      return { remaining_ms: standIn.remainingMs, policy_version: standIn.policy.version } satisfies z.infer<
+        typeof activityAnswer
+      >;
+    },
+    async '/internal/runner-policy'(token) {
+      await verifyControllerToken(keys, AUDIENCES.lease, token, leaseClaims);
+      return standIn.policy;
+    },
+    async '/internal/runner-totp'(token, body) {
+      await verifyControllerToken(keys, AUDIENCES.lease, token, leaseClaims);
+      const { site } = totpRequest.parse(body);
+      if (!standIn.sites.some(each => each.site === site && each.totp))
+        throw new OmicronError('credential_not_found', site);
+      return standIn.totp;
+    },
+    async '/internal/runner-user-actions'(token, body) {
+      const { claims } = await verifyControllerToken(keys, AUDIENCES.lease, token, leaseClaims);
+      const { id, reason, timeout_seconds } = userActionRequest.parse(body);
+      const known = standIn.userActions.find(action => action.id === id);
+      if (known !== undefined) return known;
+      const now = Date.now();
+      const asked: UserAction = {
+        ...{ id, reason, session_id: claims.session_id, epoch: claims.epoch, status: 'pending', note: null },
+        created_at: new Date(now).toISOString(),
+        expires_at: new Date(now + timeout_seconds * 1_000).toISOString(),
+        answered_at: null,
+      };
+      standIn.userActions.push(asked);
+      return asked;
     },
     async '/internal/runner-events'(token, body) {
       await verifyControllerToken(keys, AUDIENCES.lease, token, leaseClaims).catch(() =>
@@ -121,9 +164,10 @@ export async function startStandIn(): Promise<StandIn> {
       const failure = failures.get(path)?.shift();
       if (failure !== undefined) throw failure;
       const route = routes[path];
-      if (route === undefined || request.method !== 'POST') throw new OmicronError('route_not_found', path);
+      if (route === undefined || request.method !== (path === '/internal/runner-policy' ? 'GET' : 'POST'))
+        throw new OmicronError('route_not_found', path);
       const token = (request.headers.authorization ?? '').replace('Bearer ', '');
-      const answer = await route(token, JSON.parse(Buffer.concat(chunks).toString()));
+      const answer = await route(token, JSON.parse(Buffer.concat(chunks).toString() || 'null'));
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
     } catch (error) {
       const problem = (
@@ -150,6 +194,11 @@ export async function startStandIn(): Promise<StandIn> {
     redemptions: 0,
     redeemMs: 0,
     remainingMs: 600_000,
+    sites: [{ site: 'shop', totp: false }],
+    egressCredential: 'egress credential',
+    policy: { version: '1', layers: [] },
+    totp: { code: '000000', valid_ms: 30_000 },
+    userActions: [],
     secrets: { SHOP_USERNAME: 'alice@example.com', SHOP_PASSWORD: 'correct horse "battery" & staple' },
     failNext(path, ...errors) {
       failures.set(path, [...(failures.get(path) ?? []), ...errors]);
@@ -170,7 +219,10 @@ export async function startStandIn(): Promise<StandIn> {
         ...lease,
         ...claim,
         jti,
-        options: { record_video: options.recordVideo ?? false },
+        options: {
+          record_video: options.recordVideo ?? false,
+          ...(options.toolset === undefined ? {} : { toolset: options.toolset }),
+        },
         broker_token: await sign(AUDIENCES.broker, { ...lease, ...claim, boot_id: bootId }),
         mcp_token_sha256: sha256Hex(token),
         artifacts_prefix: `pw-videos/test/${lease.session_id}/1-${runnerId}/`,

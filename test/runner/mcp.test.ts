@@ -218,9 +218,10 @@ test('a page that opens tabs without end is stopped', async () => {
   const tabs = await until('the tabs beyond the limit to be closed', async () => {
     const text = await callText(client, 'browser_tabs', { action: 'list' });
     const count = text.match(/^- \d+:/gm)?.length ?? 0;
-    return count <= 20 ? count : undefined;
+    // A tab that closes while it is listed makes the list an error.
+    return count > 1 && count <= 20 ? count : undefined;
   });
-  expect(tabs).toBeGreaterThan(1);
+  expect(tabs).toBeLessThanOrEqual(20);
 });
 
 test('a dialog is told to the agent and can be answered', async () => {

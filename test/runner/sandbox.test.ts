@@ -1,7 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
+import { runnerTempDir } from '../../runner/temp-dir.ts';
 import { type StandIn, startStandIn } from './controller.ts';
 import { connect, type RunnerProcess, startRunner } from './start.ts';
 
@@ -62,6 +64,20 @@ test("Chromium's sandbox is on: no --no-sandbox, renderers under seccomp in a us
   }
 });
 
+test('[S10] where the sandbox cannot run the runner has failed, says what to do, and starts nothing without it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'omicron-test-browser-'));
+  const browser = join(folder, 'browser');
+  // What Chromium prints where user namespaces are closed: <https://crbug.com/638180>.
+  const words = 'FATAL:zygote_host_impl_linux.cc(127)] No usable sandbox! See crbug.com/638180.';
+  writeFileSync(browser, `#!/bin/sh\necho '${words}' >&2\nexit 1\n`, { mode: 0o755 });
+  chmodSync(folder, 0o755);
+  runner = await startRunner(controller, { [ENV.chromiumPath]: browser }, 'failed');
+  const { status, body } = await runner.health();
+  expect([status, body.error?.code]).toEqual([503, 'sandbox_runtime_required']);
+  expect(body.error?.detail).toMatch(/user namespaces.*OMICRON_CHROMIUM_SANDBOX=off.*No usable sandbox/s);
+  rmSync(folder, { recursive: true });
+});
+
 test('the opt-out is explicit and loud', async () => {
   runner = await startRunner(controller, { [ENV.chromiumSandbox]: 'off' });
   expect(tree(runner.browserPid()).some(({ command }) => command.includes('--no-sandbox'))).toBe(true);
@@ -95,7 +111,7 @@ test('a browser that hangs is killed, and the runner still ends in time', async 
   for (const { pid } of processes) expect(read(`/proc/${pid}/cmdline`)).toBe('');
 });
 
-test('kill -9 of the runner takes its browser along', async () => {
+test('kill -9 of the runner takes its browser along, and the next runner deletes its folder', async () => {
   runner = await startRunner(controller);
   const processes = tree(runner.browserPid());
   runner.child.kill('SIGKILL');
@@ -104,4 +120,10 @@ test('kill -9 of the runner takes its browser along', async () => {
   while (processes.some(({ pid }) => read(`/proc/${pid}/cmdline`) !== '') && performance.now() < deadline)
     await new Promise(resolve => setTimeout(resolve, 50));
   for (const { pid } of processes) expect(read(`/proc/${pid}/cmdline`)).toBe('');
+  expect(existsSync(runnerTempDir(runner.runnerId))).toBe(true);
+  const next = await startRunner(controller);
+  const left = existsSync(runnerTempDir(runner.runnerId));
+  const own = existsSync(runnerTempDir(next.runnerId));
+  await next.dispose();
+  expect([left, own]).toEqual([false, true]);
 });

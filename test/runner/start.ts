@@ -81,9 +81,16 @@ export async function startRunner(
       return undefined;
     }
   };
-  const port = await until(`a port from the runner: ${output}`, () => {
-    if (child.exitCode !== null) throw new Error(`the runner exited with ${child.exitCode}: ${output}`);
-    return read(portFile);
+  const port = await until(
+    `a port from the runner: ${output}`,
+    () => {
+      if (child.exitCode !== null) throw new Error(`the runner exited with ${child.exitCode}: ${output}`);
+      return read(portFile);
+    },
+    60_000,
+  ).catch((error: unknown) => {
+    child.kill('SIGKILL');
+    throw error;
   });
   const url = `http://127.0.0.1:${port}`;
   const health = async () => {

@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { runnerHealth } from '../../../contract/assignment.ts';
-import { ENV } from '../../../contract/names.ts';
+import { ENV, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
 import { OmicronError, type ProblemCode } from '../../../contract/problem.ts';
 import { UPLOAD_ORDER_FILE } from '../../../contract/reports.ts';
 import type { RunnerProvider } from '../../ports/runners.ts';
@@ -29,8 +30,13 @@ export interface LocalRunners {
   log: Logger;
 }
 
-const RUNNER = fileURLToPath(new URL('../../../runner/main.ts', import.meta.url));
-const UPLOADER = fileURLToPath(new URL('../../../runner/uploader/main.ts', import.meta.url));
+/** The repository's folder, from which the runner's files are named. */
+const ROOT = new URL('../../../', import.meta.url);
+/** TypeScript in a clone, JavaScript in a published package. */
+const program = (path: string): string =>
+  fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? path : path.replace(/\.ts$/, '.js'), ROOT));
+const RUNNER = program(RUNNER_COMMAND.main);
+const UPLOADER = program(RUNNER_COMMAND.uploaderMain);
 
 /** A drained runner finishes its video in a second or two; then it is not asked any more. */
 const KILL_AFTER_MS = 15_000;
@@ -107,7 +113,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
       if (!(await home.make())) return;
       const logFile = await home.openLog();
       try {
-        const child = spawn(process.execPath, [RUNNER], {
+        const child = spawn(process.execPath, [...RUNNER_COMMAND.flags, RUNNER], {
           cwd: home.path,
           detached: true, // its own process group: it outlives us, and can be ended whole
           stdio: ['ignore', logFile.fd, logFile.fd],
@@ -157,8 +163,8 @@ export function localRunners(options: LocalRunners): RunnerProvider {
     async deathOf(runnerId) {
       const id = await processOf(runnerId);
       if (id && runs(id)) return null;
-      // a folder without a process file is a start under way for a moment, and then one that was cut short
-      if (!id && folder(runnerId).exists && !exits.has(runnerId)) {
+      // how it ended reaches us a moment later; a folder without a process file is a start under way for a moment, too
+      if (folder(runnerId).exists && !exits.has(runnerId)) {
         await sleep(200);
         const later = await processOf(runnerId);
         if (later && runs(later)) return null;
@@ -185,6 +191,8 @@ export function localRunners(options: LocalRunners): RunnerProvider {
         return 'deleting';
       }
       if (!uploaded(runnerId)) return 'deleting';
+      // a runner that was killed leaves its browser's profile
+      await rm(join(tmpdir(), runnerTempName(runnerId)), { recursive: true, force: true });
       await home.remove();
       for (const map of [exits, terminatedAtMs, uploads, known]) map.delete(runnerId);
       return 'gone';

@@ -29,6 +29,13 @@ begin
     jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'error', p_error)));
 end $$;
 
+-- Ends the lease that the caller holds locked because its time is over.
+create function omicron.expire_lease(s omicron.browser_sessions) returns void
+language plpgsql as $$
+begin
+  perform omicron.close_lease(s, 'ended', case when s.expires_at >= s.ends_at then 'max_age' else 'expired' end, null);
+end $$;
+
 -- Step 2 and 3: renew a living lease, or claim a new epoch with a runner of its own; all or nothing.
 --   {outcome: renewed | claimed | starting | refused, ...}
 -- `p_claim` names this call: a repeated call finds its own claim again. `p_abandon` is a claim of the same caller whose
@@ -275,7 +282,8 @@ begin
   update omicron.browser_sessions
      set status = 'ready', mcp_url = p_mcp_url, pod_name = p_workload, service_name = p_workload,
          artifacts_s3_prefix = p_prefix, claim_until = null, last_used_at = v_now,
-         expires_at = greatest(expires_at, least(v_now + make_interval(secs => ttl_seconds), ends_at))
+         -- may be sooner than the start was given; what the runner was told stands in its row's deadline
+         expires_at = least(v_now + make_interval(secs => ttl_seconds), ends_at)
    where id = s.id returning * into s;
   perform omicron.write_event(s.id, s.epoch, 'session.ready', jsonb_build_object('runner_id', r.id,
     'start_ms', round(extract(epoch from v_now - s.starting_since) * 1000)));
@@ -396,7 +404,7 @@ begin
   loop
     select * into s from omicron.browser_sessions where id = v_id for update skip locked;
     continue when s.id is null or s.status not in ('starting', 'ready') or s.expires_at >= clock_timestamp();
-    perform omicron.close_lease(s, 'ended', case when s.expires_at >= s.ends_at then 'max_age' else 'expired' end, null);
+    perform omicron.expire_lease(s);
     return next s.id;
   end loop;
 end $$;

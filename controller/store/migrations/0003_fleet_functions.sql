@@ -51,6 +51,12 @@ language sql as $$
   returning *
 $$;
 
+-- A launch ended whose runner nobody wants any more: it may be removed at once, not when the launcher's turn has passed.
+create function omicron.launch_over(p_runner uuid) returns void
+language sql as $$
+  update omicron.runners set work_until = '-infinity' where id = p_runner and state = 'draining'
+$$;
+
 -- A runner came up: warm, or claimed when a lease is waiting for it. Null: nobody wants it any more.
 create function omicron.runner_up(p_runner uuid, p_boot uuid, p_endpoint text) returns text
 language plpgsql as $$
@@ -65,17 +71,24 @@ begin
      set state = case when session_id is null then 'warm' else 'claimed' end, boot_id = p_boot, endpoint = p_endpoint,
          warm_at = clock_timestamp(), seen_at = clock_timestamp()
    where id = p_runner and state = 'creating' returning * into r;
-  return case when found then r.state end;
+  if found then
+    return r.state;
+  end if;
+  perform omicron.launch_over(p_runner);
+  return null;
 end $$;
 
 -- A runner died. `ended`: its process is known to have ended; `leaving`: it is on its way out and may still act;
--- `not_started`: its launch was given up, which counts only while it is creating: another worker may have seen it come up. Its lease, if it lives, becomes an error that says so;
--- a new request starts a new epoch. Null: it was claimed meanwhile, call again.
-create function omicron.runner_lost(p_runner uuid, p_how text, p_reason text, p_error text) returns boolean
+-- `not_started`: its launch was given up, which counts only while it is creating: another worker may have seen it come up.
+-- Its lease, if it lives, becomes an error that says so; a new request starts a new epoch. A runner closes by its own clock
+-- half a second before its lease's end: then the lease has expired, and nothing was lost.
+-- 'lost' | 'expired': what became of its lease. 'nothing': it had none. Null: it was claimed meanwhile, call again.
+create function omicron.runner_lost(p_runner uuid, p_how text, p_reason text, p_error text) returns text
 language plpgsql as $$
 declare
   s omicron.browser_sessions;
   r omicron.runners;
+  v_outcome text := 'nothing';
 begin
   select * into r from omicron.runners where id = p_runner;
   if r.session_id is not null then
@@ -83,25 +96,28 @@ begin
   end if;
   select * into r from omicron.runners where id = p_runner for update;
   if r.id is null or r.state = 'gone' or (p_how = 'not_started' and r.state <> 'creating') then
-    return false;
+    perform omicron.launch_over(p_runner);
+    return v_outcome;
   end if;
   if r.session_id is distinct from s.id then -- claimed between the two reads; the session must be locked first
     return null;
   end if;
   if s.runner_id = r.id and s.epoch = r.epoch and s.status in ('starting', 'ready') then
     if s.status = 'ready' and s.expires_at <= clock_timestamp() + interval '1 second' then
-      -- no fault: a runner closes by its own clock half a second before its lease ends
-      perform omicron.close_lease(s, 'ended', case when s.expires_at >= s.ends_at then 'max_age' else 'expired' end, null);
+      perform omicron.expire_lease(s);
+      v_outcome := 'expired';
     else
       perform omicron.close_lease(s, 'error', p_reason, p_error);
+      v_outcome := 'lost';
     end if;
   end if;
   perform omicron.drain_runner(r.id, p_reason || ': ' || p_error);
   -- whoever says this is done with it; and only an ended process serves nobody for certain
   update omicron.runners
-     set work_until = '-infinity', acknowledged_at = case when p_how = 'ended' then coalesce(acknowledged_at, clock_timestamp()) else acknowledged_at end
+     set work_until = '-infinity',
+         acknowledged_at = case when p_how = 'ended' then coalesce(acknowledged_at, clock_timestamp()) else acknowledged_at end
    where id = r.id;
-  return true;
+  return v_outcome;
 end $$;
 
 -- The runner said that it serves nobody any more.

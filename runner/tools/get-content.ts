@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import * as z from 'zod';
+import { succeeded } from './result.ts';
+import { ownTool } from './tool.ts';
+
+const CHARACTERS_MAX = 60_000;
+const LINKS_MAX = 500;
+
+/** Runs in the page; see there. */
+const OUTLINE = readFileSync(new URL('./outline.page.js', import.meta.url), 'utf8');
+
+const field = z.object({
+  tag: z.string(),
+  type: z.string(),
+  name: z.string(),
+  label: z.string(),
+  selector: z.string(),
+  required: z.boolean(),
+  disabled: z.boolean(),
+  autocomplete: z.string(),
+  options: z.array(z.string()).optional(),
+});
+const control = z.object({ text: z.string(), selector: z.string() });
+const outline = z.object({
+  forms: z.array(
+    z.object({
+      selector: z.string(),
+      method: z.string(),
+      action: z.string(),
+      fields: z.array(field),
+      submit: control.nullable(),
+    }),
+  ),
+  fields: z.array(field),
+  buttons: z.array(control),
+});
+
+const cut = (text: string): { content: string; truncated: boolean } => ({
+  content: text.slice(0, CHARACTERS_MAX),
+  truncated: text.length > CHARACTERS_MAX,
+});
+
+export const getContent = ownTool({
+  name: 'browser_get_content',
+  description:
+    'Get the content of the page: its text, its html, its links, or its accessibility tree with forms, fields and the ' +
+    'selectors that other tools take',
+  seconds: 20,
+  input: { format: z.enum(['text', 'html', 'accessibility', 'links']).default('accessibility') },
+  async run(page, { format }) {
+    switch (format) {
+      case 'text':
+        return succeeded(page, { format, ...cut(String(await page.evaluate('document.body?.innerText ?? ""'))) });
+      case 'html':
+        return succeeded(page, { format, ...cut(await page.content()) });
+      case 'links': {
+        const all = z.array(z.object({ text: z.string(), href: z.string() })).parse(await page.evaluate(LINKS));
+        return succeeded(page, { format, links: all.slice(0, LINKS_MAX), truncated: all.length > LINKS_MAX });
+      }
+      case 'accessibility': {
+        const found = outline.parse(await page.evaluate(OUTLINE));
+        const tree = cut(await page.locator('body').ariaSnapshot({ timeout: 5_000 }));
+        const hints =
+          found.forms.length + found.fields.length === 0
+            ? []
+            : ['Pass a selector to browser_type, browser_click, browser_fill_and_submit or browser_login.'];
+        return succeeded(page, { format, ...found, ...tree }, hints);
+      }
+    }
+  },
+});
+
+const LINKS = `[...document.querySelectorAll('a[href]')].map(a =>
+  ({ text: (a.innerText || a.getAttribute('aria-label') || '').trim().slice(0, 200), href: a.href.slice(0, 2000) }))`;

@@ -1,0 +1,68 @@
+import { getDomain } from 'tldts';
+import type { LeasePolicy, RedeemAnswer } from '../../contract/assignment.ts';
+import { decideCredential } from '../../contract/policy-credentials.ts';
+
+export type Site = RedeemAnswer['sites'][number];
+
+export type SiteFound =
+  | { readonly found: true; readonly site: Site }
+  | { readonly found: false; readonly code: 'no_credential' | 'origin_refused'; readonly reason: string };
+
+/** Where the credentials of one lease may be filled; asked anew for each value. */
+export interface LoginOrigins {
+  decide(site: string, origin: string): { allowed: boolean; reason: string };
+  /** The credential for a page of this origin: found by the page itself, never by what the agent calls it. */
+  siteFor(origin: string, wanted: string | undefined): SiteFound;
+}
+
+export interface LoginOriginsOptions {
+  readonly sites: readonly Site[];
+  readonly policy: () => LeasePolicy;
+  /** Origins without https that the deployment allows; only for sites that no policy names. */
+  readonly insecureOrigins: readonly string[];
+}
+
+export function loginOrigins({ sites, policy, insecureOrigins }: LoginOriginsOptions): LoginOrigins {
+  const decide: LoginOrigins['decide'] = (site, origin) => {
+    const layers = policy().layers.map(({ layer, policy: { credentials } }) => ({ layer, credentials }));
+    const named = layers.some(({ credentials }) => Object.hasOwn(credentials, site));
+    if (insecureOrigins.includes(origin) && !named)
+      return { allowed: true, reason: 'the deployment allows this origin' };
+    return decideCredential(layers, site, origin);
+  };
+  return {
+    decide,
+    siteFor(origin, wanted) {
+      const known = wanted === undefined ? sites : sites.filter(({ site }) => site === wanted);
+      const allowed = known.filter(({ site }) => decide(site, origin).allowed);
+      const own = allowed.find(({ site }) => site.toLowerCase() === siteDomain(origin));
+      const site = allowed.length === 1 ? allowed[0] : own;
+      if (site !== undefined) return { found: true, site };
+      if (allowed.length > 1) {
+        const names = allowed.map(({ site }) => site).join(', ');
+        return {
+          found: false,
+          code: 'no_credential',
+          reason: `several are allowed here (${names}): say which by "site"`,
+        };
+      }
+      const secure = origin.startsWith('https://') || insecureOrigins.includes(origin);
+      if (!secure)
+        return {
+          found: false,
+          code: 'origin_refused',
+          reason: `credentials are filled on https origins only, not on ${origin}`,
+        };
+      const [only] = known;
+      if (wanted !== undefined && only !== undefined)
+        return { found: false, code: 'origin_refused', reason: decide(only.site, origin).reason };
+      return { found: false, code: 'no_credential', reason: `no stored credential may be used on ${origin}` };
+    },
+  };
+}
+
+/** What an audit keeps of a page's address: its registrable domain, else its host. */
+export const siteDomain = (url: string): string => {
+  const host = URL.parse(url)?.hostname ?? '';
+  return getDomain(host, { allowPrivateDomains: true }) ?? host;
+};

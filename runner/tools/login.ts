@@ -1,0 +1,148 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { Page } from 'playwright-core';
+import * as z from 'zod';
+import type { Credentials, Refusal, SecretKind } from './credentials.ts';
+import { siteDomain } from './login-origins.ts';
+import { CODE_META } from './result.ts';
+import { settled } from './settle.ts';
+import { locate } from './target.ts';
+import { ownTool } from './tool.ts';
+
+const ACTION_MS = 5_000;
+const CODE_FIELD_MS = 8_000;
+
+const MESSAGES = {
+  ok: 'The form was filled and sent, and it is gone. Look at the page to see whether the login was taken.',
+  login_form_still_shown:
+    'The form was filled and sent, but it is still there: the site may have refused the credential.',
+  captcha_or_mfa: 'The site asks for something that only its person can give. Call browser_request_user_action.',
+  no_credential: 'There is no stored credential for this page.',
+  no_totp: 'The user has stored no TOTP seed for this site. Call browser_request_user_action.',
+  origin_refused: 'The credential may not be used here.',
+  field_not_found: 'A field was not found.',
+  field_refused: 'A field cannot take the value.',
+  page_changed: 'The page changed while it was being filled.',
+} as const;
+type Status = keyof typeof MESSAGES;
+
+const selector = z.string().min(1).optional();
+/** The compatible names, and the same with underscores. */
+const INPUT = {
+  usernameSelector: selector.describe('Selector, or ref of a snapshot, of the user name field'),
+  passwordSelector: selector.describe('Selector, or ref of a snapshot, of the password field'),
+  submitSelector: selector.describe('What to click then; left out: Enter is pressed in the last field'),
+  totpSelector: selector.describe('Field for the one-time code, on this page or on the one that follows'),
+  domain: selector.describe("May be left out; if given, it must be the page's own"),
+  site: selector.describe('Which credential, if several may be used on this page'),
+  username_selector: selector,
+  password_selector: selector,
+  submit_selector: selector,
+  totp_selector: selector,
+};
+
+export interface LoginOptions {
+  readonly credentials: Credentials;
+  /** Told of every attempt: the domain and how it went, nothing else. */
+  readonly audit: (domain: string, status: string) => void;
+}
+
+/** A8: the agent found the fields, the runner finds the credential by the page's own domain and fills it in. */
+export const login = ({ credentials, audit }: LoginOptions) =>
+  ownTool({
+    name: 'browser_login',
+    description:
+      'Log in with the stored credential of the site that is shown. Name the fields; the values are filled in by the ' +
+      'browser and never shown to you. Fields of a login in two steps may be given one after the other.',
+    seconds: 60,
+    input: INPUT,
+    async run(page, args, signal) {
+      const domain = siteDomain(page.url());
+      const answer = (status: Status, detail?: string): CallToolResult => {
+        audit(domain, status);
+        return outcome(status, domain, detail);
+      };
+      if (args.domain !== undefined && args.domain.toLowerCase() !== domain)
+        return answer('origin_refused', `The page shown is of "${domain}".`);
+      const found = credentials.siteFor(page, args.site);
+      if (!found.found) return answer(found.code, found.reason);
+      const steps: [SecretKind, string | undefined][] = [
+        ['username', args.usernameSelector ?? args.username_selector],
+        ['password', args.passwordSelector ?? args.password_selector],
+      ];
+      const code = args.totpSelector ?? args.totp_selector;
+      const given = steps.filter((step): step is [SecretKind, string] => step[1] !== undefined);
+      if (given.length === 0 && code === undefined)
+        return answer(
+          'field_not_found',
+          'Name at least one field; browser_get_content or browser_snapshot shows them.',
+        );
+      if (code !== undefined && !found.site.totp) return answer('no_totp');
+
+      const fill = (kind: SecretKind, target: string): Promise<Refusal | undefined> =>
+        credentials.fill(page, target, credentials.nameOf(found.site, kind), signal);
+      for (const [kind, target] of given) {
+        const refused = await fill(kind, target);
+        if (refused !== undefined) return answer(refused.code, refused.message);
+      }
+      const submit = args.submitSelector ?? args.submit_selector;
+      let last = given.at(-1)?.[1];
+      let codeFilled = false;
+      if (code !== undefined && (last === undefined || (await locate(page, code).isVisible()))) {
+        const refused = await fill('code', code);
+        if (refused !== undefined) return answer(refused.code, refused.message);
+        codeFilled = true;
+        last = code;
+      }
+      await send(page, last, submit);
+      if (code !== undefined && !codeFilled) {
+        const asked = locate(page, code).waitFor({ state: 'visible', timeout: CODE_FIELD_MS });
+        if (await asked.then(() => true).catch(() => false)) {
+          const refused = await fill('code', code);
+          if (refused !== undefined) return answer(refused.code, refused.message);
+          await send(page, code, undefined);
+        }
+      }
+      return answer(await seenAfter(page));
+    },
+  });
+
+async function send(page: Page, last: string | undefined, submit: string | undefined): Promise<void> {
+  await settled(page, async () => {
+    if (submit !== undefined) await locate(page, submit).click({ timeout: ACTION_MS });
+    else if (last !== undefined) await locate(page, last).press('Enter', { timeout: ACTION_MS });
+  });
+}
+
+/** O20: what only a person can do is said, never worked around. */
+const CHALLENGES = [
+  'iframe[src*="recaptcha" i][src*="bframe" i]',
+  'iframe[src*="recaptcha" i][src*="anchor" i]',
+  'iframe[src*="hcaptcha" i]',
+  'iframe[src*="challenges.cloudflare.com" i]',
+  'iframe[src*="arkoselabs" i]',
+  'iframe[title*="captcha" i]',
+  '[id*="captcha" i]:is(div, form, img, canvas)',
+  'input[autocomplete="one-time-code"]',
+  'input[name*="otp" i], input[name*="mfa" i], input[name*="2fa" i], input[name*="captcha" i]',
+  'input[name*="verification" i][name*="code" i], input[id*="one-time" i]',
+].join(', ');
+
+async function seenAfter(page: Page): Promise<Status> {
+  const visible = (selectors: string): Promise<boolean> =>
+    page
+      .locator(selectors)
+      .filter({ visible: true })
+      .count()
+      .then(
+        count => count > 0,
+        () => false,
+      );
+  if (await visible(CHALLENGES)) return 'captcha_or_mfa';
+  return (await visible('input[type=password]')) ? 'login_form_still_shown' : 'ok';
+}
+
+function outcome(status: Status, domain: string, detail: string | undefined): CallToolResult {
+  const message = detail === undefined ? MESSAGES[status] : `${MESSAGES[status]} ${detail}`;
+  const content = [{ type: 'text' as const, text: JSON.stringify({ status, domain, message }) }];
+  return status === 'ok' ? { content } : { content, isError: true, _meta: { [CODE_META]: status } };
+}

@@ -1,0 +1,42 @@
+import type { Page } from 'playwright-core';
+import * as z from 'zod';
+import { refusedUrl } from '../tools.ts';
+import { failed, succeeded } from './result.ts';
+import { screenshotPart } from './screenshot.ts';
+import { ownTool } from './tool.ts';
+
+const NAVIGATION_MS = 30_000;
+const LOAD_MS = 5_000;
+
+/** Goes there as Playwright MCP does: what is no URL gets https:// put before it. Resolves with a refusal or nothing. */
+async function goTo(page: Page, text: string): Promise<ReturnType<typeof failed> | undefined> {
+  const url = URL.canParse(text) ? text : `${text.startsWith('localhost') ? 'http' : 'https'}://${text}`;
+  const refused = refusedUrl(url);
+  if (refused !== undefined) return failed('address_closed', refused);
+  await page.goto(url, { timeout: NAVIGATION_MS, waitUntil: 'domcontentloaded' });
+  await page.waitForLoadState('load', { timeout: LOAD_MS }).catch(() => undefined);
+  return undefined;
+}
+
+export const navigate = ownTool({
+  name: 'browser_navigate',
+  description: 'Navigate to a URL in the browser',
+  seconds: 45,
+  input: { url: z.string().min(1).describe('URL to navigate to') },
+  run: async (page, { url }) => (await goTo(page, url)) ?? succeeded(page),
+});
+
+/** The session is open as long as the lease lives; what is left to do is to go somewhere. */
+export const open = (sessionId: string) =>
+  ownTool({
+    name: 'browser_open',
+    description: 'Open the browser session, at a URL if one is given; answers its id and a picture of the page',
+    seconds: 45,
+    input: { url: z.string().min(1).optional().describe('URL to start with') },
+    async run(page, { url }) {
+      const refused = url === undefined ? undefined : await goTo(page, url);
+      if (refused !== undefined) return refused;
+      const result = await succeeded(page, { status: 'opened', sessionId });
+      return { content: [...result.content, await screenshotPart(page)] };
+    },
+  });

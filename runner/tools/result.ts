@@ -1,0 +1,46 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { Page } from 'playwright-core';
+
+/** Where a tool result says its code, for programs; the text says it for models. */
+export const CODE_META = 'omicron.dev/code';
+
+/** S2: every result of an own tool has one shape. */
+export async function succeeded(
+  page: Page,
+  fields: Record<string, unknown> = {},
+  hints: readonly string[] = [],
+): Promise<CallToolResult> {
+  const result = { success: true, url: page.url(), title: await page.title(), ...fields };
+  return { content: [{ type: 'text', text: JSON.stringify(hints.length > 0 ? { ...result, hints } : result) }] };
+}
+
+/** A failure with a stable code, a sentence, and what may help. */
+export const failed = (code: string, message: string, ...hints: string[]): CallToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify({ success: false, error: { code, message }, hints }) }],
+  isError: true,
+  _meta: { [CODE_META]: code },
+});
+
+const HINTS: readonly [RegExp, string][] = [
+  [/^browser_action_timeout/, 'The page may still be loading: call browser_wait, then look with browser_get_content.'],
+  [/^sandbox_runtime_required/, 'Do not retry here: ask for the session again and connect to the new address.'],
+  [/strict mode violation/, 'Several elements match: use a selector of browser_get_content, which names one.'],
+  [/ERR_TUNNEL_CONNECTION_FAILED|ERR_NAME_NOT_RESOLVED|ERR_CONNECTION/, 'The site cannot be reached from here.'],
+  [/dialog is open/, 'A dialog blocks the page until browser_handle_dialog answers it.'],
+];
+
+/** What went wrong outside of the tool itself (time, cancelling, the browser's death), in the same shape. */
+export function normalised(result: CallToolResult): CallToolResult {
+  const texts = result.content.map(part => (part.type === 'text' ? part.text : ''));
+  const [first = ''] = texts;
+  if (!result.isError || first.startsWith('{')) return result;
+  const code = /^[a-z_]+(:[a-z_]+:[\d.]+s)?$/.test(first) ? first : 'action_failed';
+  // Playwright's messages end in a call log for developers.
+  const message =
+    texts
+      .slice(code === first ? 1 : 0)
+      .join(' ')
+      .split('\nCall log')[0] ?? '';
+  const hints = HINTS.filter(([sign]) => texts.some(text => sign.test(text))).map(([, hint]) => hint);
+  return failed(code, message, ...hints);
+}

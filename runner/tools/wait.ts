@@ -1,0 +1,26 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import * as z from 'zod';
+import { failed, succeeded } from './result.ts';
+import { locate } from './target.ts';
+import { ownTool } from './tool.ts';
+
+const WAIT_MS_MAX = 30_000;
+
+export const wait = ownTool({
+  name: 'browser_wait',
+  description: 'Wait for some time, or until an element is visible',
+  seconds: 40,
+  input: {
+    ms: z.number().min(0).max(WAIT_MS_MAX).optional().describe('How long, or how long at most with a selector'),
+    selector: z.string().min(1).optional().describe('Wait until this element is visible'),
+  },
+  async run(page, { ms, selector }, signal) {
+    if (selector !== undefined)
+      await locate(page, selector)
+        .first()
+        .waitFor({ state: 'visible', timeout: ms ?? 10_000 });
+    else if (ms !== undefined) await delay(ms, undefined, { signal });
+    else return failed('invalid_arguments', 'Give ms, a selector, or both.');
+    return succeeded(page);
+  },
+});

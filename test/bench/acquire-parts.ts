@@ -1,0 +1,57 @@
+import type { BrowserSessions } from '../../client/browser-sessions.ts';
+import { type Percentiles, percentiles } from './figures.ts';
+import type { SqlCall, TimedStack } from './timed-stack.ts';
+
+/** Milliseconds of one acquire of a warm runner, by what they were spent on. */
+export type AcquireParts = Record<
+  'totalMs' | 'claimSqlMs' | 'assignMs' | 'redeemSqlMs' | 'readySqlMs' | 'restMs',
+  Percentiles
+>;
+
+/**
+ * Cuts acquires at the database's functions: claim, then what lies between it and ready (signing the assignment, the
+ * round trip to the runner, and within it the broker's redeem), then ready. The rest is HTTP, tokens and JSON.
+ */
+export async function acquireParts(
+  stack: TimedStack,
+  sessions: BrowserSessions,
+  { rounds, prepare }: { rounds: number; prepare: () => Promise<void> },
+): Promise<AcquireParts> {
+  const parts = { totalMs: [], claimSqlMs: [], assignMs: [], redeemSqlMs: [], readySqlMs: [], restMs: [] } as Record<
+    keyof AcquireParts,
+    number[]
+  >; // each starts empty
+  for (let round = 0; round < rounds; round++) {
+    await prepare();
+    await stack.sqlCalls();
+    const startMs = performance.now();
+    const lease = await sessions.acquire({ userId: `parts-${round}`, conversationId: 'c', recordVideo: false });
+    const totalMs = performance.now() - startMs;
+    const calls = await stack.sqlCalls();
+    await lease.end();
+    const claim = find(calls, 'acquire');
+    const redeem = find(calls, 'redeem');
+    const ready = find(calls, 'make_ready');
+    const betweenMs = ready.atMs - (claim.atMs + claim.ms);
+    parts.totalMs.push(totalMs);
+    parts.claimSqlMs.push(claim.ms);
+    parts.redeemSqlMs.push(redeem.ms);
+    parts.assignMs.push(betweenMs - redeem.ms);
+    parts.readySqlMs.push(ready.ms);
+    parts.restMs.push(totalMs - claim.ms - betweenMs - ready.ms);
+  }
+  return {
+    totalMs: percentiles(parts.totalMs),
+    claimSqlMs: percentiles(parts.claimSqlMs),
+    assignMs: percentiles(parts.assignMs),
+    redeemSqlMs: percentiles(parts.redeemSqlMs),
+    readySqlMs: percentiles(parts.readySqlMs),
+    restMs: percentiles(parts.restMs),
+  };
+}
+
+function find(calls: SqlCall[], name: string): SqlCall {
+  const call = calls.find(each => each.name === name);
+  if (call) return call;
+  throw new Error(`no call of ${name} among ${calls.map(each => each.name).join(', ')}`);
+}

@@ -1,0 +1,141 @@
+/**
+ * What a lease costs: `npm run bench [-- --rounds 50]`. Create -> connect -> goto -> release on the local stack, at one client
+ * and at ten, beside `@playwright/mcp` spawned per session with the same browser; renewals a second on Postgres; what an
+ * acquire is made of; the memory of one idle session. Writes `.omicron/bench.json`.
+ */
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import { startDemoSite } from '../../client/demo-site.ts';
+import { findTools } from '../../client/machine-tools.ts';
+import { connectBrowser } from '../../client/mcp-browser.ts';
+import { newFolder, runnerPids } from '../client/machine.ts';
+import { acquireParts } from './acquire-parts.ts';
+import { machine, ratio, versions, writeSections } from './figures.ts';
+import { pssMb } from './memory.ts';
+import { postgresServer } from './postgres-server.ts';
+import { renewalsPerSecond } from './renewals.ts';
+import { leased, measure, type Stages, spawned } from './rounds.ts';
+import { type TimedStack, timedStack } from './timed-stack.ts';
+
+const TARGETS = { firstPageRatio: 8, acquireP50Ms: 15, renewPerSecond: 2_000, idleSessionPssMb: 350 };
+/** After its page was opened a session settles. */
+const SETTLE_MS = 5_000;
+const RENEW = { leases: 6, callers: 32, seconds: 8 };
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '50' },
+    /** Sections, by comma: rounds, parts, memory, renew. */
+    only: { type: 'string' },
+  },
+});
+const rounds = Number(values.rounds);
+const wanted = (section: string) => values.only === undefined || values.only.split(',').includes(section);
+const say = (line: string) => process.stderr.write(`${line}\n`);
+
+const { browser } = findTools(process.env);
+if (browser === undefined) throw new Error('no browser: run this with "npm run bench"');
+const serviceSecret = randomBytes(32).toString('base64');
+const keys = {
+  OMICRON_SERVICE_JWT_SECRET: serviceSecret,
+  OMICRON_SIGNING_KEY: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
+  OMICRON_DERIVATION_KEY: randomBytes(32).toString('base64'),
+  OMICRON_SECRET_FILE_KEY: randomBytes(32).toString('base64'),
+  OMICRON_EGRESS_JWT_SECRET: randomBytes(32).toString('base64'),
+};
+
+/** Runs `work` on a stack with so many warm runners. */
+async function onStack<T>(
+  poolIdle: number,
+  databaseUrl: string | null,
+  work: (stack: TimedStack, sessions: BrowserSessions, folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = await newFolder();
+  const stack = await timedStack(folder, databaseUrl, { ...keys, OMICRON_POOL_IDLE: String(poolIdle) });
+  try {
+    return await work(stack, new BrowserSessions({ url: stack.url, serviceSecret }), folder);
+  } finally {
+    await stack.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const warmRunners =
+  ({ url }: TimedStack) =>
+  async (): Promise<number> => {
+    const health = (await (await fetch(`${url}/health`)).json()) as { runners: { warm: number } }; // the controller's document
+    return health.runners.warm;
+  };
+
+async function local(clients: number, url: string): Promise<Stages> {
+  const poolIdle = Math.max(2, clients);
+  return onStack(poolIdle, null, (stack, sessions) =>
+    measure(leased(sessions, warmRunners(stack), poolIdle), { rounds, clients, url }),
+  );
+}
+
+const sections: Record<string, unknown> = { machine: machine(), versions: versions(browser) };
+const site = await startDemoSite();
+try {
+  if (wanted('rounds')) {
+    const stages: Record<string, Record<string, Stages>> = { local: {}, spawned: {}, spawnedByNode: {} };
+    const ratios: Record<string, number> = {};
+    for (const clients of [1, 10]) {
+      const name = `clients${clients}`;
+      const contend = async (who: string, work: () => Promise<Stages>): Promise<number> => {
+        say(`${who}, ${clients} at a time ...`);
+        const measured = await work();
+        stages[who] = { ...stages[who], [name]: measured };
+        return measured.firstPageMs.p50;
+      };
+      const ours = await contend('local', () => local(clients, site.url));
+      const round = { rounds, clients, url: site.url };
+      const npx = await contend('spawned', () => measure(spawned(browser, 'npx'), round));
+      const node = await contend('spawnedByNode', () => measure(spawned(browser, 'node'), round));
+      const suffix = clients === 1 ? '' : `Clients${clients}`;
+      ratios[`firstPage${suffix}`] = ratio(npx, ours);
+      ratios[`firstPageByNode${suffix}`] = ratio(node, ours);
+    }
+    Object.assign(sections, stages, { ratios });
+  }
+  if (wanted('parts')) {
+    say('what an acquire is made of ...');
+    sections.acquireParts = await onStack(2, null, (stack, sessions) =>
+      acquireParts(stack, sessions, { rounds, prepare: () => leased(sessions, warmRunners(stack), 2).prepare(1) }),
+    );
+  }
+  if (wanted('memory')) {
+    say('memory of one idle session ...');
+    sections.idleSessionPssMb = await onStack(0, null, async (_stack, sessions, folder) => {
+      const lease = await sessions.acquire({ userId: 'memory', conversationId: 'c', recordVideo: false });
+      await using connected = await connectBrowser(lease);
+      await connected.call('browser_navigate', { url: site.url });
+      await new Promise(resolve => setTimeout(resolve, SETTLE_MS));
+      const [runner] = await runnerPids(folder);
+      return pssMb(runner ?? 0);
+    });
+  }
+  if (wanted('renew')) {
+    say('renewals a second, on Postgres ...');
+    const postgres = await postgresServer();
+    try {
+      sections.renewPerSecond = await onStack(0, postgres.url, async (stack, sessions) => {
+        const conversations = Array.from({ length: RENEW.leases }, (_, n) => ({
+          userId: `u${n}`,
+          conversationId: 'c',
+        }));
+        for (const each of conversations) await sessions.acquire({ ...each, recordVideo: false });
+        return renewalsPerSecond({ url: stack.url, serviceSecret, conversations, ...RENEW });
+      });
+    } finally {
+      await postgres.stop();
+    }
+  }
+} finally {
+  await site.close();
+}
+const file = writeSections(sections);
+process.stdout.write(`${JSON.stringify({ ...sections, targets: TARGETS }, null, 2)}\n`);
+say(`written to ${file}`);

@@ -1,0 +1,233 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { ENV } from '../../contract/names.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import { buryTheDead, removeOrphans } from '../../controller/loops/bury.ts';
+import { loop } from '../../controller/loops/loop.ts';
+import type { Fleet } from '../../controller/ports/fleet.ts';
+import type { RunnerProvider } from '../../controller/ports/runners.ts';
+import { eventually } from '../eventually.ts';
+import { freshPostgres } from '../postgres.ts';
+import { protocol } from './protocol.ts';
+import { type Stack, startStack } from './stack.ts';
+
+const log = pino({ level: 'silent' });
+const states = async (stack: Stack) => {
+  const rows = await stack.database.query<{ state: string; n: number }>(
+    `select state, count(*)::int as n from omicron.runners group by state`,
+  );
+  return Object.fromEntries(rows.map(row => [row.state, row.n]));
+};
+
+describe('the pool', () => {
+  it('fills up, replaces what was taken, and gives way to a new template', async () => {
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 3 });
+    await eventually('three warm runners', async () => (await states(stack)).warm === 3);
+    await stack.lease();
+    await eventually('one more', async () => {
+      const now = await states(stack);
+      return now.warm === 3 && now.leased === 1;
+    });
+    const old = new Set(stack.machine.created);
+    stack.machine.template = 't2';
+    await eventually('only new ones are warm', async () => {
+      const rows = await stack.database.query<{ id: string }>(`select id from omicron.runners where state = 'warm'`);
+      return rows.length === 3 && rows.every(row => !old.has(row.id));
+    });
+    await eventually('the old ones are gone from the machine', () => stack.machine.runners.size === 4);
+    expect((await states(stack)).leased).toBe(1);
+  });
+
+  it('never begins more than the cap allows', async () => {
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 50, OMICRON_CAPACITY: 4, OMICRON_POOL_BURST: 100 });
+    await eventually('four warm runners', async () => (await states(stack)).warm === 4);
+    await stack.lease();
+    expect(stack.machine.created).toHaveLength(4);
+  });
+
+  it('[S8] tries ever more slowly when runners cannot start, one at a time, and recovers', {
+    timeout: 30_000,
+  }, async () => {
+    const failure = new OmicronError('runner_start_failed', 'The disk is full.');
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 4, OMICRON_POOL_BURST: 4 });
+    for (let n = 0; n < 100; n++) stack.machine.failNext(failure);
+    await eventually('failures', async () => ((await states(stack)).gone ?? 0) >= 4);
+    const before = stack.machine.created.length;
+    const sinceMs = performance.now();
+    await eventually('another try', () => stack.machine.created.length > before, 20_000);
+    expect(stack.machine.created.length - before).toBe(1); // not a burst
+    expect(performance.now() - sinceMs).toBeGreaterThan(500);
+    expect(stack.machine.runners.size).toBeLessThanOrEqual(2); // nothing piles up
+    expect(stack.logged()).toContain('The disk is full.');
+  });
+});
+
+describe('launch', () => {
+  it('goes on with what a controller that died had begun', async () => {
+    const database = await freshPostgres();
+    const p = protocol(database);
+    await p.upkeep.setCapacity(5);
+    await p.fleet.plan('local', 't1', 1, 1);
+    const [row] = await p.fleet.take('local', 'creating', 1, 1); // by a worker that falls silent
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 1, [ENV.databaseUrl]: database.url });
+    await eventually('it is warm', async () => (await p.runner(row?.id ?? '')).state === 'warm');
+    expect(stack.machine.created).toEqual([row?.id]);
+  });
+});
+
+describe('drain', () => {
+  it('waits for the recording before a runner is removed and its place given back', async () => {
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 0, OMICRON_CAPACITY: 1 });
+    const lease = await stack.lease();
+    const letGo = stack.machine.hold('upload');
+    const path = `/internal/browser-sessions/${lease.session_id}`;
+    await stack.call('DELETE', `${path}?epoch=1`);
+    const [runner] = [...stack.machine.runners.values()];
+    await eventually('the runner has ended', () => runner?.exited);
+    expect(runner?.drains).toBe(1);
+    expect((await stack.getOrCreate({ user_id: 'bob' })).status).toBe(429); // still its place
+    letGo();
+    await eventually('it is gone', () => stack.machine.runners.size === 0);
+    await eventually('its place is free', async () => (await stack.getOrCreate({ user_id: 'bob' })).status === 200);
+    expect((await stack.call('GET', `${path}/artifacts`)).body).toMatchObject({ artifacts: [{ state: 'stored' }] });
+  });
+
+  it('ends a runner that does not answer', async () => {
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
+    const lease = await stack.lease({ record_video: false });
+    [...stack.machine.runners.values()][0]?.hang();
+    await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}?epoch=1`);
+    await eventually('it is gone', () => stack.machine.runners.size === 0);
+    expect(stack.logged()).toContain('did not acknowledge its drain');
+  });
+});
+
+describe('bury', () => {
+  it('makes the lease of a dead runner an error that says so, and records the loss of its video', async () => {
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
+    const lease = await stack.lease();
+    const [runner] = [...stack.machine.runners.values()];
+    runner?.kill();
+    const path = `/internal/browser-sessions/${lease.session_id}`;
+    await eventually('the session says so', async () => {
+      const { body } = await stack.call('GET', path);
+      expect(body).toMatchObject({
+        status: 'error',
+        ended_reason: 'runner_lost',
+        error: expect.stringMatching(/ended.*Ask again/),
+      });
+      return true;
+    });
+    await eventually('nothing is left', () => stack.machine.runners.size === 0);
+    const { body } = await stack.call('GET', `${path}/events`);
+    expect(JSON.stringify(body)).toContain('runner_lost');
+  });
+
+  it('is not stopped by one item that fails', async () => {
+    const p = protocol(await freshPostgres());
+    const [bad, good] = await p.warm(2);
+    const provider = {
+      name: 'local',
+      async deathOf(id: string) {
+        if (id === bad?.id) throw new Error('the machine does not say');
+        return 'It died.';
+      },
+    } as unknown as RunnerProvider; // the rest is not called
+    await buryTheDead({ fleet: p.fleet, provider, log }).catch(() => {});
+    expect((await p.runner(good?.id ?? '')).state).toBe('draining');
+    expect((await p.runner(bad?.id ?? '')).state).toBe('warm');
+  });
+});
+
+describe('orphans', () => {
+  /** A machine on which a runner appears while somebody looks, and the rows that know it. */
+  const whileLooking = async (order: 'list first' | 'rows first') => {
+    const p = protocol(await freshPostgres());
+    await p.upkeep.setCapacity(5);
+    const existing = new Set<string>([randomUUID()]); // a true orphan
+    const removed: string[] = [];
+    const createOne = async () => {
+      await p.fleet.plan('local', 't1', 1, 1); // intent first
+      const [row] = await p.fleet.take('local', 'creating', 1, 60);
+      if (row) existing.add(row.id); // then the effect
+    };
+    const provider = {
+      name: 'local',
+      async list() {
+        const found = [...existing];
+        if (order === 'list first') await createOne();
+        return found;
+      },
+      async remove(id: string) {
+        removed.push(id);
+        return 'gone' as const;
+      },
+    } as unknown as RunnerProvider; // the rest is not called
+    return { p, provider, existing, removed, createOne };
+  };
+
+  it('are removed; a runner that is made between the list and the rows is not (hole 21)', async () => {
+    const { p, provider, existing, removed } = await whileLooking('list first');
+    const [orphan] = existing;
+    await removeOrphans({ fleet: p.fleet, provider, log });
+    expect(removed).toEqual([orphan]);
+    expect(existing.size).toBe(2);
+  });
+
+  it('in the other order the fresh runner is taken for an orphan', async () => {
+    const { p, provider, existing, removed, createOne } = await whileLooking('rows first');
+    const known = new Set((await p.fleet.living('local')).map(row => row.id));
+    await createOne();
+    for (const id of await provider.list()) if (!known.has(id)) await provider.remove(id);
+    expect(removed).toHaveLength(2);
+    expect(existing.size).toBe(2);
+  });
+
+  it('that cannot be removed do not keep the others', async () => {
+    const { p, provider, existing, removed } = await whileLooking('rows first');
+    const [first] = existing;
+    existing.add(randomUUID());
+    const remove = provider.remove;
+    provider.remove = id => (id === first ? Promise.reject(new Error('busy')) : remove(id));
+    await removeOrphans({ fleet: p.fleet, provider, log }).catch(() => {});
+    expect(removed).toHaveLength(1);
+  });
+});
+
+describe('a loop', () => {
+  it('goes on after a failure, runs at once when kicked, also during a run, and stops when its work has ended', async () => {
+    let runs = 0;
+    let release = () => {};
+    const each = loop({
+      name: 'test',
+      everyMs: 60_000,
+      log,
+      async runOnce() {
+        runs += 1;
+        if (runs === 1) throw new Error('once');
+        if (runs === 2) await new Promise<void>(resolve => (release = resolve));
+      },
+    });
+    each.start();
+    await eventually('a first run', () => runs === 1);
+    each.kick();
+    await eventually('a second one', () => runs === 2);
+    each.kick();
+    release();
+    await eventually('a third one', () => runs === 3);
+    let stopped = false;
+    await each.stop().then(() => (stopped = true));
+    expect(stopped).toBe(true);
+    each.kick();
+    expect(runs).toBe(3);
+  });
+});
+
+it('a fleet row that was claimed between two reads is still lost', async () => {
+  const p = protocol(await freshPostgres());
+  const [row] = await p.warm(1);
+  const leased = await p.lease();
+  await (p.fleet satisfies Fleet).lost(row?.id ?? '', 'ended', 'runner_lost', 'It died.');
+  expect(await p.session(leased.session.id)).toMatchObject({ status: 'error', ended_reason: 'runner_lost' });
+});

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { OmicronError } from '../../contract/problem.ts';
+import type { RunnerProvider } from '../../controller/ports/runners.ts';
+import { eventually } from '../eventually.ts';
+
+/** What the suite needs of an adapter; everything goes when the test ends. */
+export interface ProviderUnderTest extends AsyncDisposable {
+  /** A provider of another controller process on the same machine. */
+  another(): RunnerProvider;
+  /** One whose runners cannot start, for this reason. */
+  broken(why: 'runner_start_failed' | 'sandbox_runtime_required'): RunnerProvider;
+  /** Ends the runner's process as `kill -9` does. */
+  kill(id: string): Promise<void>;
+  /** What is left of a runner: processes, folders. */
+  leftovers(id: string): Promise<string[]>;
+  /** How often a runner of this process was seen to end. */
+  exits(): number;
+}
+
+const soon = () => AbortSignal.timeout(30_000);
+
+/** Removes until it is gone, as the drain loop does. */
+async function removed(provider: RunnerProvider, id: string): Promise<void> {
+  await eventually(`${id} is gone`, async () => (await provider.remove(id)) === 'gone', 25_000);
+}
+
+/** One contract for every place where runners can live. */
+export function runnerProviderContract(name: string, open: () => Promise<ProviderUnderTest>): void {
+  describe(`the runner provider of ${name}`, () => {
+    it('creates once, warms up, is seen by another process, is removed whole', async () => {
+      await using under = await open();
+      const [one, two] = [under.another(), under.another()];
+      const id = randomUUID();
+      expect(await one.list()).not.toContain(id);
+      await Promise.all([one.create(id), one.create(id), two.create(id)]);
+      const warm = await one.whenWarm(id, soon());
+      expect(warm).toEqual({ bootId: expect.any(String), endpoint: expect.stringMatching(/^http:\/\//) });
+      expect(await two.whenWarm(id, soon())).toEqual(warm); // one runner, not three
+      await two.create(id);
+      expect(await one.whenWarm(id, soon())).toEqual(warm);
+      expect((await fetch(`${warm.endpoint}/healthz`)).status).toBe(200);
+      for (const provider of [one, two]) {
+        expect(await provider.list()).toContain(id);
+        expect(await provider.deathOf(id)).toBeNull();
+      }
+      const lease = { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' };
+      expect(one.publish({ id, endpoint: warm.endpoint }, lease)).toEqual({
+        mcpUrl: `${warm.endpoint}/mcp`,
+        workload: null,
+      });
+      await removed(two, id); // who removes need not be who created
+      expect(await one.remove(id)).toBe('gone');
+      expect(await under.leftovers(id)).toEqual([]);
+      expect(await one.list()).not.toContain(id);
+      await eventually('its end was noticed', () => under.exits() === 1);
+    });
+
+    it('says that a killed runner is dead, at once and to every process, and removes what it left', async () => {
+      await using under = await open();
+      const [one, two] = [under.another(), under.another()];
+      const id = randomUUID();
+      await one.create(id);
+      await one.whenWarm(id, soon());
+      await under.kill(id);
+      for (const provider of [one, two])
+        expect(await eventually('its death', () => provider.deathOf(id))).toEqual({
+          ended: true,
+          reason: expect.stringMatching(/ended/),
+        });
+      await eventually('its end was noticed', () => under.exits() === 1);
+      await expect(one.whenWarm(id, soon())).rejects.toMatchObject({ code: 'runner_start_failed' });
+      expect(await one.list()).toContain(id);
+      await removed(one, id);
+      expect(await under.leftovers(id)).toEqual([]);
+    });
+
+    it('knows nothing of a runner that was never made, and removing it is done', async () => {
+      await using under = await open();
+      const provider = under.another();
+      const id = randomUUID();
+      expect(await provider.deathOf(id)).toMatchObject({ ended: true });
+      await expect(provider.whenWarm(id, soon())).rejects.toBeInstanceOf(OmicronError);
+      expect(await provider.remove(id)).toBe('gone');
+    });
+
+    it.each(['runner_start_failed', 'sandbox_runtime_required'] as const)('says %s when that is why', async why => {
+      await using under = await open();
+      const provider = under.broken(why);
+      const id = randomUUID();
+      await provider.create(id);
+      const error = await provider.whenWarm(id, soon()).catch((cause: unknown) => cause);
+      expect(error).toBeInstanceOf(OmicronError);
+      expect(error).toMatchObject({ code: why, message: expect.stringMatching(/.{20}/) });
+      await removed(provider, id);
+      expect(await under.leftovers(id)).toEqual([]);
+    });
+
+    it('stops waiting when it is told to', async () => {
+      await using under = await open();
+      const provider = under.another();
+      const id = randomUUID();
+      await provider.create(id);
+      const stop = new AbortController();
+      const waiting = provider.whenWarm(id, stop.signal);
+      stop.abort();
+      // it may have been warm already; it must not wait on
+      await waiting.catch((error: Error) => expect(error.name).toBe('AbortError'));
+      await removed(provider, id);
+    });
+
+    it('names what it makes by a digest that two processes share', async () => {
+      await using under = await open();
+      const [one, two] = [under.another(), under.another()];
+      expect(await one.template()).toBe(await two.template());
+      expect((await one.template()).length).toBeGreaterThan(1);
+    });
+  });
+}

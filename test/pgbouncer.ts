@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { eventually } from './eventually.ts';
+import { freePort } from './port.ts';
+
+const executable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Where the pooler is; null on a machine without it. */
+export const PGBOUNCER =
+  [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
+    .map(folder => join(folder, 'pgbouncer'))
+    .find(executable) ?? null;
+
+/** nobody's on Debian and most others: the pooler refuses to run as root. */
+const NOBODY = 65_534;
+
+/** A real transaction pooler in front of a database; `url` goes through it. */
+export async function transactionPooler(databaseUrl: string, serverConnections: number) {
+  if (PGBOUNCER === null) throw new Error('there is no pgbouncer here: apt-get install pgbouncer');
+  const target = new URL(databaseUrl);
+  const port = await freePort();
+  const folder = await mkdtemp(join(tmpdir(), 'omicron-pooler-'));
+  const ini = join(folder, 'pgbouncer.ini');
+  await writeFile(
+    ini,
+    `[databases]
+* = host=${target.hostname} port=${target.port} user=${target.username} password=${target.password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = ${serverConnections}
+max_client_conn = 200
+`,
+  );
+  for (const path of [folder, ini]) await chmod(path, 0o755);
+  const root = process.getuid?.() === 0;
+  const child = spawn(PGBOUNCER, ['--quiet', ini], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...(root ? { uid: NOBODY, gid: NOBODY } : {}),
+  });
+  let said = '';
+  child.stderr.on('data', chunk => {
+    said += String(chunk);
+  });
+  const ended = once(child, 'exit');
+  await eventually(`pgbouncer listens: ${said}`, async () => {
+    if (child.exitCode !== null) throw new Error(`pgbouncer ended: ${said}`);
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.destroy();
+    return true;
+  });
+  const url = new URL(databaseUrl);
+  url.hostname = '127.0.0.1';
+  url.port = String(port);
+  return {
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

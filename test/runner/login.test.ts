@@ -1,0 +1,297 @@
+import { execFileSync } from 'node:child_process';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { ENV } from '../../contract/names.ts';
+import { parsePolicy } from '../../contract/policy.ts';
+import { siteRules } from '../../contract/policy-sites.ts';
+import { encodedForms } from '../../runner/redact-disguised.ts';
+import { PUBLIC_ADDRESS } from '../egress/sites.ts';
+import { type World, world } from '../egress/world.ts';
+import { type LoginSite, startLoginSite } from '../site/login-site.ts';
+import { type StandIn, startStandIn } from './controller.ts';
+import { connect, type RunnerProcess, startRunner, until } from './start.ts';
+
+const USERNAME = 'alice.smith@mail.invalid';
+const PASSWORD = 'correct horse "battery" & staple 77';
+const HOSTS = ['shop.test', 'accounts.shop.test', 'evil.test', 'sh0p.test', 'shop.test.evil.test', 'bank.test'];
+
+let w: World;
+let site: LoginSite;
+let controller: StandIn;
+let runner: RunnerProcess;
+let client: Client;
+/** Every text that an agent got to see. */
+const seen: string[] = [];
+const at = (host: string, path: string) => `https://${host}:${site.port}${path}`;
+
+beforeAll(async () => {
+  w = await world(Object.fromEntries(HOSTS.map(host => [host, { a: [PUBLIC_ADDRESS] }])));
+  site = await startLoginSite(PUBLIC_ADDRESS);
+  controller = await startStandIn();
+  controller.secrets = {
+    SHOP_TEST_USERNAME: USERNAME,
+    SHOP_TEST_PASSWORD: PASSWORD,
+    BANK_USERNAME: 'banker-4711',
+    BANK_PASSWORD: 'banker-4711-secret',
+  };
+  controller.sites = [
+    { site: 'shop.test', totp: true },
+    { site: 'bank', totp: false },
+  ];
+  controller.totp = { code: '492837', valid_ms: 30_000 };
+  const credentials = { bank: [`https://bank.test:${site.port}`] };
+  controller.policy = { version: '1', layers: [{ layer: 'user', policy: parsePolicy({ version: 1, credentials }) }] };
+  runner = await startRunner(controller, {
+    [ENV.egressUrl]: `http://127.0.0.1:${w.egress.port}`,
+    [ENV.chromiumSpki]: site.spki,
+    [ENV.toolset]: 'both',
+  });
+  const { token, mcpToken, sessionId } = await controller.assignment(runner, { recordVideo: true });
+  w.controller.leases.set(runner.runnerId, {
+    credential: controller.egressCredential,
+    grant: {
+      ...{ session_id: sessionId, epoch: 1, runner_id: runner.runnerId, version: '1', remaining_ms: 600_000 },
+      layers: [
+        {
+          layer: 'session',
+          sites: siteRules.parse({ ports: [80, 443, site.port, w.site.port], deny: ['denied.test'] }),
+        },
+      ],
+    },
+  });
+  expect((await runner.post('/assign', { token })).status).toBe(200);
+  client = await connect(runner.url, mcpToken);
+}, 60_000);
+afterAll(async () => {
+  await client?.close();
+  await runner?.dispose();
+  await controller?.close();
+  await site?.close();
+  await w?.close();
+});
+beforeEach(async () => {
+  await call('browser_close');
+});
+
+interface Part {
+  type: string;
+  text?: string;
+  data?: string;
+}
+
+async function call(name: string, args: Record<string, unknown> = {}) {
+  const result = await client.callTool({ name, arguments: args });
+  const content = result.content as Part[]; // the tool-result shape of the protocol
+  const text = content.map(part => part.text ?? '').join('\n');
+  seen.push(text);
+  return { text, content, failed: result.isError === true };
+}
+const goTo = (url: string) => call('browser_navigate', { url });
+const login = async (args: object = {}) => {
+  const { text } = await call('browser_login', {
+    usernameSelector: '#u',
+    passwordSelector: '#p',
+    submitSelector: 'button',
+    ...args,
+  });
+  return JSON.parse(text);
+};
+const posted = (path: string) => site.arrived.filter(({ url, all }) => url === path && all.startsWith('POST')).at(-1);
+
+test("[A8] a login finds the credential by the page's own domain, and answers nothing but how it went", async () => {
+  await goTo(at('shop.test', '/login'));
+  expect(await login()).toEqual({ status: 'ok', domain: 'shop.test', message: expect.any(String) });
+  expect(Object.fromEntries(posted('/welcome')?.form ?? [])).toMatchObject({ username: USERNAME, password: PASSWORD });
+  // A subdomain is of the same registrable domain; Enter sends the form; names with underscores do as well.
+  await goTo(at('accounts.shop.test', '/login'));
+  const { text } = await call('browser_login', { username_selector: '#u', password_selector: '#p' });
+  expect(JSON.parse(text).status).toBe('ok');
+  // A key of the vault that is no domain is good where the policy says.
+  await goTo(at('bank.test', '/login'));
+  expect(await login()).toMatchObject({ status: 'ok', domain: 'bank.test' });
+  expect(posted('/welcome')?.form.get('password')).toBe('banker-4711-secret');
+  const logins = await until('the events', () => {
+    const found = controller.events.filter(({ kind }) => kind === 'login');
+    return found.length >= 3 ? found : undefined;
+  });
+  expect(logins.map(({ data }) => data)).toEqual([
+    { domain: 'shop.test', status: 'ok' },
+    { domain: 'shop.test', status: 'ok' },
+    { domain: 'bank.test', status: 'ok' },
+  ]);
+});
+
+test('[B3] the code of the moment is filled in, on the page of the password or the one that follows', async () => {
+  await goTo(at('shop.test', '/login-with-code'));
+  expect(await login({ totpSelector: '#c' })).toMatchObject({ status: 'ok' });
+  expect(posted('/welcome')?.form.get('code')).toBe('492837');
+  await goTo(at('bank.test', '/login-with-code'));
+  expect(await login({ totpSelector: '#c' })).toMatchObject({ status: 'no_totp' });
+});
+
+test('what only a person can give is said', async () => {
+  for (const path of ['/login-with-code', '/login-with-captcha']) {
+    await goTo(at('shop.test', path));
+    expect(await login()).toMatchObject({
+      status: 'captcha_or_mfa',
+      message: expect.stringContaining('browser_request_user_action'),
+    });
+  }
+  await goTo(at('shop.test', '/login-refusing'));
+  expect(await login()).toMatchObject({ status: 'login_form_still_shown' });
+});
+
+test('a field that is missing, hidden or would show the password gets nothing', async () => {
+  await goTo(at('shop.test', '/login'));
+  expect(await login({ usernameSelector: '#nobody' })).toMatchObject({ status: 'field_not_found' });
+  expect(await login({ passwordSelector: '#hidden' })).toMatchObject({ status: 'field_refused' });
+  expect(await login({ passwordSelector: '#shown' })).toMatchObject({ status: 'field_refused' });
+  expect((await call('browser_type', { target: '#shown', text: 'SHOP_TEST_PASSWORD' })).text).toContain(
+    'field_refused',
+  );
+  expect(await login({ domain: 'evil.test' })).toMatchObject({ status: 'origin_refused' });
+  expect(posted('/welcome')?.form.get('password')).not.toBe('');
+});
+
+test.each([
+  ['another site', () => at('evil.test', '/login')],
+  ['a look-alike', () => at('sh0p.test', '/login')],
+  ['a host that starts like it', () => at('shop.test.evil.test', '/login')],
+  ['a user name that looks like it', () => at('shop.test@evil.test', '/login')],
+  ['the site without https', () => `http://site.test:${w.site.port}/login`],
+  ['a page without an origin', () => 'data:text/html,<input id=u><input id=p type=password><button>In</button>'],
+])('%s gets neither a login nor a value for a name', async (_what, url) => {
+  await goTo(url());
+  expect((await login()).status).toMatch(/^(no_credential|origin_refused)$/);
+  expect(['no_credential', 'origin_refused']).toContain((await login({ site: 'shop.test' })).status);
+  for (const [target, text] of [
+    ['#u', 'SHOP_TEST_USERNAME'],
+    ['#p', 'SHOP_TEST_PASSWORD'],
+    ['#u', 'SHOP_TEST_TOTP'],
+  ] as const) {
+    expect((await call('browser_type', { target, text })).text).toContain('origin_refused');
+    const fields = [{ target, name: 'x', type: 'textbox', value: text }];
+    expect((await call('browser_fill_form', { fields })).text).toContain('origin_refused');
+    expect((await call('browser_fill_and_submit', { fields: [{ selector: target, value: text }] })).text).toContain(
+      'origin_refused',
+    );
+  }
+});
+
+test('a frame of a stranger, or the site in a frame of a stranger, gets nothing', async () => {
+  const inFrame = (id: string) => `frameLocator('iframe').locator('${id}')`;
+  for (const url of [
+    at('shop.test', `/framing?from=${encodeURIComponent(at('evil.test', '/grabbing'))}`),
+    at('evil.test', `/framing?from=${encodeURIComponent(at('shop.test', '/login'))}`),
+  ]) {
+    await goTo(url);
+    const { status } = await login({ usernameSelector: inFrame('#u'), passwordSelector: inFrame('#p') });
+    expect(['origin_refused', 'no_credential']).toContain(status);
+    expect((await call('browser_type', { target: inFrame('#p'), text: 'SHOP_TEST_PASSWORD' })).text).toContain(
+      'origin_refused',
+    );
+  }
+  // In a frame of its own site it is filled in.
+  await goTo(at('shop.test', `/framing?from=${encodeURIComponent(at('accounts.shop.test', '/login'))}`));
+  expect((await call('browser_type', { target: inFrame('#p'), text: 'SHOP_TEST_PASSWORD' })).failed).toBe(false);
+});
+
+test('a page that leaves, or moves the focus to a stranger, while it is filled gives nothing away', async () => {
+  await goTo(at('shop.test', `/leaving?from=${encodeURIComponent(at('evil.test', '/grabbing'))}`));
+  const { status } = await login();
+  expect(['page_changed', 'origin_refused', 'field_not_found']).toContain(status);
+  await goTo(at('shop.test', `/framing?from=${encodeURIComponent(at('evil.test', '/grabbing'))}`));
+  expect(await login()).toMatchObject({ status: 'ok' });
+  expect(posted('/welcome')?.form.get('password')).toBe(PASSWORD);
+});
+
+test('what a page repeats of a value, however it writes it, is in no result', async () => {
+  await goTo(at('shop.test', '/reflecting'));
+  for (const [target, text] of [
+    ['#u', 'SHOP_TEST_USERNAME'],
+    ['#p', 'SHOP_TEST_PASSWORD'],
+  ] as const) {
+    await call('browser_type', { target, text });
+    for (const format of ['text', 'html', 'accessibility', 'links']) await call('browser_get_content', { format });
+    for (const name of ['browser_snapshot', 'browser_console_messages', 'browser_network_requests'])
+      await call(name, { level: 'error' });
+    await call('browser_tabs', { action: 'list' });
+    await call('browser_find', { text: 'typed' });
+  }
+  expect((await call('browser_evaluate', { function: '() => btoa(p.value)' })).text).toContain('secret_on_page');
+  expect(
+    (await call('browser_evaluate', { target: '#p', function: 'p => [...p.value].map(c => c.charCodeAt(0))' })).text,
+  ).toContain('secret_on_page');
+  // A form that is cleared is free again.
+  await call('browser_type', { target: '#p', text: '' });
+  expect((await call('browser_evaluate', { function: '() => getComputedStyle(u).webkitTextSecurity' })).text).toContain(
+    'disc',
+  );
+});
+
+test('pictures show filled fields drawn over', async () => {
+  await goTo(at('shop.test', '/login'));
+  await call('browser_type', { target: '#u', text: 'SHOP_TEST_USERNAME' });
+  await call('browser_type', { target: '#p', text: 'SHOP_TEST_PASSWORD' });
+  for (const [name, args] of [
+    ['browser_screenshot', {}],
+    ['browser_take_screenshot', {}],
+    ['browser_take_screenshot', { fullPage: true, type: 'jpeg' }],
+    ['browser_take_screenshot', { target: 'form', type: 'png' }],
+  ] as const) {
+    const { content } = await call(name, { ...args });
+    const picture = Buffer.from(content.find(({ type }) => type === 'image')?.data ?? '', 'base64');
+    if ('target' in args) continue;
+    for (const y of [30, 130])
+      expect(pixel(picture, 100, y)).toEqual([255, 0, 255].map(value => expect.closeTo(value, -1)));
+  }
+});
+
+test('the way out is the proxy alone, and its refusals are told in words', async () => {
+  expect((await goTo('https://denied.test/')).text).toMatch(
+    /denied\.test:443: The session's policy denies this site\. \(site_denied\)/,
+  );
+  expect((await goTo('https://169.254.169.254/latest/')).text).toContain('(internal_address)');
+  expect((await goTo(`http://127.0.0.1:${new URL(runner.url).port}/healthz`)).text).not.toContain('boot_id');
+  expect((await goTo(`http://localhost:${new URL(runner.url).port}/healthz`)).text).not.toContain('boot_id');
+});
+
+test('no value is in any result, event, log line, or request to another site', async () => {
+  await until('the last events', () =>
+    controller.events.find(({ data }) => JSON.stringify(data).includes('localhost')),
+  );
+  const strangers = site.arrived.filter(({ host }) => /evil|sh0p/.test(host));
+  expect(strangers.length).toBeGreaterThan(5);
+  const texts = [...seen, JSON.stringify(controller.events), runner.output(), ...strangers.map(({ all }) => all)];
+  for (const value of [USERNAME, PASSWORD, 'banker-4711-secret', '492837'])
+    for (const form of [
+      value,
+      encodeURIComponent(value),
+      JSON.stringify(value).slice(1, -1),
+      ...encodedForms(value),
+      [...value].join(' '),
+    ])
+      for (const text of texts) expect(text.includes(form), `${form} in ${text.slice(0, 300)}`).toBe(false);
+  expect(seen.length).toBeGreaterThan(100);
+});
+
+/** Red, green and blue of one point. */
+const pixel = (picture: Buffer, x: number, y: number): number[] => [
+  ...execFileSync(
+    'ffmpeg',
+    [
+      '-loglevel',
+      'error',
+      '-i',
+      'pipe:0',
+      '-vf',
+      `format=rgb24,crop=1:1:${x}:${y}`,
+      '-f',
+      'rawvideo',
+      '-pix_fmt',
+      'rgb24',
+      'pipe:1',
+    ],
+    { input: picture },
+  ),
+];

@@ -1,0 +1,64 @@
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser, type RunnerBrowser } from '../../runner/browser.ts';
+import { browserPath, commandPath } from '../../runner/browser-path.ts';
+import { startRecording } from '../../runner/recording.ts';
+import { createTempDir, type TempDir } from '../../runner/temp-dir.ts';
+
+let temp: TempDir;
+let browser: RunnerBrowser;
+const searchPath = process.env.PATH ?? '';
+beforeAll(async () => {
+  temp = createTempDir(randomUUID());
+  browser = await launchBrowser({
+    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, chromium.executablePath()),
+    sandbox: true,
+    tempDir: temp.path,
+    egressUrl: undefined,
+    searchPath,
+  });
+});
+afterAll(async () => {
+  await browser.close();
+  temp.remove();
+});
+
+test('the recording shows nothing of what is done unseen, and goes on after it', async () => {
+  const [page] = browser.context.pages();
+  if (page === undefined) throw new Error('no page');
+  const show = (color: string, ms: number) =>
+    page.evaluate(`new Promise(done => { document.body.style.background = '${color}'; setTimeout(done, ${ms}); })`);
+  await page.goto('data:text/html,<body style="background:blue">');
+  const outputDir = join(temp.path, 'output');
+  const id = randomUUID();
+  const recording = startRecording({
+    context: browser.context,
+    ffmpeg: commandPath('ffmpeg', searchPath) ?? 'ffmpeg',
+    outputDir,
+    order: {
+      ...{ session_id: id, epoch: 1, runner_id: id, record_video: true },
+      ...{ artifacts_prefix: '', artifact_token: '' },
+    },
+    onStopped: details => {
+      throw new Error(JSON.stringify(details));
+    },
+  });
+  await recording.ready;
+  await show('blue', 700);
+  await recording.unseen(async () => {
+    await show('red', 700);
+    await show('blue', 700);
+  });
+  // A busy machine films late.
+  await show('lime', 4_000);
+  await recording.stop();
+  const video = join(outputDir, 'tab-001.webm');
+  const one = ['-vf', 'scale=1:1', '-f', 'rawvideo', '-pix_fmt', 'rgb24', 'pipe:1'];
+  const pixels = execFileSync('ffmpeg', ['-loglevel', 'error', '-i', video, ...one]);
+  const colors = Array.from({ length: pixels.length / 3 }, (_, n) => [...pixels.subarray(n * 3, n * 3 + 3)]);
+  const dominant = new Set(colors.map(color => ['red', 'lime', 'blue'][color.indexOf(Math.max(...color))]));
+  expect([...dominant].sort()).toEqual(['blue', 'lime']);
+});
