@@ -256,12 +256,4 @@ export const HOSTILE_PODS: readonly HostilePod[] = [
       spec.serviceAccount = 'default';
     }),
   },
-  {
-    what: 'that mounts a token for the API server',
-    policy: 'runner-pod-identity',
-    message: 'no token for the API server',
-    change: changed(spec => {
-      spec.automountServiceAccountToken = true;
-    }),
-  },
 ];

@@ -29,14 +29,19 @@ export interface Answer {
 
 let env: NodeJS.ProcessEnv | undefined;
 
+/** The environment in which a program finds the cluster and kubectl. */
+export function clusterEnvironment(): NodeJS.ProcessEnv {
+  env ??= environment();
+  return env;
+}
+
 /** Runs kubectl; an error of the server is an answer, not an exception. */
 export function tryKubectl(args: readonly string[], input?: string): Promise<Answer> {
-  env ??= environment();
   return new Promise(resolve => {
     const child = execFile(
       'kubectl',
       [...args],
-      { ...(env ? { env } : {}), encoding: 'utf8', maxBuffer: 64 * 1024 ** 2, timeout: 120_000 },
+      { env: clusterEnvironment(), encoding: 'utf8', maxBuffer: 64 * 1024 ** 2, timeout: 120_000 },
       (error, stdout, stderr) => resolve({ ok: error === null, stdout, stderr }),
     );
     child.stdin?.end(input ?? '');

@@ -1,57 +1,20 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Yaml } from 'cdk8s';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { NAMESPACES, RUNNER_TEMPLATE, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { runnerPod, runnerService } from '../../controller/runners/kubernetes/objects.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
-import { type KubernetesObject, objects } from '../../manifests/render.ts';
+import { objects } from '../../manifests/render.ts';
 import { eventually } from '../eventually.ts';
 import { HOSTILE_PODS } from './hostile-pods.ts';
-import { besideCluster, kubectl, tryKubectl } from './kubectl.ts';
+import { kubectl, tryKubectl } from './kubectl.ts';
+import { argoCrds, ground, Lent, stream } from './lent.ts';
 
 const CONTROLLER = `system:serviceaccount:${NAMESPACES.system}:${SERVICE_ACCOUNTS.controller}`;
 const RUNNER_ID = '6f9f4b3e-8f5d-4c07-9d1b-0d9f6f2b7a11';
 const inRunners = ['-n', NAMESPACES.runners];
-const stream = (list: readonly unknown[]): string => list.map(each => JSON.stringify(each)).join('\n');
-
 const local = [...objects(ENVIRONMENTS.local).values()];
-/** All but what would run: the walls, and what the API server asks for before it admits a pod. */
-const ground = local.filter(
-  ({ kind, metadata }) =>
-    kind !== 'Deployment' && !['Application', 'AppProject'].includes(kind) && metadata.name !== '',
-);
-const made: KubernetesObject[] = [];
-const keyOf = ({ kind, metadata }: KubernetesObject): string => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
-
-/** Applies what is not there yet, in order, and remembers it: what somebody else deployed stays. */
-async function make(manifests: readonly KubernetesObject[]): Promise<void> {
-  const text = await kubectl(['get', '-f', '-', '--ignore-not-found', '-o', 'json'], stream(manifests));
-  // One object comes alone, several as a List, none as nothing.
-  const found =
-    text.trim() === '' ? undefined : (JSON.parse(text) as KubernetesObject & { items?: KubernetesObject[] });
-  const there = new Set((found?.items ?? (found ? [found] : [])).map(keyOf));
-  const missing = manifests.filter(manifest => !there.has(keyOf(manifest)));
-  if (missing.length === 0) return;
-  made.push(...missing);
-  await kubectl(['apply', '--server-side', '-f', '-'], stream(missing));
-}
-
-/** The documents of a compressed file. */
-function unpacked(file: string): KubernetesObject[] {
-  const folder = mkdtempSync(join(tmpdir(), 'crds-'));
-  try {
-    execFileSync('zstd', ['-dqo', join(folder, 'all.yaml'), file]);
-    return Yaml.load(join(folder, 'all.yaml')) as KubernetesObject[];
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-const namespace = (name: string): KubernetesObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+const cluster = new Lent();
 
 /** The pod as the controller makes it, from the template that the API server holds. */
 let pod: ReturnType<typeof runnerPod>;
@@ -62,11 +25,8 @@ const createPod = (body: unknown, as = CONTROLLER) =>
   );
 
 beforeAll(async () => {
-  const crds = besideCluster('bin/argocd-crds.yaml.zst');
-  await make([namespace('argocd'), ...(crds ? unpacked(crds) : [])]);
-  // The order in which Argo CD applies them.
-  const wave = ({ metadata }: KubernetesObject) => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave']);
-  await make(ground.toSorted((a, b) => wave(a) - wave(b)));
+  await cluster.borrow(argoCrds());
+  await cluster.borrow(ground());
   const template = JSON.parse(await kubectl(['get', ...inRunners, 'podtemplate', RUNNER_TEMPLATE, '-o', 'json']));
   pod = runnerPod(template, RUNNER_ID);
   // A new policy is enforced within a moment, not at once.
@@ -81,13 +41,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await tryKubectl(['delete', ...inRunners, 'pod', `pw-mcp-${RUNNER_ID}`, '--grace-period=0', '--force']);
-  // Bindings and policies go first: what they protect must be deletable. A namespace takes along what is in it.
-  const last = ['Namespace', 'CustomResourceDefinition'];
-  const outer = made.filter(({ metadata }) => !metadata.namespace);
-  const order = outer.toSorted((a, b) => Number(last.includes(a.kind)) - Number(last.includes(b.kind)));
-  const inner = made.filter(({ metadata }) => !outer.some(({ metadata: { name } }) => name === metadata.namespace));
-  const remove = [...order, ...inner.filter(({ metadata }) => metadata.namespace)];
-  if (remove.length > 0) await kubectl(['delete', '--ignore-not-found', '-f', '-'], stream(remove));
+  await cluster.giveBack();
 });
 
 describe('the API server', () => {
@@ -98,12 +52,15 @@ describe('the API server', () => {
     const text = stream(all)
       .replaceAll(env.clusterIps.controller, here.controller)
       .replaceAll(env.clusterIps.egress, here.egress);
-    const answer = await tryKubectl(
-      ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict', '-f', '-'],
+    const { stderr, stdout } = await tryKubectl(
+      ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict', '-o', 'json', '-f', '-'],
       text,
     );
-    expect(answer.stderr).toBe('');
-    expect(answer.stdout.trim().split('\n')).toHaveLength(all.length);
+    expect(stderr).toBe('');
+    // Defaults are added, nothing is changed: what is spelled otherwise (1000m for 1) would be drift to Argo CD for ever.
+    const stored = z.object({ items: z.array(z.unknown()) }).parse(JSON.parse(stdout)).items;
+    expect(stored).toHaveLength(all.length);
+    for (const [index, line] of text.split('\n').entries()) expect(stored[index]).toMatchObject(JSON.parse(line));
   });
 
   test('finds no type error in an expression of the admission policies', async () => {
@@ -146,6 +103,13 @@ describe("the runners' namespace", () => {
         'violates PodSecurity "restricted',
       );
     }
+  });
+
+  test('refuses a pod that mounts a token for the API server, for its account and for the volume that comes with it', async () => {
+    const changed = structuredClone(pod);
+    if (changed.spec) changed.spec.automountServiceAccountToken = true;
+    const { stderr } = await createPod(changed);
+    expect(stderr).toMatch(/ValidatingAdmissionPolicy 'runner-pod-(identity|volumes)'/); // whichever is heard first
   });
 
   describe('with Pod Security out of the way', () => {
