@@ -55,7 +55,7 @@ export interface ControllerParts {
   /** The browser's settings for local runners (path, sandbox, ffmpeg). */
   runnerEnv: Record<string, string>;
   /** Where runners live; child processes of this machine unless said otherwise. */
-  provider?: (options: LocalRunners) => RunnerProvider;
+  provider?: (options: LocalRunners) => RunnerProvider | Promise<RunnerProvider>;
 }
 
 /** A runner has this long to become warm; the guard for a whole start is longer (O18). */
@@ -95,13 +95,15 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   const link = httpRunnerLink();
 
   let url = '';
-  const provider: RunnerProvider = makeProvider({
+  /** A provider may report a change before the loop that looks at it is there. */
+  let lookForTheDead = () => {};
+  const provider: RunnerProvider = await makeProvider({
     root: join(dataDir, 'runners'),
     controllerUrl: () => url,
     jwks,
     artifactStore: pathToFileURL(artifactRoot).href,
     env: { ...runnerEnv, ...(settings[ENV.egressUrl] ? { [ENV.egressUrl]: settings[ENV.egressUrl] } : {}) },
-    onExit: () => buryLoop.kick(),
+    onExit: () => lookForTheDead(),
     log,
   });
 
@@ -140,6 +142,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     },
     log,
   });
+  lookForTheDead = () => buryLoop.kick();
   const orphanLoop = loop({
     name: 'orphans',
     everyMs: reapMs,

@@ -31,6 +31,9 @@ export const settings = z.object({
     .base64()
     .refine(text => Buffer.from(text, 'base64').length >= 32, 'must be base64 of at least 32 bytes'),
 
+  /** Where runners live: processes of this machine, or pods of the cluster that this process runs in. */
+  OMICRON_PROVIDER: z.enum(['local', 'kubernetes']).default('local'),
+
   OMICRON_SECRET_STORE: z.enum(['file', 'vault-sql', 'vault-rest']).default('vault-sql'),
   /** Base64 of the 32 bytes that seal the vault file; for `file` only. */
   OMICRON_SECRET_FILE_KEY: z.base64().optional(),

@@ -1,8 +1,23 @@
-import { pino } from 'pino';
-import { ENV } from '../contract/names.ts';
+import { KubeConfig } from '@kubernetes/client-node';
+import { type Logger, pino } from 'pino';
+import { ENV, NAMESPACES, RUNNER_TEMPLATE } from '../contract/names.ts';
 import { startController } from './compose.ts';
 import { readSettings } from './config.ts';
+import type { RunnerProvider } from './ports/runners.ts';
+import { kubernetesRunners } from './runners/kubernetes/provider.ts';
 import { postgresDatabase } from './store/postgres.ts';
+
+/** Runners as pods of the cluster that this process, or its kubeconfig, is in. Watches it from here on. */
+async function podRunners(onChange: () => void, log: Logger): Promise<RunnerProvider> {
+  const config = new KubeConfig();
+  config.loadFromDefault();
+  const runners = kubernetesRunners({
+    ...{ config, onChange, log },
+    ...{ namespace: NAMESPACES.runners, templateName: RUNNER_TEMPLATE },
+  });
+  await runners.start();
+  return runners;
+}
 
 /** The controller as a process of its own, on Postgres. SIGTERM stops it gracefully; runners stay leased. */
 async function main(): Promise<void> {
@@ -19,7 +34,11 @@ async function main(): Promise<void> {
       return value === undefined ? [] : [[name, value]];
     }),
   );
-  const controller = await startController({ settings, database, log, runnerEnv });
+  const inCluster = settings.OMICRON_PROVIDER === 'kubernetes';
+  const controller = await startController({
+    ...{ settings, database, log, runnerEnv },
+    ...(inCluster ? { provider: options => podRunners(options.onExit, log) } : {}),
+  });
   const stop = (name: NodeJS.Signals) => {
     log.info({ signal: name }, 'stopping; runners stay leased');
     controller
