@@ -33,7 +33,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   });
   // a terminal's Ctrl-C reaches the child by itself; it says when all has ended
   process.on('SIGINT', () => {});
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  for (const name of ['SIGTERM', 'SIGHUP']) process.on(name, () => child.kill(name));
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 1);
   });

@@ -106,8 +106,7 @@ async function demonstrate(sessions: BrowserSessions, folder: StackFolder, url: 
       return connectBrowser(lease);
     });
     await step('navigate', async say => {
-      await browser.call('browser_navigate', { url });
-      say(await titleOf(browser));
+      say(await browser.goto(url));
     });
     if (site) await logIn(browser);
     await step('take a screenshot', async say => {
@@ -147,8 +146,6 @@ async function logIn(browser: McpBrowser): Promise<void> {
     if (!String(heading).startsWith('Welcome back')) throw new Error('The login failed.');
   });
 }
-
-const titleOf = async (browser: McpBrowser) => String(await browser.evaluate('() => document.title'));
 
 async function timeline(sessions: BrowserSessions, sessionId: string, epoch: number): Promise<void> {
   const { events } = await sessions.events(sessionId, { limit: 200 });

@@ -16,13 +16,16 @@ const SAME_SIGNAL_MS = 1_000;
 
 const stop = new AbortController();
 let stoppedAtMs = 0;
-for (const name of ['SIGINT', 'SIGTERM'] as const)
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(name, () => {
     if (!stop.signal.aborted) {
       stoppedAtMs = performance.now();
       stop.abort(new Error(`stopped by ${name}`));
     } else if (performance.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(130);
   });
+
+// Nobody reads any more (a closed terminal, `| head`): a stack must still end whole, not die of its last line.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 const program = new Command('omicron-browser')
   .description('Leased, isolated browsers for AI agents: the local stack, and sessions of any controller')

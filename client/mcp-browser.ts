@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import * as z from 'zod';
 import type { LeasedBrowser } from './lease.ts';
 
 /** A tool said that it failed; the message is its own. */
@@ -15,9 +16,16 @@ export interface ToolAnswer {
 export interface McpBrowser extends AsyncDisposable {
   /** Throws ToolError when the tool failed. */
   call(tool: string, args?: Record<string, unknown>): Promise<ToolAnswer>;
+  /** Answers the page's title. A page that comes with an error status (refused by the egress proxy, say) is a ToolError. */
+  goto(url: string): Promise<string>;
   /** Evaluates a function without arguments in the page; the answer is what it returned, as JSON. */
   evaluate(source: string): Promise<unknown>;
 }
+
+/** `responseStatus` is 0 for pages that come without HTTP: <https://w3c.github.io/resource-timing/>. */
+const PAGE_SEEN =
+  "() => ({ title: document.title, status: performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0 })";
+const pageSeen = z.object({ title: z.string(), status: z.int() });
 
 /** Connects an MCP client to a leased browser. */
 export async function connectBrowser({
@@ -35,13 +43,20 @@ export async function connectBrowser({
     if (isError) throw new ToolError(`${tool}: ${text}`);
     return { text, images: content.flatMap(part => (part.type === 'image' ? [Buffer.from(part.data, 'base64')] : [])) };
   };
+  const evaluate: McpBrowser['evaluate'] = async source => {
+    const { text } = await call('browser_evaluate', { function: source });
+    const result = /### Result\n([\s\S]*?)(?:\n### |$)/.exec(text)?.[1];
+    if (result === undefined) throw new ToolError(`browser_evaluate answered without a result: ${text}`);
+    return JSON.parse(result);
+  };
   return {
     call,
-    async evaluate(source) {
-      const { text } = await call('browser_evaluate', { function: source });
-      const result = /### Result\n([\s\S]*?)(?:\n### |$)/.exec(text)?.[1];
-      if (result === undefined) throw new ToolError(`browser_evaluate answered without a result: ${text}`);
-      return JSON.parse(result);
+    evaluate,
+    async goto(url) {
+      await call('browser_navigate', { url });
+      const { title, status } = pageSeen.parse(await evaluate(PAGE_SEEN));
+      if (status < 400) return title;
+      throw new ToolError(`browser_navigate: ${url} answered ${status}: ${title || '(no title)'}`);
     },
     [Symbol.asyncDispose]: () => client.close(),
   };

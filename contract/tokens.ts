@@ -43,8 +43,20 @@ export function serviceKey(secret: string): Uint8Array {
   return bytes;
 }
 
+const imported = new WeakMap<Uint8Array, Promise<CryptoKey>>();
+
+/** jose imports a raw secret at every use; once is enough. */
+function hmacKey(secret: Uint8Array): Promise<CryptoKey> {
+  const known = imported.get(secret);
+  if (known) return known;
+  const bytes = new Uint8Array(secret); // a copy: WebCrypto takes no shared memory
+  const key = crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']);
+  imported.set(secret, key);
+  return key;
+}
+
 /** Signs a call to the controller: the API's, or another service's by its `audience`. With `userId` it is good for that user only. */
-export function signServiceToken(
+export async function signServiceToken(
   key: Uint8Array,
   userId?: string,
   audience: string = AUDIENCES.controller,
@@ -54,7 +66,7 @@ export function signServiceToken(
     .setAudience(audience)
     .setIssuedAt()
     .setExpirationTime(`${SERVICE_TOKEN_SECONDS}s`)
-    .sign(key);
+    .sign(await hmacKey(key));
 }
 
 /** Throws `unauthorized` unless the token is HS256, for this audience, unexpired and at most 60 s long. */
@@ -64,7 +76,7 @@ export async function verifyServiceToken(
   audience: string = AUDIENCES.controller,
 ): Promise<{ userId: string | undefined }> {
   try {
-    const { payload } = await jwtVerify(token, key, {
+    const { payload } = await jwtVerify(token, await hmacKey(key), {
       algorithms: ['HS256'],
       audience,
       clockTolerance: CLOCK_SKEW_SECONDS,

@@ -43,7 +43,7 @@ export async function smoke(
       return { lease, browser: await connectBrowser(lease) };
     });
     try {
-      await step('page.goto', () => browser.call('browser_navigate', { url }));
+      await step('page.goto', () => browser.goto(url));
       const title = await step('page.extract title', async say => {
         const found = String(await browser.evaluate('() => document.title'));
         say(found);

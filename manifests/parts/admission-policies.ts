@@ -1,42 +1,19 @@
-import { NAMESPACES, SECCOMP_PROFILE, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { NAMESPACES, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import type { Environment } from '../environment.ts';
-import { PUBLIC_KEYS } from '../secrets.ts';
-import { PRIORITIES } from './limits.ts';
-import { BROWSER, browser, IRSA, UPLOADER, uploader } from './runner-containers.ts';
-import { hostAliases, runnerAccount } from './runner-ways.ts';
+import {
+  type AdmissionPolicy,
+  ALL,
+  CREATE_PODS,
+  cel,
+  environment,
+  host,
+  security,
+  shape,
+  volumes,
+} from './admission-pod.ts';
+import { runnerAccount } from './runner-ways.ts';
 
-/** A policy over the runners' namespace. Expressions are CEL; a request is refused where a `must` is false. */
-export interface AdmissionPolicy {
-  readonly name: string;
-  readonly on: { readonly operations: readonly string[]; readonly resources: readonly string[] };
-  readonly unless?: { readonly name: string; readonly expression: string };
-  readonly variables?: Readonly<Record<string, string>>;
-  readonly rules: readonly { readonly must: string; readonly else: string }[];
-}
-
-const CREATE_PODS = { operations: ['CREATE'], resources: ['pods'] } as const;
 const CONTROLLER = `system:serviceaccount:${NAMESPACES.system}:${SERVICE_ACCOUNTS.controller}`;
-
-// JSON of strings and lists of strings is CEL.
-const cel = (value: string | readonly string[]): string => JSON.stringify(value);
-
-const ALL = {
-  inits: 'object.spec.?initContainers.orValue([])',
-  all: 'object.spec.containers + variables.inits',
-} as const;
-const named = (list: string, name: string): string => `${list}.filter(c, c.name == ${cel(name)})`;
-
-/** EKS's webhook adds these to the uploader. */
-const IRSA_ENV = [
-  'AWS_ROLE_ARN',
-  'AWS_WEB_IDENTITY_TOKEN_FILE',
-  'AWS_STS_REGIONAL_ENDPOINTS',
-  'AWS_DEFAULT_REGION',
-  'AWS_REGION',
-];
-
-const envNames = (container: { env?: readonly { name: string }[] | undefined }): string[] =>
-  (container.env ?? []).map(({ name }) => name);
 
 /** Every policy. Names say what a runner's pod is refused for; a pod's spec cannot change later, so its creation is judged. */
 export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => [
@@ -145,145 +122,3 @@ export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => 
     ],
   },
 ];
-
-function shape(env: Environment): AdmissionPolicy {
-  const { command = [] } = uploader(env);
-  return {
-    name: 'runner-pod-shape',
-    on: CREATE_PODS,
-    variables: ALL,
-    rules: [
-      {
-        must: `object.spec.containers.size() == 1 && object.spec.containers[0].name == ${cel(BROWSER)}`,
-        else: `a runner has one container, "${BROWSER}"`,
-      },
-      {
-        must: `variables.inits.size() == 1 && variables.inits.all(c, c.name == ${cel(UPLOADER)} && c.?restartPolicy.orValue('') == 'Always')`,
-        else: `a runner has one native sidecar, "${UPLOADER}"`,
-      },
-      {
-        must:
-          'object.spec.containers.all(c, !has(c.command) && !has(c.args)) && ' +
-          `variables.inits.all(c, c.?command.orValue([]) == ${cel(command)} && !has(c.args)) && ` +
-          'variables.all.all(c, !has(c.lifecycle))',
-        else: "containers run the image's own programs: the template's command, no arguments, no hooks",
-      },
-      {
-        must: "object.spec.?restartPolicy.orValue('') == 'Never'",
-        else: 'a runner is thrown away, never restarted (restartPolicy: Never)',
-      },
-    ],
-  };
-}
-
-/** A setting can turn the browser's sandbox off, or Node into something else: names are listed, Secrets have no way in. */
-function environment(env: Environment): AdmissionPolicy {
-  const [forBrowser, forUploader] = [envNames(browser(env)), [...new Set([...envNames(uploader(env)), ...IRSA_ENV])]];
-  return {
-    name: 'runner-pod-environment',
-    on: CREATE_PODS,
-    variables: ALL,
-    rules: [
-      {
-        must: `${named('variables.all', BROWSER)}.all(c, c.?env.orValue([]).all(e, e.name in ${cel(forBrowser)}))`,
-        else: `the browser's environment is the template's: ${forBrowser.join(', ')}`,
-      },
-      {
-        must: `${named('variables.all', UPLOADER)}.all(c, c.?env.orValue([]).all(e, e.name in ${cel(forUploader)}))`,
-        else: "the uploader's environment is the template's, and what the IRSA webhook adds",
-      },
-      {
-        must:
-          'variables.all.all(c, !has(c.envFrom) && c.?env.orValue([]).all(e, !has(e.valueFrom) || (' +
-          '!has(e.valueFrom.secretKeyRef) && !has(e.valueFrom.resourceFieldRef) && ' +
-          `(!has(e.valueFrom.configMapKeyRef) || e.valueFrom.configMapKeyRef.name == ${cel(PUBLIC_KEYS.name)}))))`,
-        else: 'nothing secret stands in the environment of a runner',
-      },
-    ],
-  };
-}
-
-// dyn: the type checker does not know the fields that are quantities.
-const volumes: AdmissionPolicy = {
-  name: 'runner-pod-volumes',
-  on: CREATE_PODS,
-  variables: ALL,
-  rules: [
-    {
-      must:
-        'object.spec.?volumes.orValue([]).all(v, (has(v.emptyDir) && has(dyn(v.emptyDir).sizeLimit)) || ' +
-        `(v.name == ${cel(IRSA.volume)} && has(v.projected) && v.projected.sources.all(s, ` +
-        "has(s.serviceAccountToken) && s.serviceAccountToken.?audience.orValue('') == 'sts.amazonaws.com')))",
-      else: 'a runner has emptyDir volumes with a sizeLimit, and the token for its upload role',
-    },
-    {
-      must: `${named('variables.all', BROWSER)}.all(c, c.?volumeMounts.orValue([]).all(m, m.name != ${cel(IRSA.volume)}))`,
-      else: 'the token for the upload role is not for the browser',
-    },
-    { must: 'variables.all.all(c, !has(c.volumeDevices))', else: 'a runner has no block devices' },
-  ],
-};
-
-function host(env: Environment): AdmissionPolicy {
-  const aliases = hostAliases(env);
-  return {
-    name: 'runner-pod-host',
-    on: CREATE_PODS,
-    variables: ALL,
-    rules: [
-      {
-        must: '!object.spec.?hostNetwork.orValue(false) && !object.spec.?hostPID.orValue(false) && !object.spec.?hostIPC.orValue(false)',
-        else: 'a runner shares neither network, processes nor memory with its node',
-      },
-      {
-        must: 'variables.all.all(c, c.?ports.orValue([]).all(p, p.?hostPort.orValue(0) == 0))',
-        else: 'a runner opens no port of its node',
-      },
-      {
-        must: `object.spec.?hostAliases.orValue([]).all(a, ${aliases
-          .map(({ ip, hostnames }) => `(a.ip == ${cel(ip)} && a.?hostnames.orValue([]) == ${cel(hostnames)})`)
-          .join(' || ')})`,
-        else: "a runner knows two names, the controller's and the egress proxy's",
-      },
-      {
-        must: `!has(object.spec.nodeName) && object.spec.?priorityClassName.orValue('') == ${cel(PRIORITIES.runner)}`,
-        else: 'the scheduler places a runner, by its own priority',
-      },
-    ],
-  };
-}
-
-const security: AdmissionPolicy = {
-  name: 'runner-pod-security',
-  on: CREATE_PODS,
-  variables: ALL,
-  rules: [
-    {
-      must:
-        'variables.all.all(c, has(c.securityContext) && c.securityContext.?runAsNonRoot.orValue(false) && ' +
-        'c.securityContext.?readOnlyRootFilesystem.orValue(false) && ' +
-        'c.securityContext.?allowPrivilegeEscalation.orValue(true) == false && ' +
-        '!c.securityContext.?privileged.orValue(false))',
-      else: 'every container is non-root, with a read-only root and no way to more privileges',
-    },
-    {
-      must:
-        "variables.all.all(c, 'ALL' in c.?securityContext.capabilities.drop.orValue([]) && " +
-        'c.?securityContext.capabilities.add.orValue([]).size() == 0)',
-      else: 'every container drops ALL capabilities and adds none',
-    },
-    {
-      must:
-        `${named('object.spec.containers', BROWSER)}.all(c, ` +
-        "c.?securityContext.seccompProfile.type.orValue('') == 'Localhost' && " +
-        `c.?securityContext.seccompProfile.localhostProfile.orValue('') == ${cel(SECCOMP_PROFILE)})`,
-      else: `the browser runs under the seccomp profile ${SECCOMP_PROFILE} (Localhost)`,
-    },
-    {
-      must:
-        "variables.inits.all(c, !has(c.securityContext.seccompProfile) || c.securityContext.seccompProfile.type == 'RuntimeDefault') && " +
-        "object.spec.?securityContext.seccompProfile.type.orValue('') == 'RuntimeDefault'",
-      else: "everything but the browser runs under the runtime's seccomp profile",
-    },
-  ],
-};

@@ -2,7 +2,8 @@ import { ApiObject } from 'cdk8s';
 import type { Construct } from 'constructs';
 import { NAMESPACES } from '../../contract/names.ts';
 import type { Environment } from '../environment.ts';
-import { type AdmissionPolicy, runnerPolicies } from './admission-policies.ts';
+import type { AdmissionPolicy } from './admission-pod.ts';
+import { runnerPolicies } from './admission-policies.ts';
 import { meta, namespaceNamed } from './meta.ts';
 
 const apiVersion = 'admissionregistration.k8s.io/v1';

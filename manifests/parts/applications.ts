@@ -71,7 +71,7 @@ function application(
     metadata: {
       name,
       namespace: ARGOCD,
-      finalizers: ['resources-finalizer.argocd.argoproj.io'],
+      finalizers: ['resources-finalizer.argocd.argoproj.io/foreground'],
       annotations: { 'argocd.argoproj.io/sync-wave': '0' },
     },
     spec: {

@@ -66,8 +66,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
     ],
   });
 
-  for (const namespace of [NAMESPACES.system, NAMESPACES.api])
-    policy(namespace, 'default-deny', { podSelector: {}, ingress: [], egress: [] });
+  for (const namespace of [NAMESPACES.system, NAMESPACES.api]) policy(namespace, 'default-deny', { podSelector: {} });
 
   policy(NAMESPACES.system, 'controller', {
     podSelector: { matchLabels: CONTROLLER },
@@ -94,9 +93,13 @@ export function networkPolicies(scope: Construct, env: Environment): void {
       ...(env.standIns.peers.length > 0 ? [{ to: [...env.standIns.peers] }] : []),
     ],
   });
-  policy(NAMESPACES.api, 'mcp-clients', {
-    podSelector: { matchLabels: { [LABELS.mcpClient]: 'true' } },
-    ingress: [],
-    egress: [toDns, { to: [controller], ports: tcp(PORTS.controller) }, { to: [runners], ports: tcp(PORTS.runner) }],
-  });
+  policy(
+    NAMESPACES.api,
+    'mcp-clients',
+    {
+      podSelector: { matchLabels: { [LABELS.mcpClient]: 'true' } },
+      egress: [toDns, { to: [controller], ports: tcp(PORTS.controller) }, { to: [runners], ports: tcp(PORTS.runner) }],
+    },
+    { 'dangling-networkpolicy': "It selects pods of the platform's API, which is not deployed from here." },
+  );
 }

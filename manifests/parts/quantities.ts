@@ -19,10 +19,16 @@ export function amount(text: string): number {
   return Number(number) * factor;
 }
 
-/** So many times the sum of some amounts of CPU. */
-export const cpuTimes = (times: number, texts: readonly string[]): string =>
-  `${Math.round(texts.reduce((sum, text) => sum + amount(text), 0) * times * 1000)}m`;
+const sum = (texts: readonly string[]): number => texts.reduce((total, text) => total + amount(text), 0);
 
-/** So many times the sum of some amounts of memory or disk. */
-export const bytesTimes = (times: number, texts: readonly string[]): string =>
-  `${Math.round((texts.reduce((sum, text) => sum + amount(text), 0) * times) / MEBIBYTE)}Mi`;
+/** So many times the sum of some amounts of CPU. Spelled as the API server spells it: another spelling is drift for ever. */
+export function cpuTimes(times: number, texts: readonly string[]): string {
+  const milli = Math.round(sum(texts) * times * 1000);
+  return milli % 1000 === 0 ? String(milli / 1000) : `${milli}m`;
+}
+
+/** So many times the sum of some amounts of memory or disk, in the largest unit that needs no fraction. */
+export function bytesTimes(times: number, texts: readonly string[]): string {
+  const mebibytes = Math.round((sum(texts) * times) / MEBIBYTE);
+  return mebibytes % 1024 === 0 ? `${mebibytes / 1024}Gi` : `${mebibytes}Mi`;
+}

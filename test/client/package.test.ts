@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startDemoSite } from '../../client/demo-site.ts';
 import { newFolder, ROOT, run } from './machine.ts';
 import { ready, renewed, type StandIn, startStandIn } from './stand-in.ts';
 
@@ -58,12 +59,13 @@ describe('the published package', { timeout: 180_000 }, () => {
     expect((await run(process.execPath, [bin, '--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     const doctor = await run(process.execPath, [bin, '--folder', join(folder, 'stack'), 'doctor']);
     expect(JSON.parse(doctor.stdout).checks).toContainEqual(expect.objectContaining({ check: 'runner', ok: true }));
-    const page = `${controller.url}/`; // answers with a problem document, which is a page too
-    const smoke = await run(process.execPath, [bin, '--folder', join(folder, 'stack'), 'smoke', page], {
+    const site = await startDemoSite();
+    const smoke = await run(process.execPath, [bin, '--folder', join(folder, 'stack'), 'smoke', site.url], {
       env: { OMICRON_EGRESS: 'off' }, // a page of this machine
     });
+    await site.close();
     expect(smoke.stderr).not.toContain('FAILED');
     expect(smoke.code).toBe(0);
-    expect(JSON.parse(smoke.stdout).text).toContain('urn:omicron-browser:problem:');
+    expect(JSON.parse(smoke.stdout).title).toBe('The Demo Bakery');
   });
 });

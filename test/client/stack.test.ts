@@ -165,7 +165,8 @@ describe('the local stack', () => {
   });
 });
 
-describe('the end of the local stack', () => {
+// whole stacks, one after the other: a minute on a busy machine
+describe('the end of the local stack', { timeout: 180_000 }, () => {
   it('leaves no process, no runner folder and no address behind, and a recording of what was going on', async () => {
     const folder = await newFolder();
     const site = await startDemoSite();

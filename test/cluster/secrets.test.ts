@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ENV } from '../../contract/names.ts';
+import { controllerKeys, signingKey } from '../../contract/tokens.ts';
+import { settings } from '../../controller/config.ts';
+import { PUBLIC_KEYS, SECRETS } from '../../manifests/secrets.ts';
+import { clusterEnvironment, kubectl } from './kubectl.ts';
+import { ground, Lent } from './lent.ts';
+
+const DATABASE = 'postgres://omicron:hunter2-of-the-test@postgres.test/omicron';
+const script = fileURLToPath(new URL('../../manifests/make-secrets.ts', import.meta.url));
+const cluster = new Lent();
+
+function makeSecrets(args: readonly string[], input: string): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, [script, ...args], { env: clusterEnvironment() });
+  const said: string[] = [];
+  for (const each of [child.stdout, child.stderr]) each.on('data', chunk => said.push(String(chunk)));
+  child.stdin.end(input);
+  return new Promise(resolve => child.on('close', code => resolve({ code, output: said.join('') })));
+}
+
+async function read({ namespace, name }: { namespace: string; name: string }): Promise<Record<string, string>> {
+  const text = await kubectl(['-n', namespace, 'get', 'secret', name, '-o', 'jsonpath={.data}']);
+  const data = JSON.parse(text) as Record<string, string>;
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+}
+
+beforeAll(() => cluster.borrow(ground()));
+afterAll(() => cluster.giveBack());
+
+test('the script says what to do where nothing is there and nothing is given', async () => {
+  const { code, output } = await makeSecrets(['--public-keys'], '');
+  expect(code).toBe(2);
+  expect(output).toContain('--database-url-file');
+});
+
+test('the script makes Secrets with which the controller starts, prints no value, and changes nothing the second time', async () => {
+  const first = await makeSecrets(['--database-url-file', '-'], DATABASE);
+  expect(first).toMatchObject({ code: 0 });
+  const controller = await read(SECRETS.controller);
+  expect(controller[ENV.databaseUrl]).toBe(DATABASE);
+  expect(settings.parse(controller)[ENV.serviceSecret]).toBe(controller[ENV.serviceSecret]);
+  for (const value of Object.values(controller)) expect(first.output).not.toContain(value);
+
+  const second = await makeSecrets(['--database-url-file', '-'], 'postgres://other@other.test/other');
+  expect(second).toMatchObject({ code: 0 });
+  expect(await read(SECRETS.controller)).toEqual(controller);
+  expect(await read(SECRETS.egress)).toEqual({ [ENV.egressSecret]: controller[ENV.egressSecret] });
+  expect(await read(SECRETS.api)).toEqual({ [ENV.serviceSecret]: controller[ENV.serviceSecret] });
+});
+
+test('runners get the public keys that fit the signing key, and nothing of the private one', async () => {
+  const controller = await read(SECRETS.controller);
+  const { publicJwk } = await signingKey(controller[ENV.signingKey] ?? '');
+  const jwks = JSON.parse(
+    await kubectl(['-n', PUBLIC_KEYS.namespace, 'get', 'configmap', PUBLIC_KEYS.name, '-o', 'jsonpath={.data}']),
+  ) as Record<string, string>;
+  expect(JSON.parse(jwks[PUBLIC_KEYS.keys[0]] ?? '')).toEqual({ keys: [publicJwk] });
+  expect(controllerKeys(jwks[PUBLIC_KEYS.keys[0]] ?? '')).toBeTypeOf('function');
+  expect(publicJwk).not.toHaveProperty('d');
+});

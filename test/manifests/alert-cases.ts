@@ -1,0 +1,253 @@
+/** What Prometheus has seen, and which alerts it must have raised by then. */
+export interface AlertCase {
+  readonly alert: string;
+  readonly when: string;
+  readonly interval: string;
+  readonly series: Readonly<Record<string, string>>;
+  readonly at: string;
+  /** Labels that tell each raised alert from its siblings; empty when none may be raised. */
+  readonly fires: readonly Readonly<Record<string, string>>[];
+}
+
+const COUNT = 'omicron_session_create_latency_seconds_count';
+const BUCKET = 'omicron_session_create_latency_seconds_bucket';
+const BURNS = {
+  fast: [{ window: '1h' }, { window: '6h' }, { window: '1d' }, { window: '3d' }],
+  slow: [{ window: '3d' }],
+};
+
+/**
+ * Two counters over six hours, each so much more every two minutes. Windows of days see the same ratio: it is of what there is.
+ */
+const sixHours = (good: string, goodStep: number, bad: string, badStep: number) => ({
+  interval: '2m',
+  series: { [good]: `0+${goodStep}x180`, [bad]: `0+${badStep}x180` },
+  at: '6h',
+});
+
+/** An objective's alert: nothing wrong, the whole budget's worth over a month, and everything on fire. */
+const burns = (alert: string, good: string, bad: string, badOf1000: { slow: number; fast: number }): AlertCase[] => [
+  { alert, when: 'nothing goes wrong', ...sixHours(good, 1000, bad, 0), fires: [] },
+  {
+    alert,
+    when: 'a little more goes wrong than the budget allows',
+    ...sixHours(good, 1000 - badOf1000.slow, bad, badOf1000.slow),
+    fires: BURNS.slow,
+  },
+  {
+    alert,
+    when: 'much goes wrong',
+    ...sixHours(good, 1000 - badOf1000.fast, bad, badOf1000.fast),
+    fires: BURNS.fast,
+  },
+  {
+    alert,
+    when: 'much went wrong three hours ago, and nothing since: nobody is called for what is over',
+    interval: '2m',
+    series: {
+      [good]: `0+${1000 - badOf1000.fast}x180`,
+      [bad]: `0+${badOf1000.fast}x90 ${badOf1000.fast * 90}x90`,
+    },
+    at: '6h',
+    fires: BURNS.slow,
+  },
+];
+
+const minutes = (
+  alert: string,
+  when: string,
+  series: Record<string, string>,
+  at: string,
+  fires: boolean,
+): AlertCase => ({
+  alert,
+  when,
+  interval: '1m',
+  series,
+  at,
+  fires: fires ? [{}] : [],
+});
+
+const up = (job: string): string => `up{namespace="omicron-browser-system",job="${job}",instance="a"}`;
+const runners = (state: string, instance = 'a'): string => `omicron_runners{state="${state}",instance="${instance}"}`;
+const pod = (name: number): string => `kube_pod_info{namespace="omicron-browser",pod="pw-mcp-${name}"}`;
+const podSeries = (count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [pod(index), '1x60']));
+const CAPACITY = 'omicron_capacity{instance="a"}';
+
+export const ALERT_CASES: readonly AlertCase[] = [
+  ...burns('BrowserSessionCreateErrors', `${COUNT}{outcome="ready"}`, `${COUNT}{outcome="store_unavailable"}`, {
+    slow: 6,
+    fast: 100,
+  }),
+  {
+    alert: 'BrowserSessionCreateErrors',
+    when: 'callers are over their quota or ask nonsense',
+    ...sixHours(`${COUNT}{outcome="ready"}`, 500, `${COUNT}{outcome="user_quota_exceeded"}`, 500),
+    fires: [],
+  },
+  ...['capacity_exceeded', 'failed', 'runner_start_failed'].map(outcome => ({
+    alert: 'BrowserSessionCreateErrors',
+    when: `half of all answers are ${outcome}`,
+    ...sixHours(`${COUNT}{outcome="ready"}`, 500, `${COUNT}{outcome="${outcome}"}`, 500),
+    fires: BURNS.fast,
+  })),
+  {
+    alert: 'BrowserSessionCreateSlow',
+    when: 'nineteen of twenty are there in a second',
+    ...sixHours(`${COUNT}{outcome="ready"}`, 1000, `${BUCKET}{outcome="ready",le="1"}`, 960),
+    fires: [],
+  },
+  {
+    alert: 'BrowserSessionCreateSlow',
+    when: 'nine of ten are',
+    ...sixHours(`${COUNT}{outcome="ready"}`, 1000, `${BUCKET}{outcome="ready",le="1"}`, 900),
+    fires: BURNS.slow,
+  },
+  {
+    alert: 'BrowserSessionCreateSlow',
+    when: 'one of ten is',
+    ...sixHours(`${COUNT}{outcome="ready"}`, 1000, `${BUCKET}{outcome="ready",le="1"}`, 100),
+    fires: BURNS.fast,
+  },
+  ...burns(
+    'BrowserSessionsLost',
+    'omicron_sessions_ended_total{reason="released"}',
+    'omicron_sessions_ended_total{reason="runner_lost"}',
+    { slow: 12, fast: 200 },
+  ),
+  ...burns(
+    'BrowserRecordingsLost',
+    'omicron_recordings_total{state="stored"}',
+    'omicron_recordings_total{state="lost"}',
+    {
+      slow: 2,
+      fast: 50,
+    },
+  ),
+
+  minutes('BrowserControllerDown', 'one replica answers', { [up('browser-session-controller')]: '1x20' }, '10m', false),
+  minutes('BrowserControllerDown', 'none answers', { [up('browser-session-controller')]: '1x5 0x20' }, '10m', true),
+  minutes('BrowserControllerDown', 'none is known', { [up('other')]: '1x20' }, '10m', true),
+  minutes('BrowserEgressDown', 'one replica answers', { [up('egress-proxy')]: '1x20' }, '10m', false),
+  minutes('BrowserEgressDown', 'none answers', { [up('egress-proxy')]: '1x5 0x20' }, '10m', true),
+
+  minutes(
+    'BrowserRunnersDoNotStart',
+    'one fails now and then',
+    { omicron_pod_create_failures_total: '0+0.1x60' },
+    '30m',
+    false,
+  ),
+  minutes(
+    'BrowserRunnersDoNotStart',
+    'one a minute fails',
+    { omicron_pod_create_failures_total: '0+1x60' },
+    '30m',
+    true,
+  ),
+
+  minutes(
+    'BrowserRunnerPodsRunaway',
+    'each pod is a runner of the database, by the word of two replicas',
+    {
+      ...podSeries(20),
+      [runners('leased')]: '12x60',
+      [runners('warm')]: '8x60',
+      [runners('leased', 'b')]: '12x60',
+      [CAPACITY]: '120x60',
+    },
+    '30m',
+    false,
+  ),
+  minutes(
+    'BrowserRunnerPodsRunaway',
+    'there are pods that the database does not know',
+    { ...podSeries(20), [runners('leased')]: '8x60', [runners('warm')]: '4x60', [CAPACITY]: '120x60' },
+    '30m',
+    true,
+  ),
+  minutes(
+    'BrowserRunnerPodsRunaway',
+    'there are more than may be',
+    { ...podSeries(20), [runners('leased')]: '20x60', [CAPACITY]: '10x60' },
+    '30m',
+    true,
+  ),
+
+  minutes(
+    'BrowserRunnerPodStuckTerminating',
+    'a pod uploads for two minutes',
+    { 'kube_pod_deletion_timestamp{namespace="omicron-browser",pod="a"}': '600x2' },
+    '13m',
+    false,
+  ),
+  minutes(
+    'BrowserRunnerPodStuckTerminating',
+    'a pod stays',
+    { 'kube_pod_deletion_timestamp{namespace="omicron-browser",pod="a"}': '600x60' },
+    '30m',
+    true,
+  ),
+
+  minutes(
+    'BrowserCapacityShort',
+    'half is taken',
+    { [runners('leased')]: '60x60', [CAPACITY]: '120x60' },
+    '30m',
+    false,
+  ),
+  minutes(
+    'BrowserCapacityShort',
+    'warm ones are not taken',
+    { [runners('leased')]: '60x60', [runners('warm')]: '60x60', [CAPACITY]: '120x60' },
+    '30m',
+    false,
+  ),
+  minutes(
+    'BrowserCapacityShort',
+    'nearly all is taken',
+    { [runners('leased')]: '100x60', [runners('draining')]: '12x60', [CAPACITY]: '120x60' },
+    '30m',
+    true,
+  ),
+
+  minutes(
+    'BrowserWarmPoolEmpty',
+    'there are warm ones',
+    { [runners('warm')]: '2x60', [runners('leased')]: '5x60', [CAPACITY]: '120x60' },
+    '30m',
+    false,
+  ),
+  minutes(
+    'BrowserWarmPoolEmpty',
+    'all places are taken',
+    { [runners('warm')]: '0x60', [runners('leased')]: '120x60', [CAPACITY]: '120x60' },
+    '30m',
+    false,
+  ),
+  minutes(
+    'BrowserWarmPoolEmpty',
+    'there are places and nobody fills them',
+    { [runners('warm')]: '0x60', [runners('leased')]: '5x60', [CAPACITY]: '120x60' },
+    '30m',
+    true,
+  ),
+
+  minutes('BrowserEgressCutOff', 'all is answered', { omicron_egress_policy_failures_total: '0x60' }, '30m', false),
+  minutes('BrowserEgressCutOff', 'nothing is', { omicron_egress_policy_failures_total: '0+30x60' }, '30m', true),
+  minutes(
+    'BrowserEgressDenialsUnreported',
+    'all are reported',
+    { omicron_egress_events_dropped_total: '0x60' },
+    '40m',
+    false,
+  ),
+  minutes(
+    'BrowserEgressDenialsUnreported',
+    'some were dropped',
+    { omicron_egress_events_dropped_total: '0x10 5x50' },
+    '30m',
+    true,
+  ),
+];

@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { PROBLEMS } from '../../contract/problem.ts';
+import { END_REASONS } from '../../contract/session.ts';
+import { prometheusMetrics } from '../../controller/metrics.ts';
+import { egressMetrics } from '../../egress/metrics.ts';
+import { ENVIRONMENTS } from '../../manifests/environments.ts';
+import { FOREIGN, PROPOSED } from '../../manifests/monitoring/metrics.ts';
+import { FAILED_OUTCOMES } from '../../manifests/monitoring/objectives.ts';
+import { ruleGroups } from '../../manifests/monitoring/rules.ts';
+import { objects } from '../../manifests/render.ts';
+import { ALERT_CASES, type AlertCase } from './alert-cases.ts';
+
+const run = promisify(execFile);
+const groups = ruleGroups('https://runbooks.test');
+const alerts = groups.flatMap(({ rules }) => rules).flatMap(rule => ('alert' in rule ? [rule] : []));
+const names = [...new Set(alerts.map(({ alert }) => alert))];
+
+/** Runs promtool over the rules and one case; it says what it expected and what it got. */
+async function promtool(it: AlertCase): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'alerts-'));
+  try {
+    // Both files are YAML, and JSON is YAML.
+    await writeFile(join(folder, 'rules.json'), JSON.stringify({ groups }));
+    const expected = it.fires.map(labels => {
+      const rule = alerts.find(
+        each => each.alert === it.alert && Object.entries(labels).every(([key, value]) => each.labels[key] === value),
+      );
+      return { exp_labels: rule?.labels, exp_annotations: rule?.annotations };
+    });
+    const file = join(folder, 'test.json');
+    await writeFile(
+      file,
+      JSON.stringify({
+        rule_files: ['rules.json'],
+        evaluation_interval: it.interval,
+        tests: [
+          {
+            interval: it.interval,
+            input_series: Object.entries(it.series).map(([series, values]) => ({ series, values })),
+            alert_rule_test: [{ eval_time: it.at, alertname: it.alert, exp_alerts: expected }],
+          },
+        ],
+      }),
+    );
+    const answer = await run('promtool', ['test', 'rules', file]).catch(
+      error => error as { stdout: string; stderr: string },
+    );
+    return `${answer.stdout}${answer.stderr}`;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+beforeAll(async () => {
+  const there = await run('promtool', ['--version']).then(
+    () => true,
+    () => false,
+  );
+  if (!there) throw new Error('promtool is not installed: apt-get install prometheus');
+});
+
+describe.each(names)('%s', alert => {
+  const cases = ALERT_CASES.filter(each => each.alert === alert);
+
+  test('has a case in which it fires and one in which it does not', () => {
+    expect(cases.some(({ fires }) => fires.length > 0)).toBe(true);
+    expect(cases.some(({ fires }) => fires.length === 0)).toBe(true);
+  });
+
+  test.each(cases)('$fires.length times: $when', async it => {
+    expect(await promtool(it)).toContain('SUCCESS');
+  });
+
+  test('has a runbook that says what it means, what to look at, what to do and when it is over', () => {
+    const file = fileURLToPath(new URL(`../../docs/runbooks/${alert}.md`, import.meta.url));
+    expect(existsSync(file), file).toBe(true);
+    const text = readFileSync(file, 'utf8');
+    expect(text).toMatch(new RegExp(`^# ${alert}\n`));
+    for (const part of ['## Meaning', '## Look', '## Do', '## Over']) expect(text, part).toContain(`\n${part}\n`);
+    expect(text).toMatch(/^ {4}(kubectl|aws|curl) /m);
+  });
+});
+
+test('every alert links its runbook and has a severity', () => {
+  for (const { alert, labels, annotations } of alerts) {
+    expect(annotations.runbook_url).toBe(`https://runbooks.test/${alert}.md`);
+    expect(['page', 'ticket']).toContain(labels.severity);
+  }
+});
+
+test('alerts read only what somebody exports, or what is written down as missing', async () => {
+  const census = { active: 0, starting: 0, capacity: 0, runners: { warm: 0 } };
+  const nothing = { census: async () => census };
+  // Of the directory, metrics ask for the census alone.
+  const controller = await prometheusMetrics(nothing as unknown as Parameters<typeof prometheusMetrics>[0]).text();
+  const egress = await egressMetrics(() => 0).registry.metrics();
+  const exported = [...`${controller}\n${egress}`.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = '', type]) =>
+    type === 'histogram' ? [`${name}_count`, `${name}_sum`, `${name}_bucket`] : [name],
+  );
+  const known = new Set<string>([...exported, ...Object.keys(PROPOSED), ...FOREIGN]);
+  const read = groups
+    .flatMap(({ rules }) => rules)
+    .flatMap(({ expr }) => expr.replaceAll(/"[^"]*"/g, '').match(/\b(omicron|kube)_[a-z_]+\b/g) ?? []);
+  expect(read.length).toBeGreaterThan(20);
+  expect(read.filter(name => !known.has(name))).toEqual([]);
+  // What came to be exported is no longer missing.
+  expect(Object.keys(PROPOSED).filter(name => exported.includes(name))).toEqual([]);
+});
+
+test('the latency objective counts up to a bucket that the histogram has', async () => {
+  const metrics = prometheusMetrics({
+    census: async () => ({ active: 0, starting: 0, capacity: 0, runners: {} }),
+  } as unknown as Parameters<typeof prometheusMetrics>[0]);
+  metrics.acquired(0.2, 'ready');
+  expect(await metrics.text()).toContain('omicron_session_create_latency_seconds_bucket{le="1",outcome="ready"} 1');
+});
+
+test("failed outcomes are the controller's own faults: every 5xx of it but a stop, and the cap", () => {
+  const client = ['controller_unreachable', 'lease_starting'];
+  const own = Object.entries(PROBLEMS)
+    .filter(([code, { status }]) => status >= 500 && code !== 'shutting_down' && !client.includes(code))
+    .map(([code]) => code);
+  expect([...FAILED_OUTCOMES].sort()).toEqual([...own, 'failed', 'capacity_exceeded'].sort());
+  expect(END_REASONS).toContain('runner_lost');
+});
+
+describe('the objects of the Prometheus operator', () => {
+  // The parts of the published schema that are used here, strictly: monitoring.coreos.com/v1.
+  const duration = z.string().regex(/^\d+(ms|s|m|h|d)$/);
+  const metadata = z.object({ name: z.string(), namespace: z.string() });
+  const rule = z.union([
+    z.strictObject({ record: z.string(), expr: z.string() }),
+    z.strictObject({
+      alert: z.string(),
+      expr: z.string(),
+      for: duration,
+      labels: z.record(z.string(), z.string()),
+      annotations: z.record(z.string(), z.string()),
+    }),
+  ]);
+  const prometheusRule = z.strictObject({
+    apiVersion: z.literal('monitoring.coreos.com/v1'),
+    kind: z.literal('PrometheusRule'),
+    metadata,
+    spec: z.strictObject({
+      groups: z.array(z.strictObject({ name: z.string(), interval: duration.optional(), rules: z.array(rule) })),
+    }),
+  });
+  const serviceMonitor = z.strictObject({
+    apiVersion: z.literal('monitoring.coreos.com/v1'),
+    kind: z.literal('ServiceMonitor'),
+    metadata,
+    spec: z.strictObject({
+      selector: z.strictObject({ matchLabels: z.record(z.string(), z.string()) }),
+      namespaceSelector: z.strictObject({ matchNames: z.array(z.string()) }),
+      endpoints: z.array(
+        z.strictObject({ port: z.string(), path: z.string(), interval: duration, scrapeTimeout: duration }),
+      ),
+    }),
+  });
+
+  test.each(['dev', 'prod'] as const)('in %s keep to its schema', env => {
+    const found = [...objects(ENVIRONMENTS[env]).values()].filter(({ apiVersion }) =>
+      apiVersion.startsWith('monitoring.'),
+    );
+    expect(found).toHaveLength(3);
+    for (const object of found) (object.kind === 'PrometheusRule' ? prometheusRule : serviceMonitor).parse(object);
+  });
+});

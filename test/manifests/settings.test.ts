@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { ENV, PORTS } from '../../contract/names.ts';
+import { settings } from '../../controller/config.ts';
+import { egressConfig } from '../../egress/config.ts';
+import { ENVIRONMENTS } from '../../manifests/environments.ts';
+import { controllerSettings, EGRESS_GRACE_SECONDS, egressSettings } from '../../manifests/parts/configuration.ts';
+import { browser } from '../../manifests/parts/runner-containers.ts';
+import { controllerSecretValues } from '../../manifests/secret-values.ts';
+import { SECRETS } from '../../manifests/secrets.ts';
+import { runnerSettings } from '../../runner/settings.ts';
+
+/** Settings that come with the Kubernetes provider and that `controller/config.ts` does not know yet. */
+const AHEAD = ['OMICRON_PROVIDER'];
+
+describe.each(Object.values(ENVIRONMENTS))('$name', env => {
+  test('the controller starts with its ConfigMap and its Secret, and reads every setting in them', async () => {
+    const { values } = await controllerSecretValues('postgres://user@db.test/omicron');
+    const given = { ...controllerSettings(env), ...values };
+    const parsed = settings.parse(given);
+    expect(parsed.OMICRON_CAPACITY).toBe(env.limits.capacity);
+    expect(parsed.OMICRON_PORT).toBe(PORTS.controller);
+    const known = new Set([...Object.keys(settings.shape), ...AHEAD]);
+    expect(Object.keys(given).filter(name => !known.has(name))).toEqual([]);
+    expect(Object.keys(values).sort()).toEqual([...SECRETS.controller.keys].sort());
+  });
+
+  test('the egress proxy starts with its ConfigMap and its Secret, and refuses the ranges of the deployment', () => {
+    const config = egressConfig({ ...egressSettings(env), [ENV.egressSecret]: 'x'.repeat(32) });
+    expect(config.OMICRON_EGRESS_DENIED_CIDRS).toEqual(env.ownCidrs);
+    expect(config.OMICRON_EGRESS_GRACE_SECONDS).toBe(EGRESS_GRACE_SECONDS);
+    for (const name of Object.keys(egressSettings(env))) expect(Object.keys(config)).toContain(name);
+  });
+
+  test('a runner starts with the environment of its container', async () => {
+    const { publicKeys } = await controllerSecretValues('postgres://user@db.test/omicron');
+    const given = Object.fromEntries((browser(env).env ?? []).map(({ name, value }) => [name, value]));
+    const runner = runnerSettings({
+      ...given,
+      [ENV.runnerId]: '6f9f4b3e-8f5d-4c07-9d1b-0d9f6f2b7a11',
+      [ENV.controllerJwks]: publicKeys,
+    });
+    expect(runner).toMatchObject({ host: '0.0.0.0', port: PORTS.runner, outputDir: '/output', chromiumSandbox: true });
+    expect(runner.egressUrl).toBe(`http://egress-proxy:${PORTS.egress}`);
+  });
+});
+
+test('only the local environment lets browsers into a private range', () => {
+  expect(ENVIRONMENTS.local.standIns.cidrs).toEqual(['10.96.0.64/28']);
+  expect([ENVIRONMENTS.dev, ENVIRONMENTS.prod].flatMap(env => [...env.standIns.cidrs, ...env.standIns.peers])).toEqual(
+    [],
+  );
+});

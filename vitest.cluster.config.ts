@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+/** Tests on a real cluster: the one that KUBECONFIG names, or the one of `../shared/cluster`. One file at a time: they share it. */
+export default defineConfig({
+  test: {
+    include: ['test/cluster/**/*.test.ts'],
+    pool: 'forks',
+    fileParallelism: false,
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
+  },
+});
