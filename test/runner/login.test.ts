@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
@@ -9,6 +10,7 @@ import { PUBLIC_ADDRESS } from '../egress/sites.ts';
 import { type World, world } from '../egress/world.ts';
 import { type LoginSite, startLoginSite } from '../site/login-site.ts';
 import { type StandIn, startStandIn } from './controller.ts';
+import { connectionsOfGroup } from './sockets.ts';
 import { connect, type RunnerProcess, startRunner, until } from './start.ts';
 
 const USERNAME = 'alice.smith@mail.invalid';
@@ -259,6 +261,34 @@ test('the way out is the proxy alone, and its refusals are told in words', async
   expect((await goTo('https://169.254.169.254/latest/')).text).toContain('(internal_address)');
   expect((await goTo(`http://127.0.0.1:${new URL(runner.url).port}/healthz`)).text).not.toContain('boot_id');
   expect((await goTo(`http://localhost:${new URL(runner.url).port}/healthz`)).text).not.toContain('boot_id');
+});
+
+test('the browser has connections to its forwarder and no others, whatever a page tries', async () => {
+  const packets: string[] = [];
+  const stun = createSocket('udp4', packet => packets.push(packet.toString('hex')));
+  await new Promise<void>(bound => stun.bind(0, '127.0.0.1', bound));
+  await goTo(at('evil.test', '/login'));
+  const tries = `async () => {
+    for (const rel of ['dns-prefetch', 'preconnect', 'prefetch'])
+      document.head.append(Object.assign(document.createElement('link'), { rel, href: 'https://bank.test:${site.port}/' + rel }));
+    const peer = new RTCPeerConnection({ iceServers: [{ urls: ['stun:evil.test:3478', 'stun:127.0.0.1:${stun.address().port}'] }] });
+    peer.createDataChannel('x');
+    const found = [];
+    peer.onicecandidate = ({ candidate }) => candidate && found.push(candidate.candidate);
+    await peer.setLocalDescription(await peer.createOffer());
+    await fetch('https://bank.test:${site.port}/fetched', { mode: 'no-cors' }).catch(() => {});
+    await new Promise(done => setTimeout(done, 1500));
+    return found.length;
+  }`;
+  const { text } = await call('browser_evaluate', { function: tries });
+  expect(text).toContain('### Result\n0');
+  expect(site.arrived.map(({ url }) => url)).toContain('/fetched');
+  const open = connectionsOfGroup(runner.browserPid());
+  const others = open.filter(({ protocol, local }) => protocol === 'udp' || !local);
+  expect(new Set(open.map(({ remotePort }) => remotePort)).size).toBe(1);
+  expect(others).toEqual([]);
+  expect(packets).toEqual([]);
+  stun.close();
 });
 
 test('no value is in any result, event, log line, or request to another site', async () => {
