@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type LeasePolicy, leasePolicy } from '../contract/assignment.ts';
+import { type LeasePolicy, leasePolicy, type Toolset } from '../contract/assignment.ts';
 import { type PolicyDocument, policyDocument } from '../contract/policy.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { type Credential, type CredentialList, credentialList } from '../contract/secrets.ts';
@@ -32,6 +32,8 @@ export interface AcquireRequest {
   /** True unless given. */
   recordVideo?: boolean;
   tags?: Tags;
+  /** Which tools the browser offers; the deployment's unless given. */
+  toolset?: Toolset;
   /** How long `acquire` may wait, for a browser or for a free place, in all; 60 unless given. */
   waitSeconds?: number;
   /** Fail with `credentials_not_configured` when the user has stored no site credential. */
@@ -122,6 +124,7 @@ export class BrowserSessions implements BrowserSource {
             wait_seconds,
             require_credentials: request.requireCredentials ?? false,
             ...(request.tags ? { tags: request.tags } : {}),
+            ...(request.toolset ? { toolset: request.toolset } : {}),
           },
           answer: leaseSchema,
           signal,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { TOOLSETS } from './assignment.ts';
 import { storable } from './text.ts';
 
 /** Bounds of what a caller may say. */
@@ -77,6 +78,8 @@ export const getOrCreateRequest = z
     /** Refuse with `credentials_not_configured` when the user has no site credential stored. */
     require_credentials: z.boolean().default(false),
     tags: tagsSchema.optional(),
+    /** Which tools the browser offers; the deployment's unless given. A lease that runs keeps its own. */
+    toolset: z.enum(TOOLSETS).optional(),
   })
   .meta({ id: 'GetOrCreateRequest' });
 export type GetOrCreateRequest = z.infer<typeof getOrCreateRequest>;

@@ -7,6 +7,12 @@ import type { RunnerProvider } from './ports/runners.ts';
 import { kubernetesRunners } from './runners/kubernetes/provider.ts';
 import { postgresDatabase } from './store/postgres.ts';
 
+/** Settings of local runners, passed on as they are; pods have them from their template. */
+const RUNNER_ENV = [
+  ...[ENV.chromiumPath, ENV.chromiumSandbox, ENV.chromiumSpki, ENV.ffmpegPath, ENV.logLevel],
+  ...[ENV.toolset, ENV.insecureLoginOrigins],
+];
+
 /** Runners as pods of the cluster that this process, or its kubeconfig, is in. Watches it from here on. */
 async function podRunners(onChange: () => void, log: Logger): Promise<RunnerProvider> {
   const config = new KubeConfig();
@@ -29,7 +35,7 @@ async function main(): Promise<void> {
     log,
   });
   const runnerEnv = Object.fromEntries(
-    [ENV.chromiumPath, ENV.chromiumSandbox, ENV.ffmpegPath, ENV.logLevel].flatMap(name => {
+    RUNNER_ENV.flatMap(name => {
       const value = process.env[name];
       return value === undefined ? [] : [[name, value]];
     }),

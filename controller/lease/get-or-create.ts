@@ -126,7 +126,10 @@ export class GetOrCreate {
       claimId,
       abandonClaimId,
       ttlSeconds: request.ttl_seconds,
-      options: { record_video: request.record_video },
+      options: {
+        record_video: request.record_video,
+        ...(request.toolset === undefined ? {} : { toolset: request.toolset }),
+      },
       tags: request.tags ?? null,
       provider: provider.name,
       template: await provider.template(),

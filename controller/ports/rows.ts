@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { runnerOptions } from '../../contract/assignment.ts';
 import { END_REASONS, SESSION_STATES, type Session, tagsSchema } from '../../contract/session.ts';
 
 const time = z.string().transform(text => new Date(text));
@@ -15,7 +16,7 @@ export const sessionRow = z.object({
   provider: z.string(),
   mcp_url: z.string().nullable(),
   ttl_seconds: z.int(),
-  options: z.object({ record_video: z.boolean() }),
+  options: runnerOptions,
   tags: tagsSchema,
   created_at: time,
   updated_at: time,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ENV } from '../../contract/names.ts';
 import type { Problem } from '../../contract/problem.ts';
 import type { Lease, Session } from '../../contract/session.ts';
 import { eventually } from '../eventually.ts';
@@ -34,7 +35,7 @@ describe('acceptance', () => {
 
   it('[O22] isolation: two users at once have different runners and share no cookies', async () => {
     const d = await deployment();
-    const c = await d.controller({ OMICRON_POOL_IDLE: '2' });
+    const c = await d.controller({ OMICRON_POOL_IDLE: '2', [ENV.insecureLoginOrigins]: site.url });
     for (const user of ['ada', 'bob'])
       await d.call(c, 'PUT', `/internal/users/${user}/credentials/shop`, {
         username: `${user}-name`,
