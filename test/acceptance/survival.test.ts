@@ -142,6 +142,28 @@ describe('what a lease survives, and what ends it', () => {
     expect(d.log()).not.toContain('a loop failed');
   });
 
+  it('a lease serves the tools that it asked for, and a policy takes some of them away while it lives', async () => {
+    const d = await deployment();
+    const c = await d.controller();
+    const leased = await lease(d, c, { user_id: 'ada', conversation_id: 'c', record_video: false, toolset: 'compat' });
+    const client = await connect(leased);
+    const names = async () => (await client.listTools()).tools.map(tool => tool.name);
+    expect(await names()).toEqual(expect.arrayContaining(['browser_get_content', 'browser_login']));
+    expect(await names()).not.toContain('browser_snapshot');
+    await use(client, 'browser_navigate', { url: site.url });
+    const policy = {
+      version: 1,
+      tools: [{ tools: ['browser_get_content'], action: 'block_always', reason: 'Look only.' }],
+    };
+    await d.call(c, 'PUT', `${SESSIONS}/${leased.session_id}/policy`, policy);
+    await eventually(
+      'the policy to reach the runner',
+      async () => !(await names()).includes('browser_get_content'),
+      30_000,
+    );
+    await expect(use(client, 'browser_get_content', { format: 'text' })).rejects.toThrow('Look only.');
+  });
+
   it('leaves nothing behind in the data folder but the vault, the recordings and warm runners', async () => {
     const d = await deployment();
     const c = await d.controller();
