@@ -24,7 +24,7 @@ export const rootApplication = (env: string, config: StackConfig['gitops']) => (
       repoURL: config.repository,
       targetRevision: config.revision,
       path: renderedPath(env),
-      directory: { recurse: true },
+      directory: { recurse: false },
     },
     destination: { server: 'https://kubernetes.default.svc', namespace: NAMESPACE },
     syncPolicy: {

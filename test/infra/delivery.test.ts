@@ -67,7 +67,7 @@ describe('Argo CD', () => {
           repoURL: 'https://github.com/example/omicron-browser.git',
           targetRevision: 'main',
           path: `manifests/rendered/${env}`,
-          directory: { recurse: true },
+          directory: { recurse: false },
         },
         destination: { server: 'https://kubernetes.default.svc' },
         syncPolicy: { automated: { prune: true, selfHeal: true } },
