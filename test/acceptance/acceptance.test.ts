@@ -26,7 +26,8 @@ import {
 const run = promisify(execFile);
 
 // The six acceptance scenarios of the seed, on real controllers, Postgres and Chromium.
-describe('acceptance', () => {
+// whole controllers and browsers: minutes on a busy machine
+describe('acceptance', { timeout: 180_000 }, () => {
   let site: Site;
   beforeAll(async () => {
     site = await startSite();

@@ -45,7 +45,8 @@ const plays = async (uri: string | null | undefined): Promise<number> => {
   return Number(stdout);
 };
 
-describe('what a lease survives, and what ends it', () => {
+// whole controllers and browsers: minutes on a busy machine
+describe('what a lease survives, and what ends it', { timeout: 180_000 }, () => {
   let site: Site;
   beforeAll(async () => {
     site = await startSite();
