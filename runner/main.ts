@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
+import { abandoned } from './abandoned.ts';
 import { launchBrowser } from './browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser-path.ts';
 import { controllerClient } from './controller-client.ts';
@@ -17,6 +18,9 @@ import { createRunner } from './runner.ts';
 import { type RunnerSettings, runnerSettings, SettingsError } from './settings.ts';
 import { createTempDir } from './temp-dir.ts';
 
+/** An unleased runner asks this often whether its controller is there; a rollout or a restart takes less than the other. */
+const PING_MS = 15_000;
+const CONTROLLER_GONE_MS = 120_000;
 /** Everything ends in this time, or the process goes without. */
 const END_MS = 10_000;
 
@@ -107,6 +111,16 @@ if (settings.portFile !== undefined) {
 log.info({ boot_id: runner.bootId, port }, 'listening');
 void runner.warm().then(dropGarbage);
 void rehearse(port, settings.controllerUrl);
+
+const ending = new AbortController();
+void runner.stopped.then(() => ending.abort());
+void abandoned({
+  isUnleased: runner.isUnleased,
+  ping: signal => fetch(`${settings.controllerUrl}/healthz`, { signal }).then(answer => answer.arrayBuffer()),
+  everyMs: PING_MS,
+  goneAfterMs: CONTROLLER_GONE_MS,
+  signal: ending.signal,
+}).then(gone => gone && runner.stop('its controller is gone and nobody leased it'));
 
 const exitCode = await Promise.race([runner.ended, tooLate()]);
 server.close();

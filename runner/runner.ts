@@ -40,6 +40,8 @@ export interface Runner {
   /** The lease's front for this bearer token; throws `unauthorized` for anybody else. */
   front(bearerToken: string | undefined): McpFront;
   health(): Promise<RunnerHealth>;
+  /** It serves nobody, and nobody has asked for it yet. */
+  isUnleased(): boolean;
   /** Resolves at the first sign of the end. */
   readonly stopped: Promise<void>;
   /** The exit code, once everything was closed, finalised and sent. */
@@ -240,6 +242,7 @@ export function createRunner(options: RunnerOptions): Runner {
     warm,
     assign,
     stop,
+    isUnleased: () => assigned === undefined && stopping === undefined,
     async drain(token) {
       const { claims } = await verifyControllerToken(keys, audience, token, drainClaims);
       stop(claims.reason);
