@@ -1,6 +1,8 @@
 import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { testCertificate } from '../site/certificate.ts';
 import { get, isAnswer, tunnel, untilClosed } from './raw-client.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
 import { type World, world } from './world.ts';
@@ -11,9 +13,9 @@ const asked: { url: string; authorization: string | undefined }[] = [];
 let accept = true;
 let w: World;
 
-beforeAll(async () => {
-  upstream = createServer((_request, response) => response.writeHead(500).end());
-  upstream.on('connect', (request, client, head) => {
+/** What it does with a CONNECT: writes down what it was asked, and dials that. */
+function serve(proxy: Server): Server {
+  return proxy.on('connect', (request, client, head) => {
     asked.push({ url: request.url ?? '', authorization: request.headers['proxy-authorization'] });
     if (!accept) return void client.end('HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n');
     const { hostname, port } = new URL(`http://${request.url}`);
@@ -25,6 +27,10 @@ beforeAll(async () => {
     });
     for (const socket of [client, site]) socket.on('error', () => {});
   });
+}
+
+beforeAll(async () => {
+  upstream = serve(createServer((_request, response) => response.writeHead(500).end()));
   await new Promise<void>(listening => upstream.listen(0, '127.0.0.1', listening));
   const { port } = upstream.address() as AddressInfo; // a TCP server that listens has one
   w = await world(
@@ -70,4 +76,30 @@ it('says plainly that the upstream proxy did not take the credential, and never 
   expect(answer).toMatchObject({ status: 502, refusal: 'connect_failed' });
   expect(answer.body).toContain('upstream proxy did not accept its credential');
   expect(answer.body).not.toContain('corp');
+});
+
+it('reaches an https upstream proxy under the deployment’s own authority, and no other', async () => {
+  const { key, cert } = testCertificate('localhost');
+  const secure = serve(createSecureServer({ key, cert }, (_request, response) => response.writeHead(500).end()));
+  await new Promise<void>(listening => secure.listen(0, 'localhost', listening));
+  const { port } = secure.address() as AddressInfo; // a TCP server that listens has one
+  const through = (ca: string | undefined) =>
+    world({}, { OMICRON_EGRESS_UPSTREAM_URL: `https://localhost:${port}` }, config => ({
+      ...config,
+      OMICRON_EGRESS_UPSTREAM_CA_FILE: ca,
+    }));
+  const worlds = await Promise.all([cert, undefined, testCertificate('localhost').cert].map(through));
+  accept = true;
+  try {
+    const answers = await Promise.all(
+      worlds.map(({ egress, lease, site }) => get(egress.port, lease().auth, `http://site.test:${site.port}/plain`)),
+    );
+    expect(answers[0]).toMatchObject({ status: 200, body: 'GET /plain' });
+    for (const distrustful of answers.slice(1))
+      expect(distrustful).toMatchObject({ status: 502, refusal: 'connect_failed' });
+  } finally {
+    await Promise.all(worlds.map(each => each.close()));
+    secure.closeAllConnections();
+    await new Promise(closed => secure.close(closed));
+  }
 });

@@ -17,11 +17,11 @@ const der = (tag: number, ...parts: Buffer[]): Buffer => {
 const sequence = (...parts: Buffer[]) => der(0x30, ...parts);
 
 /** RFC 5280, the least of it: version 1, no extensions. The key never leaves the process that made it. */
-export function testCertificate(): TestCertificate {
+export function testCertificate(host = 'test'): TestCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const publicDer = publicKey.export({ type: 'spki', format: 'der' });
   const ecdsaWithSha256 = sequence(der(0x06, Buffer.from('2a8648ce3d040302', 'hex')));
-  const commonName = sequence(der(0x06, Buffer.from('550403', 'hex')), der(0x0c, Buffer.from('test')));
+  const commonName = sequence(der(0x06, Buffer.from('550403', 'hex')), der(0x0c, Buffer.from(host)));
   const name = sequence(der(0x31, commonName));
   const day = (ms: number) =>
     der(0x17, Buffer.from(`${new Date(ms).toISOString().replace(/[-:T]/g, '').slice(2, 14)}Z`));
