@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -96,7 +98,9 @@ export type SpawnedBy = 'npx' | 'node';
 export function spawned(browser: string, by: SpawnedBy): Contender {
   const cli = fileURLToPath(new URL('cli.js', import.meta.resolve('@playwright/mcp/package.json')));
   const root = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  const options = ['--headless', '--isolated', '--executable-path', browser, ...root];
+  // it writes a snapshot of every page; not into the checkout
+  const output = ['--output-dir', join(tmpdir(), 'omicron-bench-spawned')];
+  const options = ['--headless', '--isolated', '--executable-path', browser, ...output, ...root];
   const [command, args] =
     by === 'npx' ? ['npx', ['--no-install', '@playwright/mcp', ...options]] : [process.execPath, [cli, ...options]];
   return {
