@@ -4,7 +4,7 @@ import type { Directory } from './ports/directory.ts';
 export interface Metrics {
   /** Seconds from a get-or-create's arrival to its answer, by outcome: a status code or a problem code. */
   acquired(seconds: number, outcome: string): void;
-  /** Seconds from a runner's intent to its being warm. */
+  /** A runner did not start. */
   runnerFailed(): void;
   reaped(leases: number): void;
   /** Prometheus text. Counts are read from the database at each scrape. */
@@ -31,7 +31,7 @@ export function prometheusMetrics(directory: Directory): Metrics {
   const capacity = new Gauge({ name: 'omicron_capacity', help: 'The global cap of runners', registers });
   const created = new Histogram({
     name: 'omicron_session_create_latency_seconds',
-    help: 'From a get-or-create that needed a new lease to its answer',
+    help: 'From a get-or-create to its answer, renewals included',
     labelNames: ['outcome'],
     buckets: BUCKETS,
     registers,

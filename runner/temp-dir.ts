@@ -1,15 +1,17 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runnerTempName } from '../contract/names.ts';
 
-const PREFIX = 'omicron-runner-';
+/** What the names of all of them begin with. */
+const PREFIX = runnerTempName('');
 const OWNER_FILE = 'runner.pid';
 
 /**
  * The one folder for everything a runner keeps on disk besides its recording. Its name follows from the runner's id
  * alone, so that whoever kills a runner can delete what it left.
  */
-export const runnerTempDir = (runnerId: string): string => join(tmpdir(), `${PREFIX}${runnerId}`);
+export const runnerTempDir = (runnerId: string): string => join(tmpdir(), runnerTempName(runnerId));
 
 export interface TempDir {
   readonly path: string;

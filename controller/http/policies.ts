@@ -8,7 +8,7 @@ import type { Changes } from '../lease/changes.ts';
 import type { Directory } from '../ports/directory.ts';
 import type { Policies } from '../ports/policies.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
-import { problems } from './problems.ts';
+import { problems, sessionNotFound } from './problems.ts';
 
 export interface PolicyRoutes {
   serviceKey: Uint8Array;
@@ -108,7 +108,7 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
   const sessionId = z.object({ session_id: z.uuid() });
   const found = async (id: string, userId: string | null) => {
     const session = await directory.session(id, userId);
-    if (!session) throw new OmicronError('session_not_found', 'No session has this id; list them to find yours.');
+    if (!session) throw sessionNotFound();
     return session;
   };
   layer(

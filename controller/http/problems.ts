@@ -11,6 +11,10 @@ const problem = {
 /** How every route describes its errors. */
 export const problems = { '4xx': problem, '5xx': problem };
 
+/** Unknown or another user's: the same answer. */
+export const sessionNotFound = () =>
+  new OmicronError('session_not_found', 'No session has this id; list them to find yours.');
+
 /** What Fastify itself refuses, in our words. */
 function ofFastify(error: FastifyError): OmicronError | undefined {
   switch (error.code) {

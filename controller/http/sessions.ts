@@ -20,7 +20,7 @@ import type { Directory } from '../ports/directory.ts';
 import type { Leases } from '../ports/leases.ts';
 import { type SessionRow, sessionView } from '../ports/rows.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
-import { problems } from './problems.ts';
+import { problems, sessionNotFound } from './problems.ts';
 
 export interface SessionRoutes {
   serviceKey: Uint8Array;
@@ -34,9 +34,6 @@ export interface SessionRoutes {
 
 const params = z.object({ session_id: z.uuid() });
 const security = [{ service: [] }];
-
-/** Unknown or another user's: the same answer. */
-const notFound = () => new OmicronError('session_not_found', 'No session has this id; list them to find yours.');
 
 function superseded(session: SessionRow): OmicronError {
   return new OmicronError('lease_superseded', `The session is at epoch ${session.epoch}; ask for its lease again.`, {
@@ -93,7 +90,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
     },
     async request => {
       const renewed = await leases.heartbeat(request.params.session_id, request.userId, request.body?.epoch ?? null);
-      if (renewed.outcome === 'not_found') throw notFound();
+      if (renewed.outcome === 'not_found') throw sessionNotFound();
       const { session } = renewed;
       if (renewed.outcome === 'superseded') throw superseded(session);
       if (renewed.outcome === 'ended' || session.status === 'ended' || session.status === 'error')
@@ -134,7 +131,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
         request.query.epoch ?? null,
         'released',
       );
-      if (ended.outcome === 'not_found') throw notFound();
+      if (ended.outcome === 'not_found') throw sessionNotFound();
       if (ended.outcome === 'superseded') throw superseded(ended.session);
       kickDrain();
       return sessionView(ended.session);
@@ -162,7 +159,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
 
   const found = async (sessionId: string, userId: string | null): Promise<SessionRow> => {
     const session = await directory.session(sessionId, userId);
-    if (!session) throw notFound();
+    if (!session) throw sessionNotFound();
     return session;
   };
 
@@ -228,7 +225,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
     },
     async request => {
       const session = await directory.archive(request.params.session_id, request.userId);
-      if (!session) throw notFound();
+      if (!session) throw sessionNotFound();
       kickDrain();
       return sessionView(session);
     },

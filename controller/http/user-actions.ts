@@ -8,7 +8,7 @@ import type { Changes } from '../lease/changes.ts';
 import type { Directory } from '../ports/directory.ts';
 import type { UserActions } from '../ports/user-actions.ts';
 import { leaseOf, leaseOnly, serviceOnly } from './bearer.ts';
-import { problems } from './problems.ts';
+import { problems, sessionNotFound } from './problems.ts';
 
 export interface UserActionRoutes {
   serviceKey: Uint8Array;
@@ -59,8 +59,7 @@ export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (
     typed.addHook('onRequest', serviceOnly(parts.serviceKey));
     const security = [{ service: [] }];
     const owned = async (sessionId: string, userId: string | null) => {
-      if (!(await directory.session(sessionId, userId)))
-        throw new OmicronError('session_not_found', 'No session has this id; list them to find yours.');
+      if (!(await directory.session(sessionId, userId))) throw sessionNotFound();
     };
 
     typed.get(

@@ -29,12 +29,12 @@ export function sqlUserActions(database: Database): UserActions {
     answer: (sessionId, id, status, note) =>
       one('omicron.answer_user_action($1, $2, $3, $4)', [sessionId, id, status, note]),
     async list(sessionId) {
-      const ids = await database.query<{ id: string }>(
-        'select id from omicron.user_actions where session_id = $1 order by created_at',
+      const rows = await database.query<{ row: unknown }>(
+        `select to_jsonb(omicron.user_action(session_id, id)) as row from omicron.user_actions
+          where session_id = $1 order by created_at`,
         [sessionId],
       );
-      const found = await Promise.all(ids.map(({ id }) => this.find(sessionId, id)));
-      return found.filter(each => each !== null);
+      return rows.map(each => row.parse(each.row));
     },
   };
 }

@@ -11,10 +11,10 @@ import { startDemoSite } from '../../client/demo-site.ts';
 import { findTools } from '../../client/machine-tools.ts';
 import { connectBrowser } from '../../client/mcp-browser.ts';
 import { newFolder, runnerPids } from '../client/machine.ts';
+import { startPostgresServer } from '../postgres-server.ts';
 import { acquireParts } from './acquire-parts.ts';
 import { machine, ratio, versions, writeSections } from './figures.ts';
 import { pssMb } from './memory.ts';
-import { postgresServer } from './postgres-server.ts';
 import { renewalsPerSecond } from './renewals.ts';
 import { leased, measure, type Stages, spawned } from './rounds.ts';
 import { type TimedStack, timedStack } from './timed-stack.ts';
@@ -119,9 +119,9 @@ try {
   }
   if (wanted('renew')) {
     say('renewals a second, on Postgres ...');
-    const postgres = await postgresServer();
+    const postgres = await startPostgresServer(); // its defaults: commits reach the disk
     try {
-      sections.renewPerSecond = await onStack(0, postgres.url, async (stack, sessions) => {
+      sections.renewPerSecond = await onStack(0, `${postgres.url}/postgres`, async (stack, sessions) => {
         const conversations = Array.from({ length: RENEW.leases }, (_, n) => ({
           userId: `u${n}`,
           conversationId: 'c',

