@@ -1,0 +1,37 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Builder } from './builder.ts';
+import { buildContext, IMAGES, type ImageName } from './context.ts';
+import { sbomOf } from './sbom.ts';
+
+export interface BuildOptions {
+  /** Base image of all three, instead of the one that each Dockerfile names. */
+  readonly base?: string;
+  readonly log: (line: string) => void;
+}
+
+/** Where contexts and SBOMs (`<image>.cdx.json`) are kept. */
+export const IMAGES_DIR = '.omicron/images';
+
+/** Builds the images that are not there yet; answers their names, each with its content as its tag. */
+export async function buildImages(
+  builder: Builder,
+  { base, log }: BuildOptions,
+): Promise<Readonly<Record<ImageName, string>>> {
+  await mkdir(IMAGES_DIR, { recursive: true });
+  const images: [ImageName, string][] = [];
+  for (const name of IMAGES) {
+    const { path, tag } = await buildContext(name, IMAGES_DIR, base);
+    const image = `localhost/omicron-browser-${name}:${tag}`;
+    images.push([name, image]);
+    if (await builder.exists(image)) {
+      log(`there    ${image}`);
+      continue;
+    }
+    await builder.build(image, path, join(path, name, 'Dockerfile'), base === undefined ? {} : { BASE: base });
+    const sbom = await sbomOf(builder, image, path);
+    await writeFile(join(IMAGES_DIR, `${name}.cdx.json`), JSON.stringify(sbom, null, 2));
+    log(`built    ${image} (${sbom.components.length} packages in ${name}.cdx.json)`);
+  }
+  return Object.fromEntries(images) as Record<ImageName, string>;
+}
