@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** What makes images. Names are full references, e.g. `localhost/omicron-browser-runner:0123456789abcdef`. */
@@ -12,6 +12,8 @@ export interface Builder {
   output(image: string, command: readonly string[]): Promise<string>;
   /** Pushes under another reference; answers the digest, `sha256:…`, under which the registry keeps it. */
   push(image: string, to: string): Promise<string>;
+  /** Writes images into one file that containerd and docker import; layers that they share are in it once. */
+  archive(images: readonly string[], path: string): Promise<void>;
 }
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
@@ -45,6 +47,7 @@ const docker: Builder = {
     if (digest === undefined) throw new Error(`docker does not say under which digest ${to} was pushed`);
     return digest;
   },
+  archive: async (images, path) => void (await run('docker', 'save', '-o', path, ...images)),
 };
 
 const buildah: Builder = {
@@ -64,6 +67,15 @@ const buildah: Builder = {
     try {
       await run('buildah', 'push', '--digestfile', join(folder, 'digest'), image, `docker://${to}`);
       return (await readFile(join(folder, 'digest'), 'utf8')).trim();
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+  async archive(images, path) {
+    const folder = await mkdtemp(join(dirname(path), 'oci-'));
+    try {
+      for (const image of images) await run('buildah', 'push', image, `oci:${folder}:${image}`);
+      await run('tar', '-C', folder, '-cf', path, '.');
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -17,10 +17,13 @@ const PROGRAMS: Readonly<Record<ImageName, readonly string[]>> = {
   egress: ['egress/main.ts'],
 };
 
+/** Arguments of a Dockerfile, by name. */
+export type BuildArgs = Readonly<Record<string, string>>;
+
 /** A folder from which one image is built, and the digest of everything in it. */
 export interface Context {
   readonly path: string;
-  /** Sixteen hex digits over the sources, the locked packages, the Dockerfile and the name of another base: the image's tag. */
+  /** Sixteen hex digits over the sources, the locked packages, the Dockerfile and its arguments: the image's tag. */
   readonly tag: string;
 }
 
@@ -28,7 +31,7 @@ export interface Context {
  * Makes the build context of an image below `root`: its room, `contract/`, and the npm packages that these import, as
  * `package-lock.json` pins them. Packages are installed for this machine's architecture. Only what changed is made anew.
  */
-export async function buildContext(name: ImageName, root: string, base: string | undefined): Promise<Context> {
+export async function buildContext(name: ImageName, root: string, args: BuildArgs): Promise<Context> {
   const path = join(root, name);
   await mkdir(path, { recursive: true });
   const { dependencies, ...about } = JSON.parse(await readFile('package.json', 'utf8'));
@@ -46,13 +49,21 @@ export async function buildContext(name: ImageName, root: string, base: string |
     await rm(join(path, room), { recursive: true, force: true });
     await cp(room, join(path, room), { recursive: true });
   }
-  return { path, tag: await digestOf(path, base ?? '') };
+  return { path, tag: await digestOf(path, args) };
 }
+
+/** How the import rules of the project resolve, too (.dependency-cruiser.js). */
+const RESOLVE = { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] };
 
 /** Packages that the programs reach, without Node's own and without types. */
 async function importedPackages(programs: readonly string[]): Promise<string[]> {
-  const { output } = await cruise([...programs], { doNotFollow: { path: 'node_modules' } });
-  const { modules } = output as ICruiseResult;
+  const cruised = await cruise([...programs], {
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: RESOLVE,
+  });
+  const { modules } = cruised.output as ICruiseResult; // text only where a reporter was named
+  const lost = modules.find(({ couldNotResolve }) => couldNotResolve);
+  if (lost) throw new Error(`${lost.source} is imported but not installed: run "npm ci"`);
   return [...new Set(modules.flatMap(({ source }) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? []))];
 }
 
@@ -78,8 +89,8 @@ async function lockedPackages(path: string, manifest: string): Promise<void> {
   await writeFile(stampPath, stamp);
 }
 
-async function digestOf(path: string, base: string): Promise<string> {
-  const hash = createHash('sha256').update(`${process.arch}\0${base}\0`);
+async function digestOf(path: string, args: BuildArgs): Promise<string> {
+  const hash = createHash('sha256').update(`${process.arch}\0${JSON.stringify(args)}\0`);
   const files = (await readdir(path, { recursive: true, withFileTypes: true }))
     .filter(entry => entry.isFile())
     .map(entry => join(entry.parentPath, entry.name).slice(path.length + 1))

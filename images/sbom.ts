@@ -15,14 +15,19 @@ export interface Sbom {
   readonly components: readonly Component[];
 }
 
+// biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg's own placeholders
 const FORMAT = '-f=${Package}\t${Version}\t${Architecture}\t${db:Status-Status}\n';
 
 /** What is in an image: the npm packages as npm lists them, and the packages of its distribution. */
 export async function sbomOf(builder: Builder, image: string, context: string): Promise<Sbom> {
-  const npm = await promisify(execFile)('npm', ['sbom', '--sbom-format=cyclonedx', '--omit=dev', '--package-lock-only'], {
-    cwd: context,
-    maxBuffer: 64 * 1024 * 1024,
-  });
+  const npm = await promisify(execFile)(
+    'npm',
+    ['sbom', '--sbom-format=cyclonedx', '--omit=dev', '--package-lock-only'],
+    {
+      cwd: context,
+      maxBuffer: 64 * 1024 * 1024,
+    },
+  );
   const document: Sbom = JSON.parse(npm.stdout);
   const [release, installed] = await Promise.all([
     builder.output(image, ['cat', '/etc/os-release']),
