@@ -55,12 +55,13 @@ if (settings.insecureLoginOrigins.length > 0)
 const forwarder =
   settings.egressUrl === undefined ? undefined : await egressForwarder({ egressUrl: settings.egressUrl });
 
+const controller = controllerClient(settings.controllerUrl);
 const runner = createRunner({
   runnerId: settings.runnerId,
   keys: settings.controllerKeys,
-  controller: controllerClient(settings.controllerUrl),
+  controller,
   async launch() {
-    return launchBrowser({
+    const browser = await launchBrowser({
       executable: executableOrThrow(settings.chromiumPath),
       sandbox: settings.chromiumSandbox,
       tempDir: temp.path,
@@ -68,6 +69,8 @@ const runner = createRunner({
       trustedSpki: settings.chromiumSpki,
       searchPath,
     });
+    await rehearse(browser, temp.path).catch((error: unknown) => log.warn({ err: error }, 'the rehearsal failed'));
+    return browser;
   },
   forwarder,
   toolset: settings.toolset,
@@ -110,13 +113,12 @@ if (settings.portFile !== undefined) {
 }
 log.info({ boot_id: runner.bootId, port }, 'listening');
 void runner.warm().then(dropGarbage);
-void rehearse(port, settings.controllerUrl);
 
 const ending = new AbortController();
 void runner.stopped.then(() => ending.abort());
 void abandoned({
   isUnleased: runner.isUnleased,
-  ping: signal => fetch(`${settings.controllerUrl}/healthz`, { signal }).then(answer => answer.arrayBuffer()),
+  ping: controller.ping,
   everyMs: PING_MS,
   goneAfterMs: CONTROLLER_GONE_MS,
   signal: ending.signal,
