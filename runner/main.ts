@@ -61,7 +61,7 @@ const runner = createRunner({
   keys: settings.controllerKeys,
   controller,
   async launch() {
-    const browser = await launchBrowser({
+    return launchBrowser({
       executable: executableOrThrow(settings.chromiumPath),
       sandbox: settings.chromiumSandbox,
       tempDir: temp.path,
@@ -69,9 +69,8 @@ const runner = createRunner({
       trustedSpki: settings.chromiumSpki,
       searchPath,
     });
-    await rehearse(browser, temp.path).catch((error: unknown) => log.warn({ err: error }, 'the rehearsal failed'));
-    return browser;
   },
+  rehearse: browser => rehearse(browser, temp.path),
   forwarder,
   toolset: settings.toolset,
   insecureLoginOrigins: settings.insecureLoginOrigins,
