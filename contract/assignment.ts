@@ -81,13 +81,15 @@ export const redeemAnswer = z
     secrets: z.record(z.string(), z.string()),
     /** Sites whose credential is among the secrets, and whether a TOTP code can be had for it. */
     sites: z.array(z.object({ site: siteKey, totp: z.boolean() })),
-    /** What the egress proxy knows the lease by. */
+    /** What the egress proxy knows the browser by. */
     egress_credential: z.string(),
     policy: leasePolicy,
     /** Bearer for activity and events; dies with the epoch. */
     lease_token: z.string(),
     /** Bearer for reporting recordings; outlives the lease by a day. */
     artifact_token: z.string(),
+    /** For the upload order: what the egress proxy knows the uploader by. Absent where uploads do not go through it. */
+    upload_credential: z.string().optional(),
     /** Milliseconds until the lease ends, counted from before the request was sent. */
     remaining_ms: z.int(),
   })

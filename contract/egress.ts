@@ -12,10 +12,16 @@ export const EGRESS_ROUTES = {
 export const leaseKey = z.object({ session_id: z.uuid(), epoch: z.int().min(1), runner_id: z.uuid() });
 export type LeaseKey = z.infer<typeof leaseKey>;
 
-/** The site rules of a live lease. `version` changes whenever they do, in any layer. */
+/** Two processes of one runner's pod use the proxy, each under a credential of its own: they share nothing there. */
+export const EGRESS_CLIENTS = ['browser', 'uploader'] as const;
+export type EgressClient = (typeof EGRESS_CLIENTS)[number];
+const client = z.enum(EGRESS_CLIENTS).default('browser');
+
+/** The site rules of a live lease, or of an uploader whose recordings are awaited. `version` changes whenever they do, in any layer. */
 export const egressGrant = leaseKey.extend({
+  client,
   version: z.string().min(1).max(128),
-  /** Until the lease ends, by the database's clock, counted from before the request was sent. */
+  /** Until the lease ends, or the uploader's time does, by the database's clock, counted from before the request was sent. */
   remaining_ms: z.int().min(0),
   /** Layers without site rules may be left out. */
   layers: z.array(z.object({ layer: z.enum(POLICY_LAYERS), sites: siteRules })).max(POLICY_LAYERS.length),
@@ -47,7 +53,7 @@ export const WATCH_WAIT_MS_MAX = 20_000;
 export const watchRequest = z
   .strictObject({
     wait_ms: z.int().min(0).max(WATCH_WAIT_MS_MAX),
-    leases: z.array(leaseKey.extend({ version: z.string().max(128) })).max(WATCH_LEASES_MAX),
+    leases: z.array(leaseKey.extend({ client, version: z.string().max(128) })).max(WATCH_LEASES_MAX),
   })
   .meta({ id: 'EgressWatchRequest' });
 export type WatchRequest = z.infer<typeof watchRequest>;
@@ -57,9 +63,9 @@ export const watchAnswer = z
   .object({
     leases: z.array(
       z.discriminatedUnion('state', [
-        z.object({ state: z.literal('unchanged'), runner_id: z.uuid(), remaining_ms: z.int() }),
-        z.object({ state: z.literal('changed'), runner_id: z.uuid(), grant: egressGrant }),
-        z.object({ state: z.literal('ended'), runner_id: z.uuid() }),
+        z.object({ state: z.literal('unchanged'), runner_id: z.uuid(), client, remaining_ms: z.int() }),
+        z.object({ state: z.literal('changed'), runner_id: z.uuid(), client, grant: egressGrant }),
+        z.object({ state: z.literal('ended'), runner_id: z.uuid(), client }),
       ]),
     ),
   })

@@ -117,8 +117,10 @@ export const ENV = {
   toolset: 'OMICRON_TOOLSET',
   /** Exact http origins, comma-separated, on which credentials may be filled all the same: for tests and demos. */
   insecureLoginOrigins: 'OMICRON_INSECURE_LOGIN_ORIGINS',
-  /** Where recordings are kept, e.g. `file:///var/lib/omicron/artifacts`. */
+  /** Where recordings are kept: `s3://<bucket>`, or a folder such as `file:///var/lib/omicron/artifacts`. */
   artifactStore: 'OMICRON_ARTIFACT_STORE',
+  /** Seconds that the uploader of a pod has from its SIGTERM; less than what is left of the pod's grace then. */
+  uploadSeconds: 'OMICRON_UPLOAD_SECONDS',
   logLevel: 'OMICRON_LOG_LEVEL',
   databaseUrl: 'OMICRON_DATABASE_URL',
   serviceSecret: 'OMICRON_SERVICE_JWT_SECRET',

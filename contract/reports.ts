@@ -75,6 +75,8 @@ export const uploadOrder = z.object({
   record_video: z.boolean(),
   artifacts_prefix: z.string(),
   artifact_token: z.string(),
+  /** The uploader's own credential at the egress proxy, where there is one: for the artifact store and nothing else. */
+  egress_credential: z.string().optional(),
 });
 export type UploadOrder = z.infer<typeof uploadOrder>;
 export const UPLOAD_ORDER_FILE = 'upload.json';

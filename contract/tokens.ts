@@ -180,12 +180,18 @@ export function mcpToken(derivationKey: Uint8Array, lease: LeaseClaims): string 
     .digest('base64url');
 }
 
-/** The credential with which a lease's runner speaks to the egress proxy: derived like `mcpToken`, stored nowhere. */
-export function egressCredential(derivationKey: Uint8Array, lease: LeaseClaims): string {
-  return createHmac('sha256', derivationKey)
-    .update(`egress\n${lease.session_id}\n${lease.epoch}\n${lease.runner_id}`)
+/** The credential with which a lease's browser speaks to the egress proxy: derived like `mcpToken`, stored nowhere. */
+export const egressCredential = (derivationKey: Uint8Array, lease: LeaseClaims): string =>
+  proxyCredential(derivationKey, 'egress', lease);
+
+/** The uploader's: good for the artifact store alone, and as long as its recordings are awaited. */
+export const uploadCredential = (derivationKey: Uint8Array, lease: LeaseClaims): string =>
+  proxyCredential(derivationKey, 'upload', lease);
+
+const proxyCredential = (derivationKey: Uint8Array, purpose: 'egress' | 'upload', lease: LeaseClaims): string =>
+  createHmac('sha256', derivationKey)
+    .update(`${purpose}\n${lease.session_id}\n${lease.epoch}\n${lease.runner_id}`)
     .digest('base64url');
-}
 
 export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 

@@ -1,17 +1,19 @@
 import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Logger } from 'pino';
 import { ENV } from '../contract/names.ts';
 import { controllerKeys, serviceKey, signingKey } from '../contract/tokens.ts';
 import manifest from '../package.json' with { type: 'json' };
+import { bucketArtifacts } from './artifacts/bucket.ts';
 import { folderArtifacts } from './artifacts/folder.ts';
 import type { Settings } from './config.ts';
 import { buildServer } from './http/server.ts';
 import { Changes } from './lease/changes.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
 import type { Keys } from './lease/orders.ts';
+import { uploadSites } from './lease/upload-sites.ts';
 import { buryTheDead, removeOrphans } from './loops/bury.ts';
 import { Drain } from './loops/drain.ts';
 import { Launch } from './loops/launch.ts';
@@ -73,8 +75,8 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   const jwks = JSON.stringify({ keys: [signing.publicJwk] });
   const secrets = secretStore(settings, database);
   const dataDir = resolve(settings.OMICRON_DATA_DIR);
-  const artifactRoot = join(dataDir, 'artifacts');
-  await mkdir(artifactRoot, { recursive: true, mode: 0o700 });
+  const artifactFolder = folderOfRecordings(settings, dataDir);
+  if (artifactFolder !== null) await mkdir(artifactFolder, { recursive: true, mode: 0o700 });
 
   const rules = {
     userLimit: settings.OMICRON_USER_LIMIT,
@@ -91,7 +93,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   const policies = sqlPolicies(database);
   const changes = new Changes();
   const metrics = prometheusMetrics(directory);
-  const artifacts = folderArtifacts(artifactRoot);
+  const artifacts = artifactFolder === null ? bucketArtifacts : folderArtifacts(artifactFolder);
   const link = httpRunnerLink();
 
   let url = '';
@@ -101,7 +103,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     root: join(dataDir, 'runners'),
     controllerUrl: () => url,
     jwks,
-    artifactStore: pathToFileURL(artifactRoot).href,
+    artifactStore: settings[ENV.artifactStore] ?? pathToFileURL(join(dataDir, 'artifacts')).href,
     env: { ...runnerEnv, ...(settings[ENV.egressUrl] ? { [ENV.egressUrl]: settings[ENV.egressUrl] } : {}) },
     onExit: () => lookForTheDead(),
     log,
@@ -202,6 +204,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     egressKey: serviceKey(settings[ENV.egressSecret]),
     derivation: keys.derivation,
     desk: sqlEgressDesk(database),
+    uploads: uploadSites(settings.OMICRON_ARTIFACT_ENDPOINTS),
     policies,
     userActions: sqlUserActions(database),
     changes,
@@ -237,6 +240,21 @@ export async function startController(parts: ControllerParts): Promise<Controlle
       await stopWork();
     },
   };
+}
+
+/** Null: they are in a bucket, which uploaders reach through the egress proxy. */
+function folderOfRecordings(settings: Settings, dataDir: string): string | null {
+  const store = settings[ENV.artifactStore];
+  if (store === undefined) return join(dataDir, 'artifacts');
+  if (store.startsWith('file:')) return fileURLToPath(store);
+  const wrong =
+    settings.OMICRON_PROVIDER === 'local'
+      ? `${ENV.artifactStore}: must be a folder (file:) with OMICRON_PROVIDER=local`
+      : settings[ENV.egressUrl] !== undefined && settings.OMICRON_ARTIFACT_ENDPOINTS.length === 0
+        ? `OMICRON_ARTIFACT_ENDPOINTS: is not set, and uploaders reach a bucket through the egress proxy`
+        : undefined;
+  if (wrong !== undefined) throw new Error(`The controller cannot start:\n${wrong}`);
+  return null;
 }
 
 function secretStore(settings: Settings, database: Database): SecretStore {

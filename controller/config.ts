@@ -43,12 +43,33 @@ export const settings = z.object({
   /** The egress proxy as runners reach it, e.g. `http://egress-proxy:3128`. Without it browsers have no way out but the network's. */
   [ENV.egressUrl]: z.url({ protocol: /^http$/ }).optional(),
 
+  /**
+   * Where recordings are kept: `s3://<bucket>` for pods, whose uploaders write there under their own role; else a folder of
+   * this machine, under the data folder unless a `file:` URL names another.
+   */
+  [ENV.artifactStore]: z
+    .url({ protocol: /^(file|s3)$/, error: 'must be s3://<bucket> or a file: URL of a folder' })
+    .optional(),
+  /**
+   * All that uploaders may reach through the egress proxy, comma-separated: the addresses of the bucket and of STS, e.g.
+   * `https://<bucket>.s3.<region>.amazonaws.com,https://sts.amazonaws.com`.
+   */
+  OMICRON_ARTIFACT_ENDPOINTS: z
+    .string()
+    .default('')
+    .transform(text => text.split(/[\s,]+/).filter(item => item !== ''))
+    .pipe(z.array(z.url({ protocol: /^https?$/, error: 'must be http or https URLs, joined by commas' }))),
+
   OMICRON_USER_LIMIT: count(3, 1, 10_000),
   OMICRON_ON_USER_LIMIT: z.enum(['reject', 'evict_oldest']).default('reject'),
   OMICRON_CAPACITY: count(120, 1, 100_000),
   OMICRON_POOL_IDLE: count(2, 0, 1_000),
   OMICRON_POOL_BURST: count(4, 1, 100),
   OMICRON_MAX_SESSION_MINUTES: seconds(480, 0.05, 7 * 24 * 60),
+  /**
+   * In a folder, recordings older than this are deleted. In a bucket its lifecycle deletes them (infra: `artifacts.retentionDays`,
+   * which must be the same number); the controller has no right to, and only writes down that they are expired.
+   */
   OMICRON_ARTIFACTS_RETENTION_DAYS: count(7, 1, 3_650),
   /** Between two rounds of the reaper (O18: 30 to 60 s in production). */
   OMICRON_REAP_SECONDS: seconds(30, 0.05, 600),

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { END_REASONS } from '../contract/session.ts';
 import type { Directory } from './ports/directory.ts';
 
 export interface Metrics {
@@ -11,6 +12,8 @@ export interface Metrics {
   text(): Promise<string>;
   readonly contentType: string;
 }
+
+const RECORDED = ['stored', 'lost'] as const;
 
 // From a warm claim (milliseconds) to the stuck-starting guard (two minutes).
 const BUCKETS = [0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
@@ -47,12 +50,30 @@ export function prometheusMetrics(directory: Directory): Metrics {
     registers,
   });
 
+  const ended = new Counter({
+    name: 'omicron_sessions_ended_total',
+    help: 'Leases that ended, by reason; the total of the deployment, the same on every replica',
+    labelNames: ['reason'],
+    registers,
+  });
+  const recordings = new Counter({
+    name: 'omicron_recordings_total',
+    help: 'Recordings that were stored or lost; the total of the deployment, the same on every replica',
+    labelNames: ['state'],
+    registers,
+  });
+
   const census = async () => {
     const now = await directory.census();
     active.set(now.active);
     starting.set(now.starting);
     capacity.set(now.capacity);
     for (const [state, count] of Object.entries(now.runners)) runners.set({ state }, count);
+    // Zeros too: a rate needs the value before the first one. Set anew, since the database counts, not this process.
+    ended.reset();
+    for (const reason of END_REASONS) ended.inc({ reason }, now.ended[reason] ?? 0);
+    recordings.reset();
+    for (const state of RECORDED) recordings.inc({ state }, now.recordings[state] ?? 0);
   };
 
   return {

@@ -1,4 +1,4 @@
-import type { EgressGrant, LeaseKey } from '../contract/egress.ts';
+import type { EgressClient, EgressGrant, LeaseKey } from '../contract/egress.ts';
 import { compileSites, type SiteJudge, type SiteRequest } from '../contract/policy-sites.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -28,6 +28,7 @@ interface Open {
 /** What the proxy knows of one lease, and its open connections. Times are this process's monotonic milliseconds. */
 export class Lease {
   readonly key: LeaseKey;
+  readonly client: EgressClient;
   version = '';
   sites: SiteJudge = () => ({
     allowed: false,
@@ -46,6 +47,7 @@ export class Lease {
 
   constructor(grant: EgressGrant, limits: LeaseLimits, nowMs: number) {
     this.key = { session_id: grant.session_id, epoch: grant.epoch, runner_id: grant.runner_id };
+    this.client = grant.client;
     this.#limits = limits;
     this.adopt(grant, nowMs);
   }

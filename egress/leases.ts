@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { type EgressGrant, WATCH_LEASES_MAX } from '../contract/egress.ts';
+import { type EgressClient, type EgressGrant, WATCH_LEASES_MAX } from '../contract/egress.ts';
 import { Lease, type LeaseLimits } from './lease.ts';
 import type { PolicySource } from './policy-source.ts';
 import type { Refusal } from './refusal.ts';
@@ -41,7 +41,7 @@ const WATCH_RETRY_MS = 500;
 export function egressLeases(options: LeasesOptions): Leases {
   const { source, limits, freshMs, confirmMs, watchMs } = options;
   const byCredential = new Map<string, Lease>();
-  const byRunner = new Map<string, Lease>();
+  const byHolder = new Map<string, Lease>();
   const refusedUntilMs = new Map<string, number>();
   const lookups = new Map<string, Promise<Lease | Refusal>>();
   const unwatched = new Set<Lease>();
@@ -53,12 +53,14 @@ export function egressLeases(options: LeasesOptions): Leases {
   const end = (lease: Lease) => {
     lease.end();
     unwatched.delete(lease);
-    if (byRunner.get(lease.key.runner_id) === lease) byRunner.delete(lease.key.runner_id);
+    const holder = holderOf(lease.key.runner_id, lease.client);
+    if (byHolder.get(holder) === lease) byHolder.delete(holder);
     for (const [credential, held] of byCredential) if (held === lease) byCredential.delete(credential);
   };
 
   const take = (credential: string, grant: EgressGrant): Lease | Refusal => {
-    const known = byRunner.get(grant.runner_id);
+    const holder = holderOf(grant.runner_id, grant.client);
+    const known = byHolder.get(holder);
     if (known && known.key.epoch === grant.epoch && known.key.session_id === grant.session_id) {
       known.adopt(grant, nowMs());
       byCredential.set(credential, known);
@@ -67,9 +69,9 @@ export function egressLeases(options: LeasesOptions): Leases {
     if (known && known.key.epoch > grant.epoch && known.key.session_id === grant.session_id)
       return { refused: 'credential_refused' };
     if (known) end(known);
-    if (byRunner.size >= WATCH_LEASES_MAX) return { refused: 'policy_unavailable' };
+    if (byHolder.size >= WATCH_LEASES_MAX) return { refused: 'policy_unavailable' };
     const lease = new Lease(grant, limits, nowMs());
-    byRunner.set(grant.runner_id, lease);
+    byHolder.set(holder, lease);
     byCredential.set(credential, lease);
     unwatched.add(lease);
     watchSoon(0);
@@ -95,12 +97,12 @@ export function egressLeases(options: LeasesOptions): Leases {
   const watch = async (batch: readonly Lease[]): Promise<void> => {
     let pauseMs = WATCH_PAUSE_MS;
     try {
-      const asked = batch.map(({ key, version }) => ({ ...key, version }));
+      const asked = batch.map(({ key, client, version }) => ({ ...key, client, version }));
       const { leases } = await source.watch({ wait_ms: watchMs, leases: asked }, stopping.signal);
-      const answers = new Map(leases.map(answer => [answer.runner_id, answer]));
+      const answers = new Map(leases.map(answer => [holderOf(answer.runner_id, answer.client), answer]));
       for (const lease of batch) {
         if (lease.ended) continue;
-        const answer = answers.get(lease.key.runner_id);
+        const answer = answers.get(holderOf(lease.key.runner_id, lease.client));
         if (answer?.state === 'unchanged') lease.confirm(answer.remaining_ms, nowMs());
         else if (answer?.state === 'changed' && answer.grant.epoch === lease.key.epoch)
           lease.adopt(answer.grant, nowMs());
@@ -126,7 +128,7 @@ export function egressLeases(options: LeasesOptions): Leases {
   };
 
   return {
-    live: byRunner,
+    live: byHolder,
     authorize(header) {
       if (stopping.signal.aborted) return Promise.resolve({ refused: 'shutting_down' });
       const parts = basicCredential(header);
@@ -146,7 +148,7 @@ export function egressLeases(options: LeasesOptions): Leases {
     },
     sweep() {
       const now = nowMs();
-      for (const lease of [...byRunner.values()]) {
+      for (const lease of [...byHolder.values()]) {
         if (now >= lease.endsMs || now - lease.confirmedMs > confirmMs) end(lease);
         else lease.enforceBytes();
       }
@@ -157,11 +159,14 @@ export function egressLeases(options: LeasesOptions): Leases {
     async stop() {
       clearInterval(sweeper);
       stopping.abort();
-      for (const lease of [...byRunner.values()]) end(lease);
+      for (const lease of [...byHolder.values()]) end(lease);
       await Promise.allSettled([...running, ...lookups.values()]);
     },
   };
 }
+
+/** A runner's browser and its uploader are two. */
+const holderOf = (runnerId: string, client: EgressClient): string => `${client} ${runnerId}`;
 
 const runnerIdSchema = z.uuid();
 

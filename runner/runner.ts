@@ -23,7 +23,7 @@ import { type LeaseClock, leaseClock } from './lease-clock.ts';
 import { type McpFront, mcpFront } from './mcp-front.ts';
 import { guardPages } from './page-guard.ts';
 import { NO_RECORDING, type Recording, startRecording } from './recording.ts';
-import { redeem } from './redeem.ts';
+import { type Redeemed, redeem } from './redeem.ts';
 import { toolPolicy } from './tool-policy.ts';
 
 /** One browser for one lease: warm, then leased, then thrown away. */
@@ -174,7 +174,7 @@ export function createRunner(options: RunnerOptions): Runner {
         onPolicyVersion: version => policy.seen(version),
         debug: (message, details) => log.debug(details, message),
       });
-      const recording = record(assignment, redeemed.artifact_token, browser, events);
+      const recording = record(assignment, redeemed, browser, events);
       options.forwarder?.lease({ runnerId, credential: redeemed.egress_credential });
       const { toolset, insecureLoginOrigins, forwarder } = options;
       const lease = openLease({
@@ -193,7 +193,8 @@ export function createRunner(options: RunnerOptions): Runner {
     }
   }
 
-  function record(assignment: Assignment, artifactToken: string, { context }: RunnerBrowser, events: EventQueue) {
+  function record(assignment: Assignment, redeemed: Redeemed, { context }: RunnerBrowser, events: EventQueue) {
+    const { artifact_token, upload_credential } = redeemed;
     if (!assignment.options.record_video) return NO_RECORDING;
     return startRecording({
       context,
@@ -205,7 +206,8 @@ export function createRunner(options: RunnerOptions): Runner {
         runner_id: runnerId,
         record_video: true,
         artifacts_prefix: assignment.artifacts_prefix,
-        artifact_token: artifactToken,
+        artifact_token,
+        ...(upload_credential === undefined ? {} : { egress_credential: upload_credential }),
       },
       onStopped: details => {
         log.warn(details, 'recording stopped');

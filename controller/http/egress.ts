@@ -5,6 +5,7 @@ import {
   authorizeAnswer,
   authorizeRequest,
   EGRESS_ROUTES,
+  type EgressClient,
   type EgressGrant,
   egressEventReport,
   type WatchAnswer,
@@ -13,9 +14,10 @@ import {
   watchRequest,
 } from '../../contract/egress.ts';
 import { AUDIENCES } from '../../contract/names.ts';
-import { egressCredential, verifyServiceToken } from '../../contract/tokens.ts';
+import { egressCredential, uploadCredential, verifyServiceToken } from '../../contract/tokens.ts';
 import type { Changes } from '../lease/changes.ts';
-import type { EgressDesk, LiveLease } from '../ports/egress.ts';
+import type { UploadSites } from '../lease/upload-sites.ts';
+import type { AwaitedUpload, EgressDesk, LiveLease } from '../ports/egress.ts';
 import { bearerOf } from './bearer.ts';
 import { problems } from './problems.ts';
 
@@ -23,18 +25,30 @@ export interface EgressRoutes {
   egressKey: Uint8Array;
   derivation: Uint8Array;
   desk: EgressDesk;
+  /** What uploaders may reach; null: nothing. */
+  uploads: UploadSites | null;
   changes: Changes;
 }
 
 const security = [{ egress: [] }];
 
-const grantOf = (lease: LiveLease): EgressGrant => ({
+const browserGrant = (lease: LiveLease): EgressGrant => ({
   session_id: lease.session_id,
   epoch: lease.epoch,
   runner_id: lease.runner_id,
+  client: 'browser',
   version: lease.version,
   remaining_ms: Math.max(0, lease.remainingMs),
   layers: lease.layers.map(({ layer, policy }) => ({ layer, sites: policy.sites })),
+});
+
+/** Site policies are for browsers: none of them keeps a recording from its store, or opens anything else. */
+const uploaderGrant = ({ remainingMs, ...lease }: AwaitedUpload, { sites, version }: UploadSites): EgressGrant => ({
+  ...lease,
+  client: 'uploader',
+  version,
+  remaining_ms: remainingMs,
+  layers: [{ layer: 'deployment', sites }],
 });
 
 const same = (a: string, b: string): boolean => {
@@ -45,7 +59,7 @@ const same = (a: string, b: string): boolean => {
 /** What the egress proxy asks: whose credential this is, what changed since, and where to write what it denied. */
 export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (
   app,
-  { egressKey, derivation, desk, changes },
+  { egressKey, derivation, desk, uploads, changes },
 ) => {
   app.addHook('onRequest', async request => {
     await verifyServiceToken(egressKey, bearerOf(request), AUDIENCES.egress);
@@ -63,21 +77,40 @@ export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (
       },
     },
     async request => {
-      const lease = await desk.live(request.body.runner_id);
-      if (!lease || !same(egressCredential(derivation, lease), request.body.credential))
-        return { state: 'refused' as const };
-      return { state: 'granted' as const, grant: grantOf(lease) };
+      const { runner_id, credential } = request.body;
+      const lease = await desk.live(runner_id);
+      if (lease && same(egressCredential(derivation, lease), credential))
+        return { state: 'granted' as const, grant: browserGrant(lease) };
+      const [upload] = uploads ? await desk.awaitedOf([runner_id]) : [];
+      if (uploads && upload && same(uploadCredential(derivation, upload), credential))
+        return { state: 'granted' as const, grant: uploaderGrant(upload, uploads) };
+      return { state: 'refused' as const };
     },
   );
 
-  const compare = (asked: WatchRequest['leases'], live: (LiveLease | null)[]): WatchAnswer['leases'] =>
+  /** What each of these holds now; undefined: nothing. */
+  const grants = async (asked: WatchRequest['leases']): Promise<(EgressGrant | undefined)[]> => {
+    const idsOf = (client: EgressClient) =>
+      asked.filter(known => known.client === client).map(known => known.runner_id);
+    const [browsers, uploaders] = [idsOf('browser'), uploads ? idsOf('uploader') : []];
+    const live = browsers.length > 0 ? await desk.liveOf(browsers) : [];
+    const awaited = uploaders.length > 0 ? await desk.awaitedOf(uploaders) : [];
+    const held = [
+      ...live.flatMap(lease => lease ?? []).map(browserGrant),
+      ...awaited.flatMap(upload => (uploads && upload ? uploaderGrant(upload, uploads) : [])),
+    ];
+    const byHolder = new Map(held.map(grant => [`${grant.client} ${grant.runner_id}`, grant]));
+    return asked.map(({ client, runner_id }) => byHolder.get(`${client} ${runner_id}`));
+  };
+
+  const compare = (asked: WatchRequest['leases'], held: (EgressGrant | undefined)[]): WatchAnswer['leases'] =>
     asked.map((known, place) => {
-      const lease = live[place];
-      if (!lease || lease.session_id !== known.session_id || lease.epoch !== known.epoch)
-        return { state: 'ended', runner_id: known.runner_id };
-      if (lease.version !== known.version)
-        return { state: 'changed', runner_id: known.runner_id, grant: grantOf(lease) };
-      return { state: 'unchanged', runner_id: known.runner_id, remaining_ms: Math.max(0, lease.remainingMs) };
+      const grant = held[place];
+      const { runner_id, client } = known;
+      if (!grant || grant.session_id !== known.session_id || grant.epoch !== known.epoch)
+        return { state: 'ended', runner_id, client };
+      if (grant.version !== known.version) return { state: 'changed', runner_id, client, grant };
+      return { state: 'unchanged', runner_id, client, remaining_ms: grant.remaining_ms };
     });
 
   app.post(
@@ -94,9 +127,8 @@ export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (
     },
     async request => {
       const { leases, wait_ms } = request.body;
-      const runnerIds = leases.map(lease => lease.runner_id);
       const seen = await changes.until(
-        async () => compare(leases, await desk.liveOf(runnerIds)),
+        async () => compare(leases, await grants(leases)),
         lines => lines.some(line => line.state !== 'unchanged'),
         wait_ms,
       );

@@ -11,6 +11,7 @@ import {
   type ControllerKeys,
   egressCredential,
   leaseClaims,
+  uploadCredential,
   verifyControllerToken,
 } from '../../contract/tokens.ts';
 import { type Keys, reportTokens } from '../lease/orders.ts';
@@ -84,6 +85,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
           totp: totp !== undefined,
         })),
         egress_credential: egressCredential(keys.derivation, lease),
+        upload_credential: uploadCredential(keys.derivation, lease),
         policy,
         ...(await reportTokens(keys, lease, redeemed)),
         remaining_ms: redeemed.remainingMs,

@@ -6,6 +6,9 @@ export interface Census {
   starting: number;
   runners: Record<string, number>;
   capacity: number;
+  /** Leases that ended, by reason, and recordings, by what became of them: totals since the first day. */
+  ended: Record<string, number>;
+  recordings: Record<string, number>;
 }
 
 /** Reads. `userId`: sessions of others are not found. */

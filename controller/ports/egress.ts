@@ -6,11 +6,18 @@ export interface LiveLease extends LeaseKey, EffectivePolicy {
   remainingMs: number;
 }
 
+/** A lease whose recordings its runner's uploader may send, from its first moment until a day after its end. */
+export interface AwaitedUpload extends LeaseKey {
+  remainingMs: number;
+}
+
 export interface EgressDesk {
   /** Null: the runner holds no lease. */
   live(runnerId: string): Promise<LiveLease | null>;
   /** In the order asked; null where the runner holds no lease. */
   liveOf(runnerIds: readonly string[]): Promise<(LiveLease | null)[]>;
+  /** In the order asked; null where no recording is awaited. */
+  awaitedOf(runnerIds: readonly string[]): Promise<(AwaitedUpload | null)[]>;
   /** Into the timelines; a repeated event is written once. */
   denials(events: readonly EgressEvent[]): Promise<void>;
 }

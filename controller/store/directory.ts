@@ -108,6 +108,11 @@ export function sqlDirectory(database: Database): Directory {
       const counted = await database.query<{ state: string; count: number }>(
         `select state, count(*)::int as count from omicron.runners where state <> 'gone' group by state`,
       );
+      const tallies = await database.query<{ metric: string; label: string; total: number | string }>(
+        `select metric, label, total from omicron.tallies`,
+      );
+      const totals = (metric: string) =>
+        Object.fromEntries(tallies.filter(row => row.metric === metric).map(row => [row.label, Number(row.total)]));
       const runners = Object.fromEntries(RUNNER_STATES.filter(state => state !== 'gone').map(state => [state, 0]));
       for (const { state, count } of counted) runners[state] = count;
       return {
@@ -115,6 +120,8 @@ export function sqlDirectory(database: Database): Directory {
         starting: sessions?.starting ?? 0,
         capacity: sessions?.capacity ?? 0,
         runners,
+        ended: totals('sessions_ended'),
+        recordings: totals('recordings'),
       };
     },
   };

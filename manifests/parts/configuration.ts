@@ -9,6 +9,14 @@ export const EGRESS_GRACE_SECONDS = 60;
 /** A replica that stops finishes the starts it leads, and a start has two minutes (O18). */
 export const START_SECONDS = 120;
 
+export const artifactStore = ({ artifacts }: Environment): string => `s3://${artifacts.bucket}`;
+
+/** Where the SDK of the uploader goes: an endpoint of its own knows buckets by path, S3 itself by host name. */
+export const artifactEndpoints = ({ artifacts: { bucket, region, endpoints } }: Environment): readonly string[] => [
+  endpoints.AWS_ENDPOINT_URL_S3 ?? `https://${bucket}.s3.${region}.amazonaws.com`,
+  endpoints.AWS_ENDPOINT_URL_STS ?? `https://sts.${region}.amazonaws.com`,
+];
+
 /** Settings of the controller that are not secret; names and ranges are those of `controller/config.ts`. */
 export const controllerSettings = (env: Environment): Readonly<Record<string, string>> => ({
   OMICRON_ENV: env.name,
@@ -18,6 +26,8 @@ export const controllerSettings = (env: Environment): Readonly<Record<string, st
   OMICRON_DATA_DIR: '/var/lib/omicron',
   OMICRON_SECRET_STORE: env.secretStore,
   [ENV.egressUrl]: EGRESS_URL,
+  [ENV.artifactStore]: artifactStore(env),
+  OMICRON_ARTIFACT_ENDPOINTS: artifactEndpoints(env).join(','),
   OMICRON_CAPACITY: String(env.limits.capacity),
   OMICRON_USER_LIMIT: String(env.limits.userLimit),
   OMICRON_POOL_IDLE: String(env.limits.poolIdle),

@@ -2,9 +2,18 @@ import type { k8s } from 'cdk8s-plus-28';
 import { ENV, LABELS, PORTS, RUNNER_COMMAND, SECCOMP_PROFILE } from '../../contract/names.ts';
 import type { Environment } from '../environment.ts';
 import { PUBLIC_KEYS } from '../secrets.ts';
+import { artifactStore } from './configuration.ts';
 import { containerSecurity, emptyDir, PULL, plain, resources } from './container.ts';
 import { port } from './meta.ts';
 import { CONTROLLER_URL, EGRESS_URL } from './runner-ways.ts';
+
+/**
+ * SIGTERM to the end of the pod: the browser ends within 10 s (runner/main.ts), the uploader has the rest. A spot instance
+ * leaves two minutes.
+ */
+export const RUNNER_GRACE_SECONDS = 120;
+/** Of those, for sending; then it has 8 s to report what is lost (runner/uploader/sidecar.ts). */
+export const UPLOAD_SECONDS = RUNNER_GRACE_SECONDS - 10 - 8 - 7;
 
 export const BROWSER = 'browser';
 export const UPLOADER = 'uploader';
@@ -35,6 +44,9 @@ export function browser(env: Environment): k8s.Container {
         [ENV.runnerHost]: '0.0.0.0',
         [ENV.runnerPort]: String(PORTS.runner),
         [ENV.logLevel]: env.logLevel,
+        ...(env.runner.insecureLoginOrigins
+          ? { [ENV.insecureLoginOrigins]: env.runner.insecureLoginOrigins.join(',') }
+          : {}),
         HOME: '/tmp',
       }),
       {
@@ -49,6 +61,8 @@ export function browser(env: Environment): k8s.Container {
     readinessProbe: { tcpSocket: { port: port(PORTS.runner) }, periodSeconds: 5, timeoutSeconds: 2 },
     // Asks the browser: a dead Chromium in a live process is noticed here.
     livenessProbe: { ...health, periodSeconds: 10, failureThreshold: 3 },
+    // Its last words, for the reason of a start that failed.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
     resources: resources(env.runner.browser),
     securityContext: {
       ...containerSecurity,
@@ -61,7 +75,7 @@ export function browser(env: Environment): k8s.Container {
 
 /** A native sidecar: starts before the browser, outlives it, holds the only credential, and reaches S3 by the proxy alone. */
 export function uploader(env: Environment): k8s.Container {
-  const { bucket, region, endpoints, webIdentityRole } = env.artifacts;
+  const { region, endpoints, webIdentityRole } = env.artifacts;
   return {
     name: UPLOADER,
     image: env.images.runner,
@@ -74,7 +88,8 @@ export function uploader(env: Environment): k8s.Container {
         [ENV.controllerUrl]: CONTROLLER_URL,
         [ENV.egressUrl]: EGRESS_URL,
         [ENV.outputDir]: OUTPUT.mountPath,
-        [ENV.artifactStore]: `s3://${bucket}`,
+        [ENV.artifactStore]: artifactStore(env),
+        [ENV.uploadSeconds]: String(UPLOAD_SECONDS),
         [ENV.logLevel]: env.logLevel,
         AWS_REGION: region,
         ...endpoints,

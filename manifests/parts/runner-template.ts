@@ -5,14 +5,8 @@ import type { Environment } from '../environment.ts';
 import { podSecurity, spread } from './container.ts';
 import { PRIORITIES } from './limits.ts';
 import { meta, RUNNER } from './meta.ts';
-import { BROWSER, browser, uploader, volumes } from './runner-containers.ts';
+import { BROWSER, browser, RUNNER_GRACE_SECONDS, uploader, volumes } from './runner-containers.ts';
 import { hostAliases, runnerAccount } from './runner-ways.ts';
-
-/**
- * SIGTERM to the last byte of the recording: the browser ends within 10 s (runner/main.ts), the uploader has the rest. A spot
- * instance leaves two minutes.
- */
-export const RUNNER_GRACE_SECONDS = 120;
 
 /** What every runner is made from; the controller copies it pod by pod. A change replaces warm runners and no leased one. */
 export function runnerTemplate(scope: Construct, env: Environment): void {

@@ -1,10 +1,11 @@
-import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder, uploadOrder } from '../../contract/reports.ts';
+import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
 import { backoff } from '../backoff.ts';
 import { worthRetrying } from '../controller-client.ts';
+import { readOrder } from './order.ts';
+import { flawOf, settledBytes } from './recording-file.ts';
 import type { ArtifactStore } from './store.ts';
 
 export interface UploadOptions {
@@ -24,8 +25,12 @@ export interface UploadResult {
   readonly left: number;
 }
 
-/** An encoder that outlived its runner writes its last bytes within milliseconds. */
-const QUIET_MS = 1_000;
+/** What is reported of a lease that should have been recorded and left no file. */
+export const NO_PICTURE = {
+  state: 'lost',
+  name: 'recording',
+  reason: 'the runner ended before its first picture',
+} as const satisfies ArtifactReport;
 
 /**
  * Sends what a dead runner left: each file is stored, reported, then deleted; at last the order itself. May be repeated
@@ -38,8 +43,7 @@ export async function uploadRecordings(options: UploadOptions): Promise<UploadRe
   if (order === undefined) return result;
   const names = (await readdir(outputDir)).filter(name => name.endsWith('.webm')).sort();
   if (names.length === 0 && order.record_video) {
-    const report = { state: 'lost', name: 'recording', reason: 'the runner ended before its first picture' } as const;
-    result[(await told(options, order, report)) ? 'lost' : 'left'] += 1;
+    result[(await told(options, order, NO_PICTURE)) ? 'lost' : 'left'] += 1;
   }
   for (const name of names) {
     const outcome = await uploadOne(options, order, name);
@@ -48,11 +52,6 @@ export async function uploadRecordings(options: UploadOptions): Promise<UploadRe
   }
   if (result.left === 0) await rm(join(outputDir, UPLOAD_ORDER_FILE));
   return result;
-}
-
-async function readOrder(outputDir: string): Promise<UploadOrder | undefined> {
-  const text = await readFile(join(outputDir, UPLOAD_ORDER_FILE), 'utf8').catch(() => undefined);
-  return text === undefined ? undefined : uploadOrder.parse(JSON.parse(text));
 }
 
 async function uploadOne(
@@ -105,36 +104,5 @@ async function untilDone<T>({ signal, log }: UploadOptions, work: () => Promise<
       await backoff(n, signal).catch(() => undefined);
     }
   }
-  return undefined;
-}
-
-/** Bytes of the file once nobody has written to it for a second. */
-async function settledBytes(path: string, signal: AbortSignal): Promise<number> {
-  for (;;) {
-    const { size, mtimeMs } = await stat(path);
-    const waitMs = mtimeMs + QUIET_MS - Date.now();
-    if (waitMs <= 0 || waitMs > QUIET_MS || signal.aborted) return size;
-    await delay(waitMs);
-  }
-}
-
-/** The four bytes with which every webm file begins: <https://www.rfc-editor.org/rfc/rfc8794#section-11.2.1>. */
-const EBML = Buffer.from([0x1a, 0x45, 0xdf, 0xa3]);
-/** Start of a cluster, the part that holds pictures: <https://www.rfc-editor.org/rfc/rfc9559#section-5.1.3>. */
-const CLUSTER = Buffer.from([0x1f, 0x43, 0xb6, 0x75]);
-const HEAD_BYTES = 64 * 1024;
-
-/** Why the file is no recording; undefined: it is one. */
-async function flawOf(path: string, bytes: number): Promise<string | undefined> {
-  if (bytes === 0) return 'the file is empty: the encoder ended before its first picture';
-  const head = Buffer.alloc(Math.min(bytes, HEAD_BYTES));
-  const file = await open(path, 'r');
-  try {
-    await file.read(head, 0, head.length, 0);
-  } finally {
-    await file.close();
-  }
-  if (!head.subarray(0, 4).equals(EBML)) return 'the file is not webm';
-  if (!head.includes(CLUSTER)) return 'the file holds no picture';
   return undefined;
 }

@@ -254,6 +254,7 @@ async function measure(): Promise<void> {
     const grant = {
       runner_id,
       session_id,
+      client: 'browser' as const,
       epoch: 1,
       version: '1',
       remaining_ms: 3_600_000,

@@ -38,12 +38,12 @@ export async function controllerStub(key: Uint8Array): Promise<ControllerStub> {
   const counts = { authorize: 0, watch: 0, events: 0 };
 
   const look = (body: ReturnType<typeof watchRequest.parse>): { answer: WatchAnswer; news: boolean } => {
-    const lines = body.leases.map(({ runner_id, epoch, session_id, version }) => {
+    const lines = body.leases.map(({ runner_id, client, epoch, session_id, version }) => {
       const grant = leases.get(runner_id)?.grant;
       if (!grant || grant.epoch !== epoch || grant.session_id !== session_id)
-        return { state: 'ended' as const, runner_id };
-      if (grant.version !== version) return { state: 'changed' as const, runner_id, grant };
-      return { state: 'unchanged' as const, runner_id, remaining_ms: grant.remaining_ms };
+        return { state: 'ended' as const, runner_id, client };
+      if (grant.version !== version) return { state: 'changed' as const, runner_id, client, grant };
+      return { state: 'unchanged' as const, runner_id, client, remaining_ms: grant.remaining_ms };
     });
     return { answer: { leases: lines }, news: lines.some(line => line.state !== 'unchanged') };
   };

@@ -38,7 +38,15 @@ function start(environment: Record<string, string>) {
 const lease = (controller: ControllerStub, site: Site) => {
   const [runner_id, session_id] = [crypto.randomUUID(), crypto.randomUUID()];
   const layers = [{ layer: 'deployment' as const, sites: { ports: [site.port] } }];
-  const grant = { runner_id, session_id, epoch: 1, version: '1', remaining_ms: 60_000, layers };
+  const grant = {
+    runner_id,
+    session_id,
+    client: 'browser' as const,
+    epoch: 1,
+    version: '1',
+    remaining_ms: 60_000,
+    layers,
+  };
   controller.leases.set(runner_id, { credential: 'c', grant });
   return basic(runner_id, 'c');
 };

@@ -84,6 +84,7 @@ export async function world(
         session_id: sessionId,
         epoch: 1,
         runner_id: runnerId,
+        client: 'browser' as const,
         version: `v${versions++}`,
         remaining_ms: remainingMs,
         layers,

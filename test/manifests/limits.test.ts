@@ -3,7 +3,7 @@ import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { EGRESS_GRACE_SECONDS, START_SECONDS } from '../../manifests/parts/configuration.ts';
 import { LINGER_SECONDS } from '../../manifests/parts/deployment.ts';
 import { amount } from '../../manifests/parts/quantities.ts';
-import { RUNNER_GRACE_SECONDS } from '../../manifests/parts/runner-template.ts';
+import { RUNNER_GRACE_SECONDS } from '../../manifests/parts/runner-containers.ts';
 import { objects } from '../../manifests/render.ts';
 import { at, list } from '../../policies/manifests/rule.ts';
 import { stackConfig } from '../infra/capture.ts';

@@ -52,7 +52,8 @@ beforeAll(async () => {
   w.controller.leases.set(runner.runnerId, {
     credential: controller.egressCredential,
     grant: {
-      ...{ session_id: sessionId, epoch: 1, runner_id: runner.runnerId, version: '1', remaining_ms: 600_000 },
+      ...{ session_id: sessionId, epoch: 1, runner_id: runner.runnerId, client: 'browser' as const },
+      ...{ version: '1', remaining_ms: 600_000 },
       layers: [
         {
           layer: 'session',

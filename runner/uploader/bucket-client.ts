@@ -1,0 +1,42 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { S3Client } from '@aws-sdk/client-s3';
+import { fromTokenFile } from '@aws-sdk/credential-provider-web-identity';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+
+/** One try of one request; a part of 8 MiB at a megabit per second takes a minute. */
+const CONNECT_MS = 10_000;
+const REQUEST_MS = 90_000;
+
+export interface BucketClientOptions {
+  readonly region: string;
+  /** The way out (`http://user:password@host:port`), for S3 and STS alike; undefined: straight. */
+  readonly proxyUrl: string | undefined;
+  /** S3 answers at an address of its own (AWS_ENDPOINT_URL_S3): it knows buckets by path, not by host name. */
+  readonly ownEndpoint: boolean;
+}
+
+/**
+ * S3 under the role that the pod's token stands for (IRSA). The SDK reads AWS_ROLE_ARN, AWS_WEB_IDENTITY_TOKEN_FILE and the
+ * endpoints from the environment, and asks STS anew before its credential ends. It tries nothing twice: whoever repeats a
+ * conditional write must know that it is a repetition (docs/adr/0503).
+ */
+export function bucketClient({ region, proxyUrl, ownEndpoint }: BucketClientOptions): S3Client {
+  const agent = { keepAlive: true, ...(proxyUrl === undefined ? {} : { proxyEnv: proxies(proxyUrl) }) };
+  const requestHandler = new NodeHttpHandler({
+    connectionTimeout: CONNECT_MS,
+    requestTimeout: REQUEST_MS,
+    throwOnRequestTimeout: true,
+    httpAgent: new HttpAgent(agent),
+    httpsAgent: new HttpsAgent(agent),
+  });
+  return new S3Client({
+    region,
+    requestHandler,
+    credentials: fromTokenFile({ clientConfig: { region, requestHandler, maxAttempts: 1 } }),
+    maxAttempts: 1,
+    forcePathStyle: ownEndpoint,
+  });
+}
+
+const proxies = (url: string) => ({ HTTP_PROXY: url, HTTPS_PROXY: url });

@@ -1,0 +1,20 @@
+import { join } from 'node:path';
+import { UPLOAD_ORDER_FILE, type UploadOrder, uploadOrder } from '../../contract/reports.ts';
+import { openPlain } from './recording-file.ts';
+
+/** Reads what the runner left for its uploader; undefined while there is nothing. Throws on what is no order, quoting nothing. */
+export async function readOrder(outputDir: string): Promise<UploadOrder | undefined> {
+  let text: string;
+  try {
+    const file = await openPlain(join(outputDir, UPLOAD_ORDER_FILE));
+    text = await file.readFile('utf8').finally(() => file.close());
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    return uploadOrder.parse(JSON.parse(text));
+  } catch {
+    throw new Error(`${UPLOAD_ORDER_FILE} is not an upload order; runner and uploader must be of one version`);
+  }
+}
