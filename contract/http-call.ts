@@ -16,12 +16,14 @@ export type HttpCall = (
 
 /**
  * Calls over connections that are kept open, for the few small requests of a lease's start: `fetch` takes a millisecond
- * more for each, measured. Follows no redirect. Rejects when the call was not answered whole.
+ * more for each, measured. Follows no redirect. Rejects when the call was not answered whole. For calls that may be
+ * repeated: one that meets a connection closed meanwhile is sent again.
  */
 export function httpCalls(): HttpCall {
   const agent = new Agent({ keepAlive: true });
   const secureAgent = new SecureAgent({ keepAlive: true });
-  return (url, { method, headers, body }, signal) => {
+  const call: HttpCall = (url, request, signal) => {
+    const { method, headers, body } = request;
     const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
     const secure = url.startsWith('https:');
     const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
@@ -36,7 +38,13 @@ export function httpCalls(): HttpCall {
         .on('error', reject)
         .on('end', () => resolve({ status: answer.statusCode ?? 0, retryAfter: answer.headers['retry-after'], text }));
     });
-    sent.on('error', reject).end(body);
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      // The other side had closed the kept connection, and word of it was still on its way.
+      if (sent.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted) resolve(call(url, request, signal));
+      else reject(error);
+    });
+    sent.end(body);
     return promise;
   };
+  return call;
 }
