@@ -15,8 +15,8 @@ export type HttpCall = (
 ) => Promise<HttpAnswer>;
 
 /**
- * Calls over connections that are kept open, for the few small requests of a lease's start: `fetch` takes a millisecond
- * more for each, measured. Follows no redirect. Rejects when the call was not answered whole. For calls that may be
+ * Calls over connections that are kept open, for the few small requests of a lease's start: less work than `fetch`, which
+ * counts in a process that has run little of it. Follows no redirect. Rejects when the call was not answered whole. For calls that may be
  * repeated: one that meets a connection closed meanwhile is sent again.
  */
 export function httpCalls(): HttpCall {

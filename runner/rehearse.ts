@@ -21,7 +21,7 @@ const LEASE_MS = 60_000;
  * Plays one whole lease with a controller of its own, under keys that are thrown away, in a browser context that is
  * closed afterwards: assignment, redemption, MCP, a page, a snapshot. The real lease then runs code that has run before,
  * in this process and in the browser. Rejects when the play fails; that costs the lease time, nothing else. A second
- * play gains nothing, measured.
+ * play showed no gain.
  */
 export async function rehearse(browser: RunnerBrowser, tempDir: string): Promise<void> {
   const { privateKey } = generateKeyPairSync('ed25519');
