@@ -18,7 +18,10 @@ export interface RunnerProvider {
   template(): Promise<string>;
   /** Starts the runner; does nothing when it exists. */
   create(runnerId: string): Promise<void>;
-  /** Resolves when it is warm. Throws `runner_start_failed` or `sandbox_runtime_required` when it died or cannot start, with the reason. */
+  /**
+   * Resolves when it is warm. Throws `runner_start_failed` or `sandbox_runtime_required` when it died, cannot start or is not
+   * there, with the reason; and when `signal` aborts, where that is known with what it waited for, else an AbortError.
+   */
   whenWarm(runnerId: string, signal: AbortSignal): Promise<WarmRunner>;
   /** Whether it is dead or dying, from what is known without asking it. Null: it runs, as far as is known. */
   deathOf(runnerId: string): Promise<Death | null>;

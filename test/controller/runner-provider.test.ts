@@ -20,6 +20,9 @@ const { publicJwk } = await signingKey(
 const jwks = JSON.stringify({ keys: [publicJwk] });
 const controllerUrl = () => 'http://127.0.0.1:9';
 
+/** Agents reach a process of this machine as the controller does. */
+const atItself = (_id: string, endpoint: string) => ({ mcpUrl: `${endpoint}/mcp`, workload: null });
+
 runnerProviderContract('the fake machine', async (): Promise<ProviderUnderTest> => {
   const machine = fakeMachine();
   let exits = 0;
@@ -32,7 +35,8 @@ runnerProviderContract('the fake machine', async (): Promise<ProviderUnderTest> 
     },
     kill: async id => machine.runner(id).kill(),
     leftovers: async id => [...machine.runners.keys()].filter(each => each === id),
-    exits: () => exits,
+    published: atItself,
+    endNoticed: () => exits === 1,
     [Symbol.asyncDispose]: async () => machine.close(),
   };
 });
@@ -86,7 +90,8 @@ async function realRunners(change: Partial<LocalRunners> = {}) {
       ...[join(root, id), join(tmpdir(), runnerTempName(id))].filter(path => existsSync(path)),
       ...(await processesOf(id)).map(String),
     ],
-    exits: () => exits,
+    published: atItself,
+    endNoticed: () => exits === 1,
     async [Symbol.asyncDispose]() {
       const provider = another();
       for (const id of await provider.list())

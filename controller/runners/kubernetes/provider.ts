@@ -26,6 +26,7 @@ export interface KubernetesRunners {
   log: Logger;
 }
 
+const GONE = 'The pod is gone. Ask again for a new browser.';
 const HEALTH_TIMEOUT_MS = 2_000;
 /** An image that cannot be pulled may be pulled a moment later; then it is hopeless. */
 const HOPELESS_AFTER_MS = 10_000;
@@ -121,23 +122,26 @@ export function kubernetesRunners(
         if (pod) {
           const death = deathOfPod(pod);
           if (death) throw new OmicronError('runner_start_failed', death.reason);
-          const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-          if (ready && pod.status?.podIP) {
+          // Asked before it is ready too: a browser that cannot start says so, and never becomes ready.
+          if (pod.status?.podIP) {
             const endpoint = `http://${pod.status.podIP.includes(':') ? `[${pod.status.podIP}]` : pod.status.podIP}:${PORTS.runner}`;
             const health = await healthOf(endpoint, signal);
-            if (health?.phase === 'warm') return { bootId: health.boot_id, endpoint };
             if (health?.phase === 'failed')
               throw new OmicronError(
                 health.error?.code === 'sandbox_runtime_required' ? 'sandbox_runtime_required' : 'runner_start_failed',
                 health.error?.detail ?? 'The browser did not start.',
               );
+            const ready = pod.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+            if (ready && health?.phase === 'warm') return { bootId: health.boot_id, endpoint };
           }
           const pending = pendingReason(pod);
           reason = pending.reason;
           if (pending.hopeless && performance.now() - beganMs > HOPELESS_AFTER_MS)
             throw new OmicronError('runner_start_failed', reason);
+        } else if (!signal.aborted && (await read(runnerId)) === null) {
+          throw new OmicronError('runner_start_failed', GONE);
         }
-        if (signal.aborted) throw new OmicronError('runner_start_failed', reason);
+        if (signal.aborted) throw new OmicronError('runner_start_failed', reason, { cause: signal.reason });
         // a changed pod, or a look every second for what the watch does not show
         await Promise.race([change, aborted, new Promise(resolve => setTimeout(resolve, 1_000))]);
       }
@@ -149,7 +153,7 @@ export function kubernetesRunners(
       // not in the watch: only the API server can say that it is not there
       const now = await read(runnerId);
       if (now) return deathOfPod(now);
-      return { ended: true, reason: 'The pod is gone. Ask again for a new browser.' };
+      return { ended: true, reason: GONE };
     },
 
     publish({ id, endpoint: _endpoint }, lease) {

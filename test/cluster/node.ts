@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+// The node's own view: policies let nobody into a runner's pod, but root of the node sees its processes in /proc. That is a
+// node of the cluster beside the checkout, or of kind and k3d, whose nodes are containers of this machine.
+
+const numbers = async (): Promise<number[]> =>
+  (await readdir('/proc'))
+    .filter(name => /^\d+$/.test(name))
+    .map(Number)
+    .toSorted((a, b) => a - b);
+
+/** A file of /proc about one process; null when the process has ended. */
+export const procFile = (pid: number, name: string): Promise<string | null> =>
+  readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => null);
+
+/** Ids of the processes of a pod (its UID) or of one container (its id), oldest first. Throws where there are none to see. */
+export async function processesOf(id: string): Promise<number[]> {
+  const spelled = [id, id.replaceAll('-', '_')]; // systemd's cgroups know no dash
+  const found: number[] = [];
+  for (const pid of await numbers()) {
+    const cgroup = await procFile(pid, 'cgroup');
+    if (spelled.some(name => cgroup?.includes(name))) found.push(pid);
+  }
+  if (found.length === 0) throw new Error(`no process of ${id}: run this as root on a machine that is the node`);
+  return found;
+}
+
+/** The process in whose network namespace a pod is. Not a renderer: those have one of their own. */
+export async function networkOf(podUid: string): Promise<number> {
+  const ours = await readlink('/proc/self/ns/user');
+  for (const pid of await processesOf(podUid)) if ((await readlink(`/proc/${pid}/ns/user`)) === ours) return pid;
+  throw new Error(`no process of the pod ${podUid} is in this machine's user namespace`);
+}
+
+/** The node's kubelet: its network and its files are the node's. */
+export async function kubelet(): Promise<{ pid: number; root: string }> {
+  for (const pid of await numbers()) {
+    if ((await procFile(pid, 'comm'))?.trim() !== 'kubelet') continue;
+    const args = ((await procFile(pid, 'cmdline')) ?? '').split('\0');
+    const at = args.indexOf('--root-dir');
+    const folder =
+      args.find(arg => arg.startsWith('--root-dir='))?.split('=')[1] ?? (at < 0 ? undefined : args[at + 1]);
+    return { pid, root: `/proc/${pid}/root${folder ?? '/var/lib/kubelet'}` };
+  }
+  throw new Error('no kubelet on this machine: run this as root on a machine that is the node');
+}
+
+/** Runs a program in the network of a process and with the files of this machine; answers what it prints. */
+export async function inNetworkOf(pid: number, command: string, ...args: string[]): Promise<string> {
+  return (await run('nsenter', ['--target', String(pid), '--net', command, ...args])).stdout;
+}

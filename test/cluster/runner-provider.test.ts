@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { kubectl } from '../../cluster/kubectl.ts';
+import { LABELS, PORTS, RUNNER_TEMPLATE, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
+import { type ProviderUnderTest, runnerProviderContract } from '../controller/runner-provider.contract.ts';
+import { eventually } from '../eventually.ts';
+import { processesOf, procFile } from './node.ts';
+import { containerOf, podsOf } from './pods.ts';
+import { asController, type Twin, twin } from './twin.ts';
+
+// In this process, with the controller's own account, on pods of the deployment's template. What is broken is broken so that
+// the walls would refuse it, and stands beside them.
+
+let ground: Twin;
+let brokenGround: Twin;
+beforeAll(async () => {
+  ground = await twin('omicron-browser-twin', { walls: true });
+  brokenGround = await twin('omicron-browser-twin-broken', { walls: false });
+  await brokenGround.template('runner-start-failed', ({ template }) => {
+    for (const browser of template?.spec?.containers ?? [])
+      browser.image = 'localhost/omicron-browser-runner:never-built';
+  });
+  await brokenGround.template('sandbox-runtime-required', ({ template }) => {
+    for (const { securityContext } of template?.spec?.containers ?? [])
+      if (securityContext) securityContext.seccompProfile = { type: 'RuntimeDefault' };
+  });
+});
+afterAll(async () => {
+  await ground[Symbol.asyncDispose]();
+  await brokenGround[Symbol.asyncDispose]();
+});
+
+async function podRunners() {
+  const config = await asController();
+  const started: { stop(): void }[] = [];
+  const ended = new Set<string>();
+  const provider = async ({ namespace }: Twin = ground, templateName: string = RUNNER_TEMPLATE) => {
+    const runners = kubernetesRunners({
+      ...{ config, namespace, templateName, log: pino({ level: 'silent' }) },
+      // Told that something changed, a controller looks which of its runners died.
+      onChange: async () => {
+        for (const id of made) if ((await runners.deathOf(id))?.ended) ended.add(id);
+      },
+    });
+    const made: string[] = [];
+    await runners.start();
+    started.push(runners);
+    return {
+      ...runners,
+      create: (id: string) => {
+        made.push(id);
+        return runners.create(id);
+      },
+    };
+  };
+  return {
+    another: provider,
+    broken: (why: 'runner_start_failed' | 'sandbox_runtime_required') =>
+      provider(brokenGround, why.replaceAll('_', '-')),
+    published: (id: string) => ({
+      mcpUrl: `http://${runnerName(id)}.${ground.namespace}.svc.cluster.local:${PORTS.runner}/mcp`,
+      workload: runnerName(id),
+    }),
+    async kill(id: string) {
+      const [pod] = await podsOf(ground.namespace, `${LABELS.runnerId}=${id}`);
+      const pids = pod ? await processesOf(containerOf(pod, 'browser')) : [];
+      for (const pid of pids)
+        if ((await procFile(pid, 'cmdline'))?.startsWith('node\0')) return void process.kill(pid, 'SIGKILL');
+      throw new Error(`no runner process of ${id}`);
+    },
+    async leftovers(id: string) {
+      const found = await Promise.all(
+        [ground, brokenGround].map(({ namespace }) =>
+          kubectl(['-n', namespace, 'get', 'pods,services', '-l', `${LABELS.runnerId}=${id}`, '-o', 'name']),
+        ),
+      );
+      return found.flatMap(names => names.split('\n')).filter(name => name !== '');
+    },
+    endNoticed: (id: string) => ended.has(id),
+    async [Symbol.asyncDispose]() {
+      for (const each of started) each.stop();
+    },
+  };
+}
+
+runnerProviderContract('Kubernetes, with a browser', async (): Promise<ProviderUnderTest> => podRunners());
+
+it('a leased pod says whose it is, and outlives the template that warm ones go with', async () => {
+  await using under = await podRunners();
+  const other = await ground.template('goes-away', ({ template }) => {
+    if (template?.spec) template.spec.nodeSelector = { nowhere: 'true' }; // owners need no processes
+  });
+  const provider = await under.another(ground, other);
+  const [leased, warm] = [randomUUID(), randomUUID()];
+  for (const id of [leased, warm]) await provider.create(id);
+  const lease = { sessionId: randomUUID(), epoch: 7, userIdHash: 'a-keyed-hash' };
+  provider.publish({ id: leased, endpoint: 'http://unused' }, lease);
+  const podOf = async (id: string) => (await podsOf(ground.namespace, `${LABELS.runnerId}=${id}`))[0];
+  const owned = await eventually('the claim is written on the pod', async () => {
+    const { metadata } = (await podOf(leased)) ?? {};
+    return metadata?.labels?.[LABELS.state] === 'leased' ? metadata : null;
+  });
+  expect(owned.labels).toMatchObject({
+    [LABELS.sessionId]: lease.sessionId,
+    [LABELS.epoch]: '7',
+    [LABELS.userIdHash]: lease.userIdHash,
+  });
+  expect(owned.ownerReferences).toMatchObject([{ kind: 'ServiceAccount', name: SERVICE_ACCOUNTS.runner }]);
+  await kubectl(['-n', ground.namespace, 'delete', 'podtemplate', other]);
+  await eventually('the warm one goes', async () => (await podOf(warm)) === undefined, 60_000);
+  expect(await podOf(leased)).toMatchObject({ metadata: { uid: owned.uid } });
+  await eventually('it is removed', async () => (await provider.remove(leased)) === 'gone', 60_000);
+});
+
+it('a runner removed while it starts is gone at once, not after the grace that recordings have', async () => {
+  await using under = await podRunners();
+  const provider = await under.another();
+  const id = randomUUID();
+  await provider.create(id);
+  // The moment in which the sidecar runs and does not listen to signals yet.
+  await eventually(
+    'the uploader starts',
+    async () => {
+      const [pod] = await podsOf(ground.namespace, `${LABELS.runnerId}=${id}`);
+      return pod?.status?.initContainerStatuses?.some(({ state }) => state?.running);
+    },
+    60_000,
+  );
+  await eventually('it is gone', async () => (await provider.remove(id)) === 'gone', 60_000);
+});

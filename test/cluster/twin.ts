@@ -1,0 +1,104 @@
+import { KubeConfig, type KubernetesObject, type V1PodTemplate } from '@kubernetes/client-node';
+import { clusterEnvironment, kubectl } from '../../cluster/kubectl.ts';
+import { NAMESPACES, RUNNER_TEMPLATE, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+
+const KINDS = 'podtemplates,serviceaccounts,roles,rolebindings,configmaps,networkpolicies,resourcequotas,limitranges';
+const ADMISSION = 'validatingadmissionpolicybindings.admissionregistration.k8s.io';
+/** Kubernetes puts these into every namespace. */
+const GIVEN = ['default', 'kube-root-ca.crt'];
+
+/**
+ * A second namespace for runners, made of what the deployment's own holds, with the same rights for the controller's account.
+ * The controllers of the deployment do not look there: what they do not know in their own namespace they remove.
+ */
+export interface Twin extends AsyncDisposable {
+  readonly namespace: string;
+  /** Another PodTemplate in it. */
+  template(name: string, change: (template: V1PodTemplate) => void): Promise<string>;
+}
+
+/** `walls`: whether the admission policies bind there too. Pod Security does in any case. */
+export async function twin(namespace: string, { walls }: { walls: boolean }): Promise<Twin> {
+  const bindings = async () =>
+    (await list(ADMISSION)).filter(({ metadata }) => metadata?.name?.startsWith('runner-') && !isCopy(metadata.name));
+  const copies = walls
+    ? (await bindings()).map(binding => ({
+        ...plain(binding, { name: `${binding.metadata?.name}--${namespace}` }),
+        spec: {
+          ...(binding as { spec?: object }).spec,
+          matchResources: { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } },
+        },
+      }))
+    : [];
+  const away = async () => {
+    // Foreground: the pods of a template go with it, and none is left to a name that is used again.
+    await kubectl(['delete', 'namespace', namespace, '--ignore-not-found']);
+    const left = (await list(ADMISSION)).flatMap(({ metadata }) => metadata?.name ?? []);
+    const ours = left.filter(name => name.endsWith(`--${namespace}`));
+    if (ours.length > 0) await kubectl(['delete', ADMISSION, ...ours]);
+  };
+  await away(); // of a run that was cut short
+  const labels = (await one('namespace', NAMESPACES.runners)).metadata?.labels;
+  await create([
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels: named(labels, namespace) } },
+  ]);
+  const own = (await list(KINDS, NAMESPACES.runners)).filter(({ metadata }) => !GIVEN.includes(metadata?.name ?? ''));
+  await create([...own.map(object => plain(object, { namespace })), ...copies]);
+  return {
+    namespace,
+    async template(name, change) {
+      const template = plain(await one('podtemplate', RUNNER_TEMPLATE, namespace), { name }) as V1PodTemplate;
+      change(template);
+      await create([template]);
+      return name;
+    },
+    [Symbol.asyncDispose]: away,
+  };
+}
+
+/** The cluster as one of its service accounts sees it: by a token of that account. */
+export async function asAccount(namespace: string, account: string): Promise<KubeConfig> {
+  const token = (await kubectl(['-n', namespace, 'create', 'token', account, '--duration=1h'])).trim();
+  const config = new KubeConfig();
+  config.loadFromString(await kubectl(['config', 'view', '--raw', '--minify', '--flatten']));
+  const cluster = config.getCurrentCluster();
+  if (!cluster) throw new Error(`${clusterEnvironment().KUBECONFIG} names no cluster`);
+  config.loadFromClusterAndUser(cluster, { name: account, token });
+  return config;
+}
+
+export const asController = (): Promise<KubeConfig> => asAccount(NAMESPACES.system, SERVICE_ACCOUNTS.controller);
+
+const isCopy = (name: string): boolean => name.includes('--');
+const named = (labels: Record<string, string> | undefined, name: string) => ({
+  ...labels,
+  'kubernetes.io/metadata.name': name,
+});
+
+/** An object as somebody would write it, elsewhere or under another name. */
+function plain(object: KubernetesObject, where: { namespace?: string; name?: string }): KubernetesObject {
+  const { metadata, ...rest } = object as KubernetesObject & { status?: unknown };
+  delete rest.status;
+  const { name, namespace, labels } = metadata ?? {};
+  return {
+    ...rest,
+    metadata: {
+      ...(name ? { name } : {}),
+      ...(namespace ? { namespace } : {}),
+      ...(labels ? { labels } : {}),
+      ...where,
+    },
+  };
+}
+
+async function list(kinds: string, namespace?: string): Promise<KubernetesObject[]> {
+  const text = await kubectl([...(namespace ? ['-n', namespace] : []), 'get', kinds, '-o', 'json']);
+  return (JSON.parse(text) as { items: KubernetesObject[] }).items;
+}
+
+async function one(kind: string, name: string, namespace?: string): Promise<KubernetesObject> {
+  return JSON.parse(await kubectl([...(namespace ? ['-n', namespace] : []), 'get', kind, name, '-o', 'json']));
+}
+
+const create = (objects: readonly object[]) =>
+  kubectl(['create', '-f', '-'], objects.map(each => JSON.stringify(each)).join('\n'));
