@@ -81,7 +81,8 @@ export function uploader(env: Environment): k8s.Container {
     image: env.images.runner,
     imagePullPolicy: PULL,
     restartPolicy: 'Always',
-    command: ['node', '--disable-warning=ExperimentalWarning', RUNNER_COMMAND.uploaderMain],
+    // tini: as process 1, Node would ignore the SIGTERM of a pod that is deleted while it starts, for the whole grace.
+    command: ['tini', '--', 'node', '--disable-warning=ExperimentalWarning', RUNNER_COMMAND.uploaderMain],
     env: [
       runnerId,
       ...plain({
