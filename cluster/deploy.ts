@@ -68,21 +68,12 @@ export async function deploy({
   return 'by server-side apply';
 }
 
-/** Throws while a pod or Service of a lease is there. */
-export async function nothingLeft(sessionId: string): Promise<void> {
-  const leased = [
-    '-n',
-    NAMESPACES.runners,
-    'get',
-    'pods,services',
-    '-l',
-    `${LABELS.sessionId}=${sessionId}`,
-    '-o',
-    'name',
-  ];
+/** Resolves when no pod and no Service of a runner is there any more. */
+export async function nothingLeft(runnerId: string): Promise<void> {
+  const own = ['-n', NAMESPACES.runners, 'get', 'pods,services', '-l', `${LABELS.runnerId}=${runnerId}`, '-o', 'name'];
   const deadline = performance.now() + 60_000;
   for (;;) {
-    const left = (await kubectl(leased)).trim();
+    const left = (await kubectl(own)).trim();
     if (left === '') return;
     if (performance.now() > deadline) throw new Error(`left after the lease: ${left}`);
     await delay(500);

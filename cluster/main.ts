@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   await step('deploy', say => deploy({ registry: values.registry, log: print }).then(how => say(how)));
   const wayIn = await openWayIn();
   try {
-    const { sessionId, video } = await mainJob({
+    const { video } = await mainJob({
       sessions: new BrowserSessions(wayIn),
       url: `${SITES.shop}/login`,
       login: DEMO_LOGIN,
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
       if (found === undefined) throw new Error(`${video.uri} is not in the bucket`);
       say(`${found.key}, ${found.bytes} bytes, encrypted by ${found.encryption}`);
     });
-    await step('see that nothing of the lease is left', () => nothingLeft(sessionId));
+    await step('see that nothing of the lease is left', () => nothingLeft(video.runner_id));
   } finally {
     wayIn.close();
   }
