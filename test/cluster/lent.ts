@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Yaml } from 'cdk8s';
 import { besideCluster, kubectl } from '../../cluster/kubectl.ts';
-import { ENVIRONMENTS } from '../../manifests/environments.ts';
-import { type KubernetesObject, objects } from '../../manifests/render.ts';
+import type { KubernetesObject } from '../../manifests/render.ts';
 
 /** Objects as kubectl reads several of them. */
 export const stream = (list: readonly unknown[]): string => list.map(each => JSON.stringify(each)).join('\n');
@@ -43,14 +42,6 @@ export class Lent {
     if (left.length > 0) await kubectl(['delete', '--ignore-not-found', '-f', '-'], stream(left));
   }
 }
-
-const wave = ({ metadata }: KubernetesObject) => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave']);
-
-/** The local environment in the order in which Argo CD applies it, without what would run and without Argo CD's own. */
-export const ground = (): KubernetesObject[] =>
-  [...objects(ENVIRONMENTS.local).values()]
-    .filter(({ kind }) => !['Deployment', 'Application', 'AppProject'].includes(kind))
-    .toSorted((a, b) => wave(a) - wave(b));
 
 /** Argo CD's kinds, from the cluster beside the checkout; elsewhere Argo CD must be installed. */
 export function argoCrds(): KubernetesObject[] {

@@ -1,19 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
-import { NAMESPACES, RUNNER_TEMPLATE, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { LABELS, NAMESPACES, RUNNER_TEMPLATE, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { runnerPod, runnerService } from '../../controller/runners/kubernetes/objects.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
-import { objects } from '../../manifests/render.ts';
+import { type KubernetesObject, objects } from '../../manifests/render.ts';
 import { eventually } from '../eventually.ts';
 import { HOSTILE_PODS } from './hostile-pods.ts';
-import { argoCrds, ground, Lent, stream } from './lent.ts';
+import { argoCrds, Lent, stream } from './lent.ts';
+import { podsOf } from './pods.ts';
 
 const CONTROLLER = `system:serviceaccount:${NAMESPACES.system}:${SERVICE_ACCOUNTS.controller}`;
 const RUNNER_ID = '6f9f4b3e-8f5d-4c07-9d1b-0d9f6f2b7a11';
 const inRunners = ['-n', NAMESPACES.runners];
 const local = [...objects(ENVIRONMENTS.local).values()];
+/** Addresses of the local Service range that nothing has. */
+const FREE = { controller: '10.96.0.200', egress: '10.96.0.201' };
 const cluster = new Lent();
 
 /** The pod as the controller makes it, from the template that the API server holds. */
@@ -26,7 +29,6 @@ const createPod = (body: unknown, as = CONTROLLER) =>
 
 beforeAll(async () => {
   await cluster.borrow(argoCrds());
-  await cluster.borrow(ground());
   const template = JSON.parse(await kubectl(['get', ...inRunners, 'podtemplate', RUNNER_TEMPLATE, '-o', 'json']));
   pod = runnerPod(template, RUNNER_ID);
   // A new policy is enforced within a moment, not at once.
@@ -39,21 +41,33 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => {
-  await tryKubectl(['delete', ...inRunners, 'pod', `pw-mcp-${RUNNER_ID}`, '--grace-period=0', '--force']);
-  await cluster.giveBack();
-});
+afterAll(() => cluster.giveBack());
 
 describe('the API server', () => {
+  // Made anew and nowhere: beside what is deployed here, and not merged with it.
+  const NAMESPACED = '-anew';
+  const EVERYWHERE = '-other';
+  const namespaces = [...Object.values(NAMESPACES), 'argocd'].map(name => name + NAMESPACED);
+  beforeAll(async () => {
+    await kubectl(['delete', 'namespace', ...namespaces, '--ignore-not-found']); // of a run that was cut short
+    for (const name of namespaces) await kubectl(['create', 'namespace', name]);
+  });
+  afterAll(async () => void (await kubectl(['delete', 'namespace', ...namespaces, '--wait=false'])));
+  const anew = ({ metadata, ...rest }: KubernetesObject) => ({
+    ...rest,
+    metadata: metadata.namespace
+      ? { ...metadata, namespace: metadata.namespace + NAMESPACED }
+      : { ...metadata, name: metadata.name + EVERYWHERE },
+  });
+
   test.each(Object.values(ENVIRONMENTS))('accepts every rendered object of $name, strictly', async env => {
-    // A cluster takes only Services of its own range; the other environments' addresses are moved into it.
-    const here = ENVIRONMENTS.local.clusterIps;
     const all = [...objects(env).values()].filter(({ apiVersion }) => !apiVersion.startsWith('monitoring.'));
-    const text = stream(all)
-      .replaceAll(env.clusterIps.controller, here.controller)
-      .replaceAll(env.clusterIps.egress, here.egress);
+    // A cluster takes only Services of its own range, and no address twice.
+    const text = stream(all.map(anew))
+      .replaceAll(env.clusterIps.controller, FREE.controller)
+      .replaceAll(env.clusterIps.egress, FREE.egress);
     const { stderr, stdout } = await tryKubectl(
-      ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict', '-o', 'json', '-f', '-'],
+      ['create', '--dry-run=server', '--validate=strict', '-o', 'json', '-f', '-'],
       text,
     );
     expect(stderr).toBe('');
@@ -127,10 +141,15 @@ describe("the runners' namespace", () => {
   });
 
   describe('with a runner in it', () => {
-    const name = `pw-mcp-${RUNNER_ID}`;
-    const path = `/api/v1/namespaces/${NAMESPACES.runners}/pods/${name}`;
+    let name: string;
+    let path: string;
     beforeAll(async () => {
-      await kubectl(['create', ...inRunners, '-f', '-', '--as', CONTROLLER], JSON.stringify(pod));
+      const [warm] = await eventually('the pool holds one', async () => {
+        const pods = await podsOf(NAMESPACES.runners, `${LABELS.state}=warm`);
+        return pods.length > 0 && pods;
+      });
+      name = warm?.metadata?.name ?? '';
+      path = `/api/v1/namespaces/${NAMESPACES.runners}/pods/${name}`;
     });
 
     test.each([
@@ -152,7 +171,7 @@ describe("the runners' namespace", () => {
     test('its image stays, its labels change as the claim changes them', async () => {
       const image = ['set', 'image', ...inRunners, `pod/${name}`, 'browser=localhost/other:1', '--dry-run=server'];
       expect((await tryKubectl(image)).stderr).toContain("ValidatingAdmissionPolicy 'runner-pod-image-stays'");
-      const label = ['label', ...inRunners, 'pod', name, 'omicron.dev/runner-state=leased', '--overwrite'];
+      const label = ['label', ...inRunners, 'pod', name, `${LABELS.state}=leased`, '--overwrite', '--dry-run=server'];
       expect(await tryKubectl([...label, '--as', CONTROLLER])).toMatchObject({ ok: true });
     });
 

@@ -1,19 +1,47 @@
 import { spawn } from 'node:child_process';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clusterEnvironment, kubectl } from '../../cluster/kubectl.ts';
-import { ENV } from '../../contract/names.ts';
+import { ENV, NAMESPACES } from '../../contract/names.ts';
 import { controllerKeys, signingKey } from '../../contract/tokens.ts';
 import { settings } from '../../controller/config.ts';
 import { PUBLIC_KEYS, SECRETS } from '../../manifests/secrets.ts';
-import { ground, Lent } from './lent.ts';
 
 const DATABASE = 'postgres://omicron:hunter2-of-the-test@postgres.test/omicron';
 const script = fileURLToPath(new URL('../../manifests/make-secrets.ts', import.meta.url));
-const cluster = new Lent();
+
+/** The deployment has its Secrets, and its keys must stay: the script's kubectl means namespaces of the test's own instead. */
+const KUBECTL = `#!/bin/sh
+for arg; do
+  shift
+  [ "$before" = -n ] && set -- "$@" "$arg-made" || set -- "$@" "$arg"
+  before=$arg
+done
+sed 's/"namespace":"\\([^"]*\\)"/"namespace":"\\1-made"/' | PATH="$KUBECTL_PATH" kubectl "$@"
+`;
+const made = (namespace: string): string => `${namespace}-made`;
+const OURS = Object.values(NAMESPACES).map(made);
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'omicron-kubectl-'));
+  await writeFile(join(folder, 'kubectl'), KUBECTL);
+  await chmod(join(folder, 'kubectl'), 0o755);
+  await kubectl(['delete', 'namespace', ...OURS, '--ignore-not-found']); // of a run that was cut short
+  for (const name of OURS) await kubectl(['create', 'namespace', name]);
+});
+afterAll(async () => {
+  await kubectl(['delete', 'namespace', ...OURS, '--wait=false']);
+  await rm(folder, { recursive: true });
+});
 
 function makeSecrets(args: readonly string[], input: string): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [script, ...args], { env: clusterEnvironment() });
+  const { PATH, ...rest } = clusterEnvironment();
+  const env = { ...rest, PATH: `${folder}:${PATH}`, KUBECTL_PATH: PATH };
+  const child = spawn(process.execPath, [script, ...args], { env });
   const said: string[] = [];
   for (const each of [child.stdout, child.stderr]) each.on('data', chunk => said.push(String(chunk)));
   child.stdin.end(input);
@@ -21,13 +49,10 @@ function makeSecrets(args: readonly string[], input: string): Promise<{ code: nu
 }
 
 async function read({ namespace, name }: { namespace: string; name: string }): Promise<Record<string, string>> {
-  const text = await kubectl(['-n', namespace, 'get', 'secret', name, '-o', 'jsonpath={.data}']);
+  const text = await kubectl(['-n', made(namespace), 'get', 'secret', name, '-o', 'jsonpath={.data}']);
   const data = JSON.parse(text) as Record<string, string>;
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
 }
-
-beforeAll(() => cluster.borrow(ground()));
-afterAll(() => cluster.giveBack());
 
 test('the script says what to do where nothing is there and nothing is given', async () => {
   const { code, output } = await makeSecrets(['--public-keys'], '');
@@ -54,7 +79,7 @@ test('runners get the public keys that fit the signing key, and nothing of the p
   const controller = await read(SECRETS.controller);
   const { publicJwk } = await signingKey(controller[ENV.signingKey] ?? '');
   const jwks = JSON.parse(
-    await kubectl(['-n', PUBLIC_KEYS.namespace, 'get', 'configmap', PUBLIC_KEYS.name, '-o', 'jsonpath={.data}']),
+    await kubectl(['-n', made(PUBLIC_KEYS.namespace), 'get', 'configmap', PUBLIC_KEYS.name, '-o', 'jsonpath={.data}']),
   ) as Record<string, string>;
   expect(JSON.parse(jwks[PUBLIC_KEYS.keys[0]] ?? '')).toEqual({ keys: [publicJwk] });
   expect(controllerKeys(jwks[PUBLIC_KEYS.keys[0]] ?? '')).toBeTypeOf('function');

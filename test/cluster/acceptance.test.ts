@@ -1,0 +1,288 @@
+import { execFile } from 'node:child_process';
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import type { Lease } from '../../client/lease.ts';
+import { connectBrowser } from '../../client/mcp-browser.ts';
+import { recordings } from '../../client/recordings.ts';
+import { nothingLeft } from '../../cluster/deploy.ts';
+import { SITES } from '../../cluster/fixtures/objects.ts';
+import { store } from '../../cluster/store.ts';
+import { openWayIn, type WayIn } from '../../cluster/way-in.ts';
+import { ENV, LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import { leaseSchema } from '../../contract/session.ts';
+import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
+import { startController } from '../../controller/compose.ts';
+import { settings } from '../../controller/config.ts';
+import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
+import { postgresDatabase } from '../../controller/store/postgres.ts';
+import { eventually } from '../eventually.ts';
+import { startPostgresServer } from '../postgres-server.ts';
+import { kubelet } from './node.ts';
+import { addressOf, podsOf, uidOf } from './pods.ts';
+import { asController, twin } from './twin.ts';
+
+// The six acceptance scenarios of the seed once more, through Services and NetworkPolicies: this process speaks as the API.
+let wayIn: WayIn;
+let sessions: BrowserSessions;
+beforeAll(async () => {
+  wayIn = await openWayIn();
+  sessions = new BrowserSessions(wayIn);
+});
+afterAll(() => wayIn.close());
+
+/** Users of one test; nobody else's quota. */
+const someUser = (name: string): string => `${name}-${randomUUID()}`;
+
+/** Ends with the test. */
+async function leaseOf(userId: string, more: { recordVideo?: boolean } = { recordVideo: false }): Promise<Lease> {
+  const lease = await sessions.acquire({ userId, conversationId: 'same', ...more });
+  onTestFinished(() => lease.end());
+  return lease;
+}
+
+/** A client of each replica alone, past the Service that would choose one. */
+async function replicas(): Promise<[BrowserSessions, BrowserSessions]> {
+  const pods = await podsOf(NAMESPACES.system, `${LABELS.app}=${LABELS.controllerApp}`);
+  const [one, two] = pods.map(
+    pod => new BrowserSessions({ ...wayIn, url: `http://${addressOf(pod)}:${PORTS.controller}` }),
+  );
+  if (!one || !two) throw new Error('there are no two controllers');
+  return [one, two];
+}
+
+const runnerPods = (sessionId: string) => podsOf(NAMESPACES.runners, `${LABELS.sessionId}=${sessionId}`);
+
+describe('acceptance, on Kubernetes', { timeout: 240_000 }, () => {
+  test('[O22] isolation: two users at once have different runners and share no cookies', async () => {
+    const [ada, bob] = [someUser('ada'), someUser('bob')];
+    for (const user of [ada, bob]) {
+      await sessions.putCredential(user, 'shop', { username: `${user}-name`, password: `${user}-pass` });
+      onTestFinished(() => sessions.deleteCredential(user, 'shop'));
+    }
+    const [hers, his] = await Promise.all([leaseOf(ada), leaseOf(bob)]);
+    expect(hers.sessionId).not.toBe(his.sessionId);
+    expect(hers.mcpUrl).not.toBe(his.mcpUrl);
+    await using a = await connectBrowser(hers);
+    await using b = await connectBrowser(his);
+
+    await a.goto(`${SITES.site}/login`);
+    await a.call('browser_fill_form', {
+      fields: [
+        { name: 'User name', type: 'textbox', target: 'input[name=username]', value: 'SHOP_USERNAME' },
+        { name: 'Password', type: 'textbox', target: 'input[name=password]', value: 'SHOP_PASSWORD' },
+      ],
+    });
+    await a.call('browser_click', { element: 'Log in', target: 'button' });
+    const greeting = "() => document.querySelector('p').textContent";
+    // Its own greeting would hold the name, which is secret: the answer has the secret's name in its place.
+    expect(await a.evaluate(greeting)).toMatch(/^Hello .*SHOP_USERNAME/);
+
+    await b.goto(`${SITES.site}/account`);
+    expect(await b.evaluate(greeting)).toBe('You are not logged in.');
+
+    // Neither token opens the other's browser.
+    const crossed = await fetch(his.mcpUrl, {
+      method: 'POST',
+      headers: {
+        ...hers.headers,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: '{}',
+    });
+    expect(crossed.status).toBe(401);
+  });
+
+  test('[O22] reuse: the same conversation gets the same runner, tabs and cookies from either replica', async () => {
+    const user = someUser('ada');
+    const [one, two] = await replicas();
+    const request = { userId: user, conversationId: 'same', recordVideo: false };
+    const first = await one.acquire(request);
+    onTestFinished(() => first.end());
+    {
+      await using before = await connectBrowser(first);
+      await before.goto(`${SITES.site}/login`);
+      await before.call('browser_evaluate', { function: "() => { document.cookie = 'kept=yes'; }" });
+    }
+    const again = await two.acquire(request);
+    for (const what of ['sessionId', 'epoch', 'mcpUrl', 'headers'] as const) expect(again[what]).toEqual(first[what]);
+    await using after = await connectBrowser(again);
+    expect(await after.evaluate('() => [location.pathname, document.cookie]')).toEqual(['/login', 'kept=yes']);
+  });
+
+  test('[O22] TTL expiry: an idle lease ends, its pod and Service go, the next request starts a new epoch', async () => {
+    const user = someUser('ada');
+    // Not by the SDK: that keeps what it holds alive.
+    const idle = async () => {
+      const token = await signServiceToken(serviceKey(wayIn.serviceSecret), user);
+      const response = await fetch(`${wayIn.url}/internal/browser-sessions/get-or-create`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          ...{ user_id: user, conversation_id: 'same', ttl_seconds: 5, record_video: false, wait_seconds: 50 },
+        }),
+      });
+      expect(response.status).toBe(200);
+      return leaseSchema.parse(await response.json());
+    };
+    const first = await idle();
+    const { runner_id: runnerId } = await sessions.show(first.session_id);
+    const ended = await eventually(
+      'the lease to expire',
+      async () => {
+        const session = await sessions.show(first.session_id);
+        return session.status === 'ended' && session;
+      },
+      90_000,
+    );
+    expect(ended).toMatchObject({ ended_reason: 'expired', mcp_url: null });
+    await nothingLeft(runnerId ?? '');
+    const next = await idle();
+    expect(next).toMatchObject({ session_id: first.session_id, epoch: first.epoch + 1 });
+    await sessions.end(next.session_id);
+  });
+
+  test('[O22] create race: 100 calls at once over both replicas make one runner', async () => {
+    const both = await replicas();
+    const user = someUser('ada');
+    const request = { userId: user, conversationId: 'same', recordVideo: false, waitSeconds: 120 };
+    const leases = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => both[index % 2 === 0 ? 0 : 1].acquire(request)),
+    );
+    onTestFinished(async () => void (await Promise.all(leases.map(lease => lease.end()))));
+    expect(new Set(leases.map(({ sessionId, epoch, mcpUrl }) => `${sessionId} ${epoch} ${mcpUrl}`)).size).toBe(1);
+    const [lease] = leases;
+    expect(lease?.epoch).toBe(1);
+    const { sessions: found } = await sessions.list({ userId: user });
+    expect(found).toHaveLength(1);
+    const pods = await eventually('its pod is labelled', async () => {
+      const labelled = await runnerPods(lease?.sessionId ?? '');
+      return labelled.length > 0 && labelled;
+    });
+    expect(pods.map(({ metadata }) => metadata?.labels?.[LABELS.runnerId])).toEqual([found[0]?.runner_id]);
+  });
+
+  test('[O22] artifacts: the video lies under its prefix in S3, encrypted, plays, and is nowhere else', async () => {
+    const lease = await leaseOf(someUser('ada'), {});
+    const { artifacts_prefix: prefix, runner_id: runnerId } = await sessions.show(lease.sessionId);
+    const pod = await eventually('its pod is labelled', async () => (await runnerPods(lease.sessionId))[0]);
+    const files = `${(await kubelet()).root}/pods/${uidOf(pod)}`;
+    await access(files);
+    {
+      await using browser = await connectBrowser(lease);
+      await browser.goto(`${SITES.site}/animated`);
+      await browser.call('browser_wait_for', { time: 2 });
+    }
+    await lease.end();
+    const [video] = await recordings(sessions, { sessionId: lease.sessionId, epoch: lease.epoch, withinSeconds: 120 });
+    expect(video).toMatchObject({ state: 'stored', epoch: lease.epoch, runner_id: runnerId });
+    expect(prefix).toBe(`pw-videos/local/${lease.sessionId}/${lease.epoch}-${runnerId}/`);
+
+    const { objects, unfinished } = await store.list();
+    const ours = objects.filter(({ key }) => key.includes(lease.sessionId));
+    expect(ours).toEqual([{ key: expect.stringMatching(/\.webm$/), bytes: video?.bytes, encryption: 'aws:kms' }]);
+    const [{ key } = { key: '' }] = ours;
+    expect(key.startsWith(prefix ?? 'no prefix')).toBe(true);
+    expect(video?.uri).toMatch(new RegExp(`^s3://[^/]+/${key}$`));
+    expect(unfinished.filter(each => each.includes(lease.sessionId))).toEqual([]);
+    expect(await probed(await store.get(key))).toMatchObject({ codec: 'vp8', width: 1920, height: 1080 });
+    await nothingLeft(runnerId ?? '');
+    await eventually(
+      'the node forgets its files',
+      () =>
+        access(files).then(
+          () => false,
+          () => true,
+        ),
+      60_000,
+    );
+  });
+
+  // A controller of the test's own, on a namespace of its own: the deployment's template stays as it is.
+  test('[O22] failure: a runner that cannot start makes the session an error that says why, as the kubelet says it', async () => {
+    await using ground = await twin('omicron-browser-twin-failure', { walls: false });
+    const image = 'localhost/omicron-browser-runner:never-built';
+    const templateName = await ground.template('cannot-start', ({ template }) => {
+      for (const browser of template?.spec?.containers ?? []) browser.image = image;
+    });
+    await using own = await controllerOn(ground.namespace, templateName);
+    const request = { userId: 'ada', conversationId: 'same', waitSeconds: 90 };
+    const error: unknown = await own.acquire(request).catch((cause: unknown) => cause);
+    expect(error).toBeInstanceOf(OmicronError);
+    const problem = error as OmicronError; // asserted above
+    expect(problem.code).toBe('runner_start_failed');
+    // What is wrong (the kubelet's word), where, and in full what it said.
+    expect(problem.message).toMatch(/Container browser cannot start \((ErrImagePull|ImagePullBackOff)/);
+    expect(problem.message).toContain(image);
+    expect(problem.message).toMatch(/fail|back-off/i);
+    const session = await own.show(problem.extra.session_id ?? '');
+    expect(session).toMatchObject({ status: 'error', error: problem.message });
+    await eventually(
+      'the failed pod is gone',
+      async () => (await podsOf(ground.namespace, LABELS.runnerId)).length === 0,
+      60_000,
+    );
+  });
+});
+
+/** Picture of a recording, once it plays to its end. */
+async function probed(video: Buffer): Promise<{ codec: string; width: number; height: number }> {
+  const folder = await mkdtemp(join(tmpdir(), 'omicron-video-'));
+  try {
+    const file = join(folder, 'video.webm');
+    await writeFile(file, video);
+    const show = ['-show_entries', 'stream=codec_name,width,height:packet=pts_time', '-of', 'json', file];
+    const { stdout } = await promisify(execFile)('ffprobe', ['-v', 'error', ...show]);
+    const { streams, packets } = JSON.parse(stdout);
+    expect(Number(packets.at(-1).pts_time)).toBeGreaterThan(1.5); // seconds
+    return { codec: streams[0].codec_name, width: streams[0].width, height: streams[0].height };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** A controller in this process, with a Postgres of its own and the rights of the deployment's. */
+async function controllerOn(namespace: string, templateName: string) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'omicron-own-'));
+  const postgres = await startPostgresServer({ initdb: ['--no-sync'], server: ['-c', 'fsync=off'] });
+  const log = pino({ level: 'silent' });
+  const serviceSecret = randomBytes(32).toString('hex');
+  const chosen = settings.parse({
+    ...{ OMICRON_HOST: '127.0.0.1', OMICRON_PORT: 0, OMICRON_DATA_DIR: dataDir, OMICRON_POOL_IDLE: 0 },
+    ...{ OMICRON_SECRET_STORE: 'file', OMICRON_SECRET_FILE_KEY: randomBytes(32).toString('base64') },
+    [ENV.databaseUrl]: `${postgres.url}/postgres`,
+    [ENV.serviceSecret]: serviceSecret,
+    [ENV.egressSecret]: randomBytes(32).toString('hex'),
+    [ENV.signingKey]: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
+    [ENV.derivationKey]: randomBytes(32).toString('base64'),
+  });
+  const database = postgresDatabase({ url: chosen[ENV.databaseUrl], connectionsMax: 5, log });
+  const config = await asController();
+  let stopWatching = () => {};
+  const controller = await startController({
+    ...{ settings: chosen, database, log, runnerEnv: {} },
+    async provider({ onExit }) {
+      const runners = kubernetesRunners({ config, namespace, templateName, onChange: onExit, log });
+      await runners.start();
+      stopWatching = () => runners.stop();
+      return runners;
+    },
+  });
+  const client = new BrowserSessions({ url: controller.url, serviceSecret });
+  return Object.assign(client, {
+    async [Symbol.asyncDispose]() {
+      await controller.shutdown();
+      stopWatching();
+      await database.close();
+      await postgres.stop();
+      await rm(dataDir, { recursive: true });
+    },
+  });
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { Writable } from 'node:stream';
+import type { KubeConfig } from '@kubernetes/client-node';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { kubectl } from '../../cluster/kubectl.ts';
+import { runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
+import { CONTROLLER_RIGHTS, type Right } from '../../manifests/parts/controller-rights.ts';
+import { eventually } from '../eventually.ts';
+import { asAccount, type Twin, twin } from './twin.ts';
+
+// What the provider does with all rights of the controller but one. Each of them has its reason in CONTROLLER_RIGHTS; here is
+// the proof that it is needed. Pods wait for a node that does not exist: nothing runs.
+
+type Runners = ReturnType<typeof kubernetesRunners>;
+
+let ground: Twin;
+/** An account that has every right. */
+let whole: { runners: Runners };
+beforeAll(async () => {
+  ground = await twin('omicron-browser-twin-rights', { walls: false });
+  await ground.template('never-runs', ({ template }) => {
+    if (template?.spec) template.spec.nodeSelector = { nowhere: 'true' };
+  });
+  whole = runnersOf(await accountWithout());
+  await whole.runners.start();
+});
+afterAll(async () => {
+  whole?.runners.stop();
+  await ground?.[Symbol.asyncDispose]();
+});
+
+/** A service account with the controller's rights, but for one verb on one resource. */
+async function accountWithout(resource = 'nothing', verb = 'is-missing'): Promise<KubeConfig> {
+  const name = `without-${verb}-${resource}`;
+  const rules = CONTROLLER_RIGHTS.map(({ only, ...right }: Right) => ({
+    apiGroups: [''],
+    resources: [right.resource],
+    verbs: Object.keys(right.verbs).filter(each => right.resource !== resource || each !== verb),
+    ...(only ? { resourceNames: [only] } : {}),
+  })).filter(({ verbs }) => verbs.length > 0);
+  const metadata = { name, namespace: ground.namespace };
+  const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata };
+  const objects = [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
+    { ...rbac, kind: 'Role', rules },
+    {
+      ...rbac,
+      kind: 'RoleBinding',
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace: ground.namespace }],
+    },
+  ];
+  await kubectl(['create', '-f', '-'], objects.map(each => JSON.stringify(each)).join('\n'));
+  return asAccount(ground.namespace, name);
+}
+
+function runnersOf(config: KubeConfig): { runners: Runners; logged: () => string } {
+  const lines: string[] = [];
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk));
+      done();
+    },
+  });
+  const runners = kubernetesRunners({
+    ...{ config, namespace: ground.namespace, templateName: 'never-runs', onChange: () => {} },
+    log: pino({}, sink),
+  });
+  return { runners, logged: () => lines.join('') };
+}
+
+/** A runner that somebody with every right has made. */
+async function made(): Promise<string> {
+  const id = randomUUID();
+  await whole.runners.create(id);
+  return id;
+}
+
+const thrown = async (call: Promise<unknown>): Promise<string> => {
+  const error: unknown = await call.then(
+    () => 'nothing was thrown',
+    cause => cause,
+  );
+  return error instanceof Error ? `${error.message} ${JSON.stringify(error)}` : String(error);
+};
+
+/** What needs the right, and how its lack is seen: an error, or a line of the log where the provider goes on trying. */
+const NEEDED_BY: Readonly<Record<string, (config: KubeConfig) => Promise<string>>> = {
+  'get pods': config => started(config, ({ runners }) => thrown(runners.deathOf(randomUUID()))),
+  'list pods': watching,
+  'watch pods': watching,
+  'create pods': config => started(config, ({ runners }) => thrown(runners.create(randomUUID()))),
+  'delete pods': config => started(config, async ({ runners }) => thrown(runners.remove(await made()))),
+  'patch pods': publishing,
+  'create services': config => started(config, ({ runners }) => thrown(runners.create(randomUUID()))),
+  'list podtemplates': watching,
+  'watch podtemplates': watching,
+  'get serviceaccounts': publishing,
+};
+
+async function started(
+  config: KubeConfig,
+  act: (under: ReturnType<typeof runnersOf>) => Promise<string>,
+): Promise<string> {
+  const under = runnersOf(config);
+  await under.runners.start();
+  try {
+    return await act(under);
+  } finally {
+    under.runners.stop();
+  }
+}
+
+/** Without a list or a watch the provider knows nothing; it says so, and tries again for ever. */
+async function watching(config: KubeConfig): Promise<string> {
+  const { runners, logged } = runnersOf(config);
+  const starting = runners.start();
+  try {
+    return await eventually('it says why', () => /forbidden/i.test(logged()) && logged());
+  } finally {
+    runners.stop();
+    await starting;
+  }
+}
+
+/** A lease does not wait for the mark on its pod. */
+async function publishing(config: KubeConfig): Promise<string> {
+  return started(config, async ({ runners, logged }) => {
+    const id = await made();
+    runners.publish({ id, endpoint: 'http://unused' }, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
+    return eventually('it says why', () => /forbidden/i.test(logged()) && logged());
+  });
+}
+
+describe('every right of the controller is needed', () => {
+  const rights = CONTROLLER_RIGHTS.flatMap(({ resource, verbs }) =>
+    Object.entries(verbs).map(([verb, why]) => ({ verb, resource, why })),
+  );
+
+  test.each(rights)('$verb $resource: $why', async ({ verb, resource }) => {
+    const needed = NEEDED_BY[`${verb} ${resource}`];
+    if (!needed) throw new Error(`nothing here needs ${verb} ${resource}: take the right away, or say what does`);
+    const said = await needed(await accountWithout(resource, verb));
+    expect(said).toMatch(new RegExp(`cannot ${verb} resource \\\\*"${resource}\\\\*"`));
+  });
+
+  test('and all of them together are enough', async () => {
+    const { runners } = whole;
+    const id = await made();
+    expect(await runners.template()).toMatch(/^[0-9a-f]{16}$/);
+    expect(await runners.deathOf(id)).toBeNull();
+    runners.publish({ id, endpoint: 'http://unused' }, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
+    const owner = ['-n', ground.namespace, 'get', 'pod', runnerName(id), '-o', 'jsonpath={.metadata.ownerReferences}'];
+    await eventually('it is a lease', async () => (await kubectl(owner)).includes(SERVICE_ACCOUNTS.runner));
+    await eventually('it is gone', async () => (await runners.remove(id)) === 'gone');
+  });
+});

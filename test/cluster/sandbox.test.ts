@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto';
+import { readlink, writeFile } from 'node:fs/promises';
+import type { V1Pod } from '@kubernetes/client-node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import type { Lease } from '../../client/lease.ts';
+import { connectBrowser } from '../../client/mcp-browser.ts';
+import { SITES } from '../../cluster/fixtures/objects.ts';
+import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
+import { openWayIn, type WayIn } from '../../cluster/way-in.ts';
+import { LABELS, NAMESPACES } from '../../contract/names.ts';
+import { eventually } from '../eventually.ts';
+import { networkOf, processesOf, procFile } from './node.ts';
+import { containerOf, podsOf, uidOf } from './pods.ts';
+import { probeFrom } from './probe.ts';
+
+const RESTRICTED = 'omicron-restricted';
+const TOKEN = '/var/run/secrets/eks.amazonaws.com/serviceaccount/token';
+
+// A leased runner on a page, as root of its node sees it.
+let wayIn: WayIn;
+let lease: Lease;
+let pod: V1Pod;
+let browser: Seen[];
+let uploader: Seen[];
+
+interface Seen {
+  readonly pid: number;
+  readonly command: string;
+  /** Lines of /proc/PID/status, by their name. */
+  readonly status: Readonly<Record<string, string>>;
+  readonly userNamespace: string;
+}
+
+async function look(pid: number): Promise<Seen> {
+  const status = ((await procFile(pid, 'status')) ?? '').split('\n').map(line => line.split(/:\s*/));
+  return {
+    pid,
+    command: ((await procFile(pid, 'cmdline')) ?? '').replaceAll('\0', ' '),
+    status: Object.fromEntries(status),
+    userNamespace: await readlink(`/proc/${pid}/ns/user`),
+  };
+}
+
+/** The container's own program, not what it started. */
+const main = (container: Seen[]): Seen => {
+  const found = container.find(({ command }) => command.startsWith('node '));
+  if (!found) throw new Error('the container does not run Node');
+  return found;
+};
+
+beforeAll(async () => {
+  wayIn = await openWayIn();
+  const sessions = new BrowserSessions(wayIn);
+  lease = await sessions.acquire({ userId: `sandbox-${randomUUID()}`, conversationId: 'c', recordVideo: false });
+  await using connected = await connectBrowser(lease);
+  await connected.goto(SITES.site);
+  const selector = `${LABELS.sessionId}=${lease.sessionId}`;
+  pod = await eventually('the pod is labelled', async () => (await podsOf(NAMESPACES.runners, selector))[0]);
+  browser = await Promise.all((await processesOf(containerOf(pod, 'browser'))).map(look));
+  uploader = await Promise.all((await processesOf(containerOf(pod, 'uploader'))).map(look));
+});
+afterAll(async () => {
+  await lease?.end();
+  wayIn?.close();
+});
+
+describe('the sandbox of a leased runner', () => {
+  test("every renderer is in a user namespace of its own, under Chromium's filter beside the container's", () => {
+    const renderers = browser.filter(({ command }) => command.includes('--type=renderer'));
+    expect(renderers.length).toBeGreaterThan(0);
+    const outer = main(browser);
+    for (const { status, userNamespace } of renderers) {
+      expect(userNamespace).not.toBe(outer.userNamespace);
+      expect(status).toMatchObject({ Seccomp: '2', NoNewPrivs: '1', CapEff: '0000000000000000' });
+      expect(Number(status.Seccomp_filters)).toBeGreaterThan(Number(outer.status.Seccomp_filters));
+    }
+  });
+
+  test('no process of it was told to do without', () => {
+    expect(browser.some(({ command }) => command.includes('chrom'))).toBe(true);
+    for (const { command } of browser)
+      expect(command).not.toMatch(
+        /--(no-sandbox|disable-setuid-sandbox|disable-seccomp-filter-sandbox|single-process)/,
+      );
+  });
+
+  test('its programs are nobody: uid 1000, without a capability and without a way to one, under seccomp', () => {
+    for (const container of [browser, uploader])
+      expect(main(container).status).toMatchObject({
+        Uid: '1000\t1000\t1000\t1000',
+        ...{ CapPrm: '0000000000000000', CapEff: '0000000000000000', CapBnd: '0000000000000000' },
+        ...{ NoNewPrivs: '1', Seccomp: '2' },
+      });
+  });
+
+  test('not even root writes to its root', async () => {
+    for (const container of [browser, uploader])
+      await expect(writeFile(`/proc/${main(container).pid}/root/left-behind`, '')).rejects.toThrow('EROFS');
+  });
+
+  test('Pod Security admits the pod as it is where it enforces `restricted`, without a word', async () => {
+    const labels = JSON.parse(
+      await kubectl(['get', 'namespace', NAMESPACES.runners, '-o', 'jsonpath={.metadata.labels}']),
+    );
+    expect(labels).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'restricted' });
+    const enforced = Object.fromEntries(
+      Object.entries<string>(labels).filter(([key]) => key.startsWith('pod-security.kubernetes.io/')),
+    );
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: RESTRICTED, labels: enforced } };
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: pod.spec?.serviceAccountName } };
+    await kubectl(['create', '-f', '-'], JSON.stringify(namespace));
+    try {
+      await kubectl(['-n', RESTRICTED, 'create', '-f', '-'], JSON.stringify(account));
+      const copy = {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'copy' },
+        spec: { ...pod.spec, nodeName: undefined },
+      };
+      const create = ['-n', RESTRICTED, 'create', '--dry-run=server', '-f', '-'];
+      expect(await tryKubectl(create, JSON.stringify(copy))).toMatchObject({ ok: true, stderr: '' });
+    } finally {
+      await kubectl(['delete', 'namespace', RESTRICTED, '--wait=false']);
+    }
+  });
+});
+
+describe('what a leased runner holds', () => {
+  test("the browser has no token and no credential, neither for the API server nor for AWS; the uploader has AWS's", async () => {
+    const of = (container: Seen[], file: string) => procFile(main(container).pid, file);
+    // Below /run: a link such as /var/run leads out of a root that is looked at from outside.
+    const token = `root/run/${TOKEN.slice('/var/run/'.length)}`;
+    expect(await of(uploader, token)).toMatch(/^eyJ/);
+    expect(await of(uploader, 'environ')).toContain(`AWS_WEB_IDENTITY_TOKEN_FILE=${TOKEN}`);
+    expect(await of(browser, token)).toBeNull();
+    expect(await of(browser, 'environ')).toContain('OMICRON_RUNNER_ID=');
+    for (const { pid } of browser) {
+      expect(await procFile(pid, 'environ')).not.toMatch(/AWS_|KUBERNETES_|TOKEN|PASSWORD|SECRET/);
+      expect(await procFile(pid, 'mountinfo')).not.toMatch(
+        /serviceaccount|kubernetes\.io~(secret|projected|configmap)/,
+      );
+    }
+    for (const container of [browser, uploader])
+      expect(await of(container, 'root/run/secrets/kubernetes.io/serviceaccount/token')).toBeNull();
+    expect(await of(uploader, 'mountinfo')).not.toContain('kubernetes.io/serviceaccount');
+  });
+
+  test('it has no name server that answers', async () => {
+    const resolver = (await procFile(main(browser).pid, 'root/etc/resolv.conf')) ?? '';
+    const servers = [...resolver.matchAll(/^nameserver\s+(\S+)/gm)].map(([, host = '']) => host);
+    expect(servers).toEqual(['127.0.0.1']);
+    const asked = servers.map(host => ({ by: 'dns', host, port: 53 }) as const);
+    expect(await probeFrom(await networkOf(uidOf(pod)), asked)).toEqual(['refused']);
+  });
+});
