@@ -2,6 +2,8 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { z } from 'zod';
+import { REFUSAL_HEADER } from '../../contract/egress.ts';
 import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
 import { worthRetrying } from '../controller-client.ts';
 import type { Bucket } from './bucket.ts';
@@ -72,6 +74,7 @@ type Work = Omit<SidecarOptions, 'bucketFor'> & {
 
 /** Undefined: the end came before an order, so nothing was recorded. */
 async function awaitOrder({ outputDir, runnerId, ending, log }: SidecarOptions): Promise<UploadOrder | undefined> {
+  log.info('waiting for an upload order');
   let said: unknown;
   for (;;) {
     const last = ending.aborted;
@@ -108,7 +111,10 @@ async function round(work: Work, final: boolean): Promise<Map<string, unknown>> 
       await bring(work, name, final);
     } catch (error) {
       causes.set(name, error);
-      log.warn({ session_id: order.session_id, name, err: error }, 'a recording is not sent yet; trying again');
+      log.warn(
+        { session_id: order.session_id, name, cause: causeOf(error) },
+        'a recording is not sent yet; trying again',
+      );
     }
   }
   // No file at all, at the end, is a loss too.
@@ -194,11 +200,20 @@ async function recordings({ outputDir, state }: Work): Promise<string[]> {
     .sort();
 }
 
-/** Short, and in characters that every database takes. */
-function reasonOf(cause: unknown, graceMs: number): string {
-  const why = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
-  const printable = why.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, 300);
-  return `the recording could not be sent within ${Math.round(graceMs / 1000)} s of the browser's end (${printable})`;
+const reasonOf = (cause: unknown, graceMs: number): string =>
+  `the recording could not be sent within ${Math.round(graceMs / 1000)} s of the browser's end (${causeOf(cause)})`;
+
+const answered = z.object({
+  $response: z.object({ statusCode: z.number(), headers: z.record(z.string(), z.string()).optional() }),
+});
+
+/** Short, in characters that every database takes, with the status and the egress proxy's own word where there was an answer. */
+function causeOf(cause: unknown): string {
+  const text = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+  const { data } = answered.safeParse(cause);
+  const refusal = data?.$response.headers?.[REFUSAL_HEADER];
+  const status = data === undefined ? '' : `status ${data.$response.statusCode}${refusal ? ` ${refusal}` : ''}, `;
+  return `${status}${text.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, 200)}`;
 }
 
 const pause = (ms: number, until: AbortSignal): Promise<unknown> =>
