@@ -9,6 +9,9 @@ const rooms = {
   infra: ['contract/names'],
   manifests: ['contract/names'],
   policies: ['contract'],
+  images: ['contract/names'],
+  // a deployment for tests and for the main job, with sites for browsers to visit
+  cluster: ['contract', 'client', 'images', 'manifests', 'test/site'],
 };
 
 const all = Object.keys(rooms);

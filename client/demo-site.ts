@@ -11,7 +11,8 @@ export interface DemoSite {
 
 /** Of its own, so that opening the way to it opens nothing else of this machine; elsewhere loopback has one address. */
 const HOST = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1';
-const LOGIN = { username: 'ada@example.com', password: 'analytical-engine-1843' };
+/** The one customer. */
+export const DEMO_LOGIN = { username: 'ada@example.com', password: 'analytical-engine-1843' };
 const COOKIE = 'bakery=ada';
 const FORM_BYTES_MAX = 4096;
 
@@ -42,8 +43,8 @@ const ORDERS = page(
   '<h1>Welcome back, Ada</h1><ul><li>2 sourdough loaves, ready at 8:00</li><li>1 apple pie, ready at 15:00</li></ul>',
 );
 
-/** Starts the site on a free port. Only its one customer gets in. */
-export async function startDemoSite(): Promise<DemoSite> {
+/** Starts the site, on a free port unless told. Only its one customer gets in. */
+export async function startDemoSite({ host = HOST, port = 0 } = {}): Promise<DemoSite> {
   const server = createServer(async (request, response) => {
     const html = (status: number, text: string) =>
       response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(text);
@@ -56,7 +57,7 @@ export async function startDemoSite(): Promise<DemoSite> {
         return html(200, LOGIN_FORM);
       case 'POST /login': {
         const form = new URLSearchParams(await bodyOf(request));
-        if (form.get('username') !== LOGIN.username || form.get('password') !== LOGIN.password)
+        if (form.get('username') !== DEMO_LOGIN.username || form.get('password') !== DEMO_LOGIN.password)
           return html(403, REFUSED);
         return redirect('/orders', { 'set-cookie': `${COOKIE}; Path=/; HttpOnly; SameSite=Lax` });
       }
@@ -66,11 +67,11 @@ export async function startDemoSite(): Promise<DemoSite> {
         return html(404, page('Not found', '<h1>Not found</h1>'));
     }
   });
-  await new Promise<void>(resolve => server.listen(0, HOST, resolve));
-  const { port } = server.address() as AddressInfo; // a TCP server has one
+  await new Promise<void>(resolve => server.listen(port, host, resolve));
+  const bound = server.address() as AddressInfo; // a TCP server has one
   return {
-    url: `http://${HOST}:${port}`,
-    login: LOGIN,
+    url: `http://${host}:${bound.port}`,
+    login: DEMO_LOGIN,
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve());

@@ -43,6 +43,8 @@ export interface Environment {
   readonly runner: {
     readonly browser: Resources;
     readonly uploader: Resources;
+    /** http origins on which credentials may be filled all the same: a cluster's own test sites, never a deployment's. */
+    readonly insecureLoginOrigins?: readonly string[];
     /** gVisor, Kata or an EKS sandbox, where the nodes have one. */
     readonly runtimeClassName?: string;
   };

@@ -10,7 +10,8 @@ export interface Right {
 
 /**
  * All rights of the controller (O10). There is no right outside the runners' namespace, and none on Secrets, ConfigMaps,
- * `pods/exec` or `endpoints`: the first document lists endpoints, but the watch on pods says all that they would.
+ * `pods/exec`, `pods/log` (a runner's last words stand in its status) or `endpoints` (the watch on pods says all that they
+ * would).
  */
 export const CONTROLLER_RIGHTS: readonly Right[] = [
   {
@@ -24,24 +25,13 @@ export const CONTROLLER_RIGHTS: readonly Right[] = [
       patch: 'the claim writes labels of the lease and moves the pod to an owner that outlives the template',
     },
   },
-  { resource: 'pods/log', verbs: { get: 'the last lines of a runner that did not start are the reason it reports' } },
   {
     resource: 'services',
-    verbs: {
-      get: 'after an unknown answer it asks what is there',
-      list: 'orphans are found by listing',
-      watch: 'a Service that somebody deletes is noticed',
-      create: 'each runner has a name under which its MCP endpoint is reached',
-      delete: 'an orphan without its pod is removed',
-    },
+    verbs: { create: 'each runner has a name under which its MCP endpoint is reached; it goes with its pod' },
   },
   {
     resource: 'podtemplates',
-    verbs: {
-      get: 'the template is read by name',
-      list: 'the watch begins with a list',
-      watch: 'a changed template replaces warm runners',
-    },
+    verbs: { list: 'the watch begins with a list', watch: 'a changed template replaces warm runners' },
   },
   {
     resource: 'serviceaccounts',

@@ -44,6 +44,9 @@ export function browser(env: Environment): k8s.Container {
         [ENV.runnerHost]: '0.0.0.0',
         [ENV.runnerPort]: String(PORTS.runner),
         [ENV.logLevel]: env.logLevel,
+        ...(env.runner.insecureLoginOrigins
+          ? { [ENV.insecureLoginOrigins]: env.runner.insecureLoginOrigins.join(',') }
+          : {}),
         HOME: '/tmp',
       }),
       {
@@ -58,6 +61,8 @@ export function browser(env: Environment): k8s.Container {
     readinessProbe: { tcpSocket: { port: port(PORTS.runner) }, periodSeconds: 5, timeoutSeconds: 2 },
     // Asks the browser: a dead Chromium in a live process is noticed here.
     livenessProbe: { ...health, periodSeconds: 10, failureThreshold: 3 },
+    // Its last words, for the reason of a start that failed.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
     resources: resources(env.runner.browser),
     securityContext: {
       ...containerSecurity,

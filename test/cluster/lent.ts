@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Yaml } from 'cdk8s';
+import { besideCluster, kubectl } from '../../cluster/kubectl.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { type KubernetesObject, objects } from '../../manifests/render.ts';
-import { besideCluster, kubectl } from './kubectl.ts';
 
 /** Objects as kubectl reads several of them. */
 export const stream = (list: readonly unknown[]): string => list.map(each => JSON.stringify(each)).join('\n');

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
 import { NAMESPACES, RUNNER_TEMPLATE, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { runnerPod, runnerService } from '../../controller/runners/kubernetes/objects.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
@@ -7,7 +8,6 @@ import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
 import { objects } from '../../manifests/render.ts';
 import { eventually } from '../eventually.ts';
 import { HOSTILE_PODS } from './hostile-pods.ts';
-import { kubectl, tryKubectl } from './kubectl.ts';
 import { argoCrds, ground, Lent, stream } from './lent.ts';
 
 const CONTROLLER = `system:serviceaccount:${NAMESPACES.system}:${SERVICE_ACCOUNTS.controller}`;

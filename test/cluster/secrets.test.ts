@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { clusterEnvironment, kubectl } from '../../cluster/kubectl.ts';
 import { ENV } from '../../contract/names.ts';
 import { controllerKeys, signingKey } from '../../contract/tokens.ts';
 import { settings } from '../../controller/config.ts';
 import { PUBLIC_KEYS, SECRETS } from '../../manifests/secrets.ts';
-import { clusterEnvironment, kubectl } from './kubectl.ts';
 import { ground, Lent } from './lent.ts';
 
 const DATABASE = 'postgres://omicron:hunter2-of-the-test@postgres.test/omicron';

@@ -77,8 +77,8 @@ describe('what a pod’s state means for its lease', () => {
     ],
     [
       'crashed',
-      pod({ ...browser({ terminated: { reason: 'Error', exitCode: 1 } }) }),
-      { ended: true, reason: /exit code 1/ },
+      pod({ ...browser({ terminated: { reason: 'Error', exitCode: 1, message: 'first\nno browser was found\n' } }) }),
+      { ended: true, reason: /exit code 1\): no browser was found\./ },
     ],
     [
       'ended while its uploader still sends',

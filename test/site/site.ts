@@ -37,8 +37,8 @@ const PAGES: Record<string, string> = {
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
-/** Starts the site on a free port. A login sets a cookie; /account greets whoever has one. */
-export async function startSite(): Promise<Site> {
+/** Starts the site, on a free port unless told. A login sets a cookie; /account greets whoever has one. */
+export async function startSite({ host = '127.0.0.1', port = 0 } = {}): Promise<Site> {
   const logins: { username: string; password: string }[] = [];
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://site');
@@ -78,10 +78,10 @@ export async function startSite(): Promise<Site> {
     const text = PAGES[url.pathname];
     html(text === undefined ? 404 : 200, text ?? page('Not found', ''));
   });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // a TCP server has one
+  await new Promise<void>(resolve => server.listen(port, host, resolve));
+  const bound = server.address() as AddressInfo; // a TCP server has one
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host}:${bound.port}`,
     logins,
     close: () =>
       new Promise(resolve => {

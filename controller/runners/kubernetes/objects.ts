@@ -60,6 +60,8 @@ export function runnerService(pod: V1Pod, runnerId: string): V1Service {
     },
     spec: {
       type: 'ClusterIP',
+      // Whether a runner is lost is the controller's judgement; one missed probe must not take a lease's address away.
+      publishNotReadyAddresses: true,
       selector: { [LABELS.app]: LABELS.runnerApp, [LABELS.runnerId]: runnerId },
       ports: [{ name: 'mcp', port: PORTS.runner, targetPort: PORTS.runner, protocol: 'TCP' }],
     },

@@ -4,6 +4,9 @@ import type { Death } from '../../ports/runners.ts';
 /** The container in which the browser runs; the uploader beside it may live longer. */
 const BROWSER = 'browser';
 
+/** Characters of a container's last words. */
+const SAID_MAX = 500;
+
 const ASK_AGAIN = 'Ask again for a new browser.';
 
 /** What the kubelet or the control plane says of why it took a pod away. */
@@ -17,7 +20,9 @@ function terminated(status: V1ContainerStatus | undefined): string | undefined {
   if (!end) return undefined;
   if (end.reason === 'OOMKilled')
     return 'The browser ran out of memory (OOMKilled); give runners more, or visit lighter pages.';
-  return `The browser's container ended (${end.reason ?? 'no reason'}, exit code ${end.exitCode}).`;
+  // The end of its log, by the template's terminationMessagePolicy.
+  const said = end.message?.trim().split('\n').at(-1)?.slice(0, SAID_MAX);
+  return `The browser's container ended (${end.reason ?? 'no reason'}, exit code ${end.exitCode})${said ? `: ${said}` : ''}.`;
 }
 
 /** Why this runner is dead or dying, from the pod alone. Null: it lives, or is only starting. */

@@ -1,8 +1,9 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
-const beside = fileURLToPath(new URL('../../../shared/cluster/', import.meta.url));
+const beside = fileURLToPath(new URL('../../shared/cluster/', import.meta.url));
 
 /** The cluster that KUBECONFIG names, else the one beside the checkout. Throws where there is neither. */
 function environment(): NodeJS.ProcessEnv {
@@ -20,6 +21,16 @@ function environment(): NodeJS.ProcessEnv {
 /** A file that the cluster beside the checkout brings, if it is there. */
 export const besideCluster = (file: string): string | undefined =>
   existsSync(`${beside}${file}`) ? `${beside}${file}` : undefined;
+
+/** The tool of the cluster beside the checkout, if that is the one in use. */
+export function localTool(): string | undefined {
+  const tool = besideCluster('cluster');
+  if (tool === undefined) return undefined;
+  const own = execFileSync('bash', ['-c', `unset KUBECONFIG; eval "$('${tool}' env)" && printf %s "$KUBECONFIG"`], {
+    encoding: 'utf8',
+  });
+  return clusterEnvironment().KUBECONFIG === own ? tool : undefined;
+}
 
 export interface Answer {
   readonly ok: boolean;
@@ -52,5 +63,15 @@ export function tryKubectl(args: readonly string[], input?: string): Promise<Ans
 export async function kubectl(args: readonly string[], input?: string): Promise<string> {
   const { ok, stdout, stderr } = await tryKubectl(args, input);
   if (!ok) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+  return stdout;
+}
+
+/** What kubectl prints, as bytes. */
+export async function kubectlBytes(args: readonly string[]): Promise<Buffer> {
+  const { stdout } = await promisify(execFile)('kubectl', [...args], {
+    env: clusterEnvironment(),
+    encoding: 'buffer',
+    maxBuffer: 256 * 1024 ** 2,
+  });
   return stdout;
 }

@@ -1,0 +1,179 @@
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { LABELS, NAMESPACES, SECCOMP_PROFILE } from '../contract/names.ts';
+import type { Environment } from '../manifests/environment.ts';
+import { ENVIRONMENTS } from '../manifests/environments.ts';
+import { FOLDERS, type KubernetesObject, objects } from '../manifests/render.ts';
+import { DATABASE_HOST, FIXTURES, fixtures, hostsFile, POSTGRES_SECRET } from './fixtures/objects.ts';
+import { type ClusterImages, clusterImages } from './images.ts';
+import { clusterEnvironment, kubectl, localTool, tryKubectl } from './kubectl.ts';
+
+/** The environment `local`, made of these images. */
+export const localEnvironment = ({ controller, runner, egress }: ClusterImages): Environment => ({
+  ...ENVIRONMENTS.local,
+  images: { ...ENVIRONMENTS.local.images, controller, runner, egress },
+});
+
+/** Objects as kubectl reads several of them. */
+export const stream = (list: readonly object[]): string => list.map(each => JSON.stringify(each)).join('\n');
+
+export const apply = (list: readonly object[]): Promise<string> =>
+  kubectl(['apply', '--server-side', '--force-conflicts', '--field-manager=omicron-cluster', '-f', '-'], stream(list));
+
+const wave = ({ metadata }: KubernetesObject) => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave']);
+
+/** What Argo CD would sync, in its order: without Argo CD's own objects, and without monitoring. */
+export const coreObjects = (env: Environment): KubernetesObject[] =>
+  [...objects(env)]
+    .filter(([path]) => path.startsWith(`${FOLDERS.core}/`))
+    .map(([, object]) => object)
+    .toSorted((a, b) => wave(a) - wave(b));
+
+/** Namespaces, fixtures and Secrets: what must be there before the environment is synced. */
+export async function deployGround(env: Environment, image: string): Promise<void> {
+  const namespace = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: FIXTURES, labels: { 'omicron.dev/fixtures': 'true' } },
+  };
+  const core = coreObjects(env);
+  await apply([namespace, ...core.filter(({ kind }) => kind === 'Namespace')]);
+  const password = await postgresPassword();
+  await apply(fixtures(image, env));
+  await names(env);
+  await makeSecrets(`postgres://omicron:${password}@${DATABASE_HOST}:5432/omicron`);
+  for (const name of ['postgres', 's3', 'sites']) await rolledOut(FIXTURES, name);
+}
+
+/** Puts everything on the cluster: images, fixtures, Secrets, the environment. Answers how. Repeating it is harmless. */
+export async function deploy({
+  registry,
+  log,
+}: {
+  registry?: string | undefined;
+  log: (line: string) => void;
+}): Promise<string> {
+  const images = await clusterImages(registry, log);
+  const tool = localTool();
+  if (tool) await promisify(execFile)(tool, ['seccomp', `infra/${SECCOMP_PROFILE}`]);
+  const env = localEnvironment(images);
+  await deployGround(env, images.fixtures);
+  await apply(coreObjects(env));
+  await running();
+  return 'by server-side apply';
+}
+
+/** Throws while a pod or Service of a lease is there. */
+export async function nothingLeft(sessionId: string): Promise<void> {
+  const leased = [
+    '-n',
+    NAMESPACES.runners,
+    'get',
+    'pods,services',
+    '-l',
+    `${LABELS.sessionId}=${sessionId}`,
+    '-o',
+    'name',
+  ];
+  const deadline = performance.now() + 60_000;
+  for (;;) {
+    const left = (await kubectl(leased)).trim();
+    if (left === '') return;
+    if (performance.now() > deadline) throw new Error(`left after the lease: ${left}`);
+    await delay(500);
+  }
+}
+
+/** Waits until the controller, the egress proxy and the way in run as they were last applied. */
+export async function running(): Promise<void> {
+  for (const name of ['browser-session-controller', 'egress-proxy']) await rolledOut(NAMESPACES.system, name);
+  await rolledOut(NAMESPACES.api, 'way-in');
+}
+
+async function rolledOut(namespace: string, name: string): Promise<void> {
+  const { ok, stderr } = await tryKubectl([
+    '-n',
+    namespace,
+    'rollout',
+    'status',
+    `deployment/${name}`,
+    '--timeout=110s',
+  ]);
+  if (ok) return;
+  const pods = await kubectl(['-n', namespace, 'get', 'pods', '-o', 'wide']);
+  const events = await kubectl(['-n', namespace, 'get', 'events', '--sort-by=.lastTimestamp']);
+  const logs = await tryKubectl(['-n', namespace, 'logs', `deployment/${name}`, '--tail=20']);
+  throw new Error(
+    [`${namespace}/${name} does not run: ${stderr}`, pods, events.split('\n').slice(-8).join('\n'), logs.stdout].join(
+      '\n',
+    ),
+  );
+}
+
+/** The password that is there, or a new one. */
+async function postgresPassword(): Promise<string> {
+  const there = [
+    '-n',
+    FIXTURES,
+    'get',
+    'secret',
+    POSTGRES_SECRET,
+    '--ignore-not-found',
+    '-o',
+    'jsonpath={.data.password}',
+  ];
+  const known = Buffer.from(await kubectl(there), 'base64').toString();
+  if (known !== '') return known;
+  const password = randomBytes(24).toString('hex');
+  await apply([
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: POSTGRES_SECRET, namespace: FIXTURES },
+      stringData: { password },
+    },
+  ]);
+  return password;
+}
+
+/** Teaches the cluster's DNS the fixtures' names. */
+async function names(env: Environment): Promise<void> {
+  if (localTool() === undefined)
+    throw new Error(
+      `Add these lines to the cluster's DNS (CoreDNS's hosts plugin), then run it again:\n${hostsFile(env)}`,
+    );
+  const config = ['-n', 'kube-system', 'get', 'configmap', 'coredns', '-o', 'jsonpath={.data.hosts}'];
+  const before = await kubectl(config);
+  const lines = hostsFile(env);
+  if (before.includes(lines)) return;
+  const others = before.split('\n').filter(line => !line.includes('omicron-fixtures.test'));
+  const hosts = [...others.filter(line => line !== ''), lines].join('\n');
+  await kubectl([
+    '-n',
+    'kube-system',
+    'patch',
+    'configmap',
+    'coredns',
+    '--type=merge',
+    '-p',
+    JSON.stringify({ data: { hosts } }),
+  ]);
+  await kubectl(['-n', 'kube-system', 'rollout', 'restart', 'deployment/coredns']);
+  await rolledOut('kube-system', 'coredns');
+}
+
+/** Runs the operator's own script; the URL goes in by its standard input. */
+function makeSecrets(databaseUrl: string): Promise<void> {
+  const script = fileURLToPath(new URL('../manifests/make-secrets.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, '--database-url-file', '-'], {
+    env: clusterEnvironment(),
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  child.stdin?.end(databaseUrl);
+  return new Promise((resolve, reject) =>
+    child.on('close', code => (code === 0 ? resolve() : reject(new Error(`make-secrets ended with ${code}`)))),
+  );
+}

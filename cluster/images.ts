@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { buildImages, IMAGES_DIR } from '../images/build.ts';
+import { type Builder, findBuilder } from '../images/builder.ts';
+import type { ImageName } from '../images/context.ts';
+import { localTool } from './kubectl.ts';
+
+const run = promisify(execFile);
+
+/** References under which the cluster finds the images. */
+export type ClusterImages = Readonly<Record<ImageName | 'fixtures', string>>;
+
+/** The machine of the local cluster reaches no registry: it has a base image of its own, with a browser. */
+const LOCAL = { base: 'localhost/omicron-base', runnerPackages: 'ffmpeg tini chromium-headless-shell' } as const;
+
+const FIXTURE_PARTS = ['client', 'cluster', 'test/site', 'test/fakes'];
+const MOTO = 'moto[server]==5.2.1';
+
+/**
+ * Builds the images of the product and of the fixtures, and brings them where the cluster finds them: into the node of the
+ * local cluster, else into `registry`.
+ */
+export async function clusterImages(registry: string | undefined, log: (line: string) => void): Promise<ClusterImages> {
+  const tool = localTool();
+  if (tool === undefined && registry === undefined)
+    throw new Error('Say where this cluster finds images: npm run cluster -- --registry HOST/PATH');
+  if (tool !== undefined) {
+    process.env.STORAGE_DRIVER ??= 'overlay';
+    process.env.BUILDAH_ISOLATION ??= 'chroot';
+    await run(tool, ['base']);
+  }
+  const builder = await findBuilder();
+  const product = await buildImages(builder, { ...(tool === undefined ? {} : LOCAL), log });
+  const images = { ...product, fixtures: await fixturesImage(builder, product.runner, log) };
+  if (tool === undefined) return push(builder, images, registry ?? '', log);
+  await load(builder, tool, Object.values(images), log);
+  return images;
+}
+
+async function push(builder: Builder, images: ClusterImages, registry: string, log: (line: string) => void) {
+  const pushed: [string, string][] = [];
+  for (const [name, image] of Object.entries(images)) {
+    const to = `${registry}/${image.slice('localhost/'.length)}`;
+    await builder.push(image, to);
+    log(`pushed   ${to}`);
+    pushed.push([name, to]);
+  }
+  return Object.fromEntries(pushed) as ClusterImages; // the same keys
+}
+
+async function load(builder: Builder, tool: string, images: readonly string[], log: (line: string) => void) {
+  const { stdout } = await run(tool, ['ctr', '-n', 'k8s.io', 'images', 'ls', '-q']);
+  const missing = images.filter(image => !stdout.split('\n').includes(image));
+  if (missing.length === 0) return;
+  const archive = join(IMAGES_DIR, 'load.tar');
+  await rm(archive, { force: true });
+  await builder.archive(missing, archive);
+  await run(tool, ['load', archive]);
+  await rm(archive);
+  for (const image of missing) log(`loaded   ${image}`);
+}
+
+/** Postgres, moto, sites and proxy on the runner's image. */
+async function fixturesImage(builder: Builder, runner: string, log: (line: string) => void): Promise<string> {
+  const context = join(IMAGES_DIR, 'fixtures');
+  const wheels = join(context, 'wheels');
+  await mkdir(wheels, { recursive: true });
+  const hash = createHash('sha256').update(`${runner}\0${MOTO}\0`);
+  for (const part of FIXTURE_PARTS) {
+    await rm(join(context, part), { recursive: true, force: true });
+    await cp(part, join(context, part), { recursive: true });
+    for (const file of (await readdir(part, { recursive: true, withFileTypes: true })).filter(each => each.isFile()))
+      hash.update(file.name).update(await readFile(join(file.parentPath, file.name)));
+  }
+  const image = `localhost/omicron-browser-fixtures:${hash.digest('hex').slice(0, 16)}`;
+  if (await builder.exists(image)) return image;
+  if ((await readdir(wheels)).length === 0)
+    await run('python3', [
+      '-m',
+      'pip',
+      'download',
+      '-q',
+      '--only-binary=:all:',
+      '--python-version=3.11',
+      '-d',
+      wheels,
+      MOTO,
+    ]);
+  await builder.build(image, context, 'cluster/fixtures/Dockerfile', { BASE: runner });
+  log(`built    ${image}`);
+  return image;
+}

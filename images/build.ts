@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Builder } from './builder.ts';
+import { buildContext, IMAGES, type ImageName } from './context.ts';
+import { sbomOf } from './sbom.ts';
+
+export interface BuildOptions {
+  /** Base image of all three, instead of the one that each Dockerfile names. */
+  readonly base?: string;
+  /** Debian packages of the runner, instead of those that its Dockerfile names. */
+  readonly runnerPackages?: string;
+  readonly log: (line: string) => void;
+}
+
+/** Where contexts and SBOMs (`<image>-<tag>.cdx.json`) are kept. */
+export const IMAGES_DIR = '.omicron/images';
+
+/** Builds the images that are not there yet; answers their names, each with its content as its tag. */
+export async function buildImages(
+  builder: Builder,
+  { base, runnerPackages, log }: BuildOptions,
+): Promise<Readonly<Record<ImageName, string>>> {
+  await mkdir(IMAGES_DIR, { recursive: true });
+  const images: [ImageName, string][] = [];
+  for (const name of IMAGES) {
+    const args = {
+      ...(base === undefined ? {} : { BASE: base }),
+      ...(name === 'runner' && runnerPackages !== undefined ? { PACKAGES: runnerPackages } : {}),
+    };
+    const { path, tag } = await buildContext(name, IMAGES_DIR, args);
+    const image = `localhost/omicron-browser-${name}:${tag}`;
+    images.push([name, image]);
+    const sbomFile = join(IMAGES_DIR, `${name}-${tag}.cdx.json`);
+    if ((await builder.exists(image)) && existsSync(sbomFile)) {
+      log(`there    ${image}`);
+      continue;
+    }
+    await builder.build(image, path, join(path, name, 'Dockerfile'), args);
+    const sbom = await sbomOf(builder, image, path);
+    await writeFile(sbomFile, JSON.stringify(sbom, null, 2));
+    log(`built    ${image} (${sbom.components.length} packages in ${sbomFile})`);
+  }
+  return Object.fromEntries(images) as Record<ImageName, string>;
+}

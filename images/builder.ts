@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** What makes images. Names are full references, e.g. `localhost/omicron-browser-runner:0123456789abcdef`. */
+export interface Builder {
+  exists(image: string): Promise<boolean>;
+  build(image: string, context: string, dockerfile: string, args: Readonly<Record<string, string>>): Promise<void>;
+  /** Runs a command in the image; answers what it printed. */
+  output(image: string, command: readonly string[]): Promise<string>;
+  /** Pushes under another reference; answers the digest, `sha256:…`, under which the registry keeps it. */
+  push(image: string, to: string): Promise<string>;
+  /** Writes images into one file that containerd and docker import; layers that they share are in it once. */
+  archive(images: readonly string[], path: string): Promise<void>;
+}
+
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Runs a command; its own words are the error when it fails. */
+async function run(command: string, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(command, args, { maxBuffer: OUTPUT_BYTES_MAX });
+  return stdout.trim();
+}
+
+const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    () => false,
+  );
+
+const buildArgs = (args: Readonly<Record<string, string>>) =>
+  Object.entries(args).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
+
+const docker: Builder = {
+  exists: image => succeeds(run('docker', 'image', 'inspect', image)),
+  build: async (image, context, dockerfile, args) =>
+    void (await run('docker', 'build', '-t', image, '-f', dockerfile, ...buildArgs(args), context)),
+  output: (image, [program = '', ...args]) => run('docker', 'run', '--rm', '--entrypoint', program, image, ...args),
+  async push(image, to) {
+    await run('docker', 'tag', image, to);
+    await run('docker', 'push', to);
+    const digests: string[] = JSON.parse(await run('docker', 'image', 'inspect', '--format={{json .RepoDigests}}', to));
+    const repository = to.slice(0, to.lastIndexOf(':'));
+    const digest = digests.find(each => each.startsWith(`${repository}@`))?.split('@')[1];
+    if (digest === undefined) throw new Error(`docker does not say under which digest ${to} was pushed`);
+    return digest;
+  },
+  archive: async (images, path) => void (await run('docker', 'save', '-o', path, ...images)),
+};
+
+const buildah: Builder = {
+  exists: image => succeeds(run('buildah', 'inspect', '--type', 'image', image)),
+  build: async (image, context, dockerfile, args) =>
+    void (await run('buildah', 'bud', '--layers', '-t', image, '-f', dockerfile, ...buildArgs(args), context)),
+  async output(image, command) {
+    const container = await run('buildah', 'from', image);
+    try {
+      return await run('buildah', 'run', container, '--', ...command);
+    } finally {
+      await run('buildah', 'rm', container);
+    }
+  },
+  async push(image, to) {
+    const folder = await mkdtemp(join(tmpdir(), 'omicron-push-'));
+    try {
+      await run('buildah', 'push', '--digestfile', join(folder, 'digest'), image, `docker://${to}`);
+      return (await readFile(join(folder, 'digest'), 'utf8')).trim();
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+  async archive(images, path) {
+    const folder = await mkdtemp(join(dirname(path), 'oci-'));
+    try {
+      for (const image of images) await run('buildah', 'push', image, `oci:${folder}:${image}`);
+      await run('tar', '-C', folder, '-cf', path, '.');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+};
+
+/** Docker where its engine answers, else buildah. */
+export async function findBuilder(): Promise<Builder> {
+  if (await succeeds(run('docker', 'version'))) return docker;
+  if (await succeeds(run('buildah', '--version'))) return buildah;
+  throw new Error(
+    'Images need docker with a running engine, or buildah ("apt install buildah"). Install one and run it again.',
+  );
+}
