@@ -52,7 +52,7 @@ export async function followRecordings(options: SidecarOptions): Promise<number>
   let causes = new Map<string, unknown>();
   for (;;) {
     const final = ending.aborted;
-    causes = await round(work, final);
+    causes = await round(work, final, causes);
     if (final && (causes.size === 0 || deadline.signal.aborted)) break;
     failures = causes.size === 0 ? 0 : failures + 1;
     const waitMs = failures === 0 ? LOOK_MS : Math.min(RETRY_MS_MAX, 200 * 2 ** failures) * (0.5 + Math.random() / 2);
@@ -98,19 +98,19 @@ function checked(order: UploadOrder, runnerId: string): UploadOrder {
   throw new Error('the upload order is not for this runner');
 }
 
-/** Brings every file as far as it goes; answers what failed, by file. */
-async function round(work: Work, final: boolean): Promise<Map<string, unknown>> {
+/** Brings every file as far as it goes; answers what failed, by file. What the deadline cut off failed for the cause before it. */
+async function round(work: Work, final: boolean, earlier: ReadonlyMap<string, unknown>): Promise<Map<string, unknown>> {
   const { order, state, log } = work;
   const causes = new Map<string, unknown>();
   for (const name of await recordings(work)) {
     if (work.signal.aborted && causes.size > 0) {
-      causes.set(name, 'its turn did not come');
+      causes.set(name, earlier.get(name) ?? 'its turn did not come');
       continue;
     }
     try {
       await bring(work, name, final);
     } catch (error) {
-      causes.set(name, error);
+      causes.set(name, work.signal.aborted ? (earlier.get(name) ?? error) : error);
       log.warn(
         { session_id: order.session_id, name, cause: causeOf(error) },
         'a recording is not sent yet; trying again',

@@ -11,8 +11,11 @@ export interface Asked {
   readonly action: string;
 }
 
-/** `down`: no answer, and the store hears nothing. `deaf`: the store hears it, the answer is lost. A number: that status. */
-export type Fate = 'pass' | 'down' | 'deaf' | number;
+/**
+ * `down`: no answer, and the store hears nothing. `deaf`: the store hears it, the answer is lost. A number: that status.
+ * `unknown`: what S3 says of an upload that was aborted (the stand-in server fails there).
+ */
+export type Fate = 'pass' | 'down' | 'deaf' | 'unknown' | number;
 
 /** S3 and STS behind a wire that sees every request and may fail it. */
 export interface Front extends AsyncDisposable {
@@ -33,6 +36,10 @@ export async function storeFront(host: string, storePort: number): Promise<Front
     const fate = front.fate(asked);
     front.asked.push(asked);
     if (fate === 'down') return void request.socket.destroy();
+    if (fate === 'unknown')
+      return void response
+        .writeHead(404, { 'content-type': 'application/xml' })
+        .end('<Error><Code>NoSuchUpload</Code><Message>The specified upload does not exist.</Message></Error>');
     if (typeof fate === 'number') return void response.writeHead(fate).end();
     const onward = send(
       { host: '127.0.0.1', port: storePort, method: about.method, path: request.url, headers: request.headers },

@@ -2,9 +2,11 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CreateBucketCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { onTestFailed } from 'vitest';
 import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
 import { UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
@@ -14,6 +16,7 @@ import { dnsServer } from '../egress/dns-server.ts';
 import { PUBLIC_ADDRESS } from '../egress/sites.ts';
 import { eventually } from '../eventually.ts';
 import type { FakeRunner } from '../fakes/runner.ts';
+import { testCertificate } from '../site/certificate.ts';
 import { type Front, storeFront } from './front.ts';
 import { motoServer } from './moto.ts';
 
@@ -24,6 +27,7 @@ export interface UploadWorld extends AsyncDisposable {
   readonly stack: Stack;
   readonly front: Front;
   readonly egressPort: number;
+  readonly endpoints: { readonly s3: string; readonly sts: string };
   /** The account's administrator, who goes straight to the store. */
   readonly s3: S3Client;
   lease(): Promise<LeasedRunner>;
@@ -60,15 +64,23 @@ const digestOf = (content: Buffer) => ({
   sha256: createHash('sha256').update(content).digest('hex'),
 });
 
-export async function uploadWorld(): Promise<UploadWorld> {
+/** With `tls` the store speaks it, under a certificate that the uploader is told of. */
+export async function uploadWorld({ tls = false } = {}): Promise<UploadWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'omicron-test-uploader-'));
   const closing = new AsyncDisposableStack();
   closing.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const moto = closing.use(await motoServer('127.0.0.1'));
+  const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+  const { cert, key } = testCertificate('s3.test');
+  writeFileSync(files.certFile, cert);
+  writeFileSync(files.keyFile, key);
+  const moto = closing.use(await (tls ? motoServer(PUBLIC_ADDRESS, files) : motoServer('127.0.0.1')));
   const front = closing.use(await storeFront(PUBLIC_ADDRESS, moto.port));
   const dns = await dnsServer({ 's3.test': { a: [PUBLIC_ADDRESS] }, 'sts.test': { a: [PUBLIC_ADDRESS] } });
   closing.defer(() => dns.close());
-  const endpoints = { s3: `http://s3.test:${front.port}`, sts: `http://sts.test:${front.port}` };
+  // The certificate has one name; the stand-in tells S3 and STS apart by the request.
+  const endpoints = tls
+    ? { s3: `https://s3.test:${moto.port}`, sts: `https://s3.test:${moto.port}` }
+    : { s3: `http://s3.test:${front.port}`, sts: `http://sts.test:${front.port}` };
   const stack = closing.use(
     await startStack({
       OMICRON_PROVIDER: 'kubernetes',
@@ -83,7 +95,8 @@ export async function uploadWorld(): Promise<UploadWorld> {
   closing.defer(egress.close);
   const s3 = new S3Client({
     region: 'eu-central-1',
-    endpoint: `http://127.0.0.1:${moto.port}`,
+    endpoint: tls ? `https://${PUBLIC_ADDRESS}:${moto.port}` : `http://127.0.0.1:${moto.port}`,
+    requestHandler: new NodeHttpHandler({ httpsAgent: new Agent({ ca: cert, servername: 's3.test' }) }),
     forcePathStyle: true,
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
   });
@@ -95,9 +108,13 @@ export async function uploadWorld(): Promise<UploadWorld> {
   writeFileSync(tokenFile, 'a token of the cluster');
 
   return {
-    ...{ stack, front, s3, egressPort: egress.port },
+    ...{ stack, front, s3, endpoints, egressPort: egress.port },
     lease: () =>
-      leasedRunner(stack, s3, folder, env => ({ ...awsEnv(tokenFile, endpoints, egress.port, stack.url), ...env })),
+      leasedRunner(stack, s3, folder, env => ({
+        ...awsEnv(tokenFile, endpoints, egress.port, stack.url),
+        NODE_EXTRA_CA_CERTS: files.certFile,
+        ...env,
+      })),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
