@@ -56,6 +56,10 @@ test('streams the recording while it grows, its first part last, and leaves noth
   lease.writeOrder();
   const encoder = await growing(uploader, 2);
   expect(partsSeen()).toEqual([2, 3]);
+  const [, mostKb = 'unknown'] =
+    /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${uploader.child.pid}/status`, 'utf8')) ?? [];
+  console.info(`uploader: ${mostKb} kB`);
+  expect(Number(mostKb)).toBeLessThan(256 * 1024); // its container's limit (manifests/environments.ts)
   const beforeEnd = readFileSync(tab()).subarray(0, 512);
   await encoder.end();
   const local = lease.keep(TAB);
