@@ -1,9 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
-/** Tests on a real cluster: the one that KUBECONFIG names, or the one of `../shared/cluster`. One file at a time: they share it. */
+/** Tests on a real cluster: the one that KUBECONFIG names, or the one beside the checkout. One file at a time: they share it. */
 export default defineConfig({
   test: {
     include: ['test/cluster/**/*.test.ts'],
+    globalSetup: 'test/cluster/setup.ts',
     pool: 'forks',
     fileParallelism: false,
     testTimeout: 120_000,

@@ -7,7 +7,7 @@ import { LABELS, NAMESPACES, SECCOMP_PROFILE } from '../contract/names.ts';
 import type { Environment } from '../manifests/environment.ts';
 import { ENVIRONMENTS } from '../manifests/environments.ts';
 import { FOLDERS, type KubernetesObject, objects } from '../manifests/render.ts';
-import { DATABASE_HOST, FIXTURES, fixtures, hostsFile, POSTGRES_SECRET } from './fixtures/objects.ts';
+import { DATABASE_HOST, FIXTURES, fixtures, HOSTS, POSTGRES_SECRET } from './fixtures/objects.ts';
 import { type ClusterImages, clusterImages } from './images.ts';
 import { clusterEnvironment, kubectl, localTool, tryKubectl } from './kubectl.ts';
 
@@ -42,8 +42,10 @@ export async function deployGround(env: Environment, image: string): Promise<voi
   const core = coreObjects(env);
   await apply([namespace, ...core.filter(({ kind }) => kind === 'Namespace')]);
   const password = await postgresPassword();
-  await apply(fixtures(image, env));
-  await names(env);
+  // Postgres stays as it is: with its pod its data would go, and controllers make their tables when they start.
+  const there = await kubectl(['-n', FIXTURES, 'get', 'deployment', 'postgres', '--ignore-not-found', '-o', 'name']);
+  await apply(fixtures(image, env).filter(({ metadata }) => there === '' || metadata?.name !== 'postgres'));
+  await names();
   await makeSecrets(`postgres://omicron:${password}@${DATABASE_HOST}:5432/omicron`);
   for (const name of ['postgres', 's3', 'sites']) await rolledOut(FIXTURES, name);
 }
@@ -140,14 +142,12 @@ async function postgresPassword(): Promise<string> {
 }
 
 /** Teaches the cluster's DNS the fixtures' names. */
-async function names(env: Environment): Promise<void> {
+async function names(): Promise<void> {
   if (localTool() === undefined)
-    throw new Error(
-      `Add these lines to the cluster's DNS (CoreDNS's hosts plugin), then run it again:\n${hostsFile(env)}`,
-    );
+    throw new Error(`Add these lines to the cluster's DNS (CoreDNS's hosts plugin), then run it again:\n${HOSTS}`);
   const config = ['-n', 'kube-system', 'get', 'configmap', 'coredns', '-o', 'jsonpath={.data.hosts}'];
   const before = await kubectl(config);
-  const lines = hostsFile(env);
+  const lines = HOSTS;
   if (before.includes(lines)) return;
   const others = before.split('\n').filter(line => !line.includes('omicron-fixtures.test'));
   const hosts = [...others.filter(line => line !== ''), lines].join('\n');

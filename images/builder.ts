@@ -74,7 +74,8 @@ const buildah: Builder = {
   async archive(images, path) {
     const folder = await mkdtemp(join(dirname(path), 'oci-'));
     try {
-      for (const image of images) await run('buildah', 'push', image, `oci:${folder}:${image}`);
+      for (const image of images)
+        await run('buildah', 'push', '--disable-compression', image, `oci:${folder}:${image}`);
       await run('tar', '-C', folder, '-cf', path, '.');
     } finally {
       await rm(folder, { recursive: true });

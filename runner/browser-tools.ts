@@ -208,7 +208,7 @@ export async function browserTools(options: BrowserToolsOptions): Promise<Browse
     return mine;
   };
   const first = AbortSignal.timeout(SNAPSHOT_MS);
-  await turn(first, () => call('browser_tabs', { action: 'list' }, first));
+  await turn(first, () => call('browser_snapshot', {}, first));
   return {
     tools: tools.map(listed).filter(tool => tool !== undefined),
     turn,

@@ -14,7 +14,10 @@ const PROTOCOL_MS = 1_500;
 const CLOSE_MS = 3_000;
 
 export interface RunnerBrowser {
+  /** The lease's. */
   readonly context: BrowserContext;
+  /** Another context with one blank page, for the caller to close. */
+  newContext(): Promise<BrowserContext>;
   /** Resolves when the browser is gone, however it went. */
   readonly gone: Promise<void>;
   isGone(): boolean;
@@ -78,11 +81,16 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
   launcher.started();
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   browser.once('disconnected', () => resolve());
-  const context = await browser.newContext({ viewport: VIEWPORT });
-  await context.newPage();
+  const newContext = async (): Promise<BrowserContext> => {
+    const context = await browser.newContext({ viewport: VIEWPORT });
+    await context.newPage();
+    return context;
+  };
+  const context = await newContext();
   const protocol = await protocolGate(browser);
   return {
     context,
+    newContext,
     gone,
     isGone: () => !browser.isConnected(),
     gates: async () => ({ process: processGate(launcher.pid()), protocol: await protocol() }),

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { type LeasePolicy, leasePolicy, type RedeemAnswer, redeemAnswer, totpAnswer } from '../contract/assignment.ts';
+import { type HttpAnswer, httpCalls } from '../contract/http-call.ts';
 import { OmicronError, type ProblemCode, problemSchema } from '../contract/problem.ts';
 import { type ArtifactReport, activityAnswer, type RunnerEvent } from '../contract/reports.ts';
 import { type UserAction, userAction, type userActionRequest } from '../contract/user-action.ts';
 
 /** The controller as a runner sees it. Every call rejects with an OmicronError; `store_unavailable` may be retried. */
 export interface ControllerClient {
+  /** Resolves when the controller is there. Keeps a connection open, so that a redemption need not make one. */
+  ping(signal: AbortSignal): Promise<void>;
   /** Hands over the secrets of the lease, once. */
   redeem(brokerToken: string, signal: AbortSignal): Promise<RedeemAnswer>;
   /** Reports calls; answers the milliseconds left, counted from before this call, and which policy is in force. */
@@ -31,23 +34,20 @@ const TRY_MS = 10_000;
 
 /** The controller over HTTP. */
 export function controllerClient(controllerUrl: string): ControllerClient {
+  const call = httpCalls();
   async function send<T extends z.ZodType>(
     path: string,
-    request: RequestInit,
+    request: Parameters<typeof call>[1],
     answer: T,
     signal: AbortSignal,
     waitMs = 0,
   ): Promise<z.output<T>> {
-    const response = await fetch(`${controllerUrl}${path}`, {
-      ...request,
-      redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TRY_MS + waitMs)]),
-    }).catch((cause: unknown) => {
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(TRY_MS + waitMs)]);
+    const response = await call(`${controllerUrl}${path}`, request, inTime).catch((cause: unknown) => {
       throw new OmicronError('store_unavailable', 'The controller could not be reached; try again.', { cause });
     });
-    const text = await response.text().catch(() => '');
-    if (!response.ok) throw problemOf(response, text);
-    const parsed = answer.safeParse(parseJson(text));
+    if (response.status < 200 || response.status > 299) throw problemOf(response);
+    const parsed = answer.safeParse(parseJson(response.text));
     if (parsed.success) return parsed.data;
     throw new OmicronError(
       'internal_error',
@@ -66,13 +66,21 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     return send(path, { method: 'POST', headers, body: JSON.stringify(body) }, answer, signal, waitMs);
   };
   return {
+    ping: async signal => {
+      await send('/healthz', { method: 'GET' }, z.unknown(), signal);
+    },
     redeem: (token, signal) => post('/internal/runner-secrets', token, {}, redeemAnswer, signal),
     activity: async (token, calls, signal) => {
       const answer = await post('/internal/runner-activity', token, { calls }, activityAnswer, signal);
       return { remainingMs: answer.remaining_ms, policyVersion: answer.policy_version };
     },
     policy: (token, signal) =>
-      send('/internal/runner-policy', { headers: { authorization: `Bearer ${token}` } }, leasePolicy, signal),
+      send(
+        '/internal/runner-policy',
+        { method: 'GET', headers: { authorization: `Bearer ${token}` } },
+        leasePolicy,
+        signal,
+      ),
     totp: async (token, site, signal) => {
       const { code, valid_ms } = await post('/internal/runner-totp', token, { site }, totpAnswer, signal);
       return { code, validMs: valid_ms };
@@ -96,9 +104,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-function problemOf(response: Response, text: string): OmicronError {
-  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const problem = problemSchema.safeParse(parseJson(text));
+function problemOf(response: HttpAnswer): OmicronError {
+  const retryAfter = Number(response.retryAfter ?? Number.NaN);
+  const problem = problemSchema.safeParse(parseJson(response.text));
   if (problem.success) {
     const seconds = problem.data.retry_after_seconds ?? (Number.isFinite(retryAfter) ? retryAfter : undefined);
     return OmicronError.fromProblem(

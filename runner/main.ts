@@ -55,10 +55,11 @@ if (settings.insecureLoginOrigins.length > 0)
 const forwarder =
   settings.egressUrl === undefined ? undefined : await egressForwarder({ egressUrl: settings.egressUrl });
 
+const controller = controllerClient(settings.controllerUrl);
 const runner = createRunner({
   runnerId: settings.runnerId,
   keys: settings.controllerKeys,
-  controller: controllerClient(settings.controllerUrl),
+  controller,
   async launch() {
     return launchBrowser({
       executable: executableOrThrow(settings.chromiumPath),
@@ -69,6 +70,7 @@ const runner = createRunner({
       searchPath,
     });
   },
+  rehearse: browser => rehearse(browser, temp.path),
   forwarder,
   toolset: settings.toolset,
   insecureLoginOrigins: settings.insecureLoginOrigins,
@@ -110,13 +112,12 @@ if (settings.portFile !== undefined) {
 }
 log.info({ boot_id: runner.bootId, port }, 'listening');
 void runner.warm().then(dropGarbage);
-void rehearse(port, settings.controllerUrl);
 
 const ending = new AbortController();
 void runner.stopped.then(() => ending.abort());
 void abandoned({
   isUnleased: runner.isUnleased,
-  ping: signal => fetch(`${settings.controllerUrl}/healthz`, { signal }).then(answer => answer.arrayBuffer()),
+  ping: controller.ping,
   everyMs: PING_MS,
   goneAfterMs: CONTROLLER_GONE_MS,
   signal: ending.signal,

@@ -53,6 +53,8 @@ export interface RunnerOptions {
   readonly keys: ControllerKeys;
   readonly controller: ControllerClient;
   readonly launch: () => Promise<RunnerBrowser>;
+  /** Runs before the runner is warm; when it fails, the runner is only slower. */
+  readonly rehearse: (browser: RunnerBrowser) => Promise<void>;
   /** The browser's way out, if it is given one: it gets the lease's credential. */
   readonly forwarder: EgressForwarder | undefined;
   /** Unless the lease asks for another. */
@@ -107,6 +109,7 @@ export function createRunner(options: RunnerOptions): Runner {
   async function warm(): Promise<void> {
     try {
       browser = await options.launch();
+      await options.rehearse(browser).catch((error: unknown) => log.warn({ err: error }, 'the rehearsal failed'));
       const guard = guardPages(browser.context, what => log.warn(what));
       tools = await browserTools({ browser, guard, filesDir: options.filesDir });
       void browser.gone.then(onBrowserGone);

@@ -1,26 +1,28 @@
 import { assignAnswer, drainAnswer, runnerHealth } from '../../contract/assignment.ts';
+import { type HttpAnswer, httpCalls } from '../../contract/http-call.ts';
 import { OmicronError, problemSchema } from '../../contract/problem.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 
 /** Speaks HTTP to runners. */
 export function httpRunnerLink(): RunnerLink {
+  const call = httpCalls();
   const post = async (url: string, token: string, timeoutMs: number): Promise<unknown> => {
-    let response: Response;
+    let response: HttpAnswer;
     let body: unknown;
     try {
-      response = await fetch(url, {
-        method: 'POST',
+      const order = {
+        method: 'POST' as const,
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ token }),
-        signal: AbortSignal.timeout(timeoutMs),
-      });
-      body = await response.json();
+      };
+      response = await call(url, order, AbortSignal.timeout(timeoutMs));
+      body = JSON.parse(response.text);
     } catch (cause) {
       throw new OmicronError('runner_start_failed', `The runner did not answer within ${timeoutMs / 1000} s.`, {
         cause,
       });
     }
-    if (response.ok) return body;
+    if (response.status === 200) return body;
     const problem = problemSchema.safeParse(body);
     if (problem.success) throw OmicronError.fromProblem(problem.data);
     throw new OmicronError('runner_start_failed', `The runner answered ${response.status}.`);
@@ -33,8 +35,8 @@ export function httpRunnerLink(): RunnerLink {
     },
     async phase(endpoint, timeoutMs) {
       try {
-        const response = await fetch(`${endpoint}/healthz`, { signal: AbortSignal.timeout(timeoutMs) });
-        return runnerHealth.parse(await response.json()).phase;
+        const { text } = await call(`${endpoint}/healthz`, { method: 'GET' }, AbortSignal.timeout(timeoutMs));
+        return runnerHealth.parse(JSON.parse(text)).phase;
       } catch {
         return null; // no answer is the answer
       }

@@ -6,7 +6,7 @@ import { siteDomain } from './login-origins.ts';
 import { CODE_META } from './result.ts';
 import { settled } from './settle.ts';
 import { locate } from './target.ts';
-import { ownTool } from './tool.ts';
+import { toolFace } from './tool.ts';
 
 const ACTION_MS = 5_000;
 const CODE_FIELD_MS = 8_000;
@@ -46,64 +46,62 @@ export interface LoginOptions {
   readonly audit: (domain: string, status: string) => void;
 }
 
+const loginTool = toolFace({
+  name: 'browser_login',
+  description:
+    'Log in with the stored credential of the site that is shown. Name the fields; the values are filled in by the ' +
+    'browser and never shown to you. Fields of a login in two steps may be given one after the other.',
+  seconds: 60,
+  input: INPUT,
+});
+
 /** A8: the agent found the fields, the runner finds the credential by the page's own domain and fills it in. */
 export const login = ({ credentials, audit }: LoginOptions) =>
-  ownTool({
-    name: 'browser_login',
-    description:
-      'Log in with the stored credential of the site that is shown. Name the fields; the values are filled in by the ' +
-      'browser and never shown to you. Fields of a login in two steps may be given one after the other.',
-    seconds: 60,
-    input: INPUT,
-    async run(page, args, signal) {
-      const domain = siteDomain(page.url());
-      const answer = (status: Status, detail?: string): CallToolResult => {
-        audit(domain, status);
-        return outcome(status, domain, detail);
-      };
-      if (args.domain !== undefined && args.domain.toLowerCase() !== domain)
-        return answer('origin_refused', `The page shown is of "${domain}".`);
-      const found = credentials.siteFor(page, args.site);
-      if (!found.found) return answer(found.code, found.reason);
-      const steps: [SecretKind, string | undefined][] = [
-        ['username', args.usernameSelector ?? args.username_selector],
-        ['password', args.passwordSelector ?? args.password_selector],
-      ];
-      const code = args.totpSelector ?? args.totp_selector;
-      const given = steps.filter((step): step is [SecretKind, string] => step[1] !== undefined);
-      if (given.length === 0 && code === undefined)
-        return answer(
-          'field_not_found',
-          'Name at least one field; browser_get_content or browser_snapshot shows them.',
-        );
-      if (code !== undefined && !found.site.totp) return answer('no_totp');
+  loginTool(async (page, args, signal) => {
+    const domain = siteDomain(page.url());
+    const answer = (status: Status, detail?: string): CallToolResult => {
+      audit(domain, status);
+      return outcome(status, domain, detail);
+    };
+    if (args.domain !== undefined && args.domain.toLowerCase() !== domain)
+      return answer('origin_refused', `The page shown is of "${domain}".`);
+    const found = credentials.siteFor(page, args.site);
+    if (!found.found) return answer(found.code, found.reason);
+    const steps: [SecretKind, string | undefined][] = [
+      ['username', args.usernameSelector ?? args.username_selector],
+      ['password', args.passwordSelector ?? args.password_selector],
+    ];
+    const code = args.totpSelector ?? args.totp_selector;
+    const given = steps.filter((step): step is [SecretKind, string] => step[1] !== undefined);
+    if (given.length === 0 && code === undefined)
+      return answer('field_not_found', 'Name at least one field; browser_get_content or browser_snapshot shows them.');
+    if (code !== undefined && !found.site.totp) return answer('no_totp');
 
-      const fill = (kind: SecretKind, target: string): Promise<Refusal | undefined> =>
-        credentials.fill(page, target, credentials.nameOf(found.site, kind), signal);
-      for (const [kind, target] of given) {
-        const refused = await fill(kind, target);
-        if (refused !== undefined) return answer(refused.code, refused.message);
-      }
-      const submit = args.submitSelector ?? args.submit_selector;
-      let last = given.at(-1)?.[1];
-      let codeFilled = false;
-      if (code !== undefined && (last === undefined || (await locate(page, code).isVisible()))) {
+    const fill = (kind: SecretKind, target: string): Promise<Refusal | undefined> =>
+      credentials.fill(page, target, credentials.nameOf(found.site, kind), signal);
+    for (const [kind, target] of given) {
+      const refused = await fill(kind, target);
+      if (refused !== undefined) return answer(refused.code, refused.message);
+    }
+    const submit = args.submitSelector ?? args.submit_selector;
+    let last = given.at(-1)?.[1];
+    let codeFilled = false;
+    if (code !== undefined && (last === undefined || (await locate(page, code).isVisible()))) {
+      const refused = await fill('code', code);
+      if (refused !== undefined) return answer(refused.code, refused.message);
+      codeFilled = true;
+      last = code;
+    }
+    await send(page, last, submit);
+    if (code !== undefined && !codeFilled) {
+      const asked = locate(page, code).waitFor({ state: 'visible', timeout: CODE_FIELD_MS });
+      if (await asked.then(() => true).catch(() => false)) {
         const refused = await fill('code', code);
         if (refused !== undefined) return answer(refused.code, refused.message);
-        codeFilled = true;
-        last = code;
+        await send(page, code, undefined);
       }
-      await send(page, last, submit);
-      if (code !== undefined && !codeFilled) {
-        const asked = locate(page, code).waitFor({ state: 'visible', timeout: CODE_FIELD_MS });
-        if (await asked.then(() => true).catch(() => false)) {
-          const refused = await fill('code', code);
-          if (refused !== undefined) return answer(refused.code, refused.message);
-          await send(page, code, undefined);
-        }
-      }
-      return answer(await seenAfter(page));
-    },
+    }
+    return answer(await seenAfter(page));
   });
 
 async function send(page: Page, last: string | undefined, submit: string | undefined): Promise<void> {

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { refusedUrl } from '../tools.ts';
 import { failed, succeeded } from './result.ts';
 import { screenshotPart } from './screenshot.ts';
-import { ownTool } from './tool.ts';
+import { ownTool, toolFace } from './tool.ts';
 
 const NAVIGATION_MS = 30_000;
 const LOAD_MS = 5_000;
@@ -26,17 +26,18 @@ export const navigate = ownTool({
   run: async (page, { url }) => (await goTo(page, url)) ?? succeeded(page),
 });
 
+const openTool = toolFace({
+  name: 'browser_open',
+  description: 'Open the browser session, at a URL if one is given; answers its id and a picture of the page',
+  seconds: 45,
+  input: { url: z.string().min(1).optional().describe('URL to start with') },
+});
+
 /** The session is open as long as the lease lives; what is left to do is to go somewhere. */
 export const open = (sessionId: string) =>
-  ownTool({
-    name: 'browser_open',
-    description: 'Open the browser session, at a URL if one is given; answers its id and a picture of the page',
-    seconds: 45,
-    input: { url: z.string().min(1).optional().describe('URL to start with') },
-    async run(page, { url }) {
-      const refused = url === undefined ? undefined : await goTo(page, url);
-      if (refused !== undefined) return refused;
-      const result = await succeeded(page, { status: 'opened', sessionId });
-      return { content: [...result.content, await screenshotPart(page)] };
-    },
+  openTool(async (page, { url }) => {
+    const refused = url === undefined ? undefined : await goTo(page, url);
+    if (refused !== undefined) return refused;
+    const result = await succeeded(page, { status: 'opened', sessionId });
+    return { content: [...result.content, await screenshotPart(page)] };
   });

@@ -16,25 +16,40 @@ const SESSION_ID = {
   sessionId: z.string().optional().describe('Id of this browser session; may be left out, another one is refused'),
 };
 
-/** Builds a tool from its zod schema, which is published as JSON schema and checked at each call. */
-export function ownTool<S extends z.ZodRawShape>(spec: {
-  name: string;
-  description: string;
-  seconds: number;
-  input: S;
-  run(page: Page, args: z.output<z.ZodObject<S>>, signal: AbortSignal): Promise<CallToolResult>;
-}): OwnTool {
-  const { name, description, seconds, run } = spec;
-  const input = z.object(spec.input);
-  return {
-    tool: toolOf(name, description, spec.input),
+interface ToolFace<S extends z.ZodRawShape> {
+  readonly name: string;
+  readonly description: string;
+  readonly seconds: number;
+  readonly input: S;
+}
+
+type ToolWork<S extends z.ZodRawShape> = (
+  page: Page,
+  args: z.output<z.ZodObject<S>>,
+  signal: AbortSignal,
+) => Promise<CallToolResult>;
+
+/**
+ * What agents see of a tool, made once from its zod schema, which is published as JSON schema and checked at each call;
+ * the work behind it may be each lease's own.
+ */
+export function toolFace<S extends z.ZodRawShape>(face: ToolFace<S>): (work: ToolWork<S>) => OwnTool {
+  const { name, description, seconds } = face;
+  const input = z.object(face.input);
+  const tool = toolOf(name, description, face.input);
+  return work => ({
+    tool,
     seconds,
     async run(page, args, signal) {
       const parsed = input.safeParse(args);
-      return parsed.success ? run(page, parsed.data, signal) : invalid(parsed.error);
+      return parsed.success ? work(page, parsed.data, signal) : invalid(parsed.error);
     },
-  };
+  });
 }
+
+/** A tool whose work is the same for every lease. */
+export const ownTool = <S extends z.ZodRawShape>({ run, ...face }: ToolFace<S> & { run: ToolWork<S> }): OwnTool =>
+  toolFace(face)(run);
 
 export const toolOf = (name: string, description: string, input: z.ZodRawShape): Tool => ({
   name,

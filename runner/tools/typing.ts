@@ -4,7 +4,7 @@ import type { Credentials } from './credentials.ts';
 import { failed, succeeded } from './result.ts';
 import { settled } from './settle.ts';
 import { locate } from './target.ts';
-import { ownTool } from './tool.ts';
+import { toolFace } from './tool.ts';
 
 const ACTION_MS = 5_000;
 
@@ -18,42 +18,46 @@ async function put(page: Page, selector: string, text: string, credentials: Cred
   return undefined;
 }
 
+const typeTool = toolFace({
+  name: 'browser_type',
+  description: 'Type text into a form field, in place of what it holds',
+  seconds: 30,
+  input: {
+    selector: z.string().min(1).describe('CSS selector of the field'),
+    text: z.string().describe('Text to type, or the name of a secret'),
+  },
+});
+
 export const type = (credentials: Credentials) =>
-  ownTool({
-    name: 'browser_type',
-    description: 'Type text into a form field, in place of what it holds',
-    seconds: 30,
-    input: {
-      selector: z.string().min(1).describe('CSS selector of the field'),
-      text: z.string().describe('Text to type, or the name of a secret'),
-    },
-    run: async (page, { selector, text }, signal) =>
+  typeTool(
+    async (page, { selector, text }, signal) =>
       (await put(page, selector, text, credentials, signal)) ?? succeeded(page),
-  });
+  );
+
+const fillAndSubmitTool = toolFace({
+  name: 'browser_fill_and_submit',
+  description: 'Fill the fields of a form and submit it',
+  seconds: 45,
+  input: {
+    fields: z
+      .array(z.object({ selector: z.string().min(1), value: z.string().describe('Text, or the name of a secret') }))
+      .min(1)
+      .max(50),
+    submitSelector: z.string().min(1).optional().describe('Left out: Enter is pressed in the last field'),
+  },
+});
 
 export const fillAndSubmit = (credentials: Credentials) =>
-  ownTool({
-    name: 'browser_fill_and_submit',
-    description: 'Fill the fields of a form and submit it',
-    seconds: 45,
-    input: {
-      fields: z
-        .array(z.object({ selector: z.string().min(1), value: z.string().describe('Text, or the name of a secret') }))
-        .min(1)
-        .max(50),
-      submitSelector: z.string().min(1).optional().describe('Left out: Enter is pressed in the last field'),
-    },
-    async run(page, { fields, submitSelector }, signal) {
-      for (const { selector, value } of fields) {
-        const refused = await put(page, selector, value, credentials, signal);
-        if (refused !== undefined) return refused;
-      }
-      const last = fields.at(-1)?.selector ?? 'body';
-      await settled(page, () =>
-        submitSelector === undefined
-          ? locate(page, last).press('Enter', { timeout: ACTION_MS })
-          : locate(page, submitSelector).click({ timeout: ACTION_MS }),
-      );
-      return succeeded(page);
-    },
+  fillAndSubmitTool(async (page, { fields, submitSelector }, signal) => {
+    for (const { selector, value } of fields) {
+      const refused = await put(page, selector, value, credentials, signal);
+      if (refused !== undefined) return refused;
+    }
+    const last = fields.at(-1)?.selector ?? 'body';
+    await settled(page, () =>
+      submitSelector === undefined
+        ? locate(page, last).press('Enter', { timeout: ACTION_MS })
+        : locate(page, submitSelector).click({ timeout: ACTION_MS }),
+    );
+    return succeeded(page);
   });

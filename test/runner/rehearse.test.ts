@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { chromium } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { launchBrowser } from '../../runner/browser.ts';
+import { browserPath } from '../../runner/browser-path.ts';
+import { rehearse } from '../../runner/rehearse.ts';
+import { createTempDir } from '../../runner/temp-dir.ts';
+
+test('a rehearsal plays to its end and leaves nothing: one blank context, no file', { timeout: 60_000 }, async () => {
+  const temp = createTempDir(randomUUID());
+  const searchPath = process.env.PATH ?? '';
+  const browser = await launchBrowser({
+    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, chromium.executablePath()),
+    sandbox: true,
+    tempDir: temp.path,
+    egressUrl: undefined,
+    searchPath,
+  });
+  try {
+    const files = readdirSync(temp.path).filter(name => !name.startsWith('playwright'));
+    await rehearse(browser, temp.path);
+    expect(browser.context.browser()?.contexts()).toEqual([browser.context]);
+    expect(browser.context.pages().map(page => page.url())).toEqual(['about:blank']);
+    expect(readdirSync(temp.path).filter(name => !name.startsWith('playwright'))).toEqual(files);
+  } finally {
+    await browser.close();
+    temp.remove();
+  }
+});
