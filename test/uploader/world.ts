@@ -259,6 +259,9 @@ function uploader(env: Record<string, string>): Uploader {
 
 /** An encoder at work on a file: what the runner's does (runner/ffmpeg.ts), but of pictures that are encoded already. */
 export interface Encoder {
+  /** Stands still, the file unfinished, until it goes on or ends. */
+  pause(): void;
+  resume(): void;
   /** Ends the file, as the runner does. */
   end(): Promise<void>;
   /** Ends without a last word. */
@@ -299,7 +302,10 @@ export function encode(clipPath: string, path: string, speed: number): Encoder {
   );
   const exited = once(child, 'exit');
   return {
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
     async end() {
+      child.kill('SIGCONT');
       child.stdin.end('q');
       await exited;
     },
