@@ -11,7 +11,7 @@ const rooms = {
   policies: ['contract'],
   images: ['contract/names'],
   // a deployment for tests and for the main job, with sites for browsers to visit
-  cluster: ['contract', 'client', 'images', 'manifests', 'test/site'],
+  cluster: ['contract', 'client', 'images', 'infra/root-application', 'manifests', 'test/site'],
 };
 
 const all = Object.keys(rooms);

@@ -172,9 +172,10 @@ secrets
 program
   .command('doctor')
   .description('check this machine: node, browser, ffmpeg, sandbox, disk, memory, controller')
-  .action(async () => {
+  .option('--cluster', 'check the deployment on the cluster that KUBECONFIG names instead')
+  .action(async options => {
     const { doctor } = await import('./commands/doctor.ts');
-    if (!(await doctor(context(), out()))) process.exitCode = EXIT.failed;
+    if (!(await doctor(context(), out(), options))) process.exitCode = EXIT.failed;
   });
 
 try {

@@ -3,25 +3,20 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { LABELS, NAMESPACES, SECCOMP_PROFILE } from '../contract/names.ts';
+import { LABELS, NAMESPACES, RUNNER_TEMPLATE, SECCOMP_PROFILE, SERVICES } from '../contract/names.ts';
 import type { Environment } from '../manifests/environment.ts';
 import { ENVIRONMENTS } from '../manifests/environments.ts';
 import { FOLDERS, type KubernetesObject, objects } from '../manifests/render.ts';
 import { DATABASE_HOST, FIXTURES, fixtures, HOSTS, POSTGRES_SECRET } from './fixtures/objects.ts';
+import { follow, hasArgo, push, synced } from './gitops.ts';
 import { type ClusterImages, clusterImages } from './images.ts';
-import { clusterEnvironment, kubectl, localTool, tryKubectl } from './kubectl.ts';
+import { apply, clusterEnvironment, kubectl, localTool, tryKubectl } from './kubectl.ts';
 
 /** The environment `local`, made of these images. */
-export const localEnvironment = ({ controller, runner, egress }: ClusterImages): Environment => ({
+export const localEnvironment = ({ controller, runner, egress }: Omit<ClusterImages, 'fixtures'>): Environment => ({
   ...ENVIRONMENTS.local,
   images: { ...ENVIRONMENTS.local.images, controller, runner, egress },
 });
-
-/** Objects as kubectl reads several of them. */
-export const stream = (list: readonly object[]): string => list.map(each => JSON.stringify(each)).join('\n');
-
-export const apply = (list: readonly object[]): Promise<string> =>
-  kubectl(['apply', '--server-side', '--force-conflicts', '--field-manager=omicron-cluster', '-f', '-'], stream(list));
 
 const wave = ({ metadata }: KubernetesObject) => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave']);
 
@@ -31,6 +26,18 @@ export const coreObjects = (env: Environment): KubernetesObject[] =>
     .filter(([path]) => path.startsWith(`${FOLDERS.core}/`))
     .map(([, object]) => object)
     .toSorted((a, b) => wave(a) - wave(b));
+
+/** The environment `local`, made of the images that run on the cluster. */
+export async function deployedEnvironment(): Promise<Environment> {
+  const image = async (namespace: string, kind: string, name: string, path: string) =>
+    (await kubectl(['-n', namespace, 'get', kind, name, '-o', `jsonpath={${path}.spec.containers[0].image}`])).trim();
+  const [controller, egress, runner] = await Promise.all([
+    image(NAMESPACES.system, 'deployment', SERVICES.controller, '.spec.template'),
+    image(NAMESPACES.system, 'deployment', SERVICES.egress, '.spec.template'),
+    image(NAMESPACES.runners, 'podtemplate', RUNNER_TEMPLATE, '.template'),
+  ]);
+  return localEnvironment({ controller, egress, runner });
+}
 
 /** Namespaces, fixtures and Secrets: what must be there before the environment is synced. */
 export async function deployGround(env: Environment, image: string): Promise<void> {
@@ -63,9 +70,14 @@ export async function deploy({
   if (tool) await promisify(execFile)(tool, ['seccomp', `infra/${SECCOMP_PROFILE}`]);
   const env = localEnvironment(images);
   await deployGround(env, images.fixtures);
-  await apply(coreObjects(env));
+  const argo = await hasArgo();
+  if (argo) {
+    const revision = await push(env);
+    await follow(env);
+    await synced(revision);
+  } else await apply(coreObjects(env));
   await running();
-  return 'by server-side apply';
+  return argo ? 'by Argo CD' : 'by server-side apply';
 }
 
 /** Resolves when no pod and no Service of a runner is there any more. */
@@ -82,7 +94,7 @@ export async function nothingLeft(runnerId: string): Promise<void> {
 
 /** Waits until the controller, the egress proxy and the way in run as they were last applied. */
 export async function running(): Promise<void> {
-  for (const name of ['browser-session-controller', 'egress-proxy']) await rolledOut(NAMESPACES.system, name);
+  for (const name of Object.values(SERVICES)) await rolledOut(NAMESPACES.system, name);
   await rolledOut(NAMESPACES.api, 'way-in');
 }
 

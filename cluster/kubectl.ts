@@ -75,3 +75,9 @@ export async function kubectlBytes(args: readonly string[]): Promise<Buffer> {
   });
   return stdout;
 }
+
+/** Objects as kubectl reads several of them. */
+export const stream = (list: readonly object[]): string => list.map(each => JSON.stringify(each)).join('\n');
+
+export const apply = (list: readonly object[]): Promise<string> =>
+  kubectl(['apply', '--server-side', '--force-conflicts', '--field-manager=omicron-cluster', '-f', '-'], stream(list));

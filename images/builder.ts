@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** What makes images. Names are full references, e.g. `localhost/omicron-browser-runner:0123456789abcdef`. */
@@ -16,6 +16,8 @@ export interface Builder {
   archive(images: readonly string[], path: string): Promise<void>;
 }
 
+/** Images in the kept folder of layers, some 150 MB each; then it begins anew. */
+const ARCHIVED_MAX = 16;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Runs a command; its own words are the error when it fails. */
@@ -72,14 +74,14 @@ const buildah: Builder = {
     }
   },
   async archive(images, path) {
-    const folder = await mkdtemp(join(dirname(path), 'oci-'));
-    try {
-      for (const image of images)
-        await run('buildah', 'push', '--disable-compression', image, `oci:${folder}:${image}`);
-      await run('tar', '-C', folder, '-cf', path, '.');
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    // Kept: layers that it holds already, a base image's above all, are not written again.
+    const folder = `${path}.oci`;
+    const { manifests } = JSON.parse(
+      await readFile(join(folder, 'index.json'), 'utf8').catch(() => '{"manifests":[]}'),
+    );
+    if (manifests.length > ARCHIVED_MAX) await rm(folder, { recursive: true });
+    for (const image of images) await run('buildah', 'push', '--disable-compression', image, `oci:${folder}:${image}`);
+    await run('tar', '-C', folder, '-cf', path, '.');
   },
 };
 

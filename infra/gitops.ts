@@ -3,37 +3,7 @@ import * as pulumi from '@pulumi/pulumi';
 import type { StackConfig } from './config.ts';
 import type { Deployment } from './deployment.ts';
 import { platformPolicy } from './network-policies.ts';
-
-const NAMESPACE = 'argocd';
-
-/** All that Argo CD reads of the repository. */
-export const renderedPath = (env: string): string => `manifests/rendered/${env}`;
-
-/**
- * The Application from which everything else in the cluster comes. The finalizer makes `pulumi destroy` delete what it
- * synced before Argo CD itself goes, so that load balancers and volumes of the cluster do not outlive it.
- * https://argo-cd.readthedocs.io/en/stable/operator-manual/cluster-bootstrapping/
- */
-export const rootApplication = (env: string, config: StackConfig['gitops']) => ({
-  apiVersion: 'argoproj.io/v1alpha1',
-  kind: 'Application',
-  metadata: { name: 'root', namespace: NAMESPACE, finalizers: ['resources-finalizer.argocd.argoproj.io'] },
-  spec: {
-    project: 'default',
-    source: {
-      repoURL: config.repository,
-      targetRevision: config.revision,
-      path: renderedPath(env),
-      directory: { recurse: false },
-    },
-    destination: { server: 'https://kubernetes.default.svc', namespace: NAMESPACE },
-    syncPolicy: {
-      automated: { prune: true, selfHeal: true },
-      syncOptions: ['ServerSideApply=true'],
-      retry: { limit: 10, backoff: { duration: '10s', factor: 2, maxDuration: '5m' } },
-    },
-  },
-});
+import { ARGOCD, rootApplication } from './root-application.ts';
 
 /** Argo CD, installed from its chart, and the root Application. After this the cluster follows the repository. */
 export class GitOps extends pulumi.ComponentResource {
@@ -44,8 +14,8 @@ export class GitOps extends pulumi.ComponentResource {
     super('omicron:infra:GitOps', 'gitops');
     const opts = { parent: this, provider: args.provider };
     const namespace = new k8s.core.v1.Namespace(
-      NAMESPACE,
-      { metadata: { name: NAMESPACE, labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } } },
+      ARGOCD,
+      { metadata: { name: ARGOCD, labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } } },
       { ...opts, dependsOn: [...args.dependsOn] },
     );
     const policy = platformPolicy('argocd', { ...opts, dependsOn: [namespace] });
@@ -54,7 +24,7 @@ export class GitOps extends pulumi.ComponentResource {
       'argocd',
       {
         name: 'argocd',
-        namespace: NAMESPACE,
+        namespace: ARGOCD,
         chart: 'argo-cd',
         version: '10.1.1', // Argo CD 3.4
         repositoryOpts: { repo: 'https://argoproj.github.io/argo-helm' },

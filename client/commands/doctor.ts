@@ -6,11 +6,12 @@ import { ENV } from '../../contract/names.ts';
 import { BrowserSessions } from '../browser-sessions.ts';
 import { findTools, toolsEnvironment } from '../machine-tools.ts';
 import { tryRunner } from '../try-runner.ts';
+import { clusterChecks } from './cluster-checks.ts';
 import { type Context, findController } from './connect.ts';
 import { errorLine } from './exit.ts';
 import type { Output } from './output.ts';
 
-interface Check {
+export interface Check {
   check: string;
   ok: boolean;
   /** What was found; for a problem also what to do. */
@@ -24,24 +25,28 @@ const DISK_FREE_BYTES_MIN = 1024 * MIB;
 const MEMORY_FREE_BYTES_MIN = 600 * MIB;
 const RUNNER_SECONDS = 30;
 
-/** `doctor`: what this machine needs, each line ok or the problem and what to do. Answers whether all is well. */
-export async function doctor(context: Context, out: Output): Promise<boolean> {
-  const { environment, folder } = context;
-  const tools = findTools(environment);
-  const checks = [
-    node(),
-    ...browserAndFfmpeg(tools),
-    await runner(context),
-    await disk(folder),
-    memory(),
-    await controller(context),
-  ];
+/** `doctor`: what this machine, or with `cluster` that of KUBECONFIG, needs: each line ok, or the problem and what to do. */
+export async function doctor(context: Context, out: Output, { cluster = false } = {}): Promise<boolean> {
+  const checks = cluster ? await clusterChecks(context.environment) : await machineChecks(context);
+  const ok = checks.every(check => check.ok);
   out.rows(
-    { ok: checks.every(({ ok }) => ok), checks },
+    { ok, checks },
     ['CHECK', 'RESULT', 'DETAIL'],
     checks.map(({ check, ok, detail }) => [check, ok ? 'ok' : 'PROBLEM', detail]),
   );
-  return checks.every(({ ok }) => ok);
+  return ok;
+}
+
+async function machineChecks(context: Context): Promise<Check[]> {
+  const tools = findTools(context.environment);
+  return [
+    node(),
+    ...browserAndFfmpeg(tools),
+    await runner(context),
+    await disk(context.folder),
+    memory(),
+    await controller(context),
+  ];
 }
 
 function node(): Check {

@@ -1,64 +1,8 @@
-import { type Logger, pino } from 'pino';
-import { ENV } from '../../contract/names.ts';
-import type { UploadOrder } from '../../contract/reports.ts';
-import { controllerClient } from '../controller-client.ts';
-import { s3Bucket } from './bucket.ts';
-import { bucketClient } from './bucket-client.ts';
-import { onceSettings, SettingsError, type SidecarSettings, sidecarSettings } from './settings.ts';
-import { followRecordings } from './sidecar.ts';
-import { dirStore } from './store.ts';
-import { uploadRecordings } from './upload.ts';
-
-/** A run over a folder tries this long; what is left stays on disk and the exit code is 1. */
-const RUN_MS = 10 * 60_000;
-
-/** `--once`: sends what a dead runner of this machine left, then exits. */
-async function once(): Promise<number> {
-  const settings = onceSettings(process.env);
-  const result = await uploadRecordings({
-    outputDir: settings[ENV.outputDir],
-    store: dirStore(settings[ENV.artifactStore]),
-    reporter: controllerClient(settings[ENV.controllerUrl]).artifact,
-    signal: AbortSignal.timeout(RUN_MS),
-    log: pino({ level: settings[ENV.logLevel] }),
-  });
-  return result.left === 0 ? 0 : 1;
-}
-
-/** The sidecar of a pod: lives until SIGTERM, which comes when the browser's container has ended. */
-function sidecar(): Promise<number> {
-  const settings = sidecarSettings(process.env);
-  const runnerId = settings[ENV.runnerId];
-  const log: Logger = pino({ level: settings[ENV.logLevel], base: { runner_id: runnerId } });
-  const ending = new AbortController();
+// Handlers first, the rest then: as process 1 of its container it would never hear of a SIGTERM that came before them, and a
+// second of loading is time enough for one.
+const ending = new AbortController();
+if (process.argv[2] !== '--once')
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ending.abort());
-  return followRecordings({
-    outputDir: settings[ENV.outputDir],
-    runnerId,
-    bucketFor: order => s3Bucket(s3Of(settings, order), settings[ENV.artifactStore]),
-    reporter: controllerClient(settings[ENV.controllerUrl]).artifact,
-    ending: ending.signal,
-    graceMs: settings[ENV.uploadSeconds] * 1_000,
-    log,
-  });
-}
 
-function s3Of(settings: SidecarSettings, { runner_id, egress_credential = '' }: UploadOrder) {
-  const egressUrl = settings[ENV.egressUrl];
-  const proxy = egressUrl === undefined ? undefined : new URL(egressUrl);
-  // Without a credential the proxy refuses, and says so in the reason of the loss.
-  if (proxy !== undefined) Object.assign(proxy, { username: runner_id, password: egress_credential });
-  return bucketClient({
-    region: settings.AWS_REGION,
-    proxyUrl: proxy?.href,
-    ownEndpoint: settings.AWS_ENDPOINT_URL_S3 !== undefined,
-  });
-}
-
-try {
-  process.exit(await (process.argv[2] === '--once' ? once() : sidecar()));
-} catch (error) {
-  if (!(error instanceof SettingsError)) throw error;
-  process.stderr.write(`omicron uploader: ${error.message}\n`);
-  process.exit(2);
-}
+const { run } = await import('./run.ts');
+process.exit(await run(process.argv.slice(2), ending.signal));

@@ -2,6 +2,8 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { z } from 'zod';
+import { REFUSAL_HEADER } from '../../contract/egress.ts';
 import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
 import { worthRetrying } from '../controller-client.ts';
 import type { Bucket } from './bucket.ts';
@@ -50,7 +52,7 @@ export async function followRecordings(options: SidecarOptions): Promise<number>
   let causes = new Map<string, unknown>();
   for (;;) {
     const final = ending.aborted;
-    causes = await round(work, final);
+    causes = await round(work, final, causes);
     if (final && (causes.size === 0 || deadline.signal.aborted)) break;
     failures = causes.size === 0 ? 0 : failures + 1;
     const waitMs = failures === 0 ? LOOK_MS : Math.min(RETRY_MS_MAX, 200 * 2 ** failures) * (0.5 + Math.random() / 2);
@@ -72,6 +74,7 @@ type Work = Omit<SidecarOptions, 'bucketFor'> & {
 
 /** Undefined: the end came before an order, so nothing was recorded. */
 async function awaitOrder({ outputDir, runnerId, ending, log }: SidecarOptions): Promise<UploadOrder | undefined> {
+  log.info('waiting for an upload order');
   let said: unknown;
   for (;;) {
     const last = ending.aborted;
@@ -95,20 +98,23 @@ function checked(order: UploadOrder, runnerId: string): UploadOrder {
   throw new Error('the upload order is not for this runner');
 }
 
-/** Brings every file as far as it goes; answers what failed, by file. */
-async function round(work: Work, final: boolean): Promise<Map<string, unknown>> {
+/** Brings every file as far as it goes; answers what failed, by file. What the deadline cut off failed for the cause before it. */
+async function round(work: Work, final: boolean, earlier: ReadonlyMap<string, unknown>): Promise<Map<string, unknown>> {
   const { order, state, log } = work;
   const causes = new Map<string, unknown>();
   for (const name of await recordings(work)) {
     if (work.signal.aborted && causes.size > 0) {
-      causes.set(name, 'its turn did not come');
+      causes.set(name, earlier.get(name) ?? 'its turn did not come');
       continue;
     }
     try {
       await bring(work, name, final);
     } catch (error) {
-      causes.set(name, error);
-      log.warn({ session_id: order.session_id, name, err: error }, 'a recording is not sent yet; trying again');
+      causes.set(name, work.signal.aborted ? (earlier.get(name) ?? error) : error);
+      log.warn(
+        { session_id: order.session_id, name, cause: causeOf(error) },
+        'a recording is not sent yet; trying again',
+      );
     }
   }
   // No file at all, at the end, is a loss too.
@@ -194,11 +200,20 @@ async function recordings({ outputDir, state }: Work): Promise<string[]> {
     .sort();
 }
 
-/** Short, and in characters that every database takes. */
-function reasonOf(cause: unknown, graceMs: number): string {
-  const why = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
-  const printable = why.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, 300);
-  return `the recording could not be sent within ${Math.round(graceMs / 1000)} s of the browser's end (${printable})`;
+const reasonOf = (cause: unknown, graceMs: number): string =>
+  `the recording could not be sent within ${Math.round(graceMs / 1000)} s of the browser's end (${causeOf(cause)})`;
+
+const answered = z.object({
+  $response: z.object({ statusCode: z.number(), headers: z.record(z.string(), z.string()).optional() }),
+});
+
+/** Short, in characters that every database takes, with the status and the egress proxy's own word where there was an answer. */
+function causeOf(cause: unknown): string {
+  const text = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+  const { data } = answered.safeParse(cause);
+  const refusal = data?.$response.headers?.[REFUSAL_HEADER];
+  const status = data === undefined ? '' : `status ${data.$response.statusCode}${refusal ? ` ${refusal}` : ''}, `;
+  return `${status}${text.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, 200)}`;
 }
 
 const pause = (ms: number, until: AbortSignal): Promise<unknown> =>

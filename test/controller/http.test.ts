@@ -224,6 +224,12 @@ it('measures what O21 asks for, by no user and no session', async () => {
   const text = String(body);
   expect(text).toMatch(/omicron_session_create_latency_seconds_count\{outcome="ready"\} 1/);
   expect(text).toMatch(/omicron_session_create_latency_seconds_count\{outcome="starting"\} 2/);
+  expect(text).toMatch(/^omicron_sessions_ended_total\{reason="expired"\} 1$/m);
+  expect(text).toMatch(/^omicron_sessions_ended_total\{reason="runner_lost"\} 0$/m);
+  await using replica = await startStack({}, stack);
+  expect(String((await replica.call('GET', '/metrics', { token: null })).body)).toContain(
+    'omicron_sessions_ended_total{reason="expired"} 1',
+  );
   for (const id of ['ada-measured', 'talk-measured', lease.session_id, 'zoe']) expect(text).not.toContain(id);
   for (const line of text.split('\n').filter(each => each && !each.startsWith('#'))) expect(line).toMatch(/^omicron_/);
 });

@@ -141,7 +141,7 @@ describe('what the egress proxy asks', () => {
     });
     const ended = watch(line.grant.version);
     await stack.call('DELETE', sessionPath(lease.session_id));
-    expect((await ended).body.leases).toEqual([{ state: 'ended', runner_id: key.runner_id }]);
+    expect((await ended).body.leases).toEqual([{ state: 'ended', runner_id: key.runner_id, client: 'browser' }]);
   });
 
   it('answers unchanged leases when the wait is over, and old epochs as ended', async () => {

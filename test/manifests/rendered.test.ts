@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { STACK_OUTPUTS } from '../../contract/names.ts';
-import { rootApplication } from '../../infra/gitops.ts';
+import { rootApplication } from '../../infra/root-application.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { taken } from '../../manifests/outputs.ts';
 import { objects, render } from '../../manifests/render.ts';

@@ -1,13 +1,15 @@
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
 import { ENV, PORTS } from '../../contract/names.ts';
 import { settings } from '../../controller/config.ts';
 import { egressConfig } from '../../egress/config.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { controllerSettings, EGRESS_GRACE_SECONDS, egressSettings } from '../../manifests/parts/configuration.ts';
-import { browser } from '../../manifests/parts/runner-containers.ts';
+import { browser, UPLOAD_SECONDS, uploader } from '../../manifests/parts/runner-containers.ts';
 import { controllerSecretValues } from '../../manifests/secret-values.ts';
 import { SECRETS } from '../../manifests/secrets.ts';
 import { runnerSettings } from '../../runner/settings.ts';
+import { sidecarSettings } from '../../runner/uploader/settings.ts';
 
 describe.each(Object.values(ENVIRONMENTS))('$name', env => {
   test('the controller starts with its ConfigMap and its Secret, and reads every setting in them', async () => {
@@ -26,6 +28,33 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     expect(config.OMICRON_EGRESS_DENIED_CIDRS).toEqual(env.ownCidrs);
     expect(config.OMICRON_EGRESS_GRACE_SECONDS).toBe(EGRESS_GRACE_SECONDS);
     for (const name of Object.keys(egressSettings(env))) expect(Object.keys(config)).toContain(name);
+  });
+
+  test('an uploader starts with the environment of its container, and its SDK goes where the controller lets it', async () => {
+    const given = Object.fromEntries((uploader(env).env ?? []).map(({ name, value }) => [name, value]));
+    const parsed = sidecarSettings({ ...given, [ENV.runnerId]: '6f9f4b3e-8f5d-4c07-9d1b-0d9f6f2b7a11' });
+    expect(parsed[ENV.artifactStore]).toBe(env.artifacts.bucket);
+    expect(parsed[ENV.uploadSeconds]).toBe(UPLOAD_SECONDS);
+    const endpoints = controllerSettings(env).OMICRON_ARTIFACT_ENDPOINTS?.split(',') ?? [];
+    const asked: string[] = [];
+    const requestHandler = {
+      handle: async ({ protocol, hostname }: { protocol: string; hostname: string }) => {
+        asked.push(`${protocol}//${hostname}`);
+        throw new Error('far enough');
+      },
+    };
+    const region = env.artifacts.region;
+    const ownEndpoint = env.artifacts.endpoints.AWS_ENDPOINT_URL_S3;
+    const credentials = { accessKeyId: 'a', secretAccessKey: 'b' };
+    const common = { region, requestHandler, credentials, maxAttempts: 1 };
+    const s3 = new S3Client({
+      ...common,
+      ...(ownEndpoint === undefined ? {} : { endpoint: ownEndpoint, forcePathStyle: true }),
+    });
+    const object = new PutObjectCommand({ Bucket: env.artifacts.bucket, Key: 'k', Body: '' });
+    await expect(s3.send(object)).rejects.toThrow('far enough');
+    expect(asked).toEqual([endpoints[0]]);
+    expect(endpoints[1]).toBe(given.AWS_ENDPOINT_URL_STS);
   });
 
   test('a runner starts with the environment of its container', async () => {

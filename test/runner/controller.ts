@@ -47,6 +47,7 @@ export interface StandIn {
   secrets: Record<string, string>;
   sites: RedeemAnswer['sites'];
   egressCredential: string;
+  uploadCredential: string;
   /** In force from now on: the next activity report tells its version. */
   policy: LeasePolicy;
   totp: z.infer<typeof totpAnswer>;
@@ -104,6 +105,7 @@ export async function startStandIn(): Promise<StandIn> {
         remaining_ms: standIn.remainingMs,
         sites: standIn.sites,
         egress_credential: standIn.egressCredential,
+        upload_credential: standIn.uploadCredential,
         policy: standIn.policy,
       } satisfies RedeemAnswer;
     },
@@ -196,6 +198,7 @@ export async function startStandIn(): Promise<StandIn> {
     remainingMs: 600_000,
     sites: [{ site: 'shop', totp: false }],
     egressCredential: 'egress credential',
+    uploadCredential: 'upload credential',
     policy: { version: '1', layers: [] },
     totp: { code: '000000', valid_ms: 30_000 },
     userActions: [],

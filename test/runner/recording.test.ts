@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
-import { UPLOAD_ORDER_FILE } from '../../contract/reports.ts';
+import { UPLOAD_ORDER_FILE, uploadOrder } from '../../contract/reports.ts';
 import { type Site, startSite } from '../site/site.ts';
 import { type StandIn, startStandIn } from './controller.ts';
 import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
@@ -203,4 +203,8 @@ test('the order for the uploader is there before the first picture, readable by 
   const path = join(runner.outputDir, UPLOAD_ORDER_FILE);
   expect(existsSync(path)).toBe(true);
   expect(statSync(path).mode & 0o777).toBe(0o600);
+  // The browser's credential stays in the runner's memory; the uploader has its own.
+  const order = uploadOrder.parse(JSON.parse(readFileSync(path, 'utf8')));
+  expect(order.egress_credential).toBe(controller.uploadCredential);
+  expect(JSON.stringify(order)).not.toContain(controller.egressCredential);
 });

@@ -1,0 +1,262 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import * as z from 'zod';
+import { BROWSER_NODES, LABELS, NAMESPACES, RUNNER_TEMPLATE, SERVICES } from '../../contract/names.ts';
+import type { Check } from './doctor.ts';
+
+/** Native sidecars are stable from here on: https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/ */
+const MINOR_MIN = 33;
+const TIMEOUT_MS = 15_000;
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+const RENDERED = 'apply manifests/rendered/<env> (docs/rollout.md)';
+
+/** As much of Kubernetes' objects as is read here. */
+const keyRef = z.object({ name: z.string(), key: z.string() });
+const podSpec = z.object({
+  hostAliases: z.array(z.object({ ip: z.string(), hostnames: z.array(z.string()) })).optional(),
+  containers: z.array(
+    z.object({
+      env: z
+        .array(
+          z.object({
+            valueFrom: z.object({ secretKeyRef: keyRef.optional(), configMapKeyRef: keyRef.optional() }).optional(),
+          }),
+        )
+        .optional(),
+    }),
+  ),
+});
+const condition = z.object({ type: z.string(), status: z.string(), message: z.string().optional() });
+const container = z.object({
+  name: z.string(),
+  state: z
+    .object({ waiting: z.object({ reason: z.string().optional(), message: z.string().optional() }).optional() })
+    .optional(),
+});
+const pod = z.object({
+  metadata: z.object({ name: z.string(), labels: z.record(z.string(), z.string()).optional() }),
+  status: z.object({
+    conditions: z.array(condition).optional(),
+    containerStatuses: z.array(container).optional(),
+    initContainerStatuses: z.array(container).optional(),
+  }),
+});
+type Pod = z.infer<typeof pod>;
+const listOf = <Item>(item: z.ZodType<Item>) => z.object({ items: z.array(item) });
+const named = z.object({
+  metadata: z.object({ name: z.string(), labels: z.record(z.string(), z.string()).optional() }),
+});
+
+/** `doctor --cluster`: what the cluster that KUBECONFIG names needs. The first line that fails to reach it is the only one. */
+export async function clusterChecks(environment: NodeJS.ProcessEnv): Promise<Check[]> {
+  const kubectl = reader(environment);
+  const reached = await checked('cluster', async () => version(kubectl));
+  if (!reached.ok) return [reached];
+  const checks: [string, (kubectl: Kubectl) => Promise<string>][] = [
+    ['nodes', nodes],
+    ['namespaces', namespaces],
+    ['walls', walls],
+    ['template', template],
+    ['secrets', secrets],
+    [SERVICES.controller, kubectl => deployment(kubectl, SERVICES.controller)],
+    [SERVICES.egress, kubectl => deployment(kubectl, SERVICES.egress)],
+    ['runners', runners],
+    ['argocd', argocd],
+  ];
+  return [reached, ...(await Promise.all(checks.map(([name, look]) => checked(name, () => look(kubectl)))))];
+}
+
+/** What `look` throws is the problem, in words for its reader. */
+async function checked(check: string, look: () => Promise<string>): Promise<Check> {
+  try {
+    return { check, ok: true, detail: await look() };
+  } catch (error) {
+    return { check, ok: false, detail: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+type Kubectl = <Answer>(args: readonly string[], answer: z.ZodType<Answer>) => Promise<Answer>;
+
+/** kubectl's JSON; null-like for what is not there: `get` with `--ignore-not-found` prints nothing. */
+const reader =
+  (environment: NodeJS.ProcessEnv): Kubectl =>
+  async (args, answer) => {
+    const options = { env: environment, timeout: TIMEOUT_MS, maxBuffer: OUTPUT_BYTES_MAX };
+    const { stdout } = await promisify(execFile)('kubectl', [...args, '-o', 'json'], options).catch(error => {
+      if (error.code === 'ENOENT') throw new Error('kubectl was not found: install it, it speaks to the cluster');
+      throw new Error(
+        `kubectl ${args.join(' ')}: ${String(error.stderr ?? error.message)
+          .trim()
+          .split('\n')
+          .at(-1)}`,
+      );
+    });
+    return answer.parse(stdout.trim() === '' ? null : JSON.parse(stdout));
+  };
+
+const get = <Answer>(kubectl: Kubectl, namespace: string, what: readonly string[], answer: z.ZodType<Answer>) =>
+  kubectl(['-n', namespace, 'get', ...what, '--ignore-not-found'], answer.nullable());
+
+async function version(kubectl: Kubectl): Promise<string> {
+  const { serverVersion } = await kubectl(
+    ['version'],
+    z.object({ serverVersion: z.object({ gitVersion: z.string(), minor: z.string() }).optional() }),
+  );
+  if (!serverVersion)
+    throw new Error('no API server answers: KUBECONFIG must name a cluster that this machine reaches');
+  if (Number.parseInt(serverVersion.minor, 10) < MINOR_MIN)
+    throw new Error(`${serverVersion.gitVersion}: Kubernetes 1.${MINOR_MIN} or newer is needed, for native sidecars`);
+  return serverVersion.gitVersion;
+}
+
+async function nodes(kubectl: Kubectl): Promise<string> {
+  const node = z.object({
+    spec: z.object({ unschedulable: z.boolean().optional() }),
+    status: z.object({ conditions: z.array(condition) }),
+  });
+  const { key, value } = BROWSER_NODES;
+  const { items } = await kubectl(['get', 'nodes', '-l', `${key}=${value}`], listOf(node));
+  const ready = items.filter(
+    ({ spec, status }) =>
+      !spec.unschedulable && status.conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
+  );
+  if (ready.length > 0) return `${ready.length} of ${items.length} with ${key}=${value} take browsers`;
+  if (items.length === 0) return `none with ${key}=${value} yet: fine where an autoscaler adds one, else label a node`;
+  throw new Error(`none of ${items.length} nodes with ${key}=${value} is ready and schedulable: uncordon or mend one`);
+}
+
+async function namespaces(kubectl: Kubectl): Promise<string> {
+  const { items } = await kubectl(['get', 'namespaces'], listOf(named));
+  for (const name of Object.values(NAMESPACES)) {
+    const found = items.find(({ metadata }) => metadata.name === name);
+    if (!found) throw new Error(`${name} is missing: ${RENDERED}`);
+    if (found.metadata.labels?.['pod-security.kubernetes.io/enforce'] !== 'restricted')
+      throw new Error(`${name} does not enforce the restricted Pod Security Standard: ${RENDERED}`);
+  }
+  return `${Object.values(NAMESPACES).join(', ')}: there and restricted`;
+}
+
+async function walls(kubectl: Kubectl): Promise<string> {
+  const bindings = await kubectl(['get', 'validatingadmissionpolicybindings'], listOf(named));
+  const policies = bindings.items.filter(({ metadata }) => metadata.name.startsWith('runner-'));
+  if (policies.length === 0) throw new Error(`no admission policy guards ${NAMESPACES.runners}: ${RENDERED}`);
+  for (const namespace of Object.values(NAMESPACES)) {
+    const { items } = await kubectl(['-n', namespace, 'get', 'networkpolicies'], listOf(named));
+    if (items.length === 0) throw new Error(`${namespace} has no NetworkPolicy, so it is open to all: ${RENDERED}`);
+  }
+  return `${policies.length} admission policies, NetworkPolicies in every namespace (whether the CNI enforces them is its matter)`;
+}
+
+const podTemplate = z.object({ template: z.object({ spec: podSpec }) });
+
+async function template(kubectl: Kubectl): Promise<string> {
+  const found = await get(kubectl, NAMESPACES.runners, ['podtemplate', RUNNER_TEMPLATE], podTemplate);
+  if (!found)
+    throw new Error(`${NAMESPACES.runners}/${RUNNER_TEMPLATE} is missing, so no runner can be made: ${RENDERED}`);
+  const service = z.object({ spec: z.object({ clusterIP: z.string() }) });
+  for (const { ip, hostnames } of found.template.spec.hostAliases ?? [])
+    for (const name of hostnames) {
+      const there = await get(kubectl, NAMESPACES.system, ['service', name], service);
+      if (there?.spec.clusterIP !== ip)
+        throw new Error(
+          `runners expect ${name} at ${ip}, but its Service has ${there?.spec.clusterIP ?? 'not been made'}: set clusterIps of the environment and render again`,
+        );
+    }
+  return `${RUNNER_TEMPLATE}, and the Services that it names have their addresses`;
+}
+
+/** Every Secret and ConfigMap key that the workloads name. Only names are read, never a value. */
+async function secrets(kubectl: Kubectl): Promise<string> {
+  const workload = z.object({ spec: z.object({ template: z.object({ spec: podSpec }) }) });
+  const { items } = await kubectl(['-n', NAMESPACES.system, 'get', 'deployments'], listOf(workload));
+  const runner = await get(kubectl, NAMESPACES.runners, ['podtemplate', RUNNER_TEMPLATE], podTemplate);
+  const wanted = [
+    ...items.map(({ spec }) => ({ namespace: NAMESPACES.system, spec: spec.template.spec })),
+    ...(runner ? [{ namespace: NAMESPACES.runners, spec: runner.template.spec }] : []),
+  ].flatMap(({ namespace, spec }) =>
+    spec.containers.flatMap(({ env = [] }) =>
+      env.flatMap(({ valueFrom }) => [
+        ...(valueFrom?.secretKeyRef ? [{ namespace, kind: 'secret', ...valueFrom.secretKeyRef }] : []),
+        ...(valueFrom?.configMapKeyRef ? [{ namespace, kind: 'configmap', ...valueFrom.configMapKeyRef }] : []),
+      ]),
+    ),
+  );
+  const held = z.object({ data: z.record(z.string(), z.unknown()).optional() });
+  for (const { namespace, kind, name, key } of wanted) {
+    const found = await get(kubectl, namespace, [kind, name], held);
+    if (!found) throw new Error(`${kind} ${namespace}/${name} is missing: run manifests/make-secrets.ts`);
+    if (!(key in (found.data ?? {})))
+      throw new Error(`${kind} ${namespace}/${name} has no key ${key}: run manifests/make-secrets.ts, or add it`);
+  }
+  return `${new Set(wanted.map(({ namespace, kind, name }) => `${kind} ${namespace}/${name}`)).size} that are named are there`;
+}
+
+async function deployment(kubectl: Kubectl, name: string): Promise<string> {
+  const found = await get(
+    kubectl,
+    NAMESPACES.system,
+    ['deployment', name],
+    z.object({ spec: z.object({ replicas: z.int() }), status: z.object({ availableReplicas: z.int().optional() }) }),
+  );
+  if (!found) throw new Error(`is not deployed: ${RENDERED}`);
+  const { spec, status } = found;
+  const available = status.availableReplicas ?? 0;
+  if (available >= spec.replicas) return `${available} of ${spec.replicas} replicas are available`;
+  const { items } = await kubectl(['-n', NAMESPACES.system, 'get', 'pods', '-l', `${LABELS.app}=${name}`], listOf(pod));
+  const why = items.map(waitsFor).find(Boolean) ?? `read "kubectl -n ${NAMESPACES.system} logs deployment/${name}"`;
+  throw new Error(`${available} of ${spec.replicas} replicas are available: ${why}`);
+}
+
+async function runners(kubectl: Kubectl): Promise<string> {
+  const { items } = await kubectl(
+    ['-n', NAMESPACES.runners, 'get', 'pods', '-l', `${LABELS.app}=${LABELS.runnerApp}`],
+    listOf(pod),
+  );
+  const ready = items.filter(isReady);
+  const of = (state: string) => ready.filter(({ metadata }) => metadata.labels?.[LABELS.state] === state).length;
+  const waiting = items.filter(each => !isReady(each)).map(waitsFor);
+  const stuck = waiting.find(Boolean);
+  if (stuck) throw new Error(`${waiting.length} of ${items.length} are not ready: ${stuck}`);
+  return `${of('warm')} warm, ${of('leased')} leased, ${waiting.length} on their way`;
+}
+
+const isReady = ({ status }: Pod): boolean =>
+  status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
+
+/** The scheduler's or the kubelet's own words for what a pod waits for. */
+function waitsFor({ metadata, status }: Pod): string | undefined {
+  const placed = status.conditions?.find(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
+  if (placed) return `${metadata.name}: no node takes it: ${placed.message ?? ''}`;
+  for (const { name, state } of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) {
+    const reason = state?.waiting?.reason;
+    if (reason !== undefined && !['PodInitializing', 'ContainerCreating'].includes(reason))
+      return `${metadata.name}, container ${name}: ${reason}: ${state?.waiting?.message ?? ''}`;
+  }
+  return undefined;
+}
+
+async function argocd(kubectl: Kubectl): Promise<string> {
+  const crds = await kubectl(['get', 'customresourcedefinitions'], listOf(named));
+  if (!crds.items.some(({ metadata }) => metadata.name === 'applications.argoproj.io'))
+    return 'is not installed: the manifests are applied by hand';
+  const application = named.extend({
+    status: z
+      .object({
+        sync: z.object({ status: z.string() }).optional(),
+        health: z.object({ status: z.string() }).optional(),
+        conditions: z.array(z.object({ message: z.string() })).optional(),
+      })
+      .optional(),
+  });
+  const { items } = await kubectl(['-n', 'argocd', 'get', 'applications'], listOf(application));
+  const ours = items.filter(({ metadata }) => metadata.name.startsWith('omicron-browser'));
+  if (ours.length === 0) return 'is installed, but follows no omicron-browser Application';
+  for (const { metadata, status } of ours) {
+    const [sync, health] = [status?.sync?.status ?? 'Unknown', status?.health?.status ?? 'Unknown'];
+    if (sync !== 'Synced' || health !== 'Healthy')
+      throw new Error(
+        `${metadata.name} is ${sync} and ${health}: ${status?.conditions?.[0]?.message ?? 'see it in Argo CD'}`,
+      );
+  }
+  return `${ours.map(({ metadata }) => metadata.name).join(', ')}: Synced and Healthy`;
+}

@@ -1,0 +1,32 @@
+import type { StackConfig } from './config.ts';
+
+export const ARGOCD = 'argocd';
+
+/** All that Argo CD reads of the repository. */
+export const renderedPath = (env: string): string => `manifests/rendered/${env}`;
+
+/**
+ * The Application from which everything else in the cluster comes. The finalizer makes `pulumi destroy` delete what it
+ * synced before Argo CD itself goes, so that load balancers and volumes of the cluster do not outlive it.
+ * https://argo-cd.readthedocs.io/en/stable/operator-manual/cluster-bootstrapping/
+ */
+export const rootApplication = (env: string, config: StackConfig['gitops']) => ({
+  apiVersion: 'argoproj.io/v1alpha1',
+  kind: 'Application',
+  metadata: { name: 'root', namespace: ARGOCD, finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+  spec: {
+    project: 'default',
+    source: {
+      repoURL: config.repository,
+      targetRevision: config.revision,
+      path: renderedPath(env),
+      directory: { recurse: false },
+    },
+    destination: { server: 'https://kubernetes.default.svc', namespace: ARGOCD },
+    syncPolicy: {
+      automated: { prune: true, selfHeal: true },
+      syncOptions: ['ServerSideApply=true'],
+      retry: { limit: 10, backoff: { duration: '10s', factor: 2, maxDuration: '5m' } },
+    },
+  },
+});

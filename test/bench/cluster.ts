@@ -1,0 +1,156 @@
+/**
+ * The same on Kubernetes: `npm run bench -- cluster [--rounds 30]`, on a cluster where `npm run cluster` has run and whose node
+ * is this machine. Through the API's network policy and the Services; what a user feels, and what it costs the API server and
+ * the node. Writes the section `cluster` of `.omicron/bench.json`.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import { running } from '../../cluster/deploy.ts';
+import { SITES } from '../../cluster/fixtures/objects.ts';
+import { kubectl } from '../../cluster/kubectl.ts';
+import { openWayIn } from '../../cluster/way-in.ts';
+import { LABELS, NAMESPACES, SERVICES } from '../../contract/names.ts';
+import { machine, percentiles, writeSections } from './figures.ts';
+import { leased, measure } from './rounds.ts';
+
+const TARGETS = { acquireP50Ms: 50, firstPageP50Ms: 400, idleControllerPssMb: 200 };
+const BURST = { callers: 20, warm: 10 };
+/** Longer than this an acquire has waited for a pod. */
+const WARM_ACQUIRE_MS = 2_000;
+const SETTLE_MS = 10_000;
+
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '30' } } });
+const rounds = Number(values.rounds);
+const say = (line: string) => process.stderr.write(`${line}\n`);
+const wayIn = await openWayIn();
+const sessions = new BrowserSessions(wayIn);
+
+async function warmRunners(): Promise<number> {
+  const health = (await (await fetch(`${wayIn.url}/health`)).json()) as { runners: { warm: number } }; // the controller's document
+  return health.runners.warm;
+}
+
+async function untilWarm(count: number): Promise<number> {
+  const startMs = performance.now();
+  while ((await warmRunners()) < count) await delay(100);
+  return performance.now() - startMs;
+}
+
+/** Sets the pool's size on the Deployment and waits until its pods run. */
+async function pool(idle: number): Promise<void> {
+  const set = ['set', 'env', `deployment/${SERVICES.controller}`, `OMICRON_POOL_IDLE=${idle}`];
+  await kubectl(['-n', NAMESPACES.system, ...set]);
+  await running();
+}
+
+/** What the API server was asked for runners, by verb and resource, since it started. Status updates are the kubelet's. */
+async function apiCalls(): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const line of (await kubectl(['get', '--raw', '/metrics'])).split('\n')) {
+    const match = /^apiserver_request_total\{(.*)\} (\S+)$/.exec(line);
+    const label = (name: string) => new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(match?.[1] ?? '')?.[1] ?? '';
+    const resource = label('resource');
+    if (!match || !['pods', 'services', 'podtemplates', 'serviceaccounts'].includes(resource)) continue;
+    if (label('subresource') !== '' || label('verb') === 'WATCH' || label('verb') === 'LIST') continue;
+    const key = `${label('verb')} ${resource}`;
+    counts.set(key, (counts.get(key) ?? 0) + Number(match[2]));
+  }
+  return counts;
+}
+
+/** Proportional set size of all processes of a pod, in MB: its cgroup names it. */
+function podPssMb(uid: string): number {
+  const names = [uid, uid.replaceAll('-', '_')];
+  let kib = 0;
+  for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name)))
+    try {
+      const cgroup = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
+      if (!names.some(name => cgroup.includes(name))) continue;
+      kib += Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
+    } catch {
+      // it has ended meanwhile
+    }
+  return Math.round((kib * 1024) / 1e6);
+}
+
+const uids = async (namespace: string, selector: string): Promise<string[]> =>
+  (await kubectl(['-n', namespace, 'get', 'pods', '-l', selector, '-o', 'jsonpath={.items[*].metadata.uid}']))
+    .trim()
+    .split(' ')
+    .filter(Boolean);
+
+async function memory() {
+  const lease = await sessions.acquire({ userId: 'memory', conversationId: 'c', recordVideo: false });
+  await delay(SETTLE_MS);
+  const [pod = ''] = await uids(NAMESPACES.runners, `${LABELS.sessionId}=${lease.sessionId}`);
+  const [controller = ''] = await uids(NAMESPACES.system, `${LABELS.app}=${LABELS.controllerApp}`);
+  const measured = { leasedRunnerPssMb: podPssMb(pod), idleControllerPssMb: podPssMb(controller) };
+  await lease.end();
+  return measured;
+}
+
+/** Twenty ask at once where ten are warm: those at once, the others as the node gives pods or a lease ends; none is lost. */
+async function burst() {
+  await untilWarm(BURST.warm);
+  const names = Array.from({ length: BURST.callers }, (_, n) => ({ userId: `burst-${n}`, conversationId: 'c' }));
+  const answers = await Promise.allSettled(
+    names.map(async each => {
+      const startMs = performance.now();
+      const lease = await sessions.acquire({ ...each, recordVideo: false, waitSeconds: 300 });
+      const ms = performance.now() - startMs;
+      await delay(2_000);
+      await lease.end();
+      return ms;
+    }),
+  );
+  const times = answers.flatMap(each => (each.status === 'fulfilled' ? [each.value] : [])).sort((a, b) => a - b);
+  const lost = answers.flatMap(each => (each.status === 'rejected' ? [String(each.reason)] : []));
+  const refillMs = await untilWarm(BURST.warm);
+  return {
+    callers: BURST.callers,
+    warmRunners: BURST.warm,
+    servedWarm: times.filter(ms => ms < WARM_ACQUIRE_MS).length,
+    acquireMs: percentiles(times),
+    lost,
+    refilledAfterMs: Math.round(refillMs),
+  };
+}
+
+async function refillPerSecond(): Promise<number> {
+  await pool(0);
+  while ((await warmRunners()) > 0) await delay(200);
+  await pool(BURST.warm);
+  const firstMs = performance.now();
+  await untilWarm(BURST.warm);
+  return Math.round((BURST.warm / ((performance.now() - firstMs) / 1_000)) * 100) / 100;
+}
+
+try {
+  const cluster: Record<string, unknown> = { machine: machine() };
+  say('memory ...');
+  Object.assign(cluster, await memory());
+  say(`${rounds} rounds, one at a time ...`);
+  await untilWarm(2);
+  const before = await apiCalls();
+  cluster.clients1 = await measure(leased(sessions, warmRunners, 2), { rounds, clients: 1, url: SITES.site });
+  await untilWarm(2);
+  const after = await apiCalls();
+  cluster.apiCallsPerLease = Object.fromEntries(
+    [...after].flatMap(([key, count]) => {
+      const each = Math.round(((count - (before.get(key) ?? 0)) / rounds) * 100) / 100;
+      return each > 0 ? [[key, each]] : [];
+    }),
+  );
+  say('a pool of ten from nothing ...');
+  cluster.refillPerSecond = await refillPerSecond();
+  say('twenty at once on ten warm ...');
+  cluster.burst = await burst();
+  const file = writeSections({ cluster });
+  process.stdout.write(`${JSON.stringify({ ...cluster, targets: TARGETS }, null, 2)}\n`);
+  say(`written to ${file}`);
+} finally {
+  await pool(2);
+  wayIn.close();
+}

@@ -1,0 +1,11 @@
+// `npm run bench [-- lease|egress|cluster] [options]`: each writes its sections of `.omicron/bench.json`.
+const BENCHES = ['lease', 'egress', 'cluster'];
+
+const given = process.argv[2];
+const named = given !== undefined && !given.startsWith('-');
+if (named && !BENCHES.includes(given)) {
+  process.stderr.write(`There is no bench "${given}": say ${BENCHES.join(', ')}.\n`);
+  process.exit(2);
+}
+if (named) process.argv.splice(2, 1);
+await import(`./${named ? given : 'lease'}.ts`);

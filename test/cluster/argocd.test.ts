@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import { connectBrowser } from '../../client/mcp-browser.ts';
+import { deployedEnvironment } from '../../cluster/deploy.ts';
+import { SITES } from '../../cluster/fixtures/objects.ts';
+import { argoStatus, follow, push, synced, unfollow } from '../../cluster/gitops.ts';
+import { kubectl, localTool, tryKubectl } from '../../cluster/kubectl.ts';
+import { openWayIn, type WayIn } from '../../cluster/way-in.ts';
+import { LABELS, NAMESPACES } from '../../contract/names.ts';
+import type { Environment } from '../../manifests/environment.ts';
+import { eventually } from '../eventually.ts';
+
+const MINUTE_MS = 60_000;
+const inRunners = ['-n', NAMESPACES.runners];
+
+/** Names of the runners' pods in a state, as the controller labels them. */
+async function runners(state: 'warm' | 'leased'): Promise<string[]> {
+  const selector = `${LABELS.state}=${state}`;
+  const text = await kubectl([
+    ...inRunners,
+    'get',
+    'pods',
+    '-l',
+    selector,
+    '-o',
+    'jsonpath={range .items[*]}{.metadata.name}{"\\n"}{end}',
+  ]);
+  return text.split('\n').filter(Boolean);
+}
+
+describe('Argo CD, on a git repository of the test', { timeout: 5 * MINUTE_MS }, () => {
+  let env: Environment;
+  let wayIn: WayIn;
+  beforeAll(async () => {
+    const tool = localTool();
+    if (tool) await promisify(execFile)(tool, ['argocd']);
+    env = await deployedEnvironment();
+    wayIn = await openWayIn();
+    await follow(env);
+  }, 3 * MINUTE_MS);
+  afterAll(async () => {
+    await synced(await push(env));
+    await unfollow();
+    wayIn.close();
+  }, 5 * MINUTE_MS);
+
+  it('syncs manifests/rendered/local: Synced and Healthy', async () => {
+    await synced(await push(env));
+  });
+
+  it('sees no drift after a minute of a live controller that leases and ends', async () => {
+    const sessions = new BrowserSessions(wayIn);
+    const seen = new Set<string | undefined>();
+    for (const endMs = performance.now() + MINUTE_MS; performance.now() < endMs; ) {
+      const lease = await sessions.acquire({ userId: 'argo', conversationId: 'drift', recordVideo: false });
+      await lease.end();
+      seen.add((await argoStatus()).sync);
+    }
+    expect([...seen]).toEqual(['Synced']);
+  });
+
+  it('heals a deleted NetworkPolicy by itself', async () => {
+    await kubectl([...inRunners, 'delete', 'networkpolicy', 'runners']);
+    await eventually(
+      'the policy is back',
+      async () => (await tryKubectl([...inRunners, 'get', 'networkpolicy', 'runners'])).ok,
+      MINUTE_MS,
+    );
+  });
+
+  it('prunes what the repository no longer has', async () => {
+    const name = 'to-be-pruned';
+    const get = ['-n', NAMESPACES.system, 'get', 'configmap', name];
+    const file = `core/${NAMESPACES.system}/configmap.${name}.yaml`;
+    const text = JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name, namespace: NAMESPACES.system },
+    });
+    await synced(await push(env, { [file]: text }));
+    expect((await tryKubectl(get)).ok).toBe(true);
+    await synced(await push(env));
+    await eventually('it is gone', async () => !(await tryKubectl(get)).ok, MINUTE_MS);
+  });
+
+  it('brings a changed template: warm runners are replaced, a leased one serves on', async () => {
+    const lease = await new BrowserSessions(wayIn).acquire({
+      userId: 'argo',
+      conversationId: 'roll',
+      recordVideo: false,
+    });
+    await using browser = await connectBrowser(lease);
+    await browser.goto(`${SITES.site}/login`);
+    const before = await eventually(
+      'warm runners',
+      async () => {
+        const warm = await runners('warm');
+        return warm.length >= env.limits.poolIdle && warm;
+      },
+      2 * MINUTE_MS,
+    );
+    const [cpu] = env.runner.browser.cpu;
+    await synced(
+      await push({ ...env, runner: { ...env.runner, browser: { ...env.runner.browser, cpu: [cpu, '1900m'] } } }),
+    );
+    await eventually(
+      'other warm runners',
+      async () => {
+        const warm = await runners('warm');
+        return warm.length >= env.limits.poolIdle && !warm.some(name => before.includes(name));
+      },
+      3 * MINUTE_MS,
+    );
+    expect(lease.signal.aborted).toBe(false);
+    expect(await browser.evaluate('() => location.pathname')).toBe('/login');
+    await lease.end();
+  });
+});
