@@ -82,7 +82,7 @@ export function uploader(env: Environment): k8s.Container {
     imagePullPolicy: PULL,
     restartPolicy: 'Always',
     // tini: as process 1, Node would ignore the SIGTERM of a pod that is deleted while it starts, for the whole grace.
-    command: ['tini', '--', 'node', '--disable-warning=ExperimentalWarning', RUNNER_COMMAND.uploaderMain],
+    command: ['tini', '--', 'node', ...RUNNER_COMMAND.flags, RUNNER_COMMAND.uploaderMain],
     env: [
       runnerId,
       ...plain({

@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -8,6 +7,7 @@ import {
   S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { checksum } from './checksum.ts';
 
 /** A part that the bucket has: number from 1, and the checksum under which it was taken (CRC32, base64). */
 export interface SentPart {
@@ -36,13 +36,6 @@ export interface Bucket {
   /** Does nothing when it is gone. */
   abort(key: string, uploadId: string, signal: AbortSignal): Promise<void>;
 }
-
-/** The checksum of a body as S3 writes it. */
-export const checksum = (body: Buffer): string => {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(crc32(body));
-  return bytes.toString('base64');
-};
 
 /** No header names an encryption: the bucket's default is the deployment's key, and its policy refuses any other (docs/adr/0602). */
 export function s3Bucket(client: S3Client, name: string): Bucket {

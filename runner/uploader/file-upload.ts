@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises';
-import { type Bucket, checksum, type SentPart } from './bucket.ts';
+import type { Bucket, SentPart } from './bucket.ts';
+import { checksum } from './checksum.ts';
 import { flawOf, isEnded, readRange, settledBytes } from './recording-file.ts';
 import type { FileState } from './state.ts';
 

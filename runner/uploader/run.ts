@@ -2,8 +2,7 @@ import { type Logger, pino } from 'pino';
 import { ENV } from '../../contract/names.ts';
 import type { UploadOrder } from '../../contract/reports.ts';
 import { controllerClient } from '../controller-client.ts';
-import { s3Bucket } from './bucket.ts';
-import { bucketClient } from './bucket-client.ts';
+import type { Bucket } from './bucket.ts';
 import { onceSettings, SettingsError, type SidecarSettings, sidecarSettings } from './settings.ts';
 import { followRecordings } from './sidecar.ts';
 import { dirStore } from './store.ts';
@@ -33,7 +32,7 @@ function sidecar(ending: AbortSignal): Promise<number> {
   return followRecordings({
     outputDir: settings[ENV.outputDir],
     runnerId,
-    bucketFor: order => s3Bucket(s3Of(settings, order), settings[ENV.artifactStore]),
+    bucketFor: order => bucketOf(settings, order),
     reporter: controllerClient(settings[ENV.controllerUrl]).artifact,
     ending,
     graceMs: settings[ENV.uploadSeconds] * 1_000,
@@ -41,16 +40,22 @@ function sidecar(ending: AbortSignal): Promise<number> {
   });
 }
 
-function s3Of(settings: SidecarSettings, { runner_id, egress_credential = '' }: UploadOrder) {
+/** The AWS SDK is loaded for an order: most sidecars wait beside a warm browser, and it takes 30 MB. */
+async function bucketOf(
+  settings: SidecarSettings,
+  { runner_id, egress_credential = '' }: UploadOrder,
+): Promise<Bucket> {
+  const [{ s3Bucket }, { bucketClient }] = await Promise.all([import('./bucket.ts'), import('./bucket-client.ts')]);
   const egressUrl = settings[ENV.egressUrl];
   const proxy = egressUrl === undefined ? undefined : new URL(egressUrl);
   // Without a credential the proxy refuses, and says so in the reason of the loss.
   if (proxy !== undefined) Object.assign(proxy, { username: runner_id, password: egress_credential });
-  return bucketClient({
+  const client = bucketClient({
     region: settings.AWS_REGION,
     proxyUrl: proxy?.href,
     ownEndpoint: settings.AWS_ENDPOINT_URL_S3 !== undefined,
   });
+  return s3Bucket(client, settings[ENV.artifactStore]);
 }
 
 /** The uploader's exit code. `ending` aborts at SIGTERM, which ends a run `--once` anyhow. */

@@ -17,7 +17,7 @@ export interface SidecarOptions {
   /** An order for another runner is refused: the browser's container writes it. */
   readonly runnerId: string;
   /** The store, under the credentials of the order. */
-  readonly bucketFor: (order: UploadOrder) => Bucket;
+  readonly bucketFor: (order: UploadOrder) => Promise<Bucket>;
   /** Tells the controller; idempotent by name. */
   readonly reporter: (artifactToken: string, report: ArtifactReport, signal: AbortSignal) => Promise<void>;
   /** Aborts when the browser's container has ended (SIGTERM): files are final from then on. */
@@ -45,7 +45,7 @@ export async function followRecordings(options: SidecarOptions): Promise<number>
   const state = await openState(outputDir);
   const deadline = new AbortController();
   onAbort(ending, () => setTimeout(() => deadline.abort(), graceMs).unref());
-  const work: Work = { ...options, order, state, bucket: options.bucketFor(order), signal: deadline.signal };
+  const work: Work = { ...options, order, state, bucket: await options.bucketFor(order), signal: deadline.signal };
   log.info({ session_id: order.session_id, epoch: order.epoch }, 'recording is followed');
 
   let failures = 0;
