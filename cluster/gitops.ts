@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { ARGOCD, renderedPath, rootApplication } from '../infra/root-application.ts';
 import type { Environment } from '../manifests/environment.ts';
 import { render } from '../manifests/render.ts';
-import { apply, kubectl, tryKubectl } from './kubectl.ts';
+import { apply, kubectl, localTool, tryKubectl } from './kubectl.ts';
 
 /** A git repository on this machine's disk, from which Argo CD reads as it would from the product's. */
 const REPOSITORY = resolve('.omicron/cluster/gitops');
@@ -28,8 +28,10 @@ const git = (...args: string[]) =>
     ...args,
   ]);
 
-/** Whether Argo CD is installed. */
+/** Whether Argo CD is installed and, on the local cluster, where it is no pod, runs. */
 export async function hasArgo(): Promise<boolean> {
+  const tool = localTool();
+  if (tool && !(await promisify(execFile)(tool, ['status'])).stdout.includes('argocd-controller: runs')) return false;
   return (await tryKubectl(['-n', ARGOCD, 'get', 'configmap', 'argocd-cm', '-o', 'name'])).ok;
 }
 
