@@ -87,6 +87,18 @@ async function podRunners() {
 
 runnerProviderContract('Kubernetes, with a browser', async (): Promise<ProviderUnderTest> => podRunners());
 
+it('says in the policy’s own words why the API server refuses a pod', async () => {
+  await using under = await podRunners();
+  const other = await ground.template('another-image', ({ template }) => {
+    for (const browser of template?.spec?.containers ?? []) browser.image = 'localhost/another:1';
+  });
+  const provider = await under.another(ground, other);
+  await expect(provider.create(randomUUID())).rejects.toMatchObject({
+    code: 'runner_start_failed',
+    message: expect.stringMatching(/^The API server refused the pod: .*'runner-pod-image'.*and no other/),
+  });
+});
+
 it('a leased pod says whose it is, and outlives the template that warm ones go with', async () => {
   await using under = await podRunners();
   const other = await ground.template('goes-away', ({ template }) => {
