@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import * as z from 'zod';
 import { BROWSER_NODES, LABELS, NAMESPACES, RUNNER_TEMPLATE, SERVICES } from '../../contract/names.ts';
-import type { Check } from './doctor.ts';
+import type { Check } from './check.ts';
 
 /** Native sidecars are stable from here on: https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/ */
 const MINOR_MIN = 33;

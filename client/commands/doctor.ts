@@ -6,17 +6,11 @@ import { ENV } from '../../contract/names.ts';
 import { BrowserSessions } from '../browser-sessions.ts';
 import { findTools, toolsEnvironment } from '../machine-tools.ts';
 import { tryRunner } from '../try-runner.ts';
+import type { Check } from './check.ts';
 import { clusterChecks } from './cluster-checks.ts';
 import { type Context, findController } from './connect.ts';
 import { errorLine } from './exit.ts';
 import type { Output } from './output.ts';
-
-export interface Check {
-  check: string;
-  ok: boolean;
-  /** What was found; for a problem also what to do. */
-  detail: string;
-}
 
 const MIB = 1024 * 1024;
 /** An hour of 1080p video is some 300 MiB; the embedded database takes 50. */

@@ -67,7 +67,7 @@ describe('the API server', () => {
       .replaceAll(env.clusterIps.controller, FREE.controller)
       .replaceAll(env.clusterIps.egress, FREE.egress);
     const { stderr, stdout } = await tryKubectl(
-      ['create', '--dry-run=server', '--validate=strict', '-o', 'json', '-f', '-'],
+      ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-o', 'json', '-f', '-'],
       text,
     );
     expect(stderr).toBe('');

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { kubectl } from '../../cluster/kubectl.ts';
-import { LABELS, PORTS, RUNNER_TEMPLATE, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { LABELS, PORTS, RUNNER_COMMAND, RUNNER_TEMPLATE, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
 import { type ProviderUnderTest, runnerProviderContract } from '../controller/runner-provider.contract.ts';
 import { eventually } from '../eventually.ts';
 import { processesOf, procFile } from './node.ts';
-import { containerOf, podsOf } from './pods.ts';
+import { containerOf, podsOf, uidOf } from './pods.ts';
 import { asController, type Twin, twin } from './twin.ts';
 
 // In this process, with the controller's own account, on pods of the deployment's template. What is broken is broken so that
@@ -87,6 +87,18 @@ async function podRunners() {
 
 runnerProviderContract('Kubernetes, with a browser', async (): Promise<ProviderUnderTest> => podRunners());
 
+it('says in the policy’s own words why the API server refuses a pod', async () => {
+  await using under = await podRunners();
+  const other = await ground.template('another-image', ({ template }) => {
+    for (const browser of template?.spec?.containers ?? []) browser.image = 'localhost/another:1';
+  });
+  const provider = await under.another(ground, other);
+  await expect(provider.create(randomUUID())).rejects.toMatchObject({
+    code: 'runner_start_failed',
+    message: expect.stringMatching(/^The API server refused the pod: .*'runner-pod-image'.*and no other/),
+  });
+});
+
 it('a leased pod says whose it is, and outlives the template that warm ones go with', async () => {
   await using under = await podRunners();
   const other = await ground.template('goes-away', ({ template }) => {
@@ -119,12 +131,14 @@ it('a runner removed while it starts is gone at once, not after the grace that r
   const provider = await under.another();
   const id = randomUUID();
   await provider.create(id);
-  // The moment in which the sidecar runs and does not listen to signals yet.
+  const [pod] = await podsOf(ground.namespace, `${LABELS.runnerId}=${id}`);
+  // The moment in which the sidecar has begun and hears no signal yet; before it, there is no process to see.
   await eventually(
-    'the uploader starts',
+    'the uploader begins',
     async () => {
-      const [pod] = await podsOf(ground.namespace, `${LABELS.runnerId}=${id}`);
-      return pod?.status?.initContainerStatuses?.some(({ state }) => state?.running);
+      for (const pid of await processesOf(uidOf(pod ?? {})))
+        if ((await procFile(pid, 'cmdline'))?.includes(RUNNER_COMMAND.uploaderMain)) return true;
+      return false;
     },
     60_000,
   );

@@ -136,7 +136,7 @@ describe('what a leased runner holds', () => {
     expect(await of(browser, token)).toBeNull();
     expect(await of(browser, 'environ')).toContain('OMICRON_RUNNER_ID=');
     for (const { pid } of browser) {
-      expect(await procFile(pid, 'environ')).not.toMatch(/AWS_|KUBERNETES_|TOKEN|PASSWORD|SECRET/);
+      expect(await procFile(pid, 'environ')).not.toMatch(/AWS_|TOKEN|PASSWORD|SECRET/);
       expect(await procFile(pid, 'mountinfo')).not.toMatch(
         /serviceaccount|kubernetes\.io~(secret|projected|configmap)/,
       );

@@ -19,19 +19,15 @@ export interface Twin extends AsyncDisposable {
 
 /** `walls`: whether the admission policies bind there too. Pod Security does in any case. */
 export async function twin(namespace: string, { walls }: { walls: boolean }): Promise<Twin> {
-  const bindings = async () =>
-    (await list(ADMISSION)).filter(({ metadata }) => metadata?.name?.startsWith('runner-') && !isCopy(metadata.name));
-  const copies = walls
-    ? (await bindings()).map(binding => ({
-        ...plain(binding, { name: `${binding.metadata?.name}--${namespace}` }),
-        spec: {
-          ...(binding as { spec?: object }).spec,
-          matchResources: { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } },
-        },
-      }))
-    : [];
+  const bindings = walls ? (await list(ADMISSION)).filter(({ metadata }) => ofDeployment(metadata?.name)) : [];
+  const copies = bindings.map(binding => ({
+    ...plain(binding, { name: `${binding.metadata?.name}--${namespace}` }),
+    spec: {
+      ...(binding as { spec?: object }).spec,
+      matchResources: { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } },
+    },
+  }));
   const away = async () => {
-    // Foreground: the pods of a template go with it, and none is left to a name that is used again.
     await kubectl(['delete', 'namespace', namespace, '--ignore-not-found']);
     const left = (await list(ADMISSION)).flatMap(({ metadata }) => metadata?.name ?? []);
     const ours = left.filter(name => name.endsWith(`--${namespace}`));
@@ -69,7 +65,8 @@ export async function asAccount(namespace: string, account: string): Promise<Kub
 
 export const asController = (): Promise<KubeConfig> => asAccount(NAMESPACES.system, SERVICE_ACCOUNTS.controller);
 
-const isCopy = (name: string): boolean => name.includes('--');
+/** Not a copy of one, which has the twin's name behind. */
+const ofDeployment = (name = ''): boolean => name.startsWith('runner-') && !name.includes('--');
 const named = (labels: Record<string, string> | undefined, name: string) => ({
   ...labels,
   'kubernetes.io/metadata.name': name,
