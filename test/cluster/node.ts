@@ -17,6 +17,13 @@ const numbers = async (): Promise<number[]> =>
 export const procFile = (pid: number, name: string): Promise<string | null> =>
   readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => null);
 
+/** Processes of that name, e.g. a part of the cluster. */
+export async function pidsOf(name: string): Promise<number[]> {
+  const found: number[] = [];
+  for (const pid of await numbers()) if ((await procFile(pid, 'comm'))?.trim() === name) found.push(pid);
+  return found;
+}
+
 /** Ids of the processes of a pod (its UID) or of one container (its id), oldest first. Throws where there are none to see. */
 export async function processesOf(id: string): Promise<number[]> {
   const spelled = [id, id.replaceAll('-', '_')]; // systemd's cgroups know no dash
@@ -38,8 +45,7 @@ export async function networkOf(podUid: string): Promise<number> {
 
 /** The node's kubelet: its network and its files are the node's. */
 export async function kubelet(): Promise<{ pid: number; root: string }> {
-  for (const pid of await numbers()) {
-    if ((await procFile(pid, 'comm'))?.trim() !== 'kubelet') continue;
+  for (const pid of await pidsOf('kubelet')) {
     const args = ((await procFile(pid, 'cmdline')) ?? '').split('\0');
     const at = args.indexOf('--root-dir');
     const folder =

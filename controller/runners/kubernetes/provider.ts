@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   CoreV1Api,
   type KubeConfig,
@@ -30,6 +31,12 @@ const GONE = 'The pod is gone. Ask again for a new browser.';
 const HEALTH_TIMEOUT_MS = 2_000;
 /** An image that cannot be pulled may be pulled a moment later; then it is hopeless. */
 const HOPELESS_AFTER_MS = 10_000;
+/**
+ * A release changes the template and the admission policies that name its image (docs/rollout.md); the API server enforces a
+ * new policy within seconds. Less than another replica waits before it takes a launch over.
+ */
+const RELEASE = { tries: 10, pauseMs: 1_500 };
+const MARK_PAUSE_MAX_MS = 30_000;
 const MERGE_PATCH = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
 /** Runners as pods, instantiated from the synced PodTemplate. Call `start` before anything else. */
@@ -42,14 +49,14 @@ export function kubernetesRunners(
   const pods = new Watched<V1Pod>({
     config,
     path: `/api/v1/namespaces/${namespace}/pods`,
-    list: () => core.listNamespacedPod({ namespace, labelSelector }),
+    list: () => apiCall(() => core.listNamespacedPod({ namespace, labelSelector })),
     labelSelector,
     log,
   });
   const templates = new Watched<V1PodTemplate>({
     config,
     path: `/api/v1/namespaces/${namespace}/podtemplates`,
-    list: () => core.listNamespacedPodTemplate({ namespace }),
+    list: () => apiCall(() => core.listNamespacedPodTemplate({ namespace })),
     log,
   });
 
@@ -79,6 +86,19 @@ export function kubernetesRunners(
       if (apiFault(error).fault !== 'conflict') throw startFault(error);
     }
   };
+  /** The pod of the template as it is now. Policies that do not know that template yet, or any more, are asked again. */
+  const createPod = async (runnerId: string): Promise<void> => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const body = runnerPod(templateNow(), runnerId);
+        return await createOnce(() => core.createNamespacedPod({ namespace, body }));
+      } catch (error) {
+        if (!refusedByPolicy(error) || attempt === RELEASE.tries) throw error;
+        log.info({ runner_id: runnerId, detail: error.message }, 'policy and template differ; tried again');
+        await sleep(RELEASE.pauseMs);
+      }
+    }
+  };
 
   return {
     name: 'kubernetes',
@@ -100,10 +120,9 @@ export function kubernetesRunners(
     template: async () => templateDigest(templateNow()),
 
     async create(runnerId) {
-      if (podOf(runnerId)) return;
-      const body = runnerPod(templateNow(), runnerId);
-      await createOnce(() => core.createNamespacedPod({ namespace, body }));
-      const pod = await read(runnerId);
+      if (!podOf(runnerId)) await createPod(runnerId);
+      // Whoever made the pod may have ended before it made the Service.
+      const pod = podOf(runnerId) ?? (await read(runnerId));
       if (pod?.metadata?.labels?.[LABELS.runnerId] !== runnerId)
         throw new OmicronError(
           'runner_start_failed',
@@ -158,7 +177,7 @@ export function kubernetesRunners(
 
     publish({ id, endpoint: _endpoint }, lease) {
       const name = runnerName(id);
-      void leased(id, lease).catch(err => log.warn({ err, runner_id: id }, 'a leased pod could not be labelled'));
+      void markLeased(id, lease);
       return { mcpUrl: `http://${name}.${namespace}.svc.cluster.local:${PORTS.runner}/mcp`, workload: name };
     },
 
@@ -181,6 +200,21 @@ export function kubernetesRunners(
 
     list: async () => pods.all().flatMap(pod => pod.metadata?.labels?.[LABELS.runnerId] ?? []),
   };
+
+  /** Marks it in the end: an API server that is away for long comes back, and the lease may last for hours. */
+  async function markLeased(runnerId: string, lease: Parameters<typeof leased>[1]): Promise<void> {
+    for (let pauseMs = 1_000; ; pauseMs = Math.min(pauseMs * 2, MARK_PAUSE_MAX_MS)) {
+      try {
+        return await leased(runnerId, lease);
+      } catch (err) {
+        const { fault } = apiFault(err);
+        if (fault === 'not_found') return; // it has ended
+        log.warn({ err, runner_id: runnerId }, 'a leased pod could not be marked');
+        if (fault !== 'busy' && fault !== 'unknown') return;
+        await sleep(pauseMs, undefined, { ref: false });
+      }
+    }
+  }
 
   /**
    * Marks a pod as a lease's, and takes it from the template: whoever deletes or replaces that must not take leased runners
@@ -229,6 +263,10 @@ function startFault(error: unknown): unknown {
     cause: error,
   });
 }
+
+/** The policies are synced with the template: a moment later they agree with it. */
+const refusedByPolicy = (error: unknown): error is OmicronError =>
+  error instanceof OmicronError && error.message.includes("ValidatingAdmissionPolicy 'runner-pod-");
 
 async function healthOf(endpoint: string, stop: AbortSignal) {
   try {

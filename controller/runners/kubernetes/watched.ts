@@ -70,8 +70,8 @@ export class Watched<T extends KubernetesObject> {
     resolve();
   }
 
-  /** A new informer replaces the old one once it has listed: readers always see a whole list. */
-  async #renew(): Promise<void> {
+  /** A new informer replaces the old one once it has listed: readers always see a whole list. False: it could not list. */
+  async #renew(): Promise<boolean> {
     clearTimeout(this.#timer);
     const informer = this.#make();
     let failed = false;
@@ -85,7 +85,7 @@ export class Watched<T extends KubernetesObject> {
     await informer.start();
     if (failed || this.#stopped) {
       void informer.stop();
-      return;
+      return false;
     }
     const before = this.#informer;
     this.#informer = informer;
@@ -93,14 +93,14 @@ export class Watched<T extends KubernetesObject> {
     if (before) void before.stop();
     this.#changed();
     this.#again(RESYNC_MS * (0.8 + Math.random() * 0.4));
+    return true;
   }
 
   #again(afterMs: number): void {
     clearTimeout(this.#timer);
     if (this.#stopped) return;
     this.#timer = setTimeout(async () => {
-      await this.#renew();
-      if (!this.#stopped && this.#restarts > 0) this.#again(this.#pauseMs());
+      if (!(await this.#renew())) this.#again(this.#pauseMs());
     }, afterMs);
     this.#timer.unref();
   }

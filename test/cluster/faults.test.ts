@@ -1,0 +1,479 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import { running } from '../../cluster/deploy.ts';
+import { FIXTURES } from '../../cluster/fixtures/objects.ts';
+import { hasArgo } from '../../cluster/gitops.ts';
+import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
+import { openWayIn, type WayIn } from '../../cluster/way-in.ts';
+import { LABELS, NAMESPACES, RUNNER_TEMPLATE } from '../../contract/names.ts';
+import { ARGOCD } from '../../infra/root-application.ts';
+import { eventually } from '../eventually.ts';
+import { controllers, inSystem, killControllers } from './controllers.ts';
+import { rows } from './database.ts';
+import { type FaultLine, report } from './fault-table.ts';
+import { closeGate, installGate, removeGate, type STEPS, userHeldAt } from './gate.ts';
+import {
+  type Held,
+  hold,
+  holdLease,
+  losesItsRunner,
+  seesItsPage,
+  startsAnew,
+  stillServes,
+  videoStored,
+} from './held.ts';
+import { kill9, onNode, processesLike, squeezeMemory, whileStopped, writeIntoVolume } from './node-faults.ts';
+import { orphans } from './orphans.ts';
+
+// Real faults, each with leases that live before it and are looked at after it. A fault of the node itself (its kubelet, its
+// processes) needs the node: those tests run where the cluster stands beside the checkout, and are skipped elsewhere.
+
+const inRunners = ['-n', NAMESPACES.runners] as const;
+const inFixtures = ['-n', FIXTURES] as const;
+/** How long a part of the cluster is away. */
+const AWAY_MS = 25_000;
+/** Nothing is measured against these: a slow machine only takes longer. */
+const LIMIT = { timeout: 300_000 };
+
+const lines: FaultLine[] = [];
+let wayIn: WayIn;
+let sessions: BrowserSessions;
+let heldNow: Held[] = [];
+/** When the fault of this test happened; null: it lasts until `afterwards`. */
+let happenedMs: number | null = null;
+const happens = () => {
+  happenedMs = performance.now();
+};
+
+const lease = async (options: { recorded?: boolean } = {}): Promise<Held> => {
+  const held = await hold(sessions, options);
+  heldNow.push(held);
+  return held;
+};
+const serves = (...all: Held[]) => Promise.all(all.map(held => stillServes(sessions, held)));
+const anew = async (held: Held): Promise<void> => {
+  heldNow.push(await startsAnew(sessions, held));
+};
+const noOrphans = async (): Promise<number> => {
+  const left = async () => (await orphans().catch(error => [String(error)])).join('\n');
+  await eventually('cluster and database agree', async () => (await left()) === '', 150_000).catch(async error => {
+    throw new Error(`orphans:\n${await left()}`, { cause: error });
+  });
+  return (await orphans()).length;
+};
+
+/** The line of one fault: heals, then ends every lease and sees what is left of it. */
+async function afterwards(
+  fault: string,
+  expected: { sessionsLost: number; videosLost?: number },
+  heal: () => Promise<unknown>,
+) {
+  const sinceMs = happenedMs ?? performance.now();
+  await heal();
+  const healMs = performance.now() - sinceMs;
+  const held = heldNow;
+  heldNow = [];
+  await Promise.all(held.map(({ browser }) => browser[Symbol.asyncDispose]()));
+  await Promise.all(held.map(each => each.lease.end()));
+  const recorded = held.filter(each => each.recorded);
+  const stored = await Promise.all(recorded.map(each => videoStored(sessions, each)));
+  const users = new Set(held.map(({ userId }) => userId));
+  const line: FaultLine = {
+    fault,
+    sessions: users.size,
+    sessionsLost: held.filter(each => each.lost).length,
+    videos: recorded.length,
+    videosLost: stored.filter(each => !each).length,
+    healMs: Math.round(healMs),
+    orphans: await noOrphans(),
+  };
+  lines.push(line);
+  expect(line).toMatchObject({ videosLost: 0, orphans: 0, ...expected });
+}
+
+beforeAll(async () => {
+  await installGate();
+  wayIn = await openWayIn();
+  sessions = new BrowserSessions(wayIn);
+});
+beforeEach(async () => {
+  happenedMs = null;
+  await running();
+  await noOrphans();
+}, 200_000);
+afterEach(async () => {
+  for (const held of heldNow) await held.lease.end().catch(() => {}); // of a test that failed
+  heldNow = [];
+});
+afterAll(async () => {
+  report(lines, '.omicron/faults.json');
+  await removeGate();
+  wayIn.close();
+});
+
+describe('a controller killed', () => {
+  test.each([
+    { what: 'and the step is rolled back', commits: false },
+    { what: 'before it hears that the step was committed', commits: true },
+  ])(
+    'within claim, redeem and ready, $what, costs no lease: asking again gets a browser',
+    LIMIT,
+    async ({ commits }) => {
+      const before = await lease({ recorded: true });
+      const gate = await closeGate();
+      try {
+        const failed: unknown[] = [];
+        const hanging = async (most: number) => {
+          if (failed.length > 0) throw failed[0];
+          const all = await gate.hanging();
+          return all.length >= most && all;
+        };
+        const ask = (step: (typeof STEPS)[number]) => {
+          const userId = userHeldAt(step, randomUUID());
+          const acquired = sessions.acquire({ userId, conversationId: 'c', recordVideo: false, waitSeconds: 180 });
+          acquired.catch(error => failed.push(error));
+          return { userId, acquired };
+        };
+        // The claim comes last: it is answered for within seconds, and the other two must have got that far.
+        const asked = [ask('redeem'), ask('ready')];
+        await eventually('redeem and ready hang', () => hanging(asked.length), 150_000);
+        asked.push(ask('claim'));
+        const all = await eventually('the claim hangs too', () => hanging(asked.length), 60_000);
+        const leaders = (await controllers()).filter(({ address }) => all.some(each => each.address === address));
+        expect(leaders.length).toBeGreaterThan(0);
+        await killControllers(leaders);
+        if (!commits) await gate.rollBack();
+        await gate.open();
+        await afterwards(
+          `controller killed in claim, redeem, ready (${commits ? 'committed' : 'rolled back'})`,
+          { sessionsLost: 0 },
+          async () => {
+            await serves(before);
+            for (const { userId, acquired } of asked)
+              heldNow.push(await holdLease(sessions, { userId, recorded: false, lease: await acquired }));
+          },
+        );
+      } finally {
+        await gate.open();
+      }
+    },
+  );
+
+  test('with the other one: leases go on, and are renewed as soon as one is back', LIMIT, async () => {
+    const [one, two] = [await lease({ recorded: true }), await lease()];
+    happens();
+    await killControllers(await controllers());
+    await seesItsPage(one);
+    await afterwards('both controllers killed', { sessionsLost: 0 }, () => serves(one, two));
+  });
+});
+
+test(
+  'two controllers roll, and are evicted one after the other, without a lost lease or a failed request',
+  LIMIT,
+  async () => {
+    const held = await lease({ recorded: true });
+    const evict = (name: string) =>
+      tryKubectl(
+        ['create', '--raw', `/api/v1/namespaces/${NAMESPACES.system}/pods/${name}/eviction`, '-f', '-'],
+        JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: NAMESPACES.system } }),
+      );
+    const [first, second] = await controllers();
+    let rolling = true;
+    const failed: unknown[] = [];
+    const others = async () => {
+      while (rolling)
+        try {
+          const other = await sessions.acquire({
+            ...{ userId: `fault-${randomUUID()}`, conversationId: 'c', recordVideo: false, waitSeconds: 120 },
+          });
+          await other.end();
+        } catch (error) {
+          failed.push(error);
+        }
+    };
+    const use = async () => {
+      for (; rolling; await delay(200))
+        try {
+          await serves(held);
+        } catch (error) {
+          failed.push(error);
+        }
+    };
+    const busy = [others(), use()];
+    try {
+      expect(await evict(first?.name ?? '')).toMatchObject({ ok: true });
+      expect((await evict(second?.name ?? '')).stderr).toContain('disruption budget');
+      await running();
+      await kubectl([...inSystem, 'rollout', 'restart', 'deployment/browser-session-controller']);
+      await running();
+    } finally {
+      rolling = false;
+      await Promise.all(busy);
+    }
+    expect(failed).toEqual([]);
+    await afterwards('controllers evicted and rolled', { sessionsLost: 0 }, () => serves(held));
+  },
+);
+
+test.runIf(onNode)('the kubelet stopped for a while: leases go on, new ones start from the pool', LIMIT, async () => {
+  const [one, two] = [await lease({ recorded: true }), await lease()];
+  await whileStopped('kubelet', async () => {
+    const until = performance.now() + AWAY_MS;
+    await lease();
+    await two.lease.end();
+    while (performance.now() < until) await seesItsPage(one);
+  });
+  heldNow = heldNow.filter(each => each !== two);
+  await afterwards('kubelet stopped', { sessionsLost: 0 }, () => serves(one));
+});
+
+test.runIf(onNode)('the API server stopped for a while: leases go on and are renewed', LIMIT, async () => {
+  const held = await lease({ recorded: true });
+  const userId = `fault-${randomUUID()}`;
+  const late = await whileStopped('kube-apiserver', async () => {
+    const until = performance.now() + AWAY_MS;
+    const started = await sessions.acquire({ userId, conversationId: 'c', recordVideo: false, waitSeconds: 60 });
+    while (performance.now() < until) await serves(held);
+    return started;
+  });
+  await afterwards('API server stopped', { sessionsLost: 0 }, async () => {
+    await serves(held);
+    const started = await holdLease(sessions, { userId, recorded: false, lease: late });
+    heldNow.push(started);
+    await eventually('its pod is marked as leased', () => leasedOnItsOwn(started), 60_000);
+  });
+});
+
+/** Asks once, and answers why the start failed, as the session's row says it. */
+async function failsToStart(userId: string): Promise<string> {
+  const request = { userId, conversationId: 'c', recordVideo: false, waitSeconds: 0 };
+  await expect(sessions.acquire(request)).rejects.toMatchObject({ code: 'lease_starting' });
+  const failed = await eventually(
+    'the start fails',
+    async () => (await sessions.list({ userId })).sessions.find(({ status }) => status === 'error'),
+    150_000,
+  );
+  expect(failed.ended_reason).toBe('runner_start_failed');
+  return failed.error ?? '';
+}
+
+/** The pod carries its lease, and hangs no more on the template. */
+async function leasedOnItsOwn({ pod, lease: { sessionId } }: Held): Promise<boolean> {
+  const { metadata } = JSON.parse(await kubectl([...inRunners, 'get', 'pod', pod.name, '-o', 'json']));
+  const owners = metadata.ownerReferences.map(({ kind }: { kind: string }) => kind);
+  return metadata.labels[LABELS.sessionId] === sessionId && owners.join() === 'ServiceAccount';
+}
+
+test.runIf(onNode)(
+  'a runner out of memory ends its session with that reason, and the next one starts',
+  LIMIT,
+  async () => {
+    const [held, other] = [await lease({ recorded: true }), await lease()];
+    const [pid = 0] = await processesLike(held.pod.uid, /^node .*runner\/main/);
+    await squeezeMemory(pid, 32 * 1024 ** 2);
+    const eat = '() => { window.eaten = []; for (;;) window.eaten.push(new Uint8Array(1 << 20).fill(1)); }';
+    happens();
+    held.browser.evaluate(eat).catch(() => {}); // it ends with its runner
+    expect((await losesItsRunner(sessions, held)).error).toMatch(/out of memory \(OOMKilled\)/);
+    await afterwards('runner out of memory', { sessionsLost: 1 }, async () => {
+      await serves(other);
+      await anew(held);
+    });
+  },
+);
+
+test.runIf(onNode)('a browser killed ends its session with a reason, and its video is kept', LIMIT, async () => {
+  const [held, other] = [await lease({ recorded: true }), await lease()];
+  happens();
+  kill9(await processesLike(held.pod.uid, /chrom|headless.shell/));
+  expect((await losesItsRunner(sessions, held)).error).toMatch(/ended/);
+  await afterwards('browser killed', { sessionsLost: 1 }, async () => {
+    await serves(other);
+    await anew(held);
+  });
+});
+
+test(
+  'a drained node ends its sessions with the reason and their videos; until there is a node, a start says what the scheduler says',
+  LIMIT,
+  async () => {
+    const held = await lease({ recorded: true });
+    const node = (await kubectl([...inRunners, 'get', 'pod', held.pod.name, '-o', 'jsonpath={.spec.nodeName}'])).trim();
+    await kubectl(['cordon', node]);
+    try {
+      await kubectl([
+        ...['drain', node, `--pod-selector=${LABELS.app}=${LABELS.runnerApp}`, '--force', '--delete-emptydir-data'],
+        ...['--ignore-daemonsets', '--timeout=110s'],
+      ]);
+      expect((await losesItsRunner(sessions, held)).error).toMatch(/Eviction/);
+      expect(await failsToStart(held.userId)).toMatch(
+        /No node takes the pod \(Unschedulable\): .*nodes are available.*unschedulable/,
+      );
+    } finally {
+      await kubectl(['uncordon', node]);
+    }
+    await afterwards('node cordoned and drained', { sessionsLost: 1 }, () => anew(held));
+  },
+);
+
+test.runIf(onNode)('a runner that its kubelet evicts ends its session with the kubelet’s words', LIMIT, async () => {
+  const [held, other] = [await lease({ recorded: true }), await lease()];
+  await writeIntoVolume(held.pod.uid, 'uploader-tmp', 80 * 1024 ** 2);
+  expect((await losesItsRunner(sessions, held, 180_000)).error).toMatch(/uploader-tmp.*exceeds the limit/);
+  await afterwards('runner evicted by its kubelet', { sessionsLost: 1 }, async () => {
+    await serves(other);
+    await anew(held);
+  });
+});
+
+/** Argo CD, where it is installed, would put back at once what a test changes. */
+async function letGo(): Promise<AsyncDisposable> {
+  const annotate = (change: string) =>
+    kubectl([
+      '-n',
+      ARGOCD,
+      'annotate',
+      'applications',
+      '--all',
+      '--overwrite',
+      `argocd.argoproj.io/skip-reconcile${change}`,
+    ]);
+  const argo = await hasArgo();
+  if (argo) await annotate('=true');
+  return { [Symbol.asyncDispose]: async () => void (argo && (await annotate('-'))) };
+}
+
+describe('the template', () => {
+  test('deleted and made anew collects the warm runners and no leased one', LIMIT, async () => {
+    await using _ = await letGo();
+    const [one, two] = [await lease({ recorded: true }), await lease()];
+    for (const held of [one, two]) await eventually('it is marked', () => leasedOnItsOwn(held), 60_000);
+    const warm = await rows<{ id: string }>("select id from omicron.runners where state = 'warm'");
+    const template = await kubectl([...inRunners, 'get', 'podtemplate', RUNNER_TEMPLATE, '-o', 'json']);
+    await kubectl([...inRunners, 'delete', 'podtemplate', RUNNER_TEMPLATE]);
+    try {
+      await eventually(
+        'warm runners are collected',
+        async () => {
+          const left = await kubectl([...inRunners, 'get', 'pods', '-o', 'name']);
+          return warm.every(({ id }) => !left.includes(id));
+        },
+        180_000,
+      );
+      await seesItsPage(one);
+    } finally {
+      await kubectl(['create', '-f', '-'], withoutIdentity(template));
+    }
+    await afterwards('template deleted and made anew', { sessionsLost: 0 }, async () => {
+      await serves(one, two);
+      await lease();
+    });
+  });
+
+  test(
+    'with an image that cannot be pulled fails starts with the kubelet’s words; refused by a policy that is older, a start is tried again',
+    LIMIT,
+    async () => {
+      await using _ = await letGo();
+      const held = await lease();
+      const broken = 'localhost/there-is-no-such-image:1';
+      const policy = ['get', 'validatingadmissionpolicy', 'runner-pod-image', '-o', 'json'];
+      const [policyBefore, templateBefore] = [
+        await kubectl(policy),
+        await kubectl([...inRunners, 'get', 'podtemplate', RUNNER_TEMPLATE, '-o', 'json']),
+      ];
+      const image: string = JSON.parse(templateBefore).template.spec.containers[0].image;
+      const replace = (text: string) => kubectl(['replace', '-f', '-'], withoutVersion(text));
+      let start: Promise<unknown> = Promise.resolve();
+      try {
+        await replace(policyBefore.replaceAll(image, broken));
+        await replace(templateBefore.replaceAll(image, broken));
+        expect(await failsToStart(`fault-${randomUUID()}`)).toMatch(
+          /cannot start \((ErrImagePull|ImagePullBackOff), image localhost\/there-is-no-such-image:1\)/,
+        );
+        await stillServes(sessions, held);
+        await replace(templateBefore);
+        start = lease(); // the policy still wants the other image
+        const creating = "select id from omicron.runners where state = 'creating'";
+        await eventually('runners are asked for', async () => (await rows(creating)).length > 0, 60_000);
+        await delay(3_000); // that many seconds a release may lie between the two
+      } finally {
+        await replace(templateBefore);
+        await replace(policyBefore);
+        await start;
+      }
+      await afterwards('image cannot be pulled', { sessionsLost: 0 }, () => serves(held));
+    },
+  );
+});
+
+const withoutVersion = (text: string): string => {
+  const object = JSON.parse(text);
+  delete object.metadata.resourceVersion;
+  return JSON.stringify(object);
+};
+const withoutIdentity = (text: string): string => {
+  const object = JSON.parse(withoutVersion(text));
+  delete object.metadata.uid;
+  return JSON.stringify(object);
+};
+
+test(
+  'a pod stuck in Terminating holds nobody up: its session starts anew, the old runner serves nobody',
+  LIMIT,
+  async () => {
+    const held = await lease({ recorded: true });
+    const finalizers = (list: readonly string[]) =>
+      tryKubectl([
+        ...[...inRunners, 'patch', 'pod', held.pod.name, '--type=merge'],
+        ...['-p', JSON.stringify({ metadata: { finalizers: list } })],
+      ]);
+    expect(await finalizers(['omicron.dev/stuck'])).toMatchObject({ ok: true });
+    try {
+      happens();
+      await kubectl([...inRunners, 'delete', 'pod', held.pod.name, '--wait=false']);
+      expect((await losesItsRunner(sessions, held)).error).toMatch(/being removed/);
+      await afterwards('pod stuck in Terminating', { sessionsLost: 1 }, async () => {
+        await anew(held);
+        const fenced = `select acknowledged_at from omicron.runners where session_id = '${held.lease.sessionId}'
+          and epoch = ${held.lease.epoch} and state = 'draining'`;
+        expect(await rows(fenced)).toEqual([{ acknowledged_at: expect.any(String) }]);
+        expect(await kubectl([...inRunners, 'get', 'pod', held.pod.name, '-o', 'name'])).toContain(held.pod.name);
+        await finalizers([]);
+      });
+    } finally {
+      await finalizers([]); // of a test that failed; else it is gone
+    }
+  },
+);
+
+test('Postgres crashes and comes back: nothing is granted meanwhile, no lease is lost', LIMIT, async () => {
+  const [one, two] = [await lease({ recorded: true }), await lease()];
+  happens();
+  // SIGQUIT: an end without a checkpoint, as in a crash
+  await tryKubectl([...inFixtures, 'exec', 'deployment/postgres', '--', 'sh', '-c', 'kill -QUIT 1']);
+  await seesItsPage(one);
+  await afterwards('Postgres crashed', { sessionsLost: 0 }, async () => {
+    await serves(one, two);
+    await lease();
+  });
+});
+
+test('S3 away for a while: leases go on, and their videos arrive when it is back', LIMIT, async () => {
+  const [one, two] = [await lease({ recorded: true }), await lease({ recorded: true })];
+  const scale = (replicas: number) => kubectl([...inFixtures, 'scale', 'deployment/s3', `--replicas=${replicas}`]);
+  await scale(0);
+  try {
+    await kubectl([...inFixtures, 'wait', '--for=delete', 'pod', '-l', 'omicron.dev/fixture=s3', '--timeout=60s']);
+    await two.lease.end();
+    await delay(AWAY_MS / 2);
+    await stillServes(sessions, one);
+  } finally {
+    await scale(1);
+  }
+  await kubectl([...inFixtures, 'rollout', 'status', 'deployment/s3', '--timeout=110s']);
+  await afterwards('S3 away', { sessionsLost: 0 }, () => serves(one));
+});

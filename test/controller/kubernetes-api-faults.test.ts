@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { expect, it, onTestFinished } from 'vitest';
+import { LABELS, RUNNER_TEMPLATE, runnerName } from '../../contract/names.ts';
+import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
+import { eventually } from '../eventually.ts';
+import { fakeApiServer } from '../fakes/api-server.ts';
+
+// What the provider does when the API server answers with an error, late, or not at all.
+
+const NAMESPACE = 'runners';
+const TEMPLATE = {
+  metadata: { name: RUNNER_TEMPLATE, namespace: NAMESPACE, uid: 'template-uid' },
+  template: { spec: { containers: [{ name: 'browser', image: 'runner:1' }] } },
+};
+
+async function provided() {
+  const api = await fakeApiServer(NAMESPACE);
+  api.objects.set(`podtemplates/${RUNNER_TEMPLATE}`, TEMPLATE);
+  const provider = kubernetesRunners({
+    config: api.config,
+    namespace: NAMESPACE,
+    templateName: RUNNER_TEMPLATE,
+    onChange: () => {},
+    log: pino({ level: 'silent' }),
+  });
+  await provider.start();
+  onTestFinished(async () => {
+    provider.stop();
+    await api[Symbol.asyncDispose]();
+  });
+  const id = randomUUID();
+  const made = () => [...api.objects.keys()].filter(key => key.endsWith(runnerName(id)));
+  return { api, provider, id, made, both: [`pods/${runnerName(id)}`, `services/${runnerName(id)}`] };
+}
+
+const times = (calls: readonly string[], call: string) => calls.filter(each => each === call).length;
+
+it.each([429, 500, 503, 504])('a server that answers %i is asked again', async status => {
+  const { api, provider, id, made, both } = await provided();
+  api.failNext('POST', 'pods', { status }, { status });
+  await provider.create(id);
+  expect(times(api.calls, 'POST pods')).toBe(3);
+  expect(made()).toEqual(both);
+});
+
+it('waits as long as Retry-After says', async () => {
+  const { api, provider, id } = await provided();
+  api.failNext('POST', 'pods', { status: 429, headers: { 'retry-after': '2' } });
+  const beganMs = performance.now();
+  await provider.create(id);
+  expect(performance.now() - beganMs).toBeGreaterThan(1_400); // its jitter is a quarter
+});
+
+it('an answer that was lost is unknown: asked again, what is there is its own', async () => {
+  const { api, provider, id, made, both } = await provided();
+  api.failNext('POST', 'pods', { status: 0, lost: true });
+  api.failNext('POST', 'services', { status: 0, lost: true });
+  await provider.create(id);
+  expect(times(api.calls, 'POST pods')).toBe(2);
+  expect(made()).toEqual(both);
+});
+
+it('a pod of somebody else under its name is not taken for its own (409)', async () => {
+  const { api, provider, id } = await provided();
+  const name = runnerName(id);
+  api.objects.set(`pods/${name}`, { metadata: { name, uid: 'other', labels: { [LABELS.runnerId]: 'other' } } });
+  await expect(provider.create(id)).rejects.toMatchObject({ code: 'runner_start_failed' });
+});
+
+it('a refusal by a policy that does not know the template yet is tried again; by a quota it is told', async () => {
+  const { api, provider, id, made, both } = await provided();
+  const policy = `pods "x" is forbidden: ValidatingAdmissionPolicy 'runner-pod-image' with binding 'runner-pod-image' denied request: a runner runs the image runner:2 and no other`;
+  api.failNext('POST', 'pods', { status: 403, message: policy }, { status: 422, message: policy });
+  await provider.create(id);
+  expect(made()).toEqual(both);
+
+  const another = randomUUID();
+  api.failNext('POST', 'pods', { status: 403, message: 'exceeded quota: runners' });
+  await expect(provider.create(another)).rejects.toMatchObject({
+    code: 'runner_start_failed',
+    message: expect.stringContaining('exceeded quota: runners'),
+  });
+});
+
+it('a pod whose maker ended before it made the Service gets one', async () => {
+  const { api, provider, id, made, both } = await provided();
+  await provider.create(id);
+  api.objects.delete(`services/${runnerName(id)}`);
+  await provider.create(id);
+  expect(made()).toEqual(both);
+});
+
+it('removes the pod that it means, by its UID, and takes another one under its name for gone (409)', async () => {
+  const { api, provider, id } = await provided();
+  await provider.create(id);
+  api.failNext('DELETE', 'pods', { status: 409, message: 'Precondition failed: UID in precondition' });
+  expect(await provider.remove(id)).toBe('deleting');
+  expect(await provider.remove(id)).toBe('gone');
+});
+
+it('a watch that is Gone (410) is listed anew', async () => {
+  const { api, provider, id } = await provided();
+  const name = runnerName(id);
+  api.gone(() =>
+    api.objects.set(`pods/${name}`, {
+      metadata: { name, namespace: NAMESPACE, uid: 'u', labels: { [LABELS.runnerId]: id } },
+    }),
+  );
+  await eventually('it sees what it missed', async () => (await provider.list()).includes(id));
+});
