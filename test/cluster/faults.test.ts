@@ -387,7 +387,7 @@ describe('the template', () => {
       ];
       const image: string = JSON.parse(templateBefore).template.spec.containers[0].image;
       const replace = (text: string) => kubectl(['replace', '-f', '-'], withoutVersion(text));
-      let start: Promise<unknown> = Promise.resolve();
+      let start: Promise<Held> | undefined;
       try {
         await replace(policyBefore.replaceAll(image, broken));
         await replace(templateBefore.replaceAll(image, broken));
@@ -403,8 +403,12 @@ describe('the template', () => {
       } finally {
         await replace(templateBefore);
         await replace(policyBefore);
-        await start;
+        await start?.catch(() => {}); // judged below
       }
+      const { sessionId } = (await start)?.lease ?? {};
+      const kinds = (await sessions.events(sessionId ?? '')).events.map(({ kind }) => kind);
+      expect(kinds).toContain('session.ready');
+      expect(kinds).not.toContain('session.error'); // waited for, not failed and begun anew
       await afterwards('image cannot be pulled', { sessionsLost: 0 }, () => serves(held));
     },
   );
