@@ -3,11 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Yaml } from 'cdk8s';
-import { besideCluster, kubectl } from '../../cluster/kubectl.ts';
+import { besideCluster, kubectl, stream } from '../../cluster/kubectl.ts';
 import type { KubernetesObject } from '../../manifests/render.ts';
-
-/** Objects as kubectl reads several of them. */
-export const stream = (list: readonly unknown[]): string => list.map(each => JSON.stringify(each)).join('\n');
 
 const keyOf = ({ kind, metadata }: KubernetesObject): string => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
+import { kubectl, stream, tryKubectl } from '../../cluster/kubectl.ts';
 import { LABELS, NAMESPACES, RUNNER_TEMPLATE, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { runnerPod, runnerService } from '../../controller/runners/kubernetes/objects.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
@@ -8,7 +8,7 @@ import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
 import { type KubernetesObject, objects } from '../../manifests/render.ts';
 import { eventually } from '../eventually.ts';
 import { HOSTILE_PODS } from './hostile-pods.ts';
-import { argoCrds, Lent, stream } from './lent.ts';
+import { argoCrds, Lent } from './lent.ts';
 import { podsOf } from './pods.ts';
 
 const CONTROLLER = `system:serviceaccount:${NAMESPACES.system}:${SERVICE_ACCOUNTS.controller}`;

@@ -1,15 +1,9 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchBrowser, type RunnerBrowser } from '../../runner/browser.ts';
-import { type EgressForwarder, egressForwarder } from '../../runner/egress.ts';
+import { type BrowserBehind, browserBehind } from './behind.ts';
 import { SSRF_VECTORS, SSRF_ZONE, vectorUrl } from './ssrf-vectors.ts';
-import { type TestLease, type World, world } from './world.ts';
-
-const CHROMIUM =
-  ['/usr/lib/chromium/chromium-headless-shell', '/usr/bin/chromium'].find(path => existsSync(path)) ?? 'chromium';
+import { type World, world } from './world.ts';
 
 /** What a page can do to make a browser ask for an address (`attack-page.js`). */
 const WAYS = [
@@ -29,38 +23,19 @@ const WAYS = [
 type Way = (typeof WAYS)[number];
 
 let w: World;
-let lease: TestLease;
-let forwarder: EgressForwarder;
-let browser: RunnerBrowser;
+let behind: BrowserBehind;
 let page: Page;
-const folder = mkdtempSync(join(tmpdir(), 'egress-browser-'));
-const refused: string[] = [];
 
 beforeAll(async () => {
-  chmodSync(folder, 0o755); // as root the browser runs as another user
   w = await world(SSRF_ZONE, { OMICRON_EGRESS_CONNECTIONS_PER_LEASE: '5000' });
-  lease = w.lease({ deny: ['denied.test'] });
-  forwarder = await egressForwarder({
-    egressUrl: `http://127.0.0.1:${w.egress.port}`,
-    onRefusal: ({ code }) => refused.push(code),
-  });
-  browser = await launchBrowser({
-    executable: CHROMIUM,
-    sandbox: true,
-    tempDir: folder,
-    egressUrl: forwarder.proxyUrl,
-    searchPath: process.env.PATH ?? '',
-  });
-  forwarder.lease(lease); // after the launch, as it is in a runner
-  page = await browser.context.newPage();
+  behind = await browserBehind(w, w.lease({ deny: ['denied.test'] }));
+  page = await behind.browser.context.newPage();
   await page.goto(`http://site.test:${w.site.port}/`);
   await page.addScriptTag({ path: join(import.meta.dirname, 'attack-page.js') });
 });
 afterAll(async () => {
-  await browser?.close();
-  await forwarder?.close();
+  await behind?.close();
   await w?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Tries every URL in the given way from a page of the public site; resolves when all have settled. */
@@ -70,7 +45,7 @@ const attempt = async (way: Way, urls: readonly string[]): Promise<void> => {
 
 /** Closed between rounds, as pages that a vector opened would pile up. */
 const closeOthers = async () => {
-  for (const other of browser.context.pages()) if (other !== page) await other.close().catch(() => {});
+  for (const other of behind.browser.context.pages()) if (other !== page) await other.close().catch(() => {});
 };
 /** What a browser takes for an address at all, as it is typed; `read` is what it makes of them, each once. */
 const typed = () => SSRF_VECTORS.map(vector => vectorUrl(vector, w.trap.port)).filter(url => URL.canParse(url));
@@ -90,7 +65,7 @@ describe('Chromium behind the forwarder and the proxy', () => {
     'reaches no internal place by %s',
     async way => {
       const size = way === 'window.open' || way === 'download' ? 25 : 60;
-      const before = refused.length;
+      const before = behind.refused.length;
       const urls = typed();
       for (let i = 0; i < urls.length; i += size) {
         await attempt(way, urls.slice(i, i + size));
@@ -98,7 +73,7 @@ describe('Chromium behind the forwarder and the proxy', () => {
       }
       expect(w.trap.hits).toEqual([]);
       // Chromium asks once for what it reads as one address; nearly each of them must have been asked for.
-      expect(refused.length - before).toBeGreaterThan(read().length * 0.8);
+      expect(behind.refused.length - before).toBeGreaterThan(read().length * 0.8);
     },
     ROUND_MS,
   );
@@ -109,32 +84,32 @@ describe('Chromium behind the forwarder and the proxy', () => {
       const redirect = (url: string) =>
         `http://site.test:${w.site.port}/redirect?status=307&to=${encodeURIComponent(url)}`;
       const queue = read().flatMap(url => [url, redirect(url)]);
-      const before = refused.length;
+      const before = behind.refused.length;
       const drive = async () => {
-        const tab = await browser.context.newPage();
+        const tab = await behind.browser.context.newPage();
         for (let url = queue.pop(); url !== undefined; url = queue.pop())
           await tab.goto(url, { timeout: 5000, waitUntil: 'commit' }).catch(() => {});
         await tab.close();
       };
       await Promise.all([drive(), drive(), drive(), drive()]);
       expect(w.trap.hits).toEqual([]);
-      expect(refused.length - before).toBeGreaterThan(read().length * 1.7);
+      expect(behind.refused.length - before).toBeGreaterThan(read().length * 1.7);
     },
     ROUND_MS,
   );
 
   it('was refused by judgement each time, never because a connection failed', () => {
-    expect(refused.length).toBeGreaterThan(read().length * WAYS.length * 0.8);
-    expect([...new Set(refused)].sort()).toEqual(['internal_address', 'internal_name', 'mixed_addresses']);
+    expect(behind.refused.length).toBeGreaterThan(read().length * WAYS.length * 0.8);
+    expect([...new Set(behind.refused)].sort()).toEqual(['internal_address', 'internal_name', 'mixed_addresses']);
   });
 
   it('shows the agent a page that says why, and the runner the reason of a tunnel', async () => {
-    const other = await browser.context.newPage();
+    const other = await behind.browser.context.newPage();
     await other.goto('http://denied.test/');
     expect(await other.textContent('h1')).toBe('The egress proxy did not let this through');
     expect(await other.textContent('body')).toContain('the session policy denies denied.test');
     await expect(other.goto('https://denied.test/')).rejects.toThrow('ERR_TUNNEL_CONNECTION_FAILED');
-    expect(forwarder.refusals).toContainEqual(
+    expect(behind.forwarder.refusals).toContainEqual(
       expect.objectContaining({ code: 'site_denied', authority: 'denied.test:443' }),
     );
     await other.close();

@@ -1,19 +1,13 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchBrowser, type RunnerBrowser } from '../../runner/browser.ts';
-import { type EgressForwarder, egressForwarder } from '../../runner/egress.ts';
 import { testCertificate } from '../site/certificate.ts';
+import { type BrowserBehind, browserBehind } from './behind.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
 import { SSRF_VECTORS, SSRF_ZONE, vectorUrl } from './ssrf-vectors.ts';
 import { type World, world } from './world.ts';
-
-const CHROMIUM =
-  ['/usr/lib/chromium/chromium-headless-shell', '/usr/bin/chromium'].find(path => existsSync(path)) ?? 'chromium';
 
 /** Fetches what it is told, in the background and as the answer to a page's own request. */
 const WORKER = `
@@ -32,15 +26,11 @@ const WORKER = `
 let w: World;
 let site: Server;
 let port: number;
-let forwarder: EgressForwarder;
-let browser: RunnerBrowser;
+let behind: BrowserBehind;
 let page: Page;
 const asked: string[] = [];
-const refused: string[] = [];
-const folder = mkdtempSync(join(tmpdir(), 'egress-worker-'));
 
 beforeAll(async () => {
-  chmodSync(folder, 0o755); // as root the browser runs as another user
   const { key, cert, spki } = testCertificate('site.test');
   site = createServer({ key, cert }, (request, response) => {
     asked.push(request.url ?? '');
@@ -50,32 +40,18 @@ beforeAll(async () => {
   await new Promise<void>(done => site.listen(0, PUBLIC_ADDRESS, done));
   port = (site.address() as AddressInfo).port; // a TCP server has one
   w = await world(SSRF_ZONE, { OMICRON_EGRESS_CONNECTIONS_PER_LEASE: '5000' });
-  const lease = w.lease({ ports: [port, w.trap.port, 80, 443] });
-  forwarder = await egressForwarder({
-    egressUrl: `http://127.0.0.1:${w.egress.port}`,
-    onRefusal: ({ code }) => refused.push(code),
-  });
-  browser = await launchBrowser({
-    executable: CHROMIUM,
-    sandbox: true,
-    tempDir: folder,
-    egressUrl: forwarder.proxyUrl,
-    trustedSpki: spki, // service workers exist on https alone
-    searchPath: process.env.PATH ?? '',
-  });
-  forwarder.lease(lease);
-  page = await browser.context.newPage();
+  // Service workers exist on https alone.
+  behind = await browserBehind(w, w.lease({ ports: [port, w.trap.port, 80, 443] }), spki);
+  page = await behind.browser.context.newPage();
   await page.goto(`https://site.test:${port}/`);
   await page.addScriptTag({ path: join(import.meta.dirname, 'worker-page.js') });
   await page.evaluate('register()');
 });
 afterAll(async () => {
-  await browser?.close();
-  await forwarder?.close();
+  await behind?.close();
   await w?.close();
   site?.close();
   site?.closeAllConnections();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** https: a worker's plain http is refused as mixed content before anybody else is asked. */
@@ -96,14 +72,14 @@ describe('a service worker behind the forwarder and the proxy', { timeout: 300_0
     const control = `/control-${way}`;
     await attempt([`https://site.test:${port}${control}`]);
     expect(asked).toContain(control); // the way works
-    const before = refused.length;
+    const before = behind.refused.length;
     const urls = vectors();
     for (let i = 0; i < urls.length; i += 40) await attempt(urls.slice(i, i + 40));
     expect(w.trap.hits).toEqual([]);
-    expect(refused.length - before).toBeGreaterThan(urls.length * 0.8);
+    expect(behind.refused.length - before).toBeGreaterThan(urls.length * 0.8);
   });
 
   it('was refused by judgement each time, never because a connection failed', () => {
-    expect([...new Set(refused)].sort()).toEqual(['internal_address', 'internal_name', 'mixed_addresses']);
+    expect([...new Set(behind.refused)].sort()).toEqual(['internal_address', 'internal_name', 'mixed_addresses']);
   });
 });

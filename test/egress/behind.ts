@@ -1,0 +1,48 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { launchBrowser, type RunnerBrowser } from '../../runner/browser.ts';
+import { type EgressForwarder, egressForwarder } from '../../runner/egress.ts';
+import type { TestLease, World } from './world.ts';
+
+const CHROMIUM =
+  ['/usr/lib/chromium/chromium-headless-shell', '/usr/bin/chromium'].find(path => existsSync(path)) ?? 'chromium';
+
+/** A runner's browser, whose only way out is the world's proxy. */
+export interface BrowserBehind {
+  readonly browser: RunnerBrowser;
+  readonly forwarder: EgressForwarder;
+  /** Codes of what was refused so far. */
+  readonly refused: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Launches it, and then leases it, as it is in a runner. */
+export async function browserBehind(w: World, lease: TestLease, trustedSpki?: string): Promise<BrowserBehind> {
+  const folder = mkdtempSync(join(tmpdir(), 'egress-browser-'));
+  chmodSync(folder, 0o755); // as root the browser runs as another user
+  const refused: string[] = [];
+  const forwarder = await egressForwarder({
+    egressUrl: `http://127.0.0.1:${w.egress.port}`,
+    onRefusal: ({ code }) => refused.push(code),
+  });
+  const browser = await launchBrowser({
+    executable: CHROMIUM,
+    sandbox: true,
+    tempDir: folder,
+    egressUrl: forwarder.proxyUrl,
+    ...(trustedSpki === undefined ? {} : { trustedSpki }),
+    searchPath: process.env.PATH ?? '',
+  });
+  forwarder.lease(lease);
+  return {
+    browser,
+    forwarder,
+    refused,
+    async close() {
+      await browser.close();
+      await forwarder.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
