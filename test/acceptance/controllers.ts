@@ -131,13 +131,19 @@ export function alive(pid: number): boolean {
 
 export const SESSIONS = '/internal/browser-sessions';
 
-/** Leases and expects `ready`. */
+/** A lease may be `starting` so long, on a machine that has other work. */
+const STARTING_MS = 120_000;
+
+/** Leases, asking again while it is told `starting`, and expects `ready`. */
 export async function lease(
   deployed: Deployment,
   at: ControllerProcess,
   request: Record<string, unknown>,
 ): Promise<Lease & { mcp_url: string; mcp_headers: Record<string, string> }> {
-  const answer = await deployed.call<Lease>(at, 'POST', `${SESSIONS}/get-or-create`, request);
+  const ask = () => deployed.call<Lease>(at, 'POST', `${SESSIONS}/get-or-create`, request);
+  const deadline = performance.now() + STARTING_MS;
+  let answer = await ask();
+  while (answer.status === 202 && performance.now() < deadline) answer = await ask();
   const { mcp_url, mcp_headers } = answer.body;
   if (answer.status !== 200 || !mcp_url || !mcp_headers)
     throw new Error(
