@@ -29,6 +29,8 @@ export interface KubernetesRunners {
 
 const GONE = 'The pod is gone. Ask again for a new browser.';
 const HEALTH_TIMEOUT_MS = 2_000;
+/** A drained runner's process ends within a second; a browser that hangs is not waited for longer. */
+const ENDING_MS = 3_000;
 /** An image that cannot be pulled may be pulled a moment later; then it is hopeless. */
 const HOPELESS_AFTER_MS = 10_000;
 /**
@@ -142,15 +144,15 @@ export function kubernetesRunners(
           const death = deathOfPod(pod);
           if (death) throw new OmicronError('runner_start_failed', death.reason);
           // Asked before it is ready too: a browser that cannot start says so, and never becomes ready.
-          if (pod.status?.podIP) {
-            const endpoint = `http://${pod.status.podIP.includes(':') ? `[${pod.status.podIP}]` : pod.status.podIP}:${PORTS.runner}`;
+          const endpoint = endpointOf(pod);
+          if (endpoint !== undefined) {
             const health = await healthOf(endpoint, signal);
             if (health?.phase === 'failed')
               throw new OmicronError(
                 health.error?.code === 'sandbox_runtime_required' ? 'sandbox_runtime_required' : 'runner_start_failed',
                 health.error?.detail ?? 'The browser did not start.',
               );
-            const ready = pod.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+            const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
             if (ready && health?.phase === 'warm') return { bootId: health.boot_id, endpoint };
           }
           const pending = pendingReason(pod);
@@ -186,6 +188,7 @@ export function kubernetesRunners(
       if (!pod) return 'gone';
       if (!pod.metadata?.deletionTimestamp && pod.metadata?.uid) {
         const { uid } = pod.metadata;
+        await endedByItself(runnerId, pod);
         try {
           await apiCall(() =>
             core.deleteNamespacedPod({ name: runnerName(runnerId), namespace, body: { preconditions: { uid } } }),
@@ -200,6 +203,21 @@ export function kubernetesRunners(
 
     list: async () => pods.all().flatMap(pod => pod.metadata?.labels?.[LABELS.runnerId] ?? []),
   };
+
+  /**
+   * Gives a runner that drains, or answers no more, a moment to end: a container that is told to stop while it ends can stay
+   * for its whole grace (containerd 1.6: "ttrpc: closed"), and its pod with it.
+   */
+  async function endedByItself(runnerId: string, pod: V1Pod): Promise<void> {
+    const endpoint = endpointOf(pod);
+    const signal = AbortSignal.timeout(ENDING_MS);
+    if (endpoint === undefined || deathOfPod(pod)) return;
+    const health = await healthOf(endpoint, signal);
+    if (health !== null && health.phase !== 'draining') return;
+    const late = new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }));
+    for (let now = podOf(runnerId); now && !deathOfPod(now) && !signal.aborted; now = podOf(runnerId))
+      await Promise.race([pods.change, late]);
+  }
 
   /** Marks it in the end: an API server that is away for long comes back, and the lease may last for hours. */
   async function markLeased(runnerId: string, lease: Parameters<typeof leased>[1]): Promise<void> {
@@ -267,6 +285,12 @@ function startFault(error: unknown): unknown {
 /** The policies are synced with the template: a moment later they agree with it. */
 const refusedByPolicy = (error: unknown): error is OmicronError =>
   error instanceof OmicronError && error.message.includes("ValidatingAdmissionPolicy 'runner-pod-");
+
+/** Where a runner answers; undefined before its pod has an address. */
+function endpointOf({ status }: V1Pod): string | undefined {
+  const ip = status?.podIP;
+  return ip ? `http://${ip.includes(':') ? `[${ip}]` : ip}:${PORTS.runner}` : undefined;
+}
 
 async function healthOf(endpoint: string, stop: AbortSignal) {
   try {
