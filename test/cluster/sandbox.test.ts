@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { V1Pod } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
@@ -96,7 +97,9 @@ describe('the sandbox of a leased runner', () => {
 
   test('not even root writes to its root', async () => {
     for (const container of [browser, uploader])
-      await expect(writeFile(`/proc/${main(container).pid}/root/left-behind`, '')).rejects.toThrow('EROFS');
+      await expect(writeFile(join('/proc', String(main(container).pid), 'root', 'left-behind'), '')).rejects.toThrow(
+        'EROFS',
+      );
   });
 
   test('Pod Security admits the pod as it is where it enforces `restricted`, without a word', async () => {
