@@ -7,13 +7,13 @@ import { LABELS, NAMESPACES, RUNNER_TEMPLATE, SECCOMP_PROFILE, SERVICES } from '
 import type { Environment } from '../manifests/environment.ts';
 import { ENVIRONMENTS } from '../manifests/environments.ts';
 import { FOLDERS, type KubernetesObject, objects } from '../manifests/render.ts';
-import { DATABASE_HOST, FIXTURES, fixtures, HOSTS, POSTGRES_SECRET } from './fixtures/objects.ts';
+import { DATABASE_HOST, FIXTURES, fixtures, HOSTS, POSTGRES_SECRET, WAY_IN } from './fixtures/objects.ts';
 import { follow, hasArgo, push, synced } from './gitops.ts';
 import { type ClusterImages, clusterImages } from './images.ts';
 import { apply, clusterEnvironment, kubectl, localTool, tryKubectl } from './kubectl.ts';
 
 /** The environment `local`, made of these images. */
-export const localEnvironment = ({ controller, runner, egress }: Omit<ClusterImages, 'fixtures'>): Environment => ({
+const localEnvironment = ({ controller, runner, egress }: Omit<ClusterImages, 'fixtures'>): Environment => ({
   ...ENVIRONMENTS.local,
   images: { ...ENVIRONMENTS.local.images, controller, runner, egress },
 });
@@ -21,7 +21,7 @@ export const localEnvironment = ({ controller, runner, egress }: Omit<ClusterIma
 const wave = ({ metadata }: KubernetesObject) => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave']);
 
 /** What Argo CD would sync, in its order: without Argo CD's own objects, and without monitoring. */
-export const coreObjects = (env: Environment): KubernetesObject[] =>
+const coreObjects = (env: Environment): KubernetesObject[] =>
   [...objects(env)]
     .filter(([path]) => path.startsWith(`${FOLDERS.core}/`))
     .map(([, object]) => object)
@@ -40,7 +40,7 @@ export async function deployedEnvironment(): Promise<Environment> {
 }
 
 /** Namespaces, fixtures and Secrets: what must be there before the environment is synced. */
-export async function deployGround(env: Environment, image: string): Promise<void> {
+async function deployGround(env: Environment, image: string): Promise<void> {
   const namespace = {
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -95,7 +95,7 @@ export async function nothingLeft(runnerId: string): Promise<void> {
 /** Waits until the controller, the egress proxy and the way in run as they were last applied. */
 export async function running(): Promise<void> {
   for (const name of Object.values(SERVICES)) await rolledOut(NAMESPACES.system, name);
-  await rolledOut(NAMESPACES.api, 'way-in');
+  await rolledOut(NAMESPACES.api, WAY_IN);
 }
 
 async function rolledOut(namespace: string, name: string): Promise<void> {
@@ -150,10 +150,9 @@ async function names(): Promise<void> {
     throw new Error(`Add these lines to the cluster's DNS (CoreDNS's hosts plugin), then run it again:\n${HOSTS}`);
   const config = ['-n', 'kube-system', 'get', 'configmap', 'coredns', '-o', 'jsonpath={.data.hosts}'];
   const before = await kubectl(config);
-  const lines = HOSTS;
-  if (before.includes(lines)) return;
+  if (before.includes(HOSTS)) return;
   const others = before.split('\n').filter(line => !line.includes('omicron-fixtures.test'));
-  const hosts = [...others.filter(line => line !== ''), lines].join('\n');
+  const hosts = [...others.filter(line => line !== ''), HOSTS].join('\n');
   await kubectl([
     '-n',
     'kube-system',

@@ -3,7 +3,6 @@
  * is this machine. Through the API's network policy and the Services; what a user feels, and what it costs the API server and
  * the node. Writes the section `cluster` of `.omicron/bench.json`.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
@@ -12,7 +11,9 @@ import { SITES } from '../../cluster/fixtures/objects.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
 import { openWayIn } from '../../cluster/way-in.ts';
 import { LABELS, NAMESPACES, SERVICES } from '../../contract/names.ts';
+import { processesOf } from '../cluster/node.ts';
 import { machine, percentiles, writeSections } from './figures.ts';
+import { pssOf } from './memory.ts';
 import { leased, measure } from './rounds.ts';
 
 const TARGETS = { acquireP50Ms: 50, firstPageP50Ms: 400, idleControllerPssMb: 200 };
@@ -60,21 +61,6 @@ async function apiCalls(): Promise<Map<string, number>> {
   return counts;
 }
 
-/** Proportional set size of all processes of a pod, in MB: its cgroup names it. */
-function podPssMb(uid: string): number {
-  const names = [uid, uid.replaceAll('-', '_')];
-  let kib = 0;
-  for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name)))
-    try {
-      const cgroup = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
-      if (!names.some(name => cgroup.includes(name))) continue;
-      kib += Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
-    } catch {
-      // it has ended meanwhile
-    }
-  return Math.round((kib * 1024) / 1e6);
-}
-
 const uids = async (namespace: string, selector: string): Promise<string[]> =>
   (await kubectl(['-n', namespace, 'get', 'pods', '-l', selector, '-o', 'jsonpath={.items[*].metadata.uid}']))
     .trim()
@@ -86,7 +72,10 @@ async function memory() {
   await delay(SETTLE_MS);
   const [pod = ''] = await uids(NAMESPACES.runners, `${LABELS.sessionId}=${lease.sessionId}`);
   const [controller = ''] = await uids(NAMESPACES.system, `${LABELS.app}=${LABELS.controllerApp}`);
-  const measured = { leasedRunnerPssMb: podPssMb(pod), idleControllerPssMb: podPssMb(controller) };
+  const measured = {
+    leasedRunnerPssMb: pssOf(await processesOf(pod)),
+    idleControllerPssMb: pssOf(await processesOf(controller)),
+  };
   await lease.end();
   return measured;
 }

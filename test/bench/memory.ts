@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { processTree } from '../client/machine.ts';
 
-/** Proportional set size of a process and everything it started, in MB (10^6 bytes). Linux only: smaps_rollup, proc(5). */
-export function pssMb(root: number): number {
+/** Proportional set size of these processes, in MB (10^6 bytes). Linux only: smaps_rollup, proc(5). */
+export function pssOf(pids: readonly number[]): number {
   let kib = 0;
-  for (const pid of processTree(root)) {
+  for (const pid of pids) {
     try {
       kib += Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
     } catch {
@@ -13,3 +13,6 @@ export function pssMb(root: number): number {
   }
   return Math.round((kib * 1024) / 1e6);
 }
+
+/** That of a process and everything it started. */
+export const pssMb = (root: number): number => pssOf(processTree(root));
