@@ -37,6 +37,8 @@ const AWAY_MS = 25_000;
 /** Nothing is measured against these: a slow machine only takes longer. */
 const LIMIT = { timeout: 300_000 };
 
+const WARM = "select id from omicron.runners where state = 'warm'";
+
 const lines: FaultLine[] = [];
 let wayIn: WayIn;
 let sessions: BrowserSessions;
@@ -56,6 +58,8 @@ const serves = (...all: Held[]) => Promise.all(all.map(held => stillServes(sessi
 const anew = async (held: Held): Promise<void> => {
   heldNow.push(await startsAnew(sessions, held));
 };
+/** A part of the cluster goes away with a runner at hand: without it, nothing new can start from the pool. */
+const warmRunner = () => eventually('a runner is warm', async () => (await rows(WARM)).length > 0, 150_000);
 const noOrphans = async (): Promise<number> => {
   const left = async () => (await orphans().catch(error => [String(error)])).join('\n');
   await eventually('cluster and database agree', async () => (await left()) === '', 150_000).catch(async error => {
@@ -220,6 +224,7 @@ test(
 
 test.runIf(onNode)('the kubelet stopped for a while: leases go on, new ones start from the pool', LIMIT, async () => {
   const [one, two] = [await lease({ recorded: true }), await lease()];
+  await warmRunner();
   await whileStopped('kubelet', async () => {
     const until = performance.now() + AWAY_MS;
     await lease();
@@ -233,6 +238,7 @@ test.runIf(onNode)('the kubelet stopped for a while: leases go on, new ones star
 test.runIf(onNode)('the API server stopped for a while: leases go on and are renewed', LIMIT, async () => {
   const held = await lease({ recorded: true });
   const userId = `fault-${randomUUID()}`;
+  await warmRunner();
   const late = await whileStopped('kube-apiserver', async () => {
     const until = performance.now() + AWAY_MS;
     const started = await sessions.acquire({ userId, conversationId: 'c', recordVideo: false, waitSeconds: 60 });
@@ -351,7 +357,7 @@ describe('the template', () => {
     await using _ = await letGo();
     const [one, two] = [await lease({ recorded: true }), await lease()];
     for (const held of [one, two]) await eventually('it is marked', () => leasedOnItsOwn(held), 60_000);
-    const warm = await rows<{ id: string }>("select id from omicron.runners where state = 'warm'");
+    const warm = await rows<{ id: string }>(WARM);
     const template = await kubectl([...inRunners, 'get', 'podtemplate', RUNNER_TEMPLATE, '-o', 'json']);
     await kubectl([...inRunners, 'delete', 'podtemplate', RUNNER_TEMPLATE]);
     try {
