@@ -92,6 +92,9 @@ export async function verifyServiceToken(
   }
 }
 
+/** Ed25519: <https://www.rfc-editor.org/rfc/rfc8037>. */
+const ALG = 'EdDSA';
+
 /** A key pair of the controller: the private JWK signs, runners get the public one. */
 export interface SigningKey {
   readonly kid: string;
@@ -111,8 +114,8 @@ const ed25519Jwk = z.object({
 export async function signingKey(json: string): Promise<SigningKey> {
   const { d, ...jwk } = ed25519Jwk.parse(JSON.parse(json));
   const kid = jwk.kid ?? createHash('sha256').update(jwk.x).digest('hex').slice(0, 16);
-  const privateKey = (await importJWK({ ...jwk, d }, 'EdDSA')) as CryptoKey; // a private OKP JWK imports as a CryptoKey
-  return { kid, privateKey, publicJwk: { ...jwk, kid, alg: 'EdDSA', use: 'sig' } };
+  const privateKey = (await importJWK({ ...jwk, d }, ALG)) as CryptoKey; // a private OKP JWK imports as a CryptoKey
+  return { kid, privateKey, publicJwk: { ...jwk, kid, alg: ALG, use: 'sig' } };
 }
 
 /** Signs an order or a credential of the controller. Times are the database's, in milliseconds since the epoch. */
@@ -124,7 +127,7 @@ export function signControllerToken(
 ): Promise<string> {
   const now = Math.floor(times.nowMs / 1000);
   return new SignJWT(claims)
-    .setProtectedHeader({ alg: 'EdDSA', typ: 'JWT', kid: key.kid })
+    .setProtectedHeader({ alg: ALG, typ: 'JWT', kid: key.kid })
     .setIssuer(ISSUER)
     .setAudience(audience)
     .setIssuedAt(now)
@@ -138,6 +141,11 @@ export type ControllerKeys = ReturnType<typeof createLocalJWKSet>;
 export const controllerKeys = (jwks: string): ControllerKeys => createLocalJWKSet(jwksSchema.parse(JSON.parse(jwks)));
 const jwksSchema = z.object({ keys: z.array(z.looseObject({ kty: z.literal('OKP'), kid: z.string() })).min(1) });
 
+/** Imports the keys now; else each is imported by the first check that needs it. */
+export async function importControllerKeys(keys: ControllerKeys): Promise<void> {
+  await Promise.all(keys.jwks().keys.map(({ kid }) => keys(kid === undefined ? { alg: ALG } : { alg: ALG, kid })));
+}
+
 /**
  * Checks signature, algorithm, issuer and audience, and parses the claims. Does not judge `exp`: the caller hands
  * `expMs` to the database, whose clock alone decides; a runner, whose clock may be wrong, leaves it to the broker.
@@ -150,7 +158,7 @@ export async function verifyControllerToken<T extends z.ZodType>(
 ): Promise<{ claims: z.output<T>; expMs: number }> {
   try {
     const { payload } = await jwtVerify(token, keys, {
-      algorithms: ['EdDSA'],
+      algorithms: [ALG],
       issuer: ISSUER,
       audience,
       requiredClaims: ['iat', 'exp'],
@@ -166,8 +174,8 @@ export async function verifyControllerToken<T extends z.ZodType>(
 export const leaseClaims = z.object({ session_id: z.uuid(), epoch: z.int().min(1), runner_id: z.uuid() });
 export type LeaseClaims = z.infer<typeof leaseClaims>;
 
-/** The broker token, good for one redemption of one claim. */
-export const brokerClaims = leaseClaims.extend({ claim_id: z.uuid(), boot_id: z.uuid() });
+/** The broker token, good for one redemption of one claim. It names the user, so that the redemption is one statement. */
+export const brokerClaims = leaseClaims.extend({ claim_id: z.uuid(), boot_id: z.uuid(), user_id: z.string() });
 export type BrokerClaims = z.infer<typeof brokerClaims>;
 
 /**

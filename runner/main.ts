@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
+import { importControllerKeys } from '../contract/tokens.ts';
 import { abandoned } from './abandoned.ts';
 import { launchBrowser } from './browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser-path.ts';
@@ -70,7 +71,10 @@ const runner = createRunner({
       searchPath,
     });
   },
-  rehearse: browser => rehearse(browser, temp.path),
+  async rehearse(browser) {
+    await importControllerKeys(settings.controllerKeys);
+    await rehearse(browser, temp.path);
+  },
   forwarder,
   toolset: settings.toolset,
   insecureLoginOrigins: settings.insecureLoginOrigins,

@@ -60,12 +60,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
         brokerClaims,
       );
       // Read before the redemption, which succeeds once: a store that is away for a moment must not cost the runner.
-      const session = await directory.session(claims.session_id, null);
-      if (session?.claim_id !== claims.claim_id) throw refused('superseded');
-      const [document, policy] = await Promise.all([
-        secrets.read(session.user_id),
-        policies.of(session.id, session.user_id),
-      ]);
+      const document = await secrets.read(claims.user_id);
       const known = document ? secretsOf(document) : {};
       const redeemed = await broker.redeem(claims, expMs);
       if (redeemed.outcome === 'wait')
@@ -73,6 +68,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
           retryAfterSeconds: PREDECESSOR_RETRY_SECONDS,
         });
       if (redeemed.outcome === 'refused') throw refused(redeemed.why);
+      if (redeemed.userId !== claims.user_id) throw refused('other user');
       request.log.info(
         { session_id: claims.session_id, epoch: claims.epoch, runner_id: claims.runner_id },
         'secrets were redeemed',
@@ -86,7 +82,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
         })),
         egress_credential: egressCredential(keys.derivation, lease),
         upload_credential: uploadCredential(keys.derivation, lease),
-        policy,
+        policy: redeemed.policy,
         ...(await reportTokens(keys, lease, redeemed)),
         remaining_ms: redeemed.remainingMs,
       };

@@ -14,8 +14,6 @@ export interface GetOrCreateParts extends StartParts {
   fleet: Fleet;
   secrets: SecretStore;
   namespace: string;
-  /** Called when a claim drained a runner. The pool is not told: its own round refills it, when the first page is done. */
-  kickDrain: () => void;
 }
 
 type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
@@ -66,8 +64,7 @@ export class GetOrCreate {
 
   /** Leads a claim to its end; goes on when the caller has stopped waiting. */
   #lead(request: GetOrCreateRequest, claimed: Claimed): Promise<Led> {
-    const { log, kickDrain } = this.#parts;
-    kickDrain(); // the runner of the epoch before
+    const { log } = this.#parts;
     const work = this.#startWithRetries(request, claimed);
     const settled = work
       .catch(error => {
@@ -109,7 +106,6 @@ export class GetOrCreate {
       });
       this.#waiting.wake(session.id, session.epoch);
       if (next.outcome !== 'claimed') return { outcome: 'lost', session };
-      this.#parts.kickDrain();
       ({ session, runner } = next);
     }
   }

@@ -37,7 +37,7 @@ export async function assignmentToken(
     broker_token: await signControllerToken(
       keys.signing,
       AUDIENCES.broker,
-      { ...lease, claim_id: claimId, boot_id, jti: randomUUID() },
+      { ...lease, claim_id: claimId, boot_id, user_id: session.user_id, jti: randomUUID() },
       times,
     ),
     mcp_token_sha256: sha256Hex(mcpToken(keys.derivation, lease)),

@@ -21,6 +21,8 @@ export interface StartParts {
   beatMs: number;
   /** Called when a runner that does not exist yet is waited for. */
   kickLaunch: () => void;
+  /** Called for the runners that the claim drained. The pool is not told: its own round refills it, when the first page is done. */
+  kickDrain: () => void;
   log: Logger;
 }
 
@@ -50,10 +52,13 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
   const over = new AbortController();
   const beating = keepClaim(parts, claim, over);
   try {
+    if (session.epoch > 1) parts.kickDrain(); // the redemption waits for the runner before
     const runner = await assignableRunner(parts, claim, claimed, over.signal);
     if (!runner?.endpoint) return { outcome: 'lost' };
     const { token, prefix } = await assignmentToken(parts.keys, parts.env, session, runner, claimId);
-    await assign(parts, runner.endpoint, token, over.signal);
+    const assigned = assign(parts, runner.endpoint, token, over.signal);
+    parts.kickDrain(); // an evicted lease's, while this runner is at work
+    await assigned;
     const published = provider.publish(
       { id: runner.id, endpoint: runner.endpoint },
       { sessionId: session.id, epoch: session.epoch, userIdHash: userIdHash(parts.keys.derivation, session.user_id) },

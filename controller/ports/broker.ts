@@ -1,8 +1,16 @@
 import type { ArtifactReport, RunnerEvent } from '../../contract/reports.ts';
 import type { BrokerClaims, LeaseClaims } from '../../contract/tokens.ts';
+import type { EffectivePolicy } from './policies.ts';
 
 export type Redeemed =
-  | { outcome: 'redeemed'; userId: string; remainingMs: number; endsInSeconds: number; nowMs: number }
+  | {
+      outcome: 'redeemed';
+      userId: string;
+      policy: EffectivePolicy;
+      remainingMs: number;
+      endsInSeconds: number;
+      nowMs: number;
+    }
   /** The runner of the lease before may still act; ask again. */
   | { outcome: 'wait' }
   | { outcome: 'refused'; why: string };

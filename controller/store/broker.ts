@@ -2,12 +2,14 @@ import * as z from 'zod';
 import type { Broker } from '../ports/broker.ts';
 import type { Database } from '../ports/database.ts';
 import { call } from './call.ts';
+import { effectivePolicy } from './policies.ts';
 
 const redeemed = z.discriminatedUnion('outcome', [
   z
     .object({
       outcome: z.literal('redeemed'),
       user_id: z.string(),
+      policy: effectivePolicy,
       remaining_ms: z.int(),
       ends_in_seconds: z.int(),
       now_ms: z.int(),
@@ -15,6 +17,7 @@ const redeemed = z.discriminatedUnion('outcome', [
     .transform(row => ({
       outcome: row.outcome,
       userId: row.user_id,
+      policy: row.policy,
       remainingMs: row.remaining_ms,
       endsInSeconds: row.ends_in_seconds,
       nowMs: row.now_ms,
@@ -39,15 +42,14 @@ function storable(value: unknown, levels = DEPTH_MAX): unknown {
 
 export function sqlBroker(database: Database): Broker {
   return {
-    redeem: async (claims, tokenExpiresMs) =>
-      redeemed.parse(
-        await call(
-          database,
-          'redeem',
-          ...[claims.session_id, claims.epoch, claims.claim_id, claims.runner_id, claims.boot_id],
-          new Date(tokenExpiresMs).toISOString(),
-        ),
-      ),
+    async redeem(claims, tokenExpiresMs) {
+      const { session_id, epoch, claim_id, runner_id, boot_id, user_id } = claims;
+      const [row] = await database.query<{ answer: object }>(
+        `select omicron.redeem($1, $2, $3, $4, $5, $6) || jsonb_build_object('policy', omicron.policy_of($1, $7)) as answer`,
+        [session_id, epoch, claim_id, runner_id, boot_id, new Date(tokenExpiresMs).toISOString(), user_id],
+      );
+      return redeemed.parse(row?.answer);
+    },
     activity: async (lease, calls) => {
       const [row] = await database.query<{ remaining: string | number | null; version: string }>(
         `select omicron.report_activity($1, $2, $3, $4) as remaining,

@@ -30,6 +30,7 @@ describe('[O4] the broker', () => {
       runner_id: runner.id,
       claim_id: session.claim_id,
       boot_id: runner.boot_id,
+      user_id: session.user_id,
     };
     const sign = async (extra: object = {}) =>
       signControllerToken(
@@ -80,6 +81,17 @@ describe('[O4] the broker', () => {
     const { sign } = await claimed();
     expect((await redeem(stack.url, await sign(change))).status).toBe(409);
     expect((await redeem(stack.url, await sign())).status).toBe(200);
+  });
+
+  it('hands nothing to a token of another user', async () => {
+    const { sign } = await claimed();
+    const other = someUser();
+    await stack.call('PUT', `/internal/users/${other}/credentials/walmart`, {
+      body: { username: 'u', password: 'theirs' },
+    });
+    const answer = await redeem(stack.url, await sign({ user_id: other }));
+    expect(answer.status).toBe(409);
+    expect(await answer.text()).not.toContain('theirs');
   });
 
   it('judges the token’s end by the database’s clock', async () => {

@@ -64,6 +64,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
         ...leaseOf(claimed),
         claim_id: claimOf(claimed).claimId,
         boot_id: change.boot_id ?? claimed.runner.boot_id ?? randomUUID(),
+        user_id: claimed.session.user_id,
       },
       change.expiresMs ?? Date.now() + 60_000,
     );

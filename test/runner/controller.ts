@@ -226,7 +226,7 @@ export async function startStandIn(): Promise<StandIn> {
           record_video: options.recordVideo ?? false,
           ...(options.toolset === undefined ? {} : { toolset: options.toolset }),
         },
-        broker_token: await sign(AUDIENCES.broker, { ...lease, ...claim, boot_id: bootId }),
+        broker_token: await sign(AUDIENCES.broker, { ...lease, ...claim, boot_id: bootId, user_id: 'ada' }),
         mcp_token_sha256: sha256Hex(token),
         artifacts_prefix: `pw-videos/test/${lease.session_id}/1-${runnerId}/`,
       };
