@@ -4,6 +4,7 @@ import { NAMESPACES } from '../../contract/names.ts';
 import type { Resources } from '../environment.ts';
 import { digestOf, fromSecret } from './configuration.ts';
 import { containerSecurity, emptyDir, PULL, plain, podSecurity, resources, spread } from './container.ts';
+import { PRIORITIES } from './limits.ts';
 import { meta } from './meta.ts';
 
 /** Proxies and endpoints learn of a stopping pod within this time; until then it serves. */
@@ -75,6 +76,7 @@ export function workload(scope: Construct, of: Workload): void {
           serviceAccountName: of.account,
           automountServiceAccountToken: of.apiToken !== undefined,
           enableServiceLinks: false,
+          priorityClassName: PRIORITIES.system,
           terminationGracePeriodSeconds: LINGER_SECONDS + of.stopSeconds + 10,
           topologySpreadConstraints: spread(of.labels),
           securityContext: podSecurity,

@@ -5,7 +5,11 @@ import type { Environment } from '../environment.ts';
 import { meta, quantity } from './meta.ts';
 import { bytesTimes, cpuTimes } from './quantities.ts';
 
-export const PRIORITIES = { runner: 'omicron-runner', spare: 'omicron-spare-runner' } as const;
+export const PRIORITIES = {
+  system: 'omicron-system',
+  runner: 'omicron-runner',
+  spare: 'omicron-spare-runner',
+} as const;
 
 /**
  * Pods that the namespace holds at most. The database's permits are the cap (ADR 0002); this is the wall behind it, so it
@@ -13,7 +17,7 @@ export const PRIORITIES = { runner: 'omicron-runner', spare: 'omicron-spare-runn
  */
 export const podsMax = (capacity: number): number => capacity + Math.ceil(capacity / 10);
 
-/** Quota and limits of the runners' namespace, and the two priorities. */
+/** Quota and limits of the runners' namespace, and the priorities. */
 export function limits(scope: Construct, env: Environment): void {
   const { browser, uploader } = env.runner;
   const pods = podsMax(env.limits.capacity);
@@ -57,10 +61,15 @@ export function limits(scope: Construct, env: Environment): void {
       ],
     },
   });
+  new k8s.KubePriorityClass(scope, 'priority-system', {
+    metadata: meta(PRIORITIES.system, { wave: 'ground' }),
+    value: 1000,
+    description: 'Controller and egress proxy: a full node has room for them, whatever it takes.',
+  });
   new k8s.KubePriorityClass(scope, 'priority-runner', {
     metadata: meta(PRIORITIES.runner, { wave: 'ground' }),
-    value: 1000,
-    description: 'Browsers: they push out the placeholders that keep a node warm.',
+    value: 0, // as a pod that names no class: a pool that fills a node must push nobody out but placeholders
+    description: 'Browsers: they push out the placeholders that keep a node warm, and nothing else.',
   });
   new k8s.KubePriorityClass(scope, 'priority-spare', {
     metadata: meta(PRIORITIES.spare, { wave: 'ground' }),

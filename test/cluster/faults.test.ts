@@ -4,12 +4,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { running } from '../../cluster/deploy.ts';
 import { FIXTURES } from '../../cluster/fixtures/objects.ts';
-import { hasArgo } from '../../cluster/gitops.ts';
 import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
 import { openWayIn, type WayIn } from '../../cluster/way-in.ts';
 import { LABELS, NAMESPACES, RUNNER_TEMPLATE } from '../../contract/names.ts';
-import { ARGOCD } from '../../infra/root-application.ts';
 import { eventually } from '../eventually.ts';
+import { argoPaused } from './argo-paused.ts';
 import { controllers, inSystem, killControllers } from './controllers.ts';
 import { rows } from './database.ts';
 import { type FaultLine, report } from './fault-table.ts';
@@ -335,26 +334,9 @@ test.runIf(onNode)('a runner that its kubelet evicts ends its session with the k
   });
 });
 
-/** Argo CD, where it is installed, would put back at once what a test changes. */
-async function letGo(): Promise<AsyncDisposable> {
-  const annotate = (change: string) =>
-    kubectl([
-      '-n',
-      ARGOCD,
-      'annotate',
-      'applications',
-      '--all',
-      '--overwrite',
-      `argocd.argoproj.io/skip-reconcile${change}`,
-    ]);
-  const argo = await hasArgo();
-  if (argo) await annotate('=true');
-  return { [Symbol.asyncDispose]: async () => void (argo && (await annotate('-'))) };
-}
-
 describe('the template', () => {
   test('deleted and made anew collects the warm runners and no leased one', LIMIT, async () => {
-    await using _ = await letGo();
+    await using _ = await argoPaused();
     const [one, two] = [await lease({ recorded: true }), await lease()];
     for (const held of [one, two]) await eventually('it is marked', () => leasedOnItsOwn(held), 60_000);
     const warm = await rows<{ id: string }>(WARM);
@@ -383,7 +365,7 @@ describe('the template', () => {
     'with an image that cannot be pulled fails starts with the kubelet’s words; refused by a policy that is older, a start is tried again',
     LIMIT,
     async () => {
-      await using _ = await letGo();
+      await using _ = await argoPaused();
       const held = await lease();
       const broken = 'localhost/there-is-no-such-image:1';
       const policy = ['get', 'validatingadmissionpolicy', 'runner-pod-image', '-o', 'json'];

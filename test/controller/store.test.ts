@@ -271,6 +271,15 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     expect((await p.runner(claimed.runner.id)).state).toBe('claimed');
   });
 
+  it('leaves a spare runner of less than a minute, which another replica may just have asked for', async () => {
+    const p = protocol(await open());
+    await p.upkeep.setCapacity(10);
+    await p.fleet.plan('local', 't1', 2, 10);
+    await p.fleet.plan('local', 't1', 0, 10);
+    expect(await p.fleet.take('local', 'draining', 10, 0)).toEqual([]);
+    expect(await p.fleet.take('local', 'creating', 10, 0)).toHaveLength(2);
+  });
+
   it('refuses a migration that was changed after it ran', async () => {
     const database = await open();
     await migrate(database);

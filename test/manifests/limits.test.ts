@@ -46,6 +46,18 @@ describe.each(['local', 'dev', 'prod'] as const)('%s', name => {
       }
   });
 
+  test('runners push out placeholders and nobody else; controller and egress proxy find room on a full node', () => {
+    const priority = (spec: unknown) =>
+      Number(at(find(name, 'PriorityClass', String(at(spec, 'priorityClassName'))), 'value'));
+    const deployed = (deployment: string) =>
+      priority(at(find(name, 'Deployment', deployment), 'spec', 'template', 'spec'));
+    const WITHOUT_CLASS = 0;
+    expect(priority(spec)).toBe(WITHOUT_CLASS);
+    if (env.spareRunners > 0) expect(deployed('spare-runner')).toBeLessThan(priority(spec));
+    for (const each of ['browser-session-controller', 'egress-proxy'])
+      expect(deployed(each)).toBeGreaterThan(WITHOUT_CLASS);
+  });
+
   test('no container of the template is above the limit range', () => {
     const [{ max }] = list(at(find(name, 'LimitRange', 'runners'), 'spec', 'limits')) as [
       { max: Record<string, string> },

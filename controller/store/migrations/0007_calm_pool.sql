@@ -1,0 +1,31 @@
+-- As in 0003, but a spare runner of less than a minute is left: while a new pool size rolls out, two replicas disagree on
+-- it, and one would remove each second what the other one makes.
+create or replace function omicron.plan_pool(p_provider text, p_template text, p_idle integer, p_burst integer) returns integer
+language plpgsql as $$
+declare
+  v_missing integer;
+  v_slot integer;
+  v_runner uuid;
+  v_created integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('omicron.pool:' || p_provider, 0));
+  perform omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
+                 where state in ('creating', 'warm') and session_id is null and provider = p_provider and template <> p_template
+                 for update skip locked) stale;
+  select p_idle - count(*) into v_missing from omicron.runners
+   where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template;
+  if v_missing < 0 then
+    perform omicron.drain_runner(id, 'pool is full') from (select id from omicron.runners
+                   where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template
+                     and created_at < clock_timestamp() - interval '1 minute'
+                   order by created_at desc limit -v_missing for update skip locked) spare;
+  end if;
+  while v_created < least(v_missing, p_burst) loop
+    select slot into v_slot from omicron.permits where runner_id is null order by slot limit 1 for update skip locked;
+    exit when v_slot is null;
+    insert into omicron.runners (provider, template) values (p_provider, p_template) returning id into v_runner;
+    update omicron.permits set runner_id = v_runner where slot = v_slot;
+    v_created := v_created + 1;
+  end loop;
+  return v_created;
+end $$;
