@@ -65,7 +65,7 @@ const local: Environment = {
   },
   replicas: { controller: 2, egress: 2 },
   runner: {
-    browser: { cpu: ['100m', '2'], memory: ['256Mi', '4Gi'], ephemeralStorage: ['1Gi', '8Gi'] },
+    browser: { cpu: ['50m', '2'], memory: ['256Mi', '4Gi'], ephemeralStorage: ['1Gi', '8Gi'] },
     uploader: { cpu: ['10m', '500m'], memory: ['64Mi', '256Mi'], ephemeralStorage: ['64Mi', '256Mi'] },
     insecureLoginOrigins: ['http://shop.omicron-fixtures.test', 'http://site.omicron-fixtures.test'],
   },
