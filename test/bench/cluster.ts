@@ -3,6 +3,7 @@
  * is this machine. Through the API's network policy and the Services; what a user feels, and what it costs the API server and
  * the node. Writes the section `cluster` of `.omicron/bench.json`.
  */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
@@ -26,6 +27,8 @@ const SETTLE_MS = 10_000;
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '30' } } });
 const rounds = Number(values.rounds);
+/** Leases of a run that was broken off may still live. */
+const run = randomUUID();
 const say = (line: string) => process.stderr.write(`${line}\n`);
 const wayIn = await openWayIn();
 const sessions = new BrowserSessions(wayIn);
@@ -70,7 +73,7 @@ const uids = async (namespace: string, selector: string): Promise<string[]> =>
     .filter(Boolean);
 
 async function memory() {
-  const lease = await sessions.acquire({ userId: 'memory', conversationId: 'c', recordVideo: false });
+  const lease = await sessions.acquire({ userId: `memory-${run}`, conversationId: 'c', recordVideo: false });
   await delay(SETTLE_MS);
   const [pod = ''] = await uids(NAMESPACES.runners, `${LABELS.sessionId}=${lease.sessionId}`);
   const [controller = ''] = await uids(NAMESPACES.system, `${LABELS.app}=${LABELS.controllerApp}`);
@@ -85,7 +88,7 @@ async function memory() {
 /** Twenty ask at once where ten are warm: those at once, the others as the node gives pods or a lease ends; none is lost. */
 async function burst() {
   await untilWarm(BURST.warm);
-  const names = Array.from({ length: BURST.callers }, (_, n) => ({ userId: `burst-${n}`, conversationId: 'c' }));
+  const names = Array.from({ length: BURST.callers }, (_, n) => ({ userId: `burst-${n}-${run}`, conversationId: 'c' }));
   const answers = await Promise.allSettled(
     names.map(async each => {
       const startMs = performance.now();
@@ -114,7 +117,7 @@ async function refillPerSecond(): Promise<number> {
   await untilWarm(BURST.warm);
   const leases = await Promise.all(
     Array.from({ length: REFILLED }, (_, n) =>
-      sessions.acquire({ userId: `refill-${n}`, conversationId: 'c', recordVideo: false }),
+      sessions.acquire({ userId: `refill-${n}-${run}`, conversationId: 'c', recordVideo: false }),
     ),
   );
   const ms = await untilWarm(BURST.warm);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -63,6 +64,8 @@ async function goto(client: Client, url: string): Promise<void> {
   if (result.isError) throw new Error(JSON.stringify(result.content));
 }
 
+/** Nothing of a run before is found again. */
+const run = randomUUID();
 let conversations = 0;
 
 /** Leases of a stack whose pool is warm. No video: the other contender has none. */
@@ -73,7 +76,7 @@ export function leased(sessions: BrowserSessions, warmRunners: () => Promise<num
     },
     async round(url) {
       conversations += 1;
-      const names = { userId: `bench-${conversations}`, conversationId: `bench-${conversations}` };
+      const names = { userId: `bench-${run}-${conversations}`, conversationId: `bench-${conversations}` };
       const lap = stopwatch();
       const lease = await sessions.acquire({ ...names, recordVideo: false });
       const acquireMs = lap();

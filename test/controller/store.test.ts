@@ -271,6 +271,18 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     expect((await p.runner(claimed.runner.id)).state).toBe('claimed');
   });
 
+  it('lets starts that a lease waits for come first', async () => {
+    const p = protocol(await open());
+    await p.upkeep.setCapacity(20);
+    for (const conversationId of ['c1', 'c2', 'c3'])
+      expect((await p.claim({ conversationId })).runner.state).toBe('creating');
+    expect(await p.fleet.plan('local', 't1', 10, 4)).toBe(1);
+    expect(await p.fleet.plan('local', 't1', 10, 3)).toBe(0);
+    for (const row of await p.fleet.take('local', 'creating', 10, 0))
+      await p.fleet.up(row.id, randomUUID(), 'http://127.0.0.1:1');
+    expect(await p.fleet.plan('local', 't1', 10, 4)).toBe(4);
+  });
+
   it('leaves a spare runner of less than a minute, which another replica may just have asked for', async () => {
     const p = protocol(await open());
     await p.upkeep.setCapacity(10);

@@ -198,7 +198,7 @@ export function kubernetesRunners(
           if (fault !== 'not_found' && fault !== 'conflict') throw error; // conflict: another pod has the name now
         }
       }
-      return (await read(runnerId)) ? 'deleting' : 'gone';
+      return podOf(runnerId) || (await read(runnerId)) ? 'deleting' : 'gone'; // what the watch does not show is looked up
     },
 
     list: async () => pods.all().flatMap(pod => pod.metadata?.labels?.[LABELS.runnerId] ?? []),

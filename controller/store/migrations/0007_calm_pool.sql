@@ -1,9 +1,11 @@
--- As in 0003, but a spare runner of less than a minute is left: while a new pool size rolls out, two replicas disagree on
--- it, and one would remove each second what the other one makes.
+-- As in 0003, and calmer: a spare runner of less than a minute is left, for while a new pool size rolls out, two replicas
+-- disagree on it, and one would remove each second what the other one makes. And starts that a lease waits for come first:
+-- what is starting for one counts against `p_burst`.
 create or replace function omicron.plan_pool(p_provider text, p_template text, p_idle integer, p_burst integer) returns integer
 language plpgsql as $$
 declare
   v_missing integer;
+  v_awaited integer;
   v_slot integer;
   v_runner uuid;
   v_created integer := 0;
@@ -20,7 +22,9 @@ begin
                      and created_at < clock_timestamp() - interval '1 minute'
                    order by created_at desc limit -v_missing for update skip locked) spare;
   end if;
-  while v_created < least(v_missing, p_burst) loop
+  select count(*) into v_awaited from omicron.runners
+   where state = 'creating' and session_id is not null and provider = p_provider;
+  while v_created < least(v_missing, p_burst - v_awaited) loop
     select slot into v_slot from omicron.permits where runner_id is null order by slot limit 1 for update skip locked;
     exit when v_slot is null;
     insert into omicron.runners (provider, template) values (p_provider, p_template) returning id into v_runner;
