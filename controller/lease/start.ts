@@ -52,12 +52,14 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
   const over = new AbortController();
   const beating = keepClaim(parts, claim, over);
   try {
-    if (session.epoch > 1) parts.kickDrain(); // the redemption waits for the runner before
+    // The redemption waits for the runner before; and while a runner is still to come, a drain holds nothing up.
+    const drainsFirst = session.epoch > 1 || claimed.assigned_at === null;
+    if (drainsFirst) parts.kickDrain();
     const runner = await assignableRunner(parts, claim, claimed, over.signal);
     if (!runner?.endpoint) return { outcome: 'lost' };
     const { token, prefix } = await assignmentToken(parts.keys, parts.env, session, runner, claimId);
     const assigned = assign(parts, runner.endpoint, token, over.signal);
-    parts.kickDrain(); // an evicted lease's, while this runner is at work
+    if (!drainsFirst) parts.kickDrain(); // an evicted lease's, while this runner is at work
     await assigned;
     const published = provider.publish(
       { id: runner.id, endpoint: runner.endpoint },

@@ -125,7 +125,7 @@ async function refillPerSecond(): Promise<number> {
   return Math.round((REFILLED / (ms / 1_000)) * 100) / 100;
 }
 
-const paused = await argoPaused();
+await using _paused = await argoPaused();
 try {
   const cluster: Record<string, unknown> = { machine: machine() };
   say('memory ...');
@@ -152,6 +152,5 @@ try {
   say(`written to ${file}`);
 } finally {
   await pool(null);
-  await paused[Symbol.asyncDispose]();
   wayIn.close();
 }
