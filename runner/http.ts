@@ -8,6 +8,8 @@ import type { Runner } from './runner.ts';
 /** An order is a token of at most 16 kB; an MCP call may carry text to type. */
 const ORDER_BYTES_MAX = 32 * 1024;
 const MCP_BYTES_MAX = 4 * 1024 * 1024;
+/** A controller that saw the runner become warm keeps its connection for the assignment, which may come much later. */
+const KEEP_ALIVE_MS = 3_600_000;
 
 /** The runner over HTTP: `/assign`, `/drain`, `/healthz`, `/mcp`; every error is a problem document. */
 export function runnerServer(runner: Runner, log: Logger): Server {
@@ -59,6 +61,7 @@ export function runnerServer(runner: Runner, log: Logger): Server {
   });
   server.requestTimeout = 30_000;
   server.headersTimeout = 10_000;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   return server;
 }
 

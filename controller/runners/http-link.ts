@@ -1,11 +1,23 @@
-import { assignAnswer, drainAnswer, runnerHealth } from '../../contract/assignment.ts';
+import { assignAnswer, drainAnswer, type RunnerHealth, runnerHealth } from '../../contract/assignment.ts';
 import { type HttpAnswer, httpCalls } from '../../contract/http-call.ts';
 import { OmicronError, problemSchema } from '../../contract/problem.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 
+/** One for all calls: whoever looked whether a runner was warm has left it a connection that the assignment takes. */
+const call = httpCalls();
+
+/** What a runner says at /healthz. Null: it does not answer, not yet or not any more. */
+export async function healthOf(endpoint: string, signal: AbortSignal): Promise<RunnerHealth | null> {
+  try {
+    const { text } = await call(`${endpoint}/healthz`, { method: 'GET' }, signal);
+    return runnerHealth.parse(JSON.parse(text));
+  } catch {
+    return null; // no answer is the answer
+  }
+}
+
 /** Speaks HTTP to runners. */
 export function httpRunnerLink(): RunnerLink {
-  const call = httpCalls();
   const post = async (url: string, token: string, timeoutMs: number): Promise<unknown> => {
     let response: HttpAnswer;
     let body: unknown;
@@ -34,12 +46,8 @@ export function httpRunnerLink(): RunnerLink {
       drainAnswer.parse(await post(`${endpoint}/drain`, token, timeoutMs));
     },
     async phase(endpoint, timeoutMs) {
-      try {
-        const { text } = await call(`${endpoint}/healthz`, { method: 'GET' }, AbortSignal.timeout(timeoutMs));
-        return runnerHealth.parse(JSON.parse(text)).phase;
-      } catch {
-        return null; // no answer is the answer
-      }
+      const health = await healthOf(endpoint, AbortSignal.timeout(timeoutMs));
+      return health?.phase ?? null;
     },
   };
 }

@@ -8,10 +8,10 @@ import {
   type V1PodTemplate,
 } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
-import { runnerHealth } from '../../../contract/assignment.ts';
 import { LABELS, PORTS, runnerName, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import type { RunnerProvider } from '../../ports/runners.ts';
+import { healthOf } from '../http-link.ts';
 import { apiCall, apiFault } from './api.ts';
 import { runnerPod, runnerService, templateDigest } from './objects.ts';
 import { deathOfPod, pendingReason } from './verdict.ts';
@@ -146,7 +146,7 @@ export function kubernetesRunners(
           // Asked before it is ready too: a browser that cannot start says so, and never becomes ready.
           const endpoint = endpointOf(pod);
           if (endpoint !== undefined) {
-            const health = await healthOf(endpoint, signal);
+            const health = await healthOf(endpoint, AbortSignal.any([signal, AbortSignal.timeout(HEALTH_TIMEOUT_MS)]));
             if (health?.phase === 'failed')
               throw new OmicronError(
                 health.error?.code === 'sandbox_runtime_required' ? 'sandbox_runtime_required' : 'runner_start_failed',
@@ -290,13 +290,4 @@ const refusedByPolicy = (error: unknown): error is OmicronError =>
 function endpointOf({ status }: V1Pod): string | undefined {
   const ip = status?.podIP;
   return ip ? `http://${ip.includes(':') ? `[${ip}]` : ip}:${PORTS.runner}` : undefined;
-}
-
-async function healthOf(endpoint: string, stop: AbortSignal) {
-  try {
-    const signal = AbortSignal.any([stop, AbortSignal.timeout(HEALTH_TIMEOUT_MS)]);
-    return runnerHealth.parse(await (await fetch(`${endpoint}/healthz`, { signal })).json());
-  } catch {
-    return null; // not yet, or not any more: the pod says which
-  }
 }

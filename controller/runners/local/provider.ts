@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { runnerHealth } from '../../../contract/assignment.ts';
 import { ENV, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
 import { OmicronError, type ProblemCode } from '../../../contract/problem.ts';
 import { UPLOAD_ORDER_FILE } from '../../../contract/reports.ts';
 import type { RunnerProvider } from '../../ports/runners.ts';
+import { healthOf } from '../http-link.ts';
 import { RunnerFolder } from './folder.ts';
 import { type ProcessId, processId, runs, signal } from './process.ts';
 
@@ -149,7 +149,8 @@ export function localRunners(options: LocalRunners): RunnerProvider {
           throw new OmicronError('runner_start_failed', `${death.reason} Its last lines: ${lines || '(none)'}`);
         }
         const port = await folder(runnerId).readPort();
-        const health = port === null ? null : await healthOf(`http://127.0.0.1:${port}`, stop);
+        const inTime = AbortSignal.any([stop, AbortSignal.timeout(HEALTH_TIMEOUT_MS)]);
+        const health = port === null ? null : await healthOf(`http://127.0.0.1:${port}`, inTime);
         if (health?.phase === 'warm') return { bootId: health.boot_id, endpoint: `http://127.0.0.1:${port}` };
         if (health?.phase === 'failed') {
           const code: ProblemCode =
@@ -201,14 +202,4 @@ export function localRunners(options: LocalRunners): RunnerProvider {
     list: () => RunnerFolder.list(root),
   };
   return provider;
-}
-
-async function healthOf(endpoint: string, stop: AbortSignal) {
-  try {
-    const signalled = AbortSignal.any([stop, AbortSignal.timeout(HEALTH_TIMEOUT_MS)]);
-    return runnerHealth.parse(await (await fetch(`${endpoint}/healthz`, { signal: signalled })).json());
-  } catch (error) {
-    if (stop.aborted) throw error;
-    return null; // it does not listen yet
-  }
 }
