@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { policyDocument } from './policy.ts';
 import { POLICY_LAYERS } from './policy-sites.ts';
 import { siteKey } from './secrets.ts';
+import { brokerClaims } from './tokens.ts';
 
 /** Playwright MCP's tools, the compatible ones (A2, P1), or both; `docs/tools.md` has the table. */
 export const TOOLSETS = ['playwright', 'compat', 'both'] as const;
@@ -12,19 +13,14 @@ export const runnerOptions = z.object({ record_video: z.boolean(), toolset: z.en
 export type RunnerOptions = z.infer<typeof runnerOptions>;
 
 /**
- * Claims of the token that makes a warm runner one lease's (EdDSA, audience: this boot of this runner). The same
- * assignment (same `jti`) gets the same answer; any other is refused for good. A runner does not judge `exp`: its clock
- * may be wrong, and the broker decides by the database's.
+ * Claims of the token that makes a warm runner one lease's (EdDSA, audiences: this boot of this runner, and the broker, to
+ * which the runner shows it once at `POST /internal/runner-secrets`). The same assignment (same `jti`) gets the same answer;
+ * any other is refused for good. A runner does not judge `exp`: its clock may be wrong, and the broker decides by the
+ * database's.
  */
-export const assignmentClaims = z.object({
+export const assignmentClaims = brokerClaims.extend({
   jti: z.uuid(),
-  session_id: z.uuid(),
-  epoch: z.int().min(1),
-  claim_id: z.uuid(),
-  runner_id: z.uuid(),
   options: runnerOptions,
-  /** Redeemed once at `POST /internal/runner-secrets`. */
-  broker_token: z.string(),
   /** SHA-256, hex, of the bearer token that `/mcp` accepts. */
   mcp_token_sha256: z.string().regex(/^[0-9a-f]{64}$/),
   /** Where the recording goes under the artifact store's root. */

@@ -121,7 +121,7 @@ export async function signingKey(json: string): Promise<SigningKey> {
 /** Signs an order or a credential of the controller. Times are the database's, in milliseconds since the epoch. */
 export function signControllerToken(
   key: SigningKey,
-  audience: string,
+  audience: string | string[],
   claims: JWTPayload,
   times: { nowMs: number; seconds: number },
 ): Promise<string> {
@@ -174,7 +174,7 @@ export async function verifyControllerToken<T extends z.ZodType>(
 export const leaseClaims = z.object({ session_id: z.uuid(), epoch: z.int().min(1), runner_id: z.uuid() });
 export type LeaseClaims = z.infer<typeof leaseClaims>;
 
-/** The broker token, good for one redemption of one claim. It names the user, so that the redemption is one statement. */
+/** What the broker reads of an assignment, good for one redemption. It names the user, so that the redemption is one statement. */
 export const brokerClaims = leaseClaims.extend({ claim_id: z.uuid(), boot_id: z.uuid(), user_id: z.string() });
 export type BrokerClaims = z.infer<typeof brokerClaims>;
 

@@ -10,7 +10,7 @@ export interface ControllerClient {
   /** Resolves when the controller is there. Keeps a connection open, so that a redemption need not make one. */
   ping(signal: AbortSignal): Promise<void>;
   /** Hands over the secrets of the lease, once. */
-  redeem(brokerToken: string, signal: AbortSignal): Promise<RedeemAnswer>;
+  redeem(assignmentToken: string, signal: AbortSignal): Promise<RedeemAnswer>;
   /** Reports calls; answers the milliseconds left, counted from before this call, and which policy is in force. */
   activity(
     leaseToken: string,

@@ -52,8 +52,9 @@ async function playLease(browser: RunnerBrowser, tempDir: string, key: SigningKe
     await runner.warm();
     const id = randomUUID();
     const assignment: Assignment = {
-      ...{ jti: id, session_id: id, epoch: 1, claim_id: id, runner_id: runnerId, options: { record_video: false } },
-      ...{ broker_token: 'rehearsal', mcp_token_sha256: sha256Hex('rehearsal'), artifacts_prefix: '' },
+      ...{ jti: id, session_id: id, epoch: 1, claim_id: id, runner_id: runnerId, boot_id: runner.bootId },
+      ...{ user_id: 'rehearsal', options: { record_video: false } },
+      ...{ mcp_token_sha256: sha256Hex('rehearsal'), artifacts_prefix: '' },
     };
     const audience = AUDIENCES.runner(runnerId, runner.bootId);
     const token = await signControllerToken(key, audience, assignment, { nowMs: Date.now(), seconds: 60 });

@@ -143,15 +143,15 @@ export function createRunner(options: RunnerOptions): Runner {
       throw new OmicronError('assignment_refused', 'This runner was already assigned, and serves one lease only.');
     }
     if (phase !== 'warm') throw failure ?? new OmicronError('assignment_refused', `This runner is ${phase}, not warm.`);
-    const answer = become(claims);
+    const answer = become(claims, token);
     assigned = { assignment: claims, answer };
     enter('assigning', { epoch: claims.epoch });
     return answer;
   }
 
-  async function become(assignment: Assignment): Promise<AssignAnswer> {
+  async function become(assignment: Assignment, token: string): Promise<AssignAnswer> {
     try {
-      const redeemed = await redeem(controller, assignment.broker_token, abort.signal);
+      const redeemed = await redeem(controller, token, abort.signal);
       if (phase !== 'assigning' || browser === undefined || tools === undefined)
         throw new OmicronError('assignment_refused', `This runner is ${phase}.`);
       const events = eventQueue({

@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import type { Assignment } from '../../contract/assignment.ts';
 import { AUDIENCES, videoPrefix } from '../../contract/names.ts';
 import type { LeaseClaims, SigningKey } from '../../contract/tokens.ts';
 import { mcpToken, sha256Hex, signControllerToken } from '../../contract/tokens.ts';
 import type { RunnerRow, SessionRow } from '../ports/rows.ts';
 
-/** An assignment and its broker token live this long, by the database's clock: <= 60 s (facts of the lease protocol). */
+/** An assignment lives this long, by the database's clock: <= 60 s (facts of the lease protocol). */
 const ORDER_SECONDS = 60;
 /** An uploader may have to wait for a store that is away. */
 const ARTIFACT_SECONDS = 24 * 3600;
@@ -27,23 +26,20 @@ export async function assignmentToken(
   const { boot_id, assigned_at } = row;
   if (boot_id === null || assigned_at === null) throw new Error(`runner ${row.id} was not marked as assigned`);
   const lease: LeaseClaims = { session_id: session.id, epoch: session.epoch, runner_id: row.id };
+  const audiences = [AUDIENCES.runner(row.id, boot_id), AUDIENCES.broker];
   const times = { nowMs: assigned_at.getTime(), seconds: ORDER_SECONDS };
   const prefix = videoPrefix(env, session.id, session.epoch, row.id);
   const claims: Assignment = {
     ...lease,
     jti: claimId,
     claim_id: claimId,
+    boot_id,
+    user_id: session.user_id,
     options: session.options,
-    broker_token: await signControllerToken(
-      keys.signing,
-      AUDIENCES.broker,
-      { ...lease, claim_id: claimId, boot_id, user_id: session.user_id, jti: randomUUID() },
-      times,
-    ),
     mcp_token_sha256: sha256Hex(mcpToken(keys.derivation, lease)),
     artifacts_prefix: prefix,
   };
-  return { token: await signControllerToken(keys.signing, AUDIENCES.runner(row.id, boot_id), claims, times), prefix };
+  return { token: await signControllerToken(keys.signing, audiences, claims, times), prefix };
 }
 
 /** The order to stop. */

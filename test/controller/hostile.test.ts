@@ -66,7 +66,7 @@ beforeAll(async () => {
     runner: [
       runner.redeemed?.lease_token ?? '',
       runner.redeemed?.artifact_token ?? '',
-      runner.assignment?.broker_token ?? '',
+      runner.assignmentToken ?? '',
     ],
     egress: [await signServiceToken(egressKey, undefined, AUDIENCES.egress)],
   };

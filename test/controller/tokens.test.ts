@@ -152,23 +152,23 @@ describe('a runner’s token', () => {
     const runner = await eventually('its runner', () =>
       [...stack.machine.runners.values()].find(it => it.assignment?.session_id === lease.session_id),
     );
-    if (!runner.redeemed || !runner.assignment) throw new Error('the runner is nobody’s');
-    return { lease, runner, ...runner.redeemed, broker_token: runner.assignment.broker_token };
+    if (!runner.redeemed || !runner.assignmentToken) throw new Error('the runner is nobody’s');
+    return { lease, runner, ...runner.redeemed, assignment_token: runner.assignmentToken };
   };
 
   it('opens its own doors and no other', async () => {
-    const { lease_token, artifact_token, broker_token, lease } = await leased();
+    const { lease_token, artifact_token, assignment_token, lease } = await leased();
     const opens = async (token: string) => {
       const statuses = await Promise.all(ROUTES.map(async route => (await send(route, token)).status));
       return ROUTES.filter((_, index) => statuses[index] !== 401);
     };
     expect(await opens(lease_token)).toEqual(['runner-activity', 'runner-events']);
     expect(await opens(artifact_token)).toEqual(['runner-events', 'runner-artifacts']);
-    expect(await opens(broker_token)).toEqual(['runner-secrets']);
+    expect(await opens(assignment_token)).toEqual(['runner-secrets']);
     const mcp = lease.mcp_headers?.Authorization?.slice('Bearer '.length) ?? '';
     expect(await opens(mcp)).toEqual([]);
     expect(await opens(await signServiceToken(stack.serviceKey))).toEqual([]);
-    for (const token of [lease_token, artifact_token, broker_token, mcp])
+    for (const token of [lease_token, artifact_token, assignment_token, mcp])
       for (const path of ['/internal/browser-sessions', '/internal/users/ada/credentials'])
         expect((await stack.call('GET', path, { token })).status).toBe(401);
     await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}`);

@@ -44,6 +44,8 @@ export class FakeRunner {
   /** How it ended; null while it runs. */
   exited: string | null = null;
   assignment: Assignment | null = null;
+  /** What the assignment was read from; the broker takes it. */
+  assignmentToken: string | null = null;
   /** What the broker handed over; null: it is nobody's. */
   redeemed: RedeemAnswer | null = null;
   /** How often it was told to drain. */
@@ -182,15 +184,16 @@ export class FakeRunner {
     const failure = this.#wiring.nextAssignFailure();
     if (failure) throw failure;
     this.assignment = claims;
+    this.assignmentToken = token;
     this.phase = 'assigning';
-    this.#answer = this.#become(claims);
+    this.#answer = this.#become(claims, token);
     return this.#answer;
   }
 
-  async #become(claims: Assignment): Promise<unknown> {
+  async #become(claims: Assignment, token: string): Promise<unknown> {
     try {
       await this.#wiring.pass('redeem');
-      this.redeemed = await this.#redeem(claims.broker_token);
+      this.redeemed = await this.#redeem(token);
     } catch (error) {
       this.phase = 'failed';
       this.failure = error instanceof OmicronError ? error : undefined;
@@ -201,10 +204,10 @@ export class FakeRunner {
     return { runner_id: this.id, boot_id: this.bootId, session_id: claims.session_id, epoch: claims.epoch };
   }
 
-  async #redeem(brokerToken: string): Promise<RedeemAnswer> {
+  async #redeem(token: string): Promise<RedeemAnswer> {
     const giveUpMs = performance.now() + this.#wiring.patienceMs;
     for (;;) {
-      const response = await this.#post('runner-secrets', brokerToken, {});
+      const response = await this.#post('runner-secrets', token, {});
       if (response.ok) return redeemAnswer.parse(await response.json());
       const error = OmicronError.fromProblem(problemSchema.parse(await response.json()));
       const later = error.code === 'predecessor_draining' || PROBLEMS[error.code].status === 503;

@@ -89,7 +89,7 @@ export async function startStandIn(): Promise<StandIn> {
   const derivation = Buffer.from(randomUUID());
   const spent = new Set<string>();
   let cut = false;
-  const sign = (audience: string, claims: object, by = key) =>
+  const sign = (audience: string | string[], claims: object, by = key) =>
     signControllerToken(by, audience, { ...claims }, { nowMs: Date.now(), seconds: 60 });
 
   const routes: Record<string, (token: string, body: unknown) => Promise<unknown>> = {
@@ -215,7 +215,7 @@ export async function startStandIn(): Promise<StandIn> {
     },
     async assignment({ runnerId, bootId }, options = {}) {
       const lease = { session_id: randomUUID(), epoch: 1, runner_id: runnerId };
-      const claim = { claim_id: randomUUID() };
+      const claim = { claim_id: randomUUID(), boot_id: bootId, user_id: 'ada' };
       const token = mcpToken(derivation, lease);
       const jti = options.jti ?? randomUUID();
       const claims = {
@@ -226,11 +226,10 @@ export async function startStandIn(): Promise<StandIn> {
           record_video: options.recordVideo ?? false,
           ...(options.toolset === undefined ? {} : { toolset: options.toolset }),
         },
-        broker_token: await sign(AUDIENCES.broker, { ...lease, ...claim, boot_id: bootId, user_id: 'ada' }),
         mcp_token_sha256: sha256Hex(token),
         artifacts_prefix: `pw-videos/test/${lease.session_id}/1-${runnerId}/`,
       };
-      const audience = options.audience ?? AUDIENCES.runner(runnerId, bootId);
+      const audience = [options.audience ?? AUDIENCES.runner(runnerId, bootId), AUDIENCES.broker];
       return {
         token: await sign(audience, claims, options.signWith === 'stranger' ? stranger : key),
         mcpToken: token,
