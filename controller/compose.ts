@@ -184,6 +184,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     keys,
     env: settings.OMICRON_ENV,
     namespace: provider.name,
+    evicts: rules.onUserLimit === 'evict_oldest',
     beatMs: (settings.OMICRON_CLAIM_SECONDS * 1000) / 3,
     kickLaunch: () => launchLoop.kick(),
     kickDrain,

@@ -21,6 +21,8 @@ export interface StartParts {
   beatMs: number;
   /** Called when a runner that does not exist yet is waited for. */
   kickLaunch: () => void;
+  /** Whether a claim may end another lease of its user. */
+  evicts: boolean;
   /** Called for the runners that the claim drained. The pool is not told: its own round refills it, when the first page is done. */
   kickDrain: () => void;
   log: Logger;
@@ -53,13 +55,13 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
   const beating = keepClaim(parts, claim, over);
   try {
     // The redemption waits for the runner before; and while a runner is still to come, a drain holds nothing up.
-    const drainsFirst = session.epoch > 1 || claimed.assigned_at === null;
+    const drainsFirst = session.epoch > 1 || (parts.evicts && claimed.assigned_at === null);
     if (drainsFirst) parts.kickDrain();
     const runner = await assignableRunner(parts, claim, claimed, over.signal);
     if (!runner?.endpoint) return { outcome: 'lost' };
     const { token, prefix } = await assignmentToken(parts.keys, parts.env, session, runner, claimId);
     const assigned = assign(parts, runner.endpoint, token, over.signal);
-    if (!drainsFirst) parts.kickDrain(); // an evicted lease's, while this runner is at work
+    if (parts.evicts && !drainsFirst) setImmediate(parts.kickDrain); // once the assignment is on its way
     await assigned;
     const published = provider.publish(
       { id: runner.id, endpoint: runner.endpoint },
