@@ -1,12 +1,50 @@
-import { PGlite } from '@electric-sql/pglite';
+import { PGlite, parse, protocol } from '@electric-sql/pglite';
 import type { Database } from '../ports/database.ts';
 
-/** Postgres in this process, in a folder (or in memory without one): the embedded default, one controller only. */
+const { serialize } = protocol;
+
+interface Statement {
+  name: string;
+  /** A parameter, by its place, in the text form of its type. */
+  toText: (value: unknown, index: number) => string | null;
+}
+
+/**
+ * Postgres in this process, in a folder (or in memory without one): the embedded default, one controller only. A statement
+ * is parsed and planned once and runs in one pass; PGlite's own `query` parses it each time and takes six passes, which
+ * is a quarter of what a lease's step takes.
+ */
 export async function pgliteDatabase(folder?: string): Promise<Database> {
   const lite = await PGlite.create(folder === undefined ? {} : { dataDir: folder });
+  /** Prepared statements by their text: the controller's own, a few dozen. */
+  const prepared = new Map<string, Statement>();
+
+  const prepare = async (text: string): Promise<Statement> => {
+    const name = `statement_${prepared.size}`;
+    const asked = [serialize.parse({ name, text }), serialize.describe({ type: 'S', name }), serialize.sync()];
+    const { messages } = await lite.execProtocol(Buffer.concat(asked));
+    const types = parse.parseDescribeStatementResults(messages);
+    const serializers = types.map(type => lite.serializers[type] ?? String);
+    const toText: Statement['toText'] = (value, index) =>
+      value === null || value === undefined ? null : (serializers[index]?.(value) ?? null);
+    const statement = { name, toText };
+    prepared.set(text, statement);
+    return statement;
+  };
+
   return {
-    query: async <Row extends object>(sql: string, parameters: readonly unknown[] = []) =>
-      (await lite.query<Row>(sql, [...parameters])).rows,
+    query: <Row extends object>(sql: string, parameters: readonly unknown[] = []) =>
+      lite.runExclusive(async () => {
+        const { name, toText } = prepared.get(sql) ?? (await prepare(sql));
+        const values = parameters.map((value, index) => toText(value, index));
+        const asked = [
+          ...[serialize.bind({ statement: name, values }), serialize.describe({ type: 'P' })],
+          ...[serialize.execute({}), serialize.sync()],
+        ];
+        const { messages } = await lite.execProtocol(Buffer.concat(asked));
+        const [result] = parse.parseResults(messages, lite.parsers);
+        return (result?.rows ?? []) as Row[]; // the caller's statement says what its rows are
+      }),
     async script(sql) {
       await lite.exec(sql);
     },

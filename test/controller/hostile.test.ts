@@ -63,11 +63,7 @@ beforeAll(async () => {
   const egressKey = serviceKey(String(stack.settings[ENV.egressSecret]));
   tokens = {
     service: [await signServiceToken(stack.serviceKey)],
-    runner: [
-      runner.redeemed?.lease_token ?? '',
-      runner.redeemed?.artifact_token ?? '',
-      runner.assignmentToken ?? '',
-    ],
+    runner: [runner.redeemed?.lease_token ?? '', runner.redeemed?.artifact_token ?? '', runner.assignmentToken ?? ''],
     egress: [await signServiceToken(egressKey, undefined, AUDIENCES.egress)],
   };
 });

@@ -299,3 +299,26 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     await expect(migrate(database)).rejects.toThrow(/0001_tables.sql was changed/);
   });
 });
+
+describe.each(Object.entries(stores))('a statement on %s', (_name, open) => {
+  it('takes parameters of every kind the store uses, again and again', async () => {
+    const database = await open();
+    const at = new Date(0);
+    const ids = [randomUUID(), randomUUID()];
+    const sql =
+      'select $1::uuid[] as ids, $2::jsonb as document, $3::timestamptz as at, $4::int as n, $5::text as none';
+    for (const n of [1, 2])
+      expect(await database.query(sql, [ids, JSON.stringify({ n }), at, n, null])).toEqual([
+        { ids, document: { n }, at, n, none: null },
+      ]);
+  });
+
+  it('fails alone: it says the code of Postgres, and the next one runs', async () => {
+    const database = await open();
+    const divide = (by: unknown) => database.query('select 6 / $1::int as n', [by]);
+    await expect(divide(0)).rejects.toMatchObject({ code: '22012' });
+    await expect(divide('two')).rejects.toMatchObject({ code: '22P02' });
+    await expect(database.query('select nothing')).rejects.toMatchObject({ code: '42703' });
+    expect(await Promise.all([1, 2, 3].map(divide))).toEqual([[{ n: 6 }], [{ n: 3 }], [{ n: 2 }]]);
+  });
+});
