@@ -37,7 +37,9 @@ function settingsOrExit(): RunnerSettings {
 
 const settings = settingsOrExit();
 const searchPath = process.env.PATH ?? '';
-const log = pino({ level: settings.logLevel, base: { runner_id: settings.runnerId } });
+// Lines are written beside the work, and at the exit at the latest: a lease's start does not wait for the disk.
+const lines = pino.destination({ dest: 1, sync: false });
+const log = pino({ level: settings.logLevel, base: { runner_id: settings.runnerId } }, lines);
 mkdirSync(settings.outputDir, { recursive: true });
 const temp = createTempDir(settings.runnerId);
 process.once('exit', () => temp.remove());

@@ -18,7 +18,11 @@ export interface Redeemed extends RedeemAnswer {
  * Redeems the lease's secrets, the moment at which the runner becomes somebody's. Waits while the predecessor drains
  * and while the controller is out of reach; any other refusal is final.
  */
-export async function redeem(controller: ControllerClient, assignmentToken: string, abort: AbortSignal): Promise<Redeemed> {
+export async function redeem(
+  controller: ControllerClient,
+  assignmentToken: string,
+  abort: AbortSignal,
+): Promise<Redeemed> {
   const signal = AbortSignal.any([abort, AbortSignal.timeout(FRESH_MS)]);
   let last: unknown;
   for (let n = 0; ; n += 1) {
