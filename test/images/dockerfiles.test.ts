@@ -22,8 +22,10 @@ describe('the Dockerfiles', () => {
   );
 
   it("the runner's starts as local runners do", async () => {
-    const entry: string[] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(await dockerfile('runner'))?.[1] ?? '[]');
+    const text = await dockerfile('runner');
+    const entry: string[] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(text)?.[1] ?? '[]');
     expect(entry.slice(3)).toEqual([...RUNNER_COMMAND.flags, RUNNER_COMMAND.main]);
+    for (const [name, value] of Object.entries(RUNNER_COMMAND.env)) expect(text).toContain(`${name}=${value}`);
   });
 
   it("the runner's base is Playwright's image of the version that @playwright/mcp pins", async () => {

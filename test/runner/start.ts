@@ -58,6 +58,7 @@ export async function startRunner(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
+      ...RUNNER_COMMAND.env,
       [ENV.runnerId]: runnerId,
       [ENV.controllerUrl]: controller.url,
       [ENV.controllerJwks]: controller.jwks,

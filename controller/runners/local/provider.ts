@@ -119,6 +119,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
           stdio: ['ignore', logFile.fd, logFile.fd],
           env: {
             ...environment(),
+            ...RUNNER_COMMAND.env,
             [ENV.runnerId]: runnerId,
             [ENV.controllerJwks]: options.jwks,
             [ENV.runnerHost]: '127.0.0.1',
