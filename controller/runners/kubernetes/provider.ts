@@ -71,6 +71,7 @@ export function kubernetesRunners(
       `There is no PodTemplate ${templateName} in namespace ${namespace}; sync the manifests.`,
     );
   };
+  let digested: { template: V1PodTemplate; digest: string } | undefined;
   /** The pod as the API server has it. Null: there is none. */
   const read = async (runnerId: string): Promise<V1Pod | null> => {
     try {
@@ -119,7 +120,12 @@ export function kubernetesRunners(
       templates.stop();
     },
 
-    template: async () => templateDigest(templateNow()),
+    // Every request asks; the watch hands out the same object until the template changes.
+    async template() {
+      const template = templateNow();
+      if (digested?.template !== template) digested = { template, digest: templateDigest(template) };
+      return digested.digest;
+    },
 
     async create(runnerId) {
       if (!podOf(runnerId)) await createPod(runnerId);

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,6 +9,7 @@ import type { Logger } from 'pino';
 import { ENV, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
 import { OmicronError, type ProblemCode } from '../../../contract/problem.ts';
 import { UPLOAD_ORDER_FILE } from '../../../contract/reports.ts';
+import { sha256Hex } from '../../../contract/tokens.ts';
 import type { RunnerProvider } from '../../ports/runners.ts';
 import { healthOf } from '../http-link.ts';
 import { RunnerFolder } from './folder.ts';
@@ -55,6 +55,8 @@ export function localRunners(options: LocalRunners): RunnerProvider {
   const terminatedAtMs = new Map<string, number>();
   const uploads = new Map<string, { attempts: number; running: boolean }>();
   const known = new Map<string, ProcessId>();
+  /** Of the template: every request asks. */
+  let digested: { url: string; digest: string } | undefined;
 
   const environment = (): NodeJS.ProcessEnv => ({
     ...Object.fromEntries(PASSED_ON.map(name => [name, process.env[name]])),
@@ -101,11 +103,12 @@ export function localRunners(options: LocalRunners): RunnerProvider {
     name: 'local',
 
     // a warm runner that knows another controller's address is of no use: a restart may listen elsewhere
-    template: async () =>
-      createHash('sha256')
-        .update(JSON.stringify([RUNNER, options.env, options.controllerUrl()]))
-        .digest('hex')
-        .slice(0, 16),
+    async template() {
+      const url = options.controllerUrl();
+      if (digested?.url !== url)
+        digested = { url, digest: sha256Hex(JSON.stringify([RUNNER, options.env, url])).slice(0, 16) };
+      return digested.digest;
+    },
 
     async create(runnerId) {
       await mkdir(root, { recursive: true, mode: 0o700 });
