@@ -52,7 +52,7 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
   if (!claimId) throw new Error(`session ${session.id} has no claim`);
   const claim: Claim = { sessionId: session.id, epoch: session.epoch, claimId };
   const over = new AbortController();
-  const beating = keepClaim(parts, claim, over);
+  const stopBeating = keepClaim(parts, claim, over);
   try {
     // The redemption waits for the runner before; and while a runner is still to come, a drain holds nothing up.
     const drainsFirst = session.epoch > 1 || (parts.evicts && claimed.assigned_at === null);
@@ -82,8 +82,7 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
     await leases.fail(claim, 'runner_start_failed', error.message);
     throw error;
   } finally {
-    over.abort();
-    await beating;
+    await stopBeating();
   }
 }
 
@@ -95,17 +94,26 @@ function startFailure(cause: OmicronError, sessionId: string): OmicronError {
     : new OmicronError('runner_start_failed', cause.message, { ...about, retryAfterSeconds: 1 });
 }
 
-/** Beats until `over`; aborts it when the claim is not ours any more. */
-async function keepClaim({ leases, beatMs, log }: StartParts, claim: Claim, over: AbortController): Promise<void> {
-  while (!over.signal.aborted) {
+/** Beats until it is told to stop; aborts `over` when the claim is not ours any more. */
+function keepClaim({ leases, beatMs, log }: StartParts, claim: Claim, over: AbortController): () => Promise<void> {
+  let beating: Promise<void> | undefined;
+  const beat = async () => {
     try {
-      await sleep(beatMs, undefined, { signal: over.signal });
       if (!(await leases.beat(claim))) over.abort(new Error('the claim is over'));
     } catch (error) {
       // a database that is away for a moment is asked again; the claim's own end is the bound
-      if (!over.signal.aborted) log.warn({ err: error, session_id: claim.sessionId }, 'could not keep the claim');
+      log.warn({ err: error, session_id: claim.sessionId }, 'could not keep the claim');
+    } finally {
+      beating = undefined;
     }
-  }
+  };
+  const timer = setInterval(() => {
+    beating ??= beat();
+  }, beatMs);
+  return async () => {
+    clearInterval(timer);
+    await beating;
+  };
 }
 
 /** The claimed runner once it is up and marked as assigned. Null: the claim is over. Throws when the runner died. */

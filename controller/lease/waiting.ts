@@ -3,12 +3,12 @@ import type { Directory } from '../ports/directory.ts';
 
 /** The promise's value, or undefined when `deadlineMs` (monotonic) came first; the promise goes on. */
 export async function before<T>(deadlineMs: number, promise: Promise<T>): Promise<T | undefined> {
-  const timer = new AbortController();
-  const leftMs = Math.max(0, deadlineMs - performance.now());
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => late.resolve(undefined), Math.max(0, deadlineMs - performance.now()));
   try {
-    return await Promise.race([promise, sleep(leftMs, undefined, { signal: timer.signal })]);
+    return await Promise.race([promise, late.promise]);
   } finally {
-    timer.abort();
+    clearTimeout(timer);
   }
 }
 

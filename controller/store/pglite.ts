@@ -5,6 +5,8 @@ const { serialize } = protocol;
 
 interface Statement {
   name: string;
+  /** What its rows are. */
+  described: Awaited<ReturnType<PGlite['execProtocol']>>['messages'];
   /** A parameter, by its place, in the text form of its type. */
   toText: (value: unknown, index: number) => string | null;
 }
@@ -27,7 +29,7 @@ export async function pgliteDatabase(folder?: string): Promise<Database> {
     const serializers = types.map(type => lite.serializers[type] ?? String);
     const toText: Statement['toText'] = (value, index) =>
       value === null || value === undefined ? null : (serializers[index]?.(value) ?? null);
-    const statement = { name, toText };
+    const statement = { name, described: messages.filter(each => each.name === 'rowDescription'), toText };
     prepared.set(text, statement);
     return statement;
   };
@@ -35,14 +37,11 @@ export async function pgliteDatabase(folder?: string): Promise<Database> {
   return {
     query: <Row extends object>(sql: string, parameters: readonly unknown[] = []) =>
       lite.runExclusive(async () => {
-        const { name, toText } = prepared.get(sql) ?? (await prepare(sql));
+        const { name, described, toText } = prepared.get(sql) ?? (await prepare(sql));
         const values = parameters.map((value, index) => toText(value, index));
-        const asked = [
-          ...[serialize.bind({ statement: name, values }), serialize.describe({ type: 'P' })],
-          ...[serialize.execute({}), serialize.sync()],
-        ];
+        const asked = [serialize.bind({ statement: name, values }), serialize.execute({}), serialize.sync()];
         const { messages } = await lite.execProtocol(Buffer.concat(asked));
-        const [result] = parse.parseResults(messages, lite.parsers);
+        const [result] = parse.parseResults([...described, ...messages], lite.parsers);
         return (result?.rows ?? []) as Row[]; // the caller's statement says what its rows are
       }),
     async script(sql) {
