@@ -61,7 +61,7 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
     if (!runner?.endpoint) return { outcome: 'lost' };
     const { token, prefix } = await assignmentToken(parts.keys, parts.env, session, runner, claimId);
     const assigned = assign(parts, runner.endpoint, token, over.signal);
-    if (parts.evicts && !drainsFirst) setImmediate(parts.kickDrain); // once the assignment is on its way
+    if (parts.evicts && !drainsFirst) parts.kickDrain(); // an evicted lease's, while this runner is at work
     await assigned;
     const published = provider.publish(
       { id: runner.id, endpoint: runner.endpoint },
