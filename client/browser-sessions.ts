@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { type LeasePolicy, leasePolicy, type Toolset } from '../contract/assignment.ts';
-import { callsBy, httpCalls } from '../contract/http-call.ts';
 import { type PolicyDocument, policyDocument } from '../contract/policy.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { type Credential, type CredentialList, credentialList } from '../contract/secrets.ts';
@@ -75,7 +74,7 @@ export interface OfUser {
 export type PolicyOwner = { sessionId: string } | { userId: string } | Record<string, never>;
 
 export interface BrowserSessionsOptions extends Connection {
-  /** Sends the calls instead of Node's own HTTP client, e.g. one that knows a private CA. */
+  /** Another fetch, e.g. one that knows a private CA. */
   fetch?: typeof globalThis.fetch;
   /** For tests. */
   clock?: Clock;
@@ -95,7 +94,7 @@ export class BrowserSessions implements BrowserSource {
   readonly #clock: Clock;
 
   constructor(options: BrowserSessionsOptions) {
-    this.#api = controllerApi(options, options.fetch === undefined ? httpCalls() : callsBy(options.fetch));
+    this.#api = controllerApi(options, options.fetch ?? globalThis.fetch);
     this.#clock = options.clock ?? realClock;
   }
 

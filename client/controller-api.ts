@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import type { HttpAnswer, HttpCall } from '../contract/http-call.ts';
 import { OmicronError, PROBLEMS, type ProblemCode, problemSchema } from '../contract/problem.ts';
 import { serviceKey, signServiceToken } from '../contract/tokens.ts';
 
@@ -40,7 +39,7 @@ const anyProblem = problemSchema.extend({ code: z.string() });
  * Calls of one controller, each with a fresh token of 60 s (O5). Throws OmicronError: the controller's problem, or
  * `controller_unreachable` when no answer of its own came. An aborted `signal` throws its reason.
  */
-export function controllerApi(connection: Connection, send: HttpCall): ControllerApi {
+export function controllerApi(connection: Connection, fetch: typeof globalThis.fetch): ControllerApi {
   const key = serviceKey(connection.serviceSecret);
   const base = connection.url.replace(/\/+$/, '');
 
@@ -49,13 +48,19 @@ export function controllerApi(connection: Connection, send: HttpCall): Controlle
     const timeout = AbortSignal.timeout(Math.ceil(timeoutMs));
     const url = `${base}${path}${queryOf(call.query ?? {})}`;
     try {
-      const headers: Record<string, string> = { authorization: `Bearer ${await signServiceToken(key, userId)}` };
-      if (body !== undefined) headers['content-type'] = 'application/json';
-      const request = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-      const answered = await send(url, request, signal ? AbortSignal.any([signal, timeout]) : timeout);
-      const { status, text } = answered;
-      const retryAfterSeconds = retryAfter(answered);
-      if (status < 200 || status > 299) throw problemOf(answered, retryAfterSeconds, base);
+      const response = await fetch(url, {
+        method,
+        headers: {
+          authorization: `Bearer ${await signServiceToken(key, userId)}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        redirect: 'error', // the token is for this controller
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      });
+      const retryAfterSeconds = retryAfter(response);
+      const text = await response.text();
+      if (!response.ok) throw problemOf(response, text, retryAfterSeconds, base);
       return { value: call.answer.parse(text === '' ? null : JSON.parse(text)), retryAfterSeconds };
     } catch (error) {
       signal?.throwIfAborted();
@@ -83,8 +88,9 @@ function queryOf(query: NonNullable<Call<unknown>['query']>): string {
 }
 
 /** Retry-After in seconds; the date form is a proxy's: <https://www.rfc-editor.org/rfc/rfc9110#field.retry-after>. */
-function retryAfter({ retryAfter: text }: HttpAnswer): number | undefined {
-  if (text === undefined) return undefined;
+function retryAfter(response: Response): number | undefined {
+  const text = response.headers.get('retry-after');
+  if (text === null) return undefined;
   if (/^\d+$/.test(text)) return Number(text);
   const atMs = Date.parse(text);
   return Number.isNaN(atMs) ? undefined : Math.max(0, Math.ceil((atMs - Date.now()) / 1000));
@@ -92,15 +98,20 @@ function retryAfter({ retryAfter: text }: HttpAnswer): number | undefined {
 
 const isKnown = (code: string): code is ProblemCode => Object.hasOwn(PROBLEMS, code);
 
-function problemOf({ status, text }: HttpAnswer, retryAfterSeconds: number | undefined, base: string): OmicronError {
+function problemOf(
+  response: Response,
+  text: string,
+  retryAfterSeconds: number | undefined,
+  base: string,
+): OmicronError {
   const told = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-  const code = status === 429 || status >= 500 ? 'controller_unreachable' : 'internal_error';
+  const code = response.status === 429 || response.status >= 500 ? 'controller_unreachable' : 'internal_error';
   let problem: z.infer<typeof anyProblem>;
   try {
     problem = anyProblem.parse(JSON.parse(text));
   } catch (cause) {
     // not the controller's own words: something in between, or another service
-    const detail = `${base} answered ${status} without a problem document; check that the URL is the controller's.`;
+    const detail = `${base} answered ${response.status} without a problem document; check that the URL is the controller's.`;
     return new OmicronError(code, detail, { ...told, cause });
   }
   if (!isKnown(problem.code)) return new OmicronError(code, `${problem.code}: ${problem.detail}`, told);

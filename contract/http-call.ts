@@ -10,14 +10,14 @@ export interface HttpAnswer {
 
 export type HttpCall = (
   url: string,
-  request: { method: 'GET' | 'POST' | 'PUT' | 'DELETE'; headers?: Record<string, string>; body?: string },
+  request: { method: 'GET' | 'POST'; headers?: Record<string, string>; body?: string },
   signal: AbortSignal,
 ) => Promise<HttpAnswer>;
 
 /**
  * Calls over connections that are kept open, for the few small requests of a lease's start: less work than `fetch`, which
- * counts in a process that has run little of it. Follows no redirect: a token is for one address. Rejects when the call was
- * not answered whole. For calls that may be repeated: one that meets a connection closed meanwhile is sent again.
+ * counts in a process that has run little of it. Follows no redirect. Rejects when the call was not answered whole. For calls that may be
+ * repeated: one that meets a connection closed meanwhile is sent again.
  */
 export function httpCalls(): HttpCall {
   const agent = new Agent({ keepAlive: true });
@@ -48,12 +48,3 @@ export function httpCalls(): HttpCall {
   };
   return call;
 }
-
-/** The same by a `fetch` of the caller's. */
-export const callsBy =
-  (fetch: typeof globalThis.fetch): HttpCall =>
-  async (url, request, signal) => {
-    const answer = await fetch(url, { ...request, redirect: 'error', signal });
-    const retryAfter = answer.headers.get('retry-after') ?? undefined;
-    return { status: answer.status, retryAfter, text: await answer.text() };
-  };
