@@ -16,8 +16,9 @@ export type HttpCall = (
 
 /**
  * Calls over connections that are kept open, for the few small requests of a lease's start: less work than `fetch`, which
- * counts in a process that has run little of it. Follows no redirect. Rejects when the call was not answered whole. For calls that may be
- * repeated: one that meets a connection closed meanwhile is sent again.
+ * counts in a process that has run little of it. Knows no proxy (NODE_USE_ENV_PROXY): between controller and runner there is
+ * none. Follows no redirect. Rejects when the call was not answered whole. For calls that may be repeated: one that meets a
+ * connection closed meanwhile is sent again.
  */
 export function httpCalls(): HttpCall {
   const agent = new Agent({ keepAlive: true });
