@@ -97,12 +97,12 @@ it('reuses the user’s oldest place when the deployment says so', async () => {
   const old = await stack.lease({ conversation_id: 'c1' });
   await stack.lease({ conversation_id: 'c2' });
   expect(await show(stack, old.session_id)).toMatchObject({ status: 'ended', ended_reason: 'evicted' });
-  await eventually('the evicted browser to serve nobody', () =>
+  const evicted = () =>
     fetch(old.mcp_url ?? '', { method: 'POST', headers: old.mcp_headers ?? {} }).then(
       it => it.status !== 200,
       () => true,
-    ),
-  );
+    );
+  await eventually('the evicted browser serves nobody', evicted, 2_000);
 });
 
 it('grants nothing while the database is away, says when to come again, and heals by itself', async () => {
