@@ -127,6 +127,7 @@ it('grants nothing while the database is away, says when to come again, and heal
   ]);
   for (const answer of calls) {
     expect(problemOf(answer)).toMatchObject({ status: 503, code: 'store_unavailable' });
+    expect(answer.status).toBe(503);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(JSON.stringify(answer.body)).not.toMatch(/ECONN|postgres|127\.0\.0\.1/);
   }
