@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { SignJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeJwt, SignJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AUDIENCES, ENV } from '../../contract/names.ts';
 import { serviceKey, signControllerToken, signingKey, signServiceToken } from '../../contract/tokens.ts';
 import { eventually } from '../eventually.ts';
@@ -22,12 +22,10 @@ const newSigningKey = () =>
   signingKey(JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })));
 
 describe('[O5] a service token', () => {
-  const claims = (change: Record<string, unknown> = {}) => ({
-    aud: AUDIENCES.controller,
-    iat: nowSeconds(),
-    exp: nowSeconds() + 60,
-    ...change,
-  });
+  const claims = (change: Record<string, unknown> = {}) => {
+    const iat = nowSeconds();
+    return { aud: AUDIENCES.controller, iat, exp: iat + 60, ...change };
+  };
   const sign = (change: Record<string, unknown> = {}, key = stack.serviceKey, alg = 'HS256') =>
     new SignJWT(claims(change)).setProtectedHeader({ alg }).sign(key);
 
@@ -36,6 +34,25 @@ describe('[O5] a service token', () => {
     // clocks may differ by five seconds
     const behind = await sign({ iat: nowSeconds() + 4, exp: nowSeconds() + 60 });
     expect((await stack.call('GET', '/internal/browser-sessions', { token: behind })).status).toBe(200);
+  });
+
+  it('of the SDK lives 60 seconds though a second ends while it is made', async () => {
+    let now = Date.now();
+    const reading = () => {
+      now += 1_000;
+      return now;
+    };
+    vi.stubGlobal(
+      'Date',
+      class extends Date {
+        static override now = reading;
+        constructor() {
+          super(reading());
+        }
+      },
+    );
+    const { iat, exp } = decodeJwt(await signServiceToken(stack.serviceKey).finally(() => vi.unstubAllGlobals()));
+    expect(Number(exp) - Number(iat)).toBe(60);
   });
 
   const wrong: [string, () => string | Promise<string>][] = [
