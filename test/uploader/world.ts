@@ -228,6 +228,8 @@ async function leasedRunner(
     async [Symbol.asyncDispose]() {
       for (const each of uploaders) await each.kill();
       await stack.call('DELETE', sessionPath);
+      // its stand-in reports a recording as it goes, which another test would count
+      await eventually('the runner is gone', () => !stack.machine.runners.has(runner.id));
     },
   };
 }
