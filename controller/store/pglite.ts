@@ -18,6 +18,8 @@ interface Statement {
  */
 export async function pgliteDatabase(folder?: string): Promise<Database> {
   const lite = await PGlite.create(folder === undefined ? {} : { dataDir: folder });
+  // Else Postgres plans some statements of a lease's step anew at each call: more than it wins on one machine's few rows.
+  await lite.exec('set plan_cache_mode = force_generic_plan');
   /** Prepared statements by their text: the controller's own, a few dozen. */
   const prepared = new Map<string, Statement>();
 
