@@ -112,7 +112,7 @@ const VEIL_MS = 250;
 
 const isUnseen = ({ works, untilMs }: Veil): boolean => works > 0 || performance.now() < untilMs;
 
-/** Films one tab; the returned function ends the file. Never rejects. */
+/** Films one tab; the returned function ends the file, and resolves when it has ended, for all who call it. Never rejects. */
 async function filmTab(
   page: Page,
   { ffmpeg, path, veil }: { ffmpeg: string; path: string; veil: Veil },
@@ -124,7 +124,7 @@ async function filmTab(
   let held: Buffer | undefined;
   let lastMs = 0;
   let nextAckMs = 0;
-  let ended = false;
+  let ending: Promise<void> | undefined;
   const show = (picture: Buffer) => {
     last = picture;
     held = undefined;
@@ -136,14 +136,17 @@ async function filmTab(
     else if (last !== undefined && performance.now() - lastMs >= STILL_MS) show(last);
   }, STILL_MS / 2);
   void video.failed.then(reason => {
-    if (ended) return;
+    if (ending !== undefined) return;
     onFailed(reason);
     void finish();
   });
 
-  async function finish(): Promise<void> {
-    if (ended) return;
-    ended = true;
+  function finish(): Promise<void> {
+    ending ??= endFile();
+    return ending;
+  }
+
+  async function endFile(): Promise<void> {
     clearInterval(still);
     if (held !== undefined && !isUnseen(veil)) last = held;
     if (last !== undefined) video.frame(last);
@@ -157,7 +160,7 @@ async function filmTab(
       size: VIEWPORT,
       quality: JPEG_QUALITY,
       onFrame: async ({ data }) => {
-        if (ended) return;
+        if (ending !== undefined) return;
         if (isUnseen(veil)) held = data;
         else show(data);
         const now = performance.now();

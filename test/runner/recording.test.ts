@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -171,20 +171,46 @@ test('kill -9 of the encoder too: what was seen until a moment before can be pla
   expectPlayable(videos(runner.outputDir)[0], seconds / 4); // a killed encoder takes its buffer along
 });
 
-test('every tab has a file of its own', async () => {
+/** Leases the runner, opens a second tab, and closes it when its film has begun. */
+async function closeSecondTab(): Promise<void> {
   const { token, mcpToken } = await controller.assignment(runner, { recordVideo: true });
   await runner.post('/assign', { token });
   const client = await connect(runner.url, mcpToken);
   await callText(client, 'browser_navigate', { url: site.url });
   await callText(client, 'browser_tabs', { action: 'new', url: `${site.url}/animated` });
-  await callText(client, 'browser_wait_for', { time: 1 });
+  const second = join(runner.outputDir, 'tab-002.webm');
+  await until('its first picture', () => existsSync(second) && statSync(second).size > 0);
   await callText(client, 'browser_tabs', { action: 'close' });
   await client.close();
+}
+
+test('every tab has a file of its own', async () => {
+  await closeSecondTab();
   runner.child.kill('SIGTERM');
   await runner.exited;
   const files = videos(runner.outputDir);
   expect(files).toHaveLength(2);
   for (const file of files) expect(probe(file).pictures).toBeGreaterThan(1);
+});
+
+test('the end waits for the file of a tab that was closed right before', async () => {
+  const slow = join(store, 'slow-ffmpeg');
+  const late = 'case $file in *tab-002*) sleep 2;; esac';
+  const script = [
+    '#!/bin/sh',
+    `PATH='${process.env.PATH}'`,
+    'ffmpeg "$@"',
+    'for file; do :; done',
+    late,
+    ': >"$file.ended"',
+  ];
+  writeFileSync(slow, script.join('\n'), { mode: 0o755 });
+  await runner.dispose();
+  runner = await startRunner(controller, { [ENV.ffmpegPath]: slow });
+  await closeSecondTab();
+  runner.child.kill('SIGTERM');
+  await runner.exited;
+  expect(readdirSync(runner.outputDir)).toEqual(expect.arrayContaining(['tab-001.webm.ended', 'tab-002.webm.ended']));
 });
 
 test('record_video: false records nothing and leaves nothing to upload', async () => {
