@@ -126,6 +126,31 @@ describe('acquire', () => {
     expect(controller.seen).toHaveLength(1);
   });
 
+  const asked: string[] = [];
+  const ownFetch: typeof fetch = (input, init) => {
+    asked.push(`${init?.method} ${input}`);
+    return fetch(input, init);
+  };
+
+  it.each([
+    ['Node’s fetch', undefined],
+    ['the caller’s fetch', ownFetch],
+  ])('takes the token to no other address, by %s', async (_name, given) => {
+    const moved = new BrowserSessions({ ...controller, clock, ...(given === undefined ? {} : { fetch: given }) });
+    const elsewhere = { status: 302, headers: { location: `${controller.url}/elsewhere` }, body: '' };
+    controller.say(elsewhere);
+    await codeOf(moved.show(SESSION_ID));
+    expect(controller.seen).toHaveLength(1);
+  });
+
+  it('is sent by the caller’s fetch where there is one', async () => {
+    asked.length = 0;
+    controller.say(problem(quota(1)), ready());
+    await new BrowserSessions({ ...controller, clock, fetch: ownFetch }).acquire(request);
+    expect(asked).toEqual(Array(2).fill(`POST ${controller.url}/internal/browser-sessions/get-or-create`));
+    expect(clock.waitedMs).toEqual([expect.any(Number)]); // Retry-After was read
+  });
+
   it('keeps a code that it does not know in the message', async () => {
     controller.say({
       status: 409,
