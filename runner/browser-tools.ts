@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { once } from 'node:events';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import {
@@ -12,7 +12,7 @@ import { createConnection } from '@playwright/mcp';
 import type { Page } from 'playwright-core';
 import { actionTimeout } from '../contract/problem.ts';
 import type { RunnerBrowser } from './browser.ts';
-import type { PageGuard } from './page-guard.ts';
+import { type PageGuard, TABS_MAX } from './page-guard.ts';
 import { CAPABILITIES, listed, passedOn, refusedUrl, SNAPSHOT_AFTER, toolSeconds } from './tools.ts';
 import { unwedge } from './unwedge.ts';
 
@@ -71,6 +71,10 @@ const BROWSER_GONE = failure(
 
 const DIALOG_OPEN = failure('A dialog is open on the page; answer it with browser_handle_dialog.');
 
+const TABS_FULL = failure(
+  `${TABS_MAX} tabs are open, and a browser here has no more; close one first, with browser_tabs and the action close.`,
+);
+
 /** Connects and runs one call, so that the first call of an agent finds everything in place. */
 export async function browserTools(options: BrowserToolsOptions): Promise<BrowserTools> {
   const { browser, guard, filesDir, secondsMax = toolSeconds } = options;
@@ -123,6 +127,7 @@ export async function browserTools(options: BrowserToolsOptions): Promise<Browse
       return Promise.resolve(failure(`The tool "${name}" is not available here. tools/list has those that are.`));
     const refused = refusedUrl(args.url);
     if (refused !== undefined) return Promise.resolve(failure(refused));
+    if (name === 'browser_tabs' && args.action === 'new' && guard.isFull()) return Promise.resolve(TABS_FULL);
     // It would type the value, into a page of any origin.
     if (typed(args).some(text => typeof text === 'string' && Object.hasOwn(secrets, text)))
       return Promise.resolve(failure('The name of a secret stands where it cannot be filled in.'));
@@ -171,11 +176,15 @@ export async function browserTools(options: BrowserToolsOptions): Promise<Browse
 
   /** Upstream's browser_close ends the connection for good; the lease's browser stays, with one blank tab. */
   async function closeTabs(seconds: number): Promise<CallToolResult> {
-    const old = context.pages();
-    await context.newPage();
-    const closed = Promise.all(old.map(page => page.close()));
-    if ((await Promise.race([closed, delay(seconds * 1_000, 'late')])) === 'late')
-      return failure(actionTimeout('browser_close', seconds));
+    const blank = await guard.newTab();
+    const others = () => context.pages().filter(page => page !== blank);
+    const late = AbortSignal.timeout(seconds * 1_000);
+    const closeOthers = async () => {
+      // Popups of a tab that closes may still arrive.
+      while (others().length > 0 && !late.aborted) await Promise.all(others().map(page => page.close()));
+    };
+    await Promise.race([closeOthers(), once(late, 'abort')]);
+    if (late.aborted) return failure(actionTimeout('browser_close', seconds));
     return { content: [{ type: 'text', text: 'All tabs were closed; one blank tab is open.' }] };
   }
 

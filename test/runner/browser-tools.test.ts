@@ -69,3 +69,16 @@ test('a call that waits its turn can be cancelled, and leaves the queue', async 
   expect((await second).texts).toEqual(['The call was cancelled.']);
   expect((await call('browser_tabs', { action: 'list' })).texts.join()).not.toContain('Animated');
 });
+
+test('with as many tabs as there may be, one more is refused, and browser_close leaves one that stays', async () => {
+  await call('browser_close');
+  for (let n = 1; n < 20; n++) expect((await call('browser_tabs', { action: 'new' })).isError).toBe(false);
+  const refused = await call('browser_tabs', { action: 'new' });
+  expect(refused.isError).toBe(true);
+  expect(refused.texts[0]).toContain('20 tabs are open');
+  await call('browser_close');
+  const left = browser.context.pages();
+  expect(left).toHaveLength(1);
+  expect((await call('browser_navigate', { url: `${site.url}/` })).texts.join()).toContain('Welcome.');
+  expect(browser.context.pages()).toEqual(left);
+});
