@@ -34,6 +34,27 @@ describe('acceptance', { timeout: 180_000 }, () => {
   });
   afterAll(() => site.close());
 
+  it('[O1] two ids are enough: starting, then a browser that is filmed and lives 600 s after its last use', async () => {
+    const d = await deployment();
+    const c = await d.controller({ OMICRON_POOL_IDLE: '0' });
+    const ids = { user_id: 'ada', conversation_id: 'c' };
+    const ask = (more: object) => d.call<Lease>(c, 'POST', `${SESSIONS}/get-or-create`, { ...ids, ...more });
+    const starting = await ask({ wait_seconds: 0 });
+    expect(starting.status).toBe(202);
+    expect(starting.body).toMatchObject({ status: 'starting', mcp_url: null });
+    const ready = await lease(d, c, ids);
+    expect(ready).toMatchObject({ session_id: starting.body.session_id, status: 'ready' });
+    expect(await use(await connect(ready), 'browser_navigate', { url: site.url })).toContain('Welcome.');
+    expect(await show(d, c, ready.session_id)).toMatchObject({ ...ids, ttl_seconds: 600, record_video: true });
+    const startMs = Date.now();
+    const expiresMs = Date.parse((await lease(d, c, ids)).expires_at);
+    // a use within a second of the one before moves nothing
+    expect(expiresMs).toBeGreaterThan(startMs + 599_000);
+    expect(expiresMs).toBeLessThanOrEqual(Date.now() + 600_000);
+    const told = await lease(d, c, { ...ids, conversation_id: 'told', ttl_seconds: 60, record_video: false });
+    expect(await show(d, c, told.session_id)).toMatchObject({ ttl_seconds: 60, record_video: false });
+  });
+
   it('[O22] isolation: two users at once have different runners and share no cookies', async () => {
     const d = await deployment();
     const c = await d.controller({ OMICRON_POOL_IDLE: '2', [ENV.insecureLoginOrigins]: site.url });

@@ -197,7 +197,7 @@ it('[P2] tells liveness, readiness and what it does', async () => {
   });
 });
 
-it('measures what O21 asks for, by no user and no session', async () => {
+it('measures active, starting, create latency, failures and reaper deletes, by no user and no session', async () => {
   await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
   const lease: Lease = await stack.lease({ user_id: 'ada-measured', conversation_id: 'talk-measured' });
   const letGo = stack.machine.hold('warm');

@@ -46,11 +46,25 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     expect((await p.session(session.id)).expires_at.getTime()).toBeGreaterThan(before.expires_at.getTime() + 90_000);
   });
 
-  it('tells a second caller that the first one is starting', async () => {
+  it('[O7] one caller claims by status and claim_id, others wait, and a start of two minutes is taken over', async () => {
     const p = protocol(await open());
     await p.warm(2);
     const first = await p.claim();
-    expect(await p.acquire()).toMatchObject({ outcome: 'starting', session: { id: first.session.id, epoch: 1 } });
+    const { id, claim_id: claimId } = first.session;
+    expect(first.session).toMatchObject({ status: 'starting', claim_id: expect.any(String), epoch: 1 });
+    for (let seconds = 0; seconds < 110; seconds += 10) {
+      expect(await p.acquire()).toMatchObject({ outcome: 'starting', session: { id, claim_id: claimId, epoch: 1 } });
+      await p.age(id, 10);
+      expect(await p.leases.beat(p.claimOf(first))).toBe(true);
+    }
+    await p.age(id, 11);
+    const second = await p.claim();
+    expect(second.session).toMatchObject({ id, status: 'starting', epoch: 2 });
+    expect(second.session.claim_id).not.toBe(claimId);
+    expect(await p.redeem(first)).toMatchObject({ outcome: 'refused' });
+    expect(await p.makeReady(first)).toBeNull();
+    await p.redeem(second);
+    expect(await p.makeReady(second)).toMatchObject({ status: 'ready', epoch: 2, runner_id: second.runner.id });
   });
 
   it('takes an expired lease to a new epoch with another runner', async () => {
