@@ -38,11 +38,8 @@ const WAYS = {
     setTimeout(done, UNTOLD_MS);
   },
   'window.open': (url, done) => {
-    const opened = window.open(url);
-    setTimeout(() => {
-      opened?.close();
-      done();
-    }, UNTOLD_MS);
+    window.open(url);
+    setTimeout(done, UNTOLD_MS);
   },
   download: (url, done) => {
     // Where the address is of another origin the browser opens it instead: in a tab of its own, so that this page stays.
@@ -59,7 +56,7 @@ const WAYS = {
   },
 };
 
-/** Tries every address in one way, all at once. */
+/** Tries every address in one way, all at once; what it made of them stays until `clear`. */
 globalThis.attempt = async (way, urls) => {
   const one = url =>
     new Promise(done => {
@@ -71,5 +68,5 @@ globalThis.attempt = async (way, urls) => {
       }
     });
   await Promise.all(urls.map(one));
-  document.body.replaceChildren();
 };
+globalThis.clear = () => document.body.replaceChildren();
