@@ -246,14 +246,14 @@ test('a part whose bytes changed after it was sent is sent again', async () => {
 test('what cannot be sent in time is a loss with its reason, and the upload is given up', async () => {
   w.front.fate = ({ action, query }) =>
     action === 'CompleteMultipartUpload' || query.get('partNumber') === '1' ? 503 : 'pass';
-  const uploader = await lease.upload({ OMICRON_UPLOAD_SECONDS: '2' });
+  const uploader = await lease.upload({ OMICRON_UPLOAD_SECONDS: '5' });
   lease.writeOrder();
   const encoder = await growing(uploader, 1);
   await encoder.end();
   const startedMs = performance.now();
   expect(await uploader.end()).toBe(0);
-  expect(performance.now() - startedMs).toBeLessThan(10_000);
-  const reason = expect.stringMatching(/could not be sent within 2 s of the browser's end \(.*503.*\)/i);
+  expect(performance.now() - startedMs).toBeLessThan(13_000); // with the 8 s that its last words may take
+  const reason = expect.stringMatching(/could not be sent within 5 s of the browser's end \(.*503.*\)/i);
   expect(await lease.artifacts()).toMatchObject([{ state: 'lost', reason }]);
   expect(w.front.actions().at(-1)).toBe('AbortMultipartUpload');
   expect(await unfinished()).toEqual([]);
