@@ -1,17 +1,28 @@
 // The "may import" column of the architecture: each room names the rooms it may reach; everything else is refused.
 const rooms = {
   contract: [],
-  controller: ['contract'],
-  runner: ['contract'],
-  egress: ['contract'],
-  // setup and doctor must find the browser that a runner would
-  client: ['contract', 'controller/compose', 'controller/local', 'runner/browser-path'],
+  http: ['contract'],
+  controller: ['contract', 'http'],
+  runner: ['contract', 'http'],
+  egress: ['contract', 'http'],
+  client: ['contract', 'http'],
+  // starts a controller, an egress proxy and a runner as the local stack, and must find the browser that a runner would
+  local: [
+    'contract',
+    'http',
+    'client',
+    'controller/compose',
+    'controller/config',
+    'controller/store',
+    'runner/browser/browser-path',
+  ],
+  cli: ['contract', 'http', 'client', 'local'],
   infra: ['contract/names'],
   manifests: ['contract/names'],
   policies: ['contract'],
   images: ['contract/names'],
   // a deployment for tests and for the main job, with sites for browsers to visit
-  cluster: ['contract', 'client', 'images', 'infra/root-application', 'manifests', 'test/site'],
+  cluster: ['contract', 'client', 'local', 'images', 'infra/root-application', 'manifests', 'test/site'],
 };
 
 const all = Object.keys(rooms);
@@ -42,12 +53,21 @@ export default {
     {
       name: 'not-to-dev-dependency',
       severity: 'error',
-      from: { path: '^(contract|controller|runner|egress|client|manifests)/' },
+      from: { path: '^(contract|http|controller|runner|egress|client|cli|local|manifests)/' },
       to: { dependencyTypes: ['npm-dev'] },
+    },
+    {
+      name: 'not-unlisted',
+      comment: 'a room imports only packages that its own package.json names',
+      severity: 'error',
+      from: { pathNot: '^node_modules' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     },
     { name: 'not-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {
+    // a file may import what its own room's package.json, or the root's, names
+    combinedDependencies: true,
     doNotFollow: { path: 'node_modules' },
     exclude: { path: '(^|/)node_modules/.*\\.d\\.ts' },
     tsConfig: { fileName: 'tsconfig.json' },

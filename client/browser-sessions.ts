@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type LeasePolicy, leasePolicy, type Toolset } from '../contract/assignment.ts';
-import { type PolicyDocument, policyDocument } from '../contract/policy.ts';
+import { type PolicyDocument, policyDocument } from '../contract/policy/document.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { type Credential, type CredentialList, credentialList } from '../contract/secrets.ts';
 import {
@@ -19,7 +19,7 @@ import {
   type Tags,
 } from '../contract/session.ts';
 import { type UserAction, userAction, userActionList } from '../contract/user-action.ts';
-import { type Clock, realClock } from './clock.ts';
+import { type Clock, realClock } from '../http/clock.ts';
 import { type Call, type Connection, type ControllerApi, controllerApi } from './controller-api.ts';
 import { Lease, type LeasedBrowser } from './lease.ts';
 import { retrying } from './retry.ts';

@@ -1,6 +1,6 @@
 /** What `import ... from 'omicron-browser'` offers. */
 
-export type { PolicyDocument } from '../contract/policy.ts';
+export type { PolicyDocument } from '../contract/policy/document.ts';
 export { OmicronError, type ProblemCode } from '../contract/problem.ts';
 export type { Credential, CredentialList } from '../contract/secrets.ts';
 export type { Artifact, EventPage, Session, SessionEvent, SessionPage, Tags } from '../contract/session.ts';

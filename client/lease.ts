@@ -1,6 +1,6 @@
 import { OmicronError } from '../contract/problem.ts';
 import type { HeartbeatAnswer, Lease as LeaseAnswer, Session } from '../contract/session.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../http/clock.ts';
 import { mayRetry, waitMs } from './retry.ts';
 
 /** A browser that an MCP client may connect to, until `end`. */

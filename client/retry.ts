@@ -1,5 +1,5 @@
 import { OmicronError, PROBLEMS } from '../contract/problem.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../http/clock.ts';
 
 const BACKOFF_FIRST_MS = 200;
 const BACKOFF_MAX_MS = 5_000;

@@ -16,7 +16,7 @@ export type ClusterImages = Readonly<Record<ImageName | 'fixtures', string>>;
 /** The machine of the local cluster reaches no registry: it has a base image of its own, with a browser. */
 const LOCAL = { base: 'localhost/omicron-base', runnerPackages: 'ffmpeg tini chromium-headless-shell' } as const;
 
-const FIXTURE_PARTS = ['client', 'cluster', 'test/site', 'test/fakes'];
+const FIXTURE_PARTS = ['local', 'cluster', 'test/site', 'test/fakes'];
 const MOTO = 'moto[server]==5.2.1';
 
 /**

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { BrowserSessions } from '../client/browser-sessions.ts';
-import { DEMO_LOGIN } from '../client/demo-site.ts';
-import { mainJob } from '../client/main-job.ts';
-import { steps } from '../client/steps.ts';
+import { DEMO_LOGIN } from '../local/demo-site.ts';
+import { mainJob } from '../local/main-job.ts';
+import { steps } from '../local/steps.ts';
 import { deploy, nothingLeft } from './deploy.ts';
 import { SITES } from './fixtures/objects.ts';
 import { store } from './store.ts';

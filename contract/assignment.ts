@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { policyDocument } from './policy.ts';
-import { POLICY_LAYERS } from './policy-sites.ts';
+import { policyDocument } from './policy/document.ts';
+import { POLICY_LAYERS } from './policy/sites.ts';
 import { siteKey } from './secrets.ts';
 import { brokerClaims } from './tokens.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { POLICY_LAYERS, siteRules } from './policy-sites.ts';
+import { POLICY_LAYERS, siteRules } from './policy/sites.ts';
 
 /** Every call below carries `Authorization: Bearer`: HS256 under `OMICRON_EGRESS_JWT_SECRET`, audience `egress-authorize`. */
 export const EGRESS_ROUTES = {

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import type { SiteJudge, SiteRequest } from '../contract/policy-sites.ts';
+import type { SiteJudge, SiteRequest } from '../contract/policy/sites.ts';
 import type { Classifier } from './address.ts';
 import { isRefusal, type Refusal } from './refusal.ts';
 import type { NameResolver } from './resolve.ts';

@@ -1,5 +1,5 @@
 import type { EgressClient, EgressGrant, LeaseKey } from '../contract/egress.ts';
-import { compileSites, type SiteJudge, type SiteRequest } from '../contract/policy-sites.ts';
+import { compileSites, type SiteJudge, type SiteRequest } from '../contract/policy/sites.ts';
 import type { Refusal } from './refusal.ts';
 
 export interface LeaseLimits {

@@ -1,5 +1,5 @@
 import { type AddressClass, REFUSAL_HEADER, REFUSALS, type RefusalCode } from '../contract/egress.ts';
-import type { PolicyLayer } from '../contract/policy-sites.ts';
+import type { PolicyLayer } from '../contract/policy/sites.ts';
 import type { Target } from './target.ts';
 
 /** An answer of ours in place of the site's. */

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { canonicalHost } from '../contract/policy-hosts.ts';
+import { canonicalHost } from '../contract/policy/hosts.ts';
 
 /** Where a client wants to go; `host` is canonical: a name without trailing dot, or an address without brackets. */
 export interface Target {

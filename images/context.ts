@@ -45,7 +45,7 @@ export async function buildContext(name: ImageName, root: string, args: BuildArg
     allowScripts: { node: true },
   };
   await lockedPackages(path, `${JSON.stringify(manifest, null, 2)}\n`);
-  for (const room of ['contract', name]) {
+  for (const room of ['contract', 'http', name]) {
     await rm(join(path, room), { recursive: true, force: true });
     await cp(room, join(path, room), { recursive: true });
   }

@@ -1,21 +1,21 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Assignment, Toolset } from '../contract/assignment.ts';
 import { REFUSALS } from '../contract/egress.ts';
-import type { ToolVerdict } from '../contract/policy-tools.ts';
-import { type BrowserTools, failure } from './browser-tools.ts';
-import type { ControllerClient } from './controller-client.ts';
-import type { EgressForwarder } from './egress.ts';
-import type { EventQueue } from './events.ts';
-import type { LeaseClock } from './lease-clock.ts';
-import type { Recording } from './recording.ts';
-import { type Redact, redactJson, redactor } from './redact.ts';
+import type { ToolVerdict } from '../contract/policy/tools.ts';
+import type { EgressForwarder } from './browser/egress-forwarder.ts';
+import { type BrowserTools, failure } from './mcp/browser-tools.ts';
+import type { ToolPolicy } from './mcp/tool-policy.ts';
+import { leaseTools } from './mcp/toolset.ts';
+import type { Recording } from './recording/recording.ts';
 import type { Redeemed } from './redeem.ts';
-import type { ToolPolicy } from './tool-policy.ts';
+import type { ControllerClient } from './reporting/controller-client.ts';
+import type { EventQueue } from './reporting/events.ts';
+import type { LeaseClock } from './reporting/lease-clock.ts';
+import { type Redact, redactJson, redactor } from './reporting/redact.ts';
 import { credentials } from './tools/credentials.ts';
 import { loginOrigins } from './tools/login-origins.ts';
 import { CODE_META, failed } from './tools/result.ts';
 import { totpCodes } from './tools/totp.ts';
-import { leaseTools } from './toolset.ts';
 
 /** What the agents of one lease may do with its browser. */
 export interface Lease {

@@ -8,16 +8,16 @@ import { chromium } from 'playwright-core';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { importControllerKeys } from '../contract/tokens.ts';
-import { abandoned } from './abandoned.ts';
-import { launchBrowser } from './browser.ts';
-import { BrowserNotFoundError, browserPath, commandPath } from './browser-path.ts';
-import { controllerClient } from './controller-client.ts';
-import { egressForwarder } from './egress.ts';
+import { launchBrowser } from './browser/browser.ts';
+import { BrowserNotFoundError, browserPath, commandPath } from './browser/browser-path.ts';
+import { egressForwarder } from './browser/egress-forwarder.ts';
+import { createTempDir } from './browser/temp-dir.ts';
 import { runnerServer } from './http.ts';
-import { rehearse } from './rehearse.ts';
+import { abandoned } from './reporting/abandoned.ts';
+import { controllerClient } from './reporting/controller-client.ts';
 import { createRunner } from './runner.ts';
 import { type RunnerSettings, runnerSettings, SettingsError } from './settings.ts';
-import { createTempDir } from './temp-dir.ts';
+import { rehearse } from './warm-up.ts';
 
 /** An unleased runner asks this often whether its controller is there; a rollout or a restart takes less than the other. */
 const PING_MS = 15_000;

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RedeemAnswer } from '../contract/assignment.ts';
 import { OmicronError } from '../contract/problem.ts';
-import { backoff } from './backoff.ts';
-import { type ControllerClient, worthRetrying } from './controller-client.ts';
+import { backoff } from '../http/backoff.ts';
+import { type ControllerClient, worthRetrying } from './reporting/controller-client.ts';
 
 /** An assignment not redeemed in this time is stale: its claimer has given up (by its own cap of two minutes). */
 const FRESH_MS = 60_000;

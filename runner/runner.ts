@@ -13,18 +13,18 @@ import {
 import { AUDIENCES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../contract/tokens.ts';
-import type { RunnerBrowser } from './browser.ts';
-import { type BrowserTools, browserTools } from './browser-tools.ts';
-import type { ControllerClient } from './controller-client.ts';
-import type { EgressForwarder } from './egress.ts';
-import { type EventQueue, eventQueue } from './events.ts';
+import type { RunnerBrowser } from './browser/browser.ts';
+import type { EgressForwarder } from './browser/egress-forwarder.ts';
+import { guardPages } from './browser/page-guard.ts';
 import { openLease } from './lease.ts';
-import { type LeaseClock, leaseClock } from './lease-clock.ts';
-import { type McpFront, mcpFront } from './mcp-front.ts';
-import { guardPages } from './page-guard.ts';
-import { NO_RECORDING, type Recording, startRecording } from './recording.ts';
+import { type BrowserTools, browserTools } from './mcp/browser-tools.ts';
+import { type McpFront, mcpFront } from './mcp/endpoint.ts';
+import { toolPolicy } from './mcp/tool-policy.ts';
+import { NO_RECORDING, type Recording, startRecording } from './recording/recording.ts';
 import { type Redeemed, redeem } from './redeem.ts';
-import { toolPolicy } from './tool-policy.ts';
+import type { ControllerClient } from './reporting/controller-client.ts';
+import { type EventQueue, eventQueue } from './reporting/events.ts';
+import { type LeaseClock, leaseClock } from './reporting/lease-clock.ts';
 
 /** One browser for one lease: warm, then leased, then thrown away. */
 export interface Runner {

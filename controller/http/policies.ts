@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { parsePolicy, policyDocument } from '../../contract/policy.ts';
-import { POLICY_LAYERS, type PolicyLayer } from '../../contract/policy-sites.ts';
+import { parsePolicy, policyDocument } from '../../contract/policy/document.ts';
+import { POLICY_LAYERS, type PolicyLayer } from '../../contract/policy/sites.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { foreignId } from '../../contract/session.ts';
 import type { Changes } from '../lease/changes.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { SiteRules } from '../../contract/policy-sites.ts';
+import type { SiteRules } from '../../contract/policy/sites.ts';
 
 /** All that uploaders may reach. `version` changes with it. */
 export interface UploadSites {

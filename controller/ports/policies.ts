@@ -1,5 +1,5 @@
-import type { PolicyDocument } from '../../contract/policy.ts';
-import type { PolicyLayer } from '../../contract/policy-sites.ts';
+import type { PolicyDocument } from '../../contract/policy/document.ts';
+import type { PolicyLayer } from '../../contract/policy/sites.ts';
 
 /** A session's policy: every layer that is set, widest first. `version` changes whenever any of them does. */
 export interface EffectivePolicy {

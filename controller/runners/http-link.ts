@@ -1,6 +1,6 @@
 import { assignAnswer, drainAnswer, type RunnerHealth, runnerHealth } from '../../contract/assignment.ts';
-import { type HttpAnswer, httpCalls } from '../../contract/http-call.ts';
 import { OmicronError, problemSchema } from '../../contract/problem.ts';
+import { type HttpAnswer, httpCalls } from '../../http/call.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 
 /** One for all calls: whoever looked whether a runner was warm has left it a connection that the assignment takes. */

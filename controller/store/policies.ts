@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { policyDocument } from '../../contract/policy.ts';
-import { POLICY_LAYERS } from '../../contract/policy-sites.ts';
+import { policyDocument } from '../../contract/policy/document.ts';
+import { POLICY_LAYERS } from '../../contract/policy/sites.ts';
 import type { Database } from '../ports/database.ts';
 import type { Policies } from '../ports/policies.ts';
 import { call } from './call.ts';

@@ -1,6 +1,6 @@
 import { getDomain } from 'tldts';
 import type { LeasePolicy, RedeemAnswer } from '../../contract/assignment.ts';
-import { decideCredential } from '../../contract/policy-credentials.ts';
+import { decideCredential } from '../../contract/policy/credentials.ts';
 
 export type Site = RedeemAnswer['sites'][number];
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import { refusedUrl } from '../tools.ts';
+import { refusedUrl } from '../mcp/playwright-tools.ts';
 import { failed, succeeded } from './result.ts';
 import { screenshotPart } from './screenshot.ts';
 import { ownTool, toolFace } from './tool.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Redact } from '../redact.ts';
+import type { Redact } from '../reporting/redact.ts';
 
 /** Less than this left, and the site would see the code too late. */
 const VALID_MS_MIN = 3_000;

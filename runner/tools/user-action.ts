@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod';
 import { USER_ACTION_SECONDS, type UserAction, type userActionRequest } from '../../contract/user-action.ts';
-import { backoff } from '../backoff.ts';
-import { worthRetrying } from '../controller-client.ts';
+import { backoff } from '../../http/backoff.ts';
+import { worthRetrying } from '../reporting/controller-client.ts';
 import { failed } from './result.ts';
 import { invalid, toolOf } from './tool.ts';
 

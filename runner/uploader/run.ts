@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { ENV } from '../../contract/names.ts';
 import type { UploadOrder } from '../../contract/reports.ts';
-import { controllerClient } from '../controller-client.ts';
+import { controllerClient } from '../reporting/controller-client.ts';
 import type { Bucket } from './bucket.ts';
 import { onceSettings, SettingsError, type SidecarSettings, sidecarSettings } from './settings.ts';
 import { followRecordings } from './sidecar.ts';

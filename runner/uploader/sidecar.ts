@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { REFUSAL_HEADER } from '../../contract/egress.ts';
 import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
-import { worthRetrying } from '../controller-client.ts';
+import { worthRetrying } from '../reporting/controller-client.ts';
 import type { Bucket } from './bucket.ts';
 import { advance, type FileUpload, giveUp } from './file-upload.ts';
 import { readOrder } from './order.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { processTree } from '../client/machine.ts';
+import { processTree } from '../local/machine.ts';
 
 /** Proportional set size of these processes, in MB (10^6 bytes). Linux only: smaps_rollup, proc(5). */
 export function pssOf(pids: readonly number[]): number {

@@ -1,8 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { type Answer, ended, problem, ready, SESSION_ID, type StandIn, starting, startStandIn } from './stand-in.ts';
-import { type SteppedClock, steppedClock } from './stepped-clock.ts';
+import { type SteppedClock, steppedClock } from '../fakes/clock.ts';
+import {
+  type Answer,
+  ended,
+  problem,
+  ready,
+  SESSION_ID,
+  type StandIn,
+  starting,
+  startStandIn,
+} from '../fakes/controller.ts';
 
 const quota = (retryAfterSeconds: number) =>
   new OmicronError('user_quota_exceeded', 'The user has 3 of 3 active sessions.', {

@@ -3,8 +3,8 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { eventually } from '../eventually.ts';
-import { ended, problem, ready, renewed, SESSION_ID, type StandIn, startStandIn } from './stand-in.ts';
-import { type SteppedClock, steppedClock } from './stepped-clock.ts';
+import { type SteppedClock, steppedClock } from '../fakes/clock.ts';
+import { ended, problem, ready, renewed, SESSION_ID, type StandIn, startStandIn } from '../fakes/controller.ts';
 
 const TTL_SECONDS = 60;
 const HEARTBEAT = `/internal/browser-sessions/${SESSION_ID}/heartbeat`;

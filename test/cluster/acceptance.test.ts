@@ -9,8 +9,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Connection } from '../../client/controller-api.ts';
 import type { Lease } from '../../client/lease.ts';
-import { connectBrowser } from '../../client/mcp-browser.ts';
-import { recordings } from '../../client/recordings.ts';
 import { nothingLeft } from '../../cluster/deploy.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
 import { store } from '../../cluster/store.ts';
@@ -23,6 +21,8 @@ import { startController } from '../../controller/compose.ts';
 import { settings } from '../../controller/config.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
+import { connectBrowser } from '../../local/mcp-browser.ts';
+import { recordings } from '../../local/recordings.ts';
 import { eventually } from '../eventually.ts';
 import { startPostgresServer } from '../postgres-server.ts';
 import { kubelet } from './node.ts';

@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
-import { connectBrowser } from '../../client/mcp-browser.ts';
 import { deployedEnvironment } from '../../cluster/deploy.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
 import { argoStatus, follow, push, synced, unfollow } from '../../cluster/gitops.ts';
 import { kubectl, localTool, tryKubectl } from '../../cluster/kubectl.ts';
 import { openWayIn, type WayIn } from '../../cluster/way-in.ts';
 import { LABELS, NAMESPACES } from '../../contract/names.ts';
+import { connectBrowser } from '../../local/mcp-browser.ts';
 import type { Environment } from '../../manifests/environment.ts';
 import { eventually } from '../eventually.ts';
 

@@ -9,7 +9,7 @@ interface Report {
 
 /** Runs the command as its user does; answers what it printed and its exit code. */
 function doctor(env: NodeJS.ProcessEnv = {}): Promise<{ code: unknown; report: Report }> {
-  const args = ['--disable-warning=ExperimentalWarning', 'client/main.ts', 'doctor', '--cluster', '-o', 'json'];
+  const args = ['--disable-warning=ExperimentalWarning', 'cli/main.ts', 'doctor', '--cluster', '-o', 'json'];
   return new Promise(resolve =>
     execFile(process.execPath, args, { env: { ...clusterEnvironment(), ...env }, encoding: 'utf8' }, (error, stdout) =>
       resolve({ code: error?.code ?? 0, report: JSON.parse(stdout) }),

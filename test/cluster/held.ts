@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
-import { connectBrowser, type McpBrowser } from '../../client/mcp-browser.ts';
-import { recordings } from '../../client/recordings.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
 import { store } from '../../cluster/store.ts';
 import { NAMESPACES, runnerName } from '../../contract/names.ts';
 import type { Session } from '../../contract/session.ts';
+import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
+import { recordings } from '../../local/recordings.ts';
 import { eventually } from '../eventually.ts';
 
 /** A lease with an MCP client and an open page, which knows whether it is still the same page. */

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { launchBrowser, type RunnerBrowser } from '../../runner/browser.ts';
-import { type EgressForwarder, egressForwarder } from '../../runner/egress.ts';
+import { launchBrowser, type RunnerBrowser } from '../../runner/browser/browser.ts';
+import { type EgressForwarder, egressForwarder } from '../../runner/browser/egress-forwarder.ts';
 import type { TestLease, World } from './world.ts';
 
 const CHROMIUM =

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { siteRules } from '../../contract/policy-sites.ts';
+import { siteRules } from '../../contract/policy/sites.ts';
 import { get, isAnswer, type RawAnswer, tunnel } from './raw-client.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
 import { type TestLease, type World, world } from './world.ts';

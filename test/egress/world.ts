@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { SiteLayer } from '../../contract/policy-sites.ts';
-import { siteRules } from '../../contract/policy-sites.ts';
+import type { SiteLayer } from '../../contract/policy/sites.ts';
+import { siteRules } from '../../contract/policy/sites.ts';
 import { serviceKey } from '../../contract/tokens.ts';
 import { type RunningEgress, startEgress } from '../../egress/compose.ts';
 import { type EgressConfig, egressConfig } from '../../egress/config.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { abandoned } from '../../runner/abandoned.ts';
+import { abandoned } from '../../runner/reporting/abandoned.ts';
 
 const never = new AbortController().signal;
 const base = { isUnleased: () => true, everyMs: 5, goneAfterMs: 60, signal: never };

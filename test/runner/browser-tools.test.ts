@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser, type RunnerBrowser } from '../../runner/browser.ts';
-import { browserPath } from '../../runner/browser-path.ts';
-import { type BrowserTools, browserTools } from '../../runner/browser-tools.ts';
-import { guardPages } from '../../runner/page-guard.ts';
-import { createTempDir, type TempDir } from '../../runner/temp-dir.ts';
+import { launchBrowser, type RunnerBrowser } from '../../runner/browser/browser.ts';
+import { browserPath } from '../../runner/browser/browser-path.ts';
+import { guardPages } from '../../runner/browser/page-guard.ts';
+import { createTempDir, type TempDir } from '../../runner/browser/temp-dir.ts';
+import { type BrowserTools, browserTools } from '../../runner/mcp/browser-tools.ts';
 import { type Site, startSite } from '../site/site.ts';
 
 let site: Site;

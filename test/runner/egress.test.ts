@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { type EgressForwarder, egressForwarder } from '../../runner/egress.ts';
+import { type EgressForwarder, egressForwarder } from '../../runner/browser/egress-forwarder.ts';
 import { exchange, get, isAnswer, parseAnswer, tunnel, untilClosed } from '../egress/raw-client.ts';
 import { type World, world } from '../egress/world.ts';
 

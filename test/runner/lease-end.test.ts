@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { OmicronError } from '../../contract/problem.ts';
-import { nextReportMs } from '../../runner/lease-clock.ts';
+import { nextReportMs } from '../../runner/reporting/lease-clock.ts';
 import { type StandIn, startStandIn } from './controller.ts';
 import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
 

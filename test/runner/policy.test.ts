@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { LeasePolicy } from '../../contract/assignment.ts';
-import { type PolicyDocument, parsePolicy } from '../../contract/policy.ts';
+import { type PolicyDocument, parsePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Site, startSite } from '../site/site.ts';
 import { type StandIn, startStandIn } from './controller.ts';

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser, type RunnerBrowser } from '../../runner/browser.ts';
-import { browserPath, commandPath } from '../../runner/browser-path.ts';
-import { startRecording } from '../../runner/recording.ts';
-import { createTempDir, type TempDir } from '../../runner/temp-dir.ts';
+import { launchBrowser, type RunnerBrowser } from '../../runner/browser/browser.ts';
+import { browserPath, commandPath } from '../../runner/browser/browser-path.ts';
+import { createTempDir, type TempDir } from '../../runner/browser/temp-dir.ts';
+import { startRecording } from '../../runner/recording/recording.ts';
 import { eventually } from '../eventually.ts';
 
 let temp: TempDir;

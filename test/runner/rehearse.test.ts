@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { launchBrowser } from '../../runner/browser.ts';
-import { browserPath } from '../../runner/browser-path.ts';
-import { rehearse } from '../../runner/rehearse.ts';
-import { createTempDir } from '../../runner/temp-dir.ts';
+import { launchBrowser } from '../../runner/browser/browser.ts';
+import { browserPath } from '../../runner/browser/browser-path.ts';
+import { createTempDir } from '../../runner/browser/temp-dir.ts';
+import { rehearse } from '../../runner/warm-up.ts';
 
 test('a rehearsal plays to its end and leaves nothing: one blank context, no file', { timeout: 60_000 }, async () => {
   const temp = createTempDir(randomUUID());

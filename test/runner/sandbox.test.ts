@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
-import { runnerTempDir } from '../../runner/temp-dir.ts';
+import { runnerTempDir } from '../../runner/browser/temp-dir.ts';
 import { type StandIn, startStandIn } from './controller.ts';
 import { connect, type RunnerProcess, startRunner } from './start.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
-import { runnerTempDir } from '../../runner/temp-dir.ts';
+import { runnerTempDir } from '../../runner/browser/temp-dir.ts';
 import { type Site, startSite } from '../site/site.ts';
 import { type StandIn, startStandIn } from './controller.ts';
 import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';

@@ -1,0 +1,75 @@
+import * as z from 'zod';
+import { OmicronError } from '../problem.ts';
+import { condition } from './conditions.ts';
+import { credentialRules } from './credentials.ts';
+import { type PolicyLayer, siteRules } from './sites.ts';
+
+/** A tool's name, `*` standing for any run of characters. */
+const toolPattern = z
+  .string()
+  .regex(/^[A-Za-z0-9_.*/-]{1,128}$/, 'must be a tool name such as browser_navigate, or a pattern such as browser_*');
+
+/**
+ * - `block_always`: refused, whatever any rule of any layer allows.
+ * - `allow`: allowed; while the context holds untrusted content only if `defaults.untrustedContext` lets it.
+ * - `allow_when_context_is_untrusted`: allowed, untrusted content in the context or not.
+ */
+export const TOOL_ACTIONS = ['allow', 'block_always', 'allow_when_context_is_untrusted'] as const;
+export type ToolAction = (typeof TOOL_ACTIONS)[number];
+
+export const toolRule = z
+  .strictObject({
+    tools: z.array(toolPattern).min(1).max(100),
+    /** Tools that the rule leaves alone although `tools` covers them. */
+    except: z.array(toolPattern).max(100).optional(),
+    /** All must hold; no condition holds always. Write two rules for "or". */
+    when: z.array(condition).max(20).default([]),
+    action: z.enum(TOOL_ACTIONS),
+    /** Shown to the agent when the rule decides. */
+    reason: z.string().min(1).max(500).optional(),
+  })
+  .meta({ id: 'ToolRule' });
+export type ToolRule = z.infer<typeof toolRule>;
+
+/** What a session may do; stored per deployment, per user and per session. */
+export const policyDocument = z
+  .strictObject({
+    $schema: z.string().max(500).optional(),
+    version: z.literal(1),
+    tools: z.array(toolRule).max(500).default([]),
+    sites: siteRules.default({}),
+    credentials: credentialRules.default({}),
+    defaults: z
+      .strictObject({
+        /** For calls that no rule of any layer matches. */
+        tools: z.enum(['allow', 'block_always']).optional(),
+        /** Whether plain `allow` is enough once untrusted web content is in the context; one layer's `block` is enough. */
+        untrustedContext: z.enum(['allow', 'block']).optional(),
+      })
+      .default({}),
+  })
+  .meta({ id: 'Policy', title: 'omicron-browser policy' });
+export type PolicyDocument = z.infer<typeof policyDocument>;
+
+export interface LayeredPolicy {
+  readonly layer: PolicyLayer;
+  readonly policy: PolicyDocument;
+}
+
+const bracketed = (path: readonly PropertyKey[]): string =>
+  path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i === 0 ? '' : '.'}${String(step)}`)).join('');
+
+/** Parses a policy document; throws `invalid_request` whose `errors` name the path of each fault (`tools[2].when[0].value`). */
+export function parsePolicy(input: unknown): PolicyDocument {
+  const parsed = policyDocument.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const errors = parsed.error.issues.map(issue => ({
+    path: bracketed(issue.path) || '(document)',
+    message: issue.message,
+  }));
+  const [first] = errors;
+  throw new OmicronError('invalid_request', `The policy was not taken: ${first?.path} ${first?.message}.`, { errors });
+}
+
+/** The published JSON Schema (`docs/policy.schema.json`), of what one writes rather than of what parsing makes of it. */
+export const policyJsonSchema = (): unknown => z.toJSONSchema(policyDocument, { io: 'input', target: 'draft-2020-12' });

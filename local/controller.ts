@@ -1,0 +1,75 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { ENV } from '../contract/names.ts';
+import { type Controller, startController } from '../controller/compose.ts';
+import { settings } from '../controller/config.ts';
+import { pgliteDatabase } from '../controller/store/pglite.ts';
+import { postgresDatabase } from '../controller/store/postgres.ts';
+
+/** The keys of one local stack, as the controller's settings name them. */
+export interface LocalKeys {
+  /** Text of at least 32 bytes. */
+  serviceSecret: string;
+  /** What the egress proxy signs its calls with; at least 32 bytes. */
+  egressSecret: string;
+  /** Ed25519 private key, JWK as JSON. */
+  signingKey: string;
+  /** Base64 of 32 random bytes. */
+  derivationKey: string;
+  /** Base64 of 32 random bytes. */
+  secretFileKey: string;
+}
+
+export interface LocalController {
+  /** Holds database, runners' folders, recordings and the vault file. */
+  folder: string;
+  keys: LocalKeys;
+  /** Null: PGlite in the folder. */
+  databaseUrl: string | null;
+  /** 0: any free one. */
+  port: number;
+  /** Runners kept warm. */
+  poolIdle: number;
+  /** Other settings of the controller, by environment variable. */
+  settings: Record<string, string>;
+  /** The browser's settings for runners (path, sandbox, ffmpeg). */
+  runnerEnv: Record<string, string>;
+  log: Logger;
+}
+
+/** A controller of one machine, on loopback; `stop` and `shutdown` close its database too. */
+export async function startLocalController(options: LocalController): Promise<Controller> {
+  const { folder, keys, databaseUrl, log } = options;
+  const given = settings.parse({
+    OMICRON_POOL_IDLE: options.poolIdle,
+    OMICRON_SECRET_STORE: 'file',
+    ...options.settings,
+    OMICRON_HOST: '127.0.0.1',
+    OMICRON_PORT: options.port,
+    OMICRON_DATA_DIR: folder,
+    // PGlite has no address; the setting is for the controller of a cluster
+    [ENV.databaseUrl]: databaseUrl ?? 'postgres://pglite',
+    [ENV.serviceSecret]: keys.serviceSecret,
+    [ENV.signingKey]: keys.signingKey,
+    [ENV.derivationKey]: keys.derivationKey,
+    OMICRON_SECRET_FILE_KEY: keys.secretFileKey,
+    [ENV.egressSecret]: keys.egressSecret,
+  });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const database =
+    databaseUrl === null
+      ? await pgliteDatabase(join(folder, 'db'))
+      : postgresDatabase({ url: databaseUrl, connectionsMax: given.OMICRON_DATABASE_CONNECTIONS, log });
+  try {
+    const controller = await startController({ settings: given, database, log, runnerEnv: options.runnerEnv });
+    return {
+      url: controller.url,
+      stop: () => controller.stop().finally(() => database.close()),
+      shutdown: () => controller.shutdown().finally(() => database.close()),
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}

@@ -1,0 +1,54 @@
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { ENV } from '../contract/names.ts';
+import { BrowserNotFoundError, browserPath, commandPath } from '../runner/browser/browser-path.ts';
+
+/** What runners need of a machine; undefined: it was not found. */
+export interface MachineTools {
+  browser: string | undefined;
+  ffmpeg: string | undefined;
+}
+
+/** Finds the browser and ffmpeg that runners here would use: named by the environment, the machine's, or Playwright's. */
+export function findTools(environment: Record<string, string | undefined>): MachineTools {
+  const searchPath = environment.PATH ?? '';
+  const given = (name: string) => environment[name] || undefined;
+  const playwright = chromium.executablePath();
+  const ffmpeg = given(ENV.ffmpegPath);
+  return {
+    browser: foundBrowser(given(ENV.chromiumPath), searchPath, playwright),
+    ffmpeg:
+      ffmpeg !== undefined
+        ? commandPath(ffmpeg, searchPath)
+        : (commandPath('ffmpeg', searchPath) ?? playwrightFfmpeg(playwright)),
+  };
+}
+
+/** The environment by which runners are told. */
+export const toolsEnvironment = ({ browser, ffmpeg }: MachineTools): Record<string, string> => ({
+  ...(browser === undefined ? {} : { [ENV.chromiumPath]: browser }),
+  ...(ffmpeg === undefined ? {} : { [ENV.ffmpegPath]: ffmpeg }),
+});
+
+function foundBrowser(given: string | undefined, searchPath: string, playwright: string): string | undefined {
+  try {
+    return browserPath(given, searchPath, playwright);
+  } catch (error) {
+    if (error instanceof BrowserNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** Playwright keeps `ffmpeg-<revision>/ffmpeg-<system>` beside its browsers, in `<cache>/chromium-<revision>/<system>/`. */
+function playwrightFfmpeg(chromiumPath: string): string | undefined {
+  const cache = dirname(dirname(dirname(chromiumPath)));
+  try {
+    return readdirSync(cache)
+      .filter(name => name.startsWith('ffmpeg-'))
+      .flatMap(folder => readdirSync(join(cache, folder)).map(file => join(cache, folder, file)))
+      .find(file => /\/ffmpeg-(linux|mac)[^/]*$/.test(file));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,110 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { BrowserSessions } from '../client/browser-sessions.ts';
+import { secretNames } from '../contract/secrets.ts';
+import type { Artifact } from '../contract/session.ts';
+import { connectBrowser, type McpBrowser } from './mcp-browser.ts';
+import { recordings } from './recordings.ts';
+import { type Steps, steps } from './steps.ts';
+
+const USER = 'demo-user';
+const CONVERSATION = 'demo-chat';
+const SITE = 'bakery';
+const [USERNAME, PASSWORD] = secretNames(SITE);
+
+export interface MainJob {
+  readonly sessions: BrowserSessions;
+  /** The page, or the demo site's login form. */
+  readonly url: string;
+  /** The demo site's customer; null: `url` is a page of somebody else's. */
+  readonly login: { readonly username: string; readonly password: string } | null;
+  /** File for the screenshot. */
+  readonly screenshot: string;
+  /** Finishing a recording and storing it; 30 s unless given. */
+  readonly recordingSeconds?: number;
+  readonly print: (line?: string) => void;
+}
+
+/** The whole of it, once, before the reader's eyes: credential, lease, login, screenshot, end, video, timeline. */
+export async function mainJob(job: MainJob): Promise<{ sessionId: string; video: Artifact }> {
+  const { sessions, url, login, screenshot, recordingSeconds = 30, print } = job;
+  const { step } = steps(print);
+  if (login)
+    await step('store a credential', async say => {
+      await sessions.putCredential(USER, SITE, login);
+      say(`for "${SITE}"; the agent will only know the names ${USERNAME} and ${PASSWORD}`);
+    });
+  // 80 and 443 are open by themselves
+  const { port } = new URL(url);
+  if (port) await sessions.putPolicy({ userId: USER }, { version: 1, sites: { ports: [80, 443, Number(port)] } });
+  const lease = await step('lease a browser', async say => {
+    const leased = await sessions.acquire({ userId: USER, conversationId: CONVERSATION });
+    say(`session ${leased.sessionId}, epoch ${leased.epoch}`);
+    return leased;
+  });
+  try {
+    await using browser = await step('connect an MCP client', say => {
+      say(lease.mcpUrl);
+      return connectBrowser(lease);
+    });
+    await step('navigate', async say => {
+      say(await browser.goto(url));
+    });
+    if (login) await logIn(browser, step);
+    await step('take a screenshot', async say => {
+      const { images } = await browser.call('browser_take_screenshot');
+      await mkdir(dirname(screenshot), { recursive: true });
+      await writeFile(screenshot, images[0] ?? '');
+      say(shown(screenshot));
+    });
+    await step('heartbeat', async say => {
+      await lease.heartbeat();
+      say(`the lease now ends at ${lease.expiresAt.toISOString()} unless it is used`);
+    });
+  } finally {
+    await step('end the lease', () => lease.end());
+  }
+  const { sessionId, epoch } = lease;
+  const video = await step('wait for the recording', async say => {
+    const [found] = await recordings(sessions, { sessionId, epoch, withinSeconds: recordingSeconds });
+    if (found?.state !== 'stored' || !found.uri) throw new Error(`The recording was lost: ${found?.reason}`);
+    const place = found.uri.startsWith('file:') ? shown(fileURLToPath(found.uri)) : found.uri;
+    say(`${place} (${Math.ceil((found.bytes ?? 0) / 1024)} KiB)`);
+    return found;
+  });
+  await timeline(job, sessionId, epoch);
+  return { sessionId, video };
+}
+
+const shown = (path: string) => relative(process.cwd(), path) || '.';
+
+async function logIn(browser: McpBrowser, step: Steps['step']): Promise<void> {
+  await step('log in through secret names', async say => {
+    await browser.call('browser_fill_form', {
+      fields: [
+        { name: 'E-mail', type: 'textbox', target: '#username', value: USERNAME },
+        { name: 'Password', type: 'textbox', target: '#password', value: PASSWORD },
+      ],
+    });
+    await browser.call('browser_click', { element: 'Log in', target: '#submit' });
+    const heading = await browser.evaluate("() => document.querySelector('h1').textContent");
+    say(`the page says "${heading}"`);
+    if (!String(heading).startsWith('Welcome back')) throw new Error('The login failed.');
+  });
+}
+
+async function timeline({ sessions, print }: MainJob, sessionId: string, epoch: number): Promise<void> {
+  const { events } = await sessions.events(sessionId, { limit: 200 });
+  const ours = events.filter(event => event.epoch === epoch).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const startMs = Date.parse(ours[0]?.at ?? '');
+  print("\nThe session's timeline, as the controller wrote it down:");
+  for (const { at, kind, data } of ours) {
+    const { tool, duration_ms, reason } = data;
+    const detail = [tool, duration_ms === undefined ? undefined : `${duration_ms} ms`, reason]
+      .filter(Boolean)
+      .join(', ');
+    print(`${String(Date.parse(at) - startMs).padStart(7)} ms  ${kind}${detail ? ` (${detail})` : ''}`);
+  }
+  print();
+}

@@ -1,0 +1,24 @@
+import type { BrowserSessions } from '../client/browser-sessions.ts';
+import { OmicronError } from '../contract/problem.ts';
+import type { Artifact } from '../contract/session.ts';
+import { realClock } from '../http/clock.ts';
+
+const POLL_MS = 100;
+
+/** The recordings of a lease that has ended, once they are written down. Throws `artifact_not_found` past `withinSeconds`. */
+export async function recordings(
+  sessions: BrowserSessions,
+  { sessionId, epoch, withinSeconds }: { sessionId: string; epoch: number; withinSeconds: number },
+): Promise<Artifact[]> {
+  const deadline = AbortSignal.timeout(withinSeconds * 1000);
+  while (!deadline.aborted) {
+    const found = (await sessions.artifacts(sessionId)).filter(artifact => artifact.epoch === epoch);
+    if (found.length > 0) return found;
+    await realClock.sleep(POLL_MS, deadline).catch(() => {}); // the deadline
+  }
+  throw new OmicronError(
+    'artifact_not_found',
+    `No recording was stored within ${withinSeconds} s; the controller's log says why.`,
+    { session_id: sessionId },
+  );
+}

@@ -1,0 +1,46 @@
+import type { LeasePolicy } from '../../contract/assignment.ts';
+import { decideToolCall, neverAllowed, type ToolVerdict } from '../../contract/policy/tools.ts';
+
+/** The policy of one lease, kept up to date while the lease lives (A6). */
+export interface ToolPolicy {
+  /** As it is now, every layer. */
+  current(): LeasePolicy;
+  decide(tool: string, args: Record<string, unknown>, untrusted: boolean): ToolVerdict;
+  /** Whether the tool is shown to agents. */
+  lists(tool: string): boolean;
+  /** What the controller says is in force. Another version is fetched; until that succeeds the old policy stands. */
+  seen(version: string): void;
+}
+
+export interface ToolPolicyOptions {
+  readonly policy: LeasePolicy;
+  readonly sessionId: string;
+  readonly fetch: () => Promise<LeasePolicy>;
+  readonly onChange: () => void;
+  readonly warn: (message: string, details: Record<string, unknown>) => void;
+}
+
+export function toolPolicy({ policy, sessionId, fetch, onChange, warn }: ToolPolicyOptions): ToolPolicy {
+  let current = policy;
+  let fetching = false;
+  return {
+    current: () => current,
+    decide: (tool, args, untrusted) =>
+      decideToolCall(current.layers, { tool, arguments: args, sessionId }, { untrusted }),
+    lists: tool => !neverAllowed(current.layers, tool),
+    seen(version) {
+      if (version === current.version || fetching) return;
+      fetching = true;
+      fetch()
+        .then(newer => {
+          current = newer;
+          onChange();
+        })
+        // The next report tells the version again.
+        .catch((error: unknown) => warn('the policy could not be read; the old one stands', { version, error }))
+        .finally(() => {
+          fetching = false;
+        });
+    },
+  };
+}

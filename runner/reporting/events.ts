@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import type { RUNNER_EVENT_KINDS } from '../../contract/reports.ts';
+import { backoff } from '../../http/backoff.ts';
+import { type ControllerClient, worthRetrying } from './controller-client.ts';
+import type { JsonValue } from './redact.ts';
+
+type Kind = (typeof RUNNER_EVENT_KINDS)[number];
+
+interface Pending {
+  readonly id: string;
+  readonly kind: Kind;
+  readonly atMs: number;
+  readonly data: Record<string, JsonValue>;
+}
+
+export interface EventQueue {
+  /** `data` is already redacted. */
+  add(kind: Kind, data: Record<string, JsonValue>): void;
+  /** Sends what waits, trying until the signal aborts. Never rejects. */
+  flush(signal: AbortSignal): Promise<void>;
+}
+
+export interface EventQueueOptions {
+  readonly controller: ControllerClient;
+  /** The lease's tokens, in the order in which they are tried: the last moments outlive the first. */
+  readonly tokens: readonly string[];
+  readonly warn: (message: string, details: Record<string, unknown>) => void;
+}
+
+/** A controller that is out of reach for long costs the oldest events, not the runner's memory. */
+const QUEUE_LENGTH_MAX = 1_000;
+const BATCH_LENGTH_MAX = 100;
+/** Events of one moment travel together. */
+const GATHER_MS = 200;
+/** While the controller is out of reach, a batch is tried this long before the next one gathers. */
+const TRY_MS = 30_000;
+
+/** The timeline's entries on their way to the controller: bounded, batched, retried. */
+export function eventQueue({ controller, tokens, warn }: EventQueueOptions): EventQueue {
+  const waiting: Pending[] = [];
+  let dropped = 0;
+  let sending: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function sendBatch(signal: AbortSignal): Promise<void> {
+    const batch = waiting.slice(0, BATCH_LENGTH_MAX);
+    for (let n = 0; !signal.aborted; n += 1) {
+      const now = performance.now();
+      const events = batch.map(({ id, kind, atMs, data }) => ({ id, kind, age_ms: Math.max(0, now - atMs), data }));
+      const error = await sendWithAnyToken(events, signal);
+      if (error === undefined) break;
+      if (!worthRetrying(error)) {
+        warn('events were refused and dropped', { events: batch.length, error });
+        break;
+      }
+      if (n === 0) warn('events wait: the controller is out of reach', { waiting: waiting.length });
+      await backoff(n, signal).catch(() => undefined);
+      if (signal.aborted) return;
+    }
+    if (!signal.aborted) for (const sent of batch) remove(sent);
+  }
+
+  const remove = (event: Pending) => {
+    const index = waiting.indexOf(event);
+    if (index >= 0) waiting.splice(index, 1);
+  };
+
+  async function sendWithAnyToken(events: Parameters<ControllerClient['events']>[1], signal: AbortSignal) {
+    let last: unknown;
+    for (const token of tokens) {
+      try {
+        await controller.events(token, events, signal);
+        return undefined;
+      } catch (error) {
+        last = error;
+        if (worthRetrying(error)) return error;
+      }
+    }
+    return last;
+  }
+
+  async function sendAll(signal: AbortSignal): Promise<void> {
+    while (waiting.length > 0 && !signal.aborted) await sendBatch(signal);
+  }
+
+  const send = (signal: AbortSignal): Promise<void> => {
+    sending ??= sendAll(signal).finally(() => {
+      sending = undefined;
+      if (waiting.length > 0) schedule();
+    });
+    return sending;
+  };
+
+  const schedule = () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void send(AbortSignal.timeout(TRY_MS));
+    }, GATHER_MS).unref();
+  };
+
+  return {
+    add(kind, data) {
+      waiting.push({ id: randomUUID(), kind, atMs: performance.now(), data });
+      if (waiting.length > QUEUE_LENGTH_MAX) {
+        waiting.shift();
+        dropped += 1;
+        if (dropped === 1 || dropped % QUEUE_LENGTH_MAX === 0) warn('the event queue is full', { dropped });
+      }
+      schedule();
+    },
+    async flush(signal) {
+      clearTimeout(timer);
+      const { promise: aborted, resolve } = Promise.withResolvers<void>();
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      // A send under way may be older than some events; once it ended, the rest goes.
+      while (waiting.length > 0 && !signal.aborted) await Promise.race([send(signal), aborted]);
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
+import { ACTIVITY_REPORT_SECONDS, ACTIVITY_URGENT_SECONDS } from '../../contract/reports.ts';
+import { backoff } from '../../http/backoff.ts';
+import type { ControllerClient } from './controller-client.ts';
+
+/**
+ * The runner's own end: a runner that is cut off from its controller closes by itself, so that no old lease is served
+ * beside a new one (hole 1 of the lease protocol). Time is monotonic; every answer of the controller moves the end.
+ */
+export interface LeaseClock {
+  isOver(): boolean;
+  /** Marks a call; the returned function marks its end. Running calls count as activity. */
+  callStarted(): () => void;
+  /** Ends the reports; the deadline stands. */
+  stop(): void;
+}
+
+export interface LeaseClockOptions {
+  readonly controller: ControllerClient;
+  readonly leaseToken: string;
+  /** End of the lease by `performance.now()`, as the redemption told. */
+  readonly endsAtMs: number;
+  /** Called once: the deadline has passed, or the controller says that the lease is over. */
+  readonly onEnd: (reason: string) => void;
+  /** Called with each answer: the policy in force may be another one now. */
+  readonly onPolicyVersion: (version: string) => void;
+  readonly debug: (message: string, details: Record<string, unknown>) => void;
+}
+
+/** The runner closes this much before the lease's end by the database, so that both clocks may drift. */
+const MARGIN_MS = 500;
+const REPORT_MS = ACTIVITY_REPORT_SECONDS * 1_000;
+const URGENT_MS = ACTIVITY_URGENT_SECONDS * 1_000;
+/** "At once" under 30 s left, but never faster than this. */
+const REPORT_MIN_MS = 500;
+
+const OVER: readonly ProblemCode[] = [
+  'unauthorized',
+  'forbidden',
+  'session_not_found',
+  'lease_superseded',
+  'lease_ended',
+];
+
+/** When the next report is due, by the clock of `now`. */
+export function nextReportMs(state: { now: number; sentMs: number; deadlineMs: number; calls: number }): number {
+  const { now, sentMs, deadlineMs, calls } = state;
+  const leftMs = deadlineMs - now;
+  const soonest = sentMs + REPORT_MIN_MS;
+  // A heartbeat of the API may have extended the lease: ask once more when 30 s are left, and again while it gets short.
+  if (leftMs > URGENT_MS) return Math.min(sentMs + REPORT_MS, Math.max(soonest, deadlineMs - URGENT_MS));
+  return calls > 0 ? soonest : Math.max(soonest, sentMs + Math.min(REPORT_MS, leftMs / 2));
+}
+
+/** Starts the clock. */
+export function leaseClock(options: LeaseClockOptions): LeaseClock {
+  const { controller, leaseToken, endsAtMs, onEnd, onPolicyVersion, debug } = options;
+  const abort = new AbortController();
+  let deadlineMs = endsAtMs - MARGIN_MS;
+  let sentMs = performance.now();
+  let finished = 0;
+  let running = 0;
+  let reporting = false;
+  let over = false;
+  let reportTimer: NodeJS.Timeout | undefined;
+  let endTimer: NodeJS.Timeout | undefined;
+
+  const end = (reason: string) => {
+    if (abort.signal.aborted) return;
+    over = true;
+    stop();
+    onEnd(reason);
+  };
+
+  const stop = () => {
+    abort.abort();
+    clearTimeout(reportTimer);
+    clearTimeout(endTimer);
+  };
+
+  function armEnd(): void {
+    clearTimeout(endTimer);
+    endTimer = setTimeout(() => end('the lease has expired'), Math.max(0, deadlineMs - performance.now()));
+  }
+
+  function armReport(): void {
+    clearTimeout(reportTimer);
+    if (reporting || abort.signal.aborted) return;
+    const now = performance.now();
+    const atMs = nextReportMs({ now, sentMs, deadlineMs, calls: finished + running });
+    reportTimer = setTimeout(() => void report(), Math.max(0, atMs - now));
+  }
+
+  async function report(): Promise<void> {
+    reporting = true;
+    for (let n = 0; !abort.signal.aborted; n += 1) {
+      sentMs = performance.now();
+      const told = finished;
+      try {
+        const { remainingMs, policyVersion } = await controller.activity(leaseToken, told + running, abort.signal);
+        finished -= told;
+        deadlineMs = sentMs + remainingMs - MARGIN_MS;
+        if (!abort.signal.aborted) armEnd();
+        onPolicyVersion(policyVersion);
+        break;
+      } catch (error) {
+        if (error instanceof OmicronError && OVER.includes(error.code)) {
+          end(`the controller says: ${error.message}`);
+          break;
+        }
+        debug('activity could not be reported', { error });
+        await backoff(n, abort.signal, 2_000).catch(() => undefined);
+      }
+    }
+    reporting = false;
+    armReport();
+  }
+
+  armEnd();
+  armReport();
+  return {
+    isOver: () => over || performance.now() >= deadlineMs,
+    callStarted() {
+      running += 1;
+      armReport();
+      return () => {
+        running -= 1;
+        finished += 1;
+        armReport();
+      };
+    },
+    stop,
+  };
+}

@@ -1,0 +1,246 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
+import { command, type Finished, isAlive, newFolder, processTree, runnerPids, type Up, up } from '../local/machine.ts';
+
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47]);
+const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+
+// each command is a process of its own: a second or two on a busy machine
+describe('omicron-browser', { timeout: 180_000 }, () => {
+  let stack: Up;
+  let site: DemoSite;
+  beforeAll(async () => {
+    site = await startDemoSite();
+    const { hostname, port } = new URL(site.url);
+    stack = await up(await newFolder(), { OMICRON_USER_LIMIT: '2', OMICRON_EGRESS_ALLOWED_CIDRS: `${hostname}/32` });
+    const policy = JSON.stringify({ version: 1, sites: { ports: [Number(port)] } });
+    json(await command(['--folder', stack.folder, 'policy', 'apply', '-'], { input: policy }));
+  });
+  afterAll(async () => {
+    await stack.dispose();
+    await site.close();
+  });
+
+  const run = (...args: string[]) => command(['--folder', stack.folder, ...args]);
+  const json = ({ code, stdout, stderr }: Finished) => {
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    return JSON.parse(stdout);
+  };
+  const refusal = ({ code, stdout, stderr }: Finished) => {
+    expect(stdout).toBe('');
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    return { code, line: stderr.trimEnd() };
+  };
+
+  it('[S1] starts, lists, shows, closes and archives sessions, each named by its id or by whose it is', async () => {
+    const names = ['--user', 'ada', '--conversation', 'chat-1'];
+    const started = json(await run('session', 'start', ...names, '--no-video', '--tag', 'team=search'));
+    expect(started).toMatchObject({ epoch: 1, mcp_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/) });
+    const id = started.session_id;
+
+    const listed = json(await run('session', 'list', '--user', 'ada', '--status', 'ready', '--tag', 'team=search'));
+    expect(listed.sessions.map((each: { session_id: string }) => each.session_id)).toEqual([id]);
+    expect(json(await run('session', 'list', '--tag', 'team=other')).sessions).toEqual([]);
+
+    expect(json(await run('session', 'show', id))).toMatchObject({ session_id: id, status: 'ready', artifacts: [] });
+    const shown = json(await run('session', 'show', ...names, '--events'));
+    expect(shown.session_id).toBe(id);
+    expect(shown.events.map((event: { kind: string }) => event.kind)).toContain('session.ready');
+
+    // unknown, or id and names that do not belong together: the same error, every time
+    for (const wrong of [
+      ['show', UNKNOWN],
+      ['show', '--user', 'ada', '--conversation', 'chat-9'],
+      ['show', id, '--user', 'bob'],
+      ['close', id, '--user', 'bob'],
+      ['close', id, '--conversation', 'chat-9'],
+      ['archive', id, '--user', 'bob'],
+      ['archive', '--user', 'bob', '--conversation', 'chat-1'],
+    ]) {
+      const { code, line } = refusal(await run('session', ...wrong));
+      expect(code).toBe(3);
+      expect(line).toMatch(/^session_not_found: /);
+    }
+    expect(json(await run('session', 'show', id)).status).toBe('ready');
+
+    expect(json(await run('session', 'close', ...names))).toMatchObject({ status: 'ended', ended_reason: 'released' });
+    expect(json(await run('session', 'close', id)).status).toBe('ended');
+    expect(json(await run('session', 'archive', id)).archived_at).not.toBeNull();
+    expect(json(await run('session', 'list', '--user', 'ada')).sessions).toEqual([]);
+    expect(json(await run('session', 'list', '--user', 'ada', '--archived')).sessions).toHaveLength(1);
+  });
+
+  it('shows the token of a lease only when asked to', async () => {
+    const start = ['session', 'start', '--user', 'eve', '--conversation', 'c', '--no-video'];
+    const hidden = json(await run(...start));
+    expect(hidden.mcp_headers).toEqual({ Authorization: '(hidden; --show-token shows it)' });
+    const shown = json(await run(...start, '--show-token'));
+    expect(shown.mcp_headers.Authorization).toMatch(/^Bearer \S{40,}$/);
+    const token = shown.mcp_headers.Authorization.slice('Bearer '.length);
+    for (const args of [
+      ['session', 'show', '--user', 'eve', '--conversation', 'c', '--events'],
+      ['session', 'list', '--user', 'eve'],
+      ['session', 'close', '--user', 'eve', '--conversation', 'c'],
+    ])
+      expect((await run(...args)).stdout).not.toContain(token);
+  });
+
+  it('takes a password from a pipe or the environment, never from its arguments, and shows it nowhere', async () => {
+    const password = 'correct horse "battery" stäple';
+    const set = ['--folder', stack.folder, 'secrets', 'set'];
+    const who = ['--user', 'ada', '--username', 'ada@example.com'];
+    const piped = await command([...set, 'shop', ...who], { input: `${password}\n` });
+    expect(json(piped)).toEqual({ site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'] });
+    json(await command([...set, 'bank', ...who, '--password-env', 'BANK_PW'], { env: { BANK_PW: password } }));
+    expect(json(await run('secrets', 'list', '--user', 'ada')).sites).toEqual([
+      { site: 'bank', secret_names: ['BANK_USERNAME', 'BANK_PASSWORD'] },
+      { site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'] },
+    ]);
+    for (const file of ['controller.log', 'secrets.jwe'])
+      expect(await readFile(join(stack.folder, file), 'utf8')).not.toContain('battery');
+    expect(piped.stdout + stack.said()).not.toContain('battery');
+
+    expect(refusal(await command([...set, 'shop', ...who])).code).toBe(2);
+    expect(refusal(await command([...set, 'shop', ...who, '--password-env', 'NOT_SET'])).line).toContain('NOT_SET');
+    json(await run('secrets', 'delete', 'shop', '--user', 'ada'));
+    json(await run('secrets', 'delete', 'shop', '--user', 'ada'));
+    expect(json(await run('secrets', 'list', '--user', 'ada')).sites).toHaveLength(1);
+  });
+
+  it('tells by its exit code what kind of failure it was', async () => {
+    const start = (user: string, ...more: string[]) =>
+      run('session', 'start', '--user', user, '--no-video', '--wait', '0', ...more);
+    const usage = await run('session', 'start', '--user', 'ada');
+    expect(usage.code).toBe(2);
+    expect(usage.stderr).toContain('--conversation');
+    expect(refusal(await run('session', 'show')).code).toBe(2);
+    expect(refusal(await run('session', 'list', '-o', 'xml')).code).toBe(2);
+    expect(refusal(await start('ada', '--conversation', 'x', '--ttl', '1'))).toEqual({
+      code: 2,
+      line: expect.stringMatching(/^invalid_request: .*ttl_seconds/),
+    });
+    expect(refusal(await start('nobody', '--conversation', 'x', '--require-credentials'))).toEqual({
+      code: 4,
+      line: expect.stringMatching(/^credentials_not_configured: /),
+    });
+    for (const conversation of ['1', '2'])
+      json(await run('session', 'start', '--user', 'max', '--conversation', conversation, '--no-video'));
+    expect(refusal(await start('max', '--conversation', '3'))).toEqual({
+      code: 5,
+      line: expect.stringMatching(/^user_quota_exceeded: .*2 of 2/),
+    });
+    for (const conversation of ['1', '2'])
+      await run('session', 'close', '--user', 'max', '--conversation', conversation);
+    const elsewhere = { OMICRON_CONTROLLER_URL: 'http://127.0.0.1:9', OMICRON_SERVICE_JWT_SECRET: 'x'.repeat(32) };
+    expect(refusal(await command(['session', 'list'], { env: elsewhere }))).toEqual({
+      code: 5,
+      line: expect.stringMatching(/^controller_unreachable: /),
+    });
+    const wrongSecret = { OMICRON_CONTROLLER_URL: stack.url, OMICRON_SERVICE_JWT_SECRET: 'x'.repeat(32) };
+    expect(refusal(await command(['session', 'list'], { env: wrongSecret })).code).toBe(4);
+    const nowhere = await newFolder();
+    expect(refusal(await command(['--folder', nowhere, 'session', 'list'])).line).toContain('omicron-browser up');
+    await rm(nowhere, { recursive: true });
+  });
+
+  it('prints a table for people, with what would move the cursor taken out', async () => {
+    const tags = ['--tag', 'note=\u001b[2Jx'];
+    const refused = await run('session', 'start', '--user', 'tab', '--conversation', 'c', ...tags);
+    expect(refused.code).toBe(2);
+    json(await run('session', 'start', '--user', 'täb', '--conversation', 'c', '--no-video'));
+    const { stdout } = await run('session', 'list', '--user', 'täb', '-o', 'table');
+    const [head, row] = stdout.split('\n');
+    expect(head).toMatch(/^SESSION +USER +CONVERSATION +STATUS +EPOCH +EXPIRES +REASON$/);
+    expect(row?.indexOf('täb')).toBe(head?.indexOf('USER'));
+    await run('session', 'close', '--user', 'täb', '--conversation', 'c');
+  });
+
+  it('[S9] smoke goes to a page, extracts title and text, takes a screenshot and archives; doctor finds all well', async () => {
+    const smoke = await run('smoke', `${site.url}/`);
+    expect(smoke.code).toBe(0);
+    const seen = JSON.parse(smoke.stdout);
+    expect(seen).toMatchObject({
+      title: 'The Demo Bakery',
+      text: expect.stringContaining('Fresh every morning'),
+      screenshot: join(stack.folder, 'smoke.png'),
+    });
+    expect((await readFile(seen.screenshot)).subarray(0, 4)).toEqual(PNG);
+    expect(seen.steps.map(({ name }: { name: string }) => name)).toEqual([
+      'session.start',
+      'page.goto',
+      'page.extract title',
+      'page.extract text',
+      'page.screenshot',
+      'session.archive',
+    ]);
+    expect(json(await run('session', 'show', seen.session_id))).toMatchObject({
+      status: 'ended',
+      archived_at: expect.any(String),
+    });
+
+    const dead = await run('smoke', 'http://127.0.0.1:2/');
+    expect(dead.code).toBe(1);
+    expect(dead.stdout).toBe('');
+    expect(dead.stderr).toContain('FAILED: page.goto');
+    const refused = await run('smoke', 'http://127.0.0.1/'); // the way out is open for the demo site alone
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('answered 403');
+    expect(json(await run('session', 'list', '--status', 'ready', '--user', 'omicron-browser-smoke')).sessions).toEqual(
+      [],
+    );
+    expect((await run('smoke', 'file:///etc/passwd')).code).toBe(2);
+
+    const doctor = json(await run('doctor'));
+    expect(doctor.ok).toBe(true);
+    expect(doctor.checks.map(({ check, ok }: { check: string; ok: boolean }) => [check, ok])).toEqual([
+      ['node', true],
+      ['browser', true],
+      ['ffmpeg', true],
+      ['runner', true],
+      ['disk', true],
+      ['memory', true],
+      ['controller', true],
+    ]);
+    const sick = await command(['--folder', stack.folder, 'doctor'], {
+      env: { OMICRON_CHROMIUM: '/no/such/chromium' },
+    });
+    expect(sick.code).toBe(1);
+    const problems = JSON.parse(sick.stdout).checks.filter(({ ok }: { ok: boolean }) => !ok);
+    expect(problems.map(({ check }: { check: string }) => check)).toEqual(['browser', 'runner']);
+    expect(problems[1].detail).toContain('/no/such/chromium');
+  });
+
+  it('refuses to run a second stack in the folder, and ends the first one whole on Ctrl-C', async () => {
+    const second = await run('up');
+    expect(refusal(second)).toEqual({ code: 4, line: expect.stringContaining(`${stack.url} (process ${stack.pid})`) });
+    json(await run('session', 'start', '--user', 'ada', '--conversation', 'last', '--no-video'));
+    const processes = (await runnerPids(stack.folder)).flatMap(processTree);
+    expect(processes.length).toBeGreaterThan(3);
+    expect(await stack.end('SIGINT')).toBe(0);
+    expect(stack.said()).toContain('nothing is left running');
+    expect(processes.filter(isAlive)).toEqual([]);
+    expect(await runnerPids(stack.folder)).toEqual([]);
+  });
+
+  it('smoke brings a stack of its own where none runs, and ends it', async () => {
+    const args = ['--folder', stack.folder, 'smoke', site.url, '--screenshot', join(stack.folder, 'own', 'page.png')];
+    const smoke = await command(args, { env: { OMICRON_EGRESS: 'off' } }); // a site of this machine
+    expect(smoke.code).toBe(0);
+    expect(smoke.stderr).toContain('stack.stop');
+    expect((await readFile(join(stack.folder, 'own', 'page.png'))).subarray(0, 4)).toEqual(PNG);
+    expect(await runnerPids(stack.folder)).toEqual([]);
+    expect(refusal(await run('session', 'list')).line).toContain('not_configured');
+  });
+
+  it('does not take a stack.json that a dead stack left behind for a running one', async () => {
+    const folder = await newFolder();
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'keys.json'), await readFile(join(stack.folder, 'keys.json')));
+    await writeFile(join(folder, 'stack.json'), JSON.stringify({ url: stack.url, pid: stack.pid }));
+    expect(refusal(await command(['--folder', folder, 'session', 'list'])).line).toContain('not_configured');
+    await rm(folder, { recursive: true });
+  });
+});

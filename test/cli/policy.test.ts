@@ -1,0 +1,58 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { command, newFolder } from '../local/machine.ts';
+
+// Each command is a process of its own: seconds on a busy machine.
+describe('policy test, on a file and without a controller', { timeout: 120_000 }, () => {
+  let file: string;
+  beforeAll(async () => {
+    file = join(await newFolder(), 'policy.json');
+    await writeFile(
+      file,
+      JSON.stringify({
+        version: 1,
+        tools: [
+          { tools: ['browser_*'], action: 'allow' },
+          {
+            tools: ['browser_navigate'],
+            when: [{ path: 'url', operator: 'startsWith', value: 'http://' }],
+            action: 'block_always',
+            reason: 'Encrypted sites only.',
+          },
+        ],
+      }),
+    );
+  });
+  const test = (...args: string[]) => command(['policy', 'test', ...args]);
+
+  it('names the rule that blocks, and what else matched', async () => {
+    const { code, stdout } = await test('browser_navigate', '{"url": "http://example.com"}', '--file', file);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      action: 'block',
+      layer: 'deployment',
+      rule: 1,
+      reason: expect.stringContaining('Encrypted sites only.'),
+      explained: [expect.stringMatching(/^block: /), 'also matches: deployment tools[0] (allow)'],
+    });
+  });
+
+  it('lets pass what no rule blocks', async () => {
+    const { stdout } = await test('browser_navigate', '{"url": "https://example.com"}', '--file', file);
+    expect(JSON.parse(stdout)).toMatchObject({ action: 'allow', rule: 0 });
+  });
+
+  it('says what is wrong with the question', async () => {
+    const wrong = join(await newFolder(), 'wrong.json');
+    await writeFile(wrong, '{"version": 1, "sites": {"deny": ["*.com"]}}');
+    const faulty = await test('browser_navigate', '--file', wrong);
+    expect(faulty).toMatchObject({ code: 2, stderr: expect.stringContaining('sites.deny[0]') });
+    expect(await test('browser_navigate', 'no json', '--file', file)).toMatchObject({ code: 2 });
+    expect(await test('browser_navigate')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--session or --file'),
+    });
+    expect(await test('browser_navigate', '--file', '/nowhere.json')).toMatchObject({ code: 2 });
+  });
+});

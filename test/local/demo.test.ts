@@ -1,0 +1,62 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startDemoSite } from '../../local/demo-site.ts';
+import { framesOf, newFolder, ROOT, run, runnerPids } from './machine.ts';
+
+describe('npm run demo', { timeout: 240_000 }, () => {
+  it('does the main job offline before the reader’s eyes and leaves a playable video and nothing running', async () => {
+    const folder = await newFolder();
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const { code, stdout, stderr } = await run('npm', ['run', '--silent', 'demo', '--', '--folder', folder]);
+    expect(stderr.replaceAll(/^npm warn.*\n/gm, '')).toBe('');
+    expect(code).toBe(0);
+    const steps = [...stdout.matchAll(/^ +\d+ ms {2}(.+)$/gm)].map(match => match[1]);
+    for (const [index, start] of [
+      'start the local stack',
+      'store a credential',
+      'lease a browser: session ',
+      'connect an MCP client: http://127.0.0.1:',
+      'navigate: Log in - The Demo Bakery',
+      'log in through secret names: the page says "Welcome back, Ada"',
+      'take a screenshot',
+      'heartbeat: the lease now ends at ',
+      'end the lease',
+      'wait for the recording: ',
+      'session.claimed',
+    ].entries())
+      expect(steps[index]).toContain(start);
+    expect(steps.at(-1)).toContain('nothing is left running');
+    expect(stdout).toMatch(/\d+ ms {2}session\.ready/); // before or after what the runner tells of its start
+    expect(stdout).toMatch(/tool\.call \(browser_fill_form, \d+ ms\)/);
+    expect(stdout).not.toContain('analytical-engine');
+
+    const video = /wait for the recording: (\S+) \(/.exec(stdout)?.[1] ?? '';
+    expect(await framesOf(join(ROOT, video))).toBeGreaterThan(0);
+    const picture = await readFile(join(folder, 'demo', 'screenshot.png'));
+    expect(picture.subarray(1, 4).toString()).toBe('PNG');
+    expect(await runnerPids(folder)).toEqual([]);
+  });
+
+  it('works on a page that is given, without a login', async () => {
+    const folder = await newFolder();
+    const site = await startDemoSite();
+    onTestFinished(async () => {
+      await site.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+    const { code, stdout } = await run('npm', ['run', '--silent', 'demo', '--', `${site.url}/`, '--folder', folder], {
+      env: { OMICRON_EGRESS_ALLOWED_CIDRS: `${new URL(site.url).hostname}/32` },
+    });
+    expect(code).toBe(0);
+    expect(stdout).toContain('navigate: The Demo Bakery\n');
+    expect(stdout).not.toContain('log in');
+    expect(stdout).toContain('wait for the recording: ');
+  });
+
+  it('refuses what is not a web page', async () => {
+    const { code, stderr } = await run('npm', ['run', '--silent', 'demo', '--', 'file:///etc/passwd']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('not an http(s) URL');
+  });
+});

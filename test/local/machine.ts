@@ -1,0 +1,167 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { eventually } from '../eventually.ts';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const BIN = join(ROOT, 'cli', 'bin.js');
+
+/** What a person has in a shell, and nothing of the test's own settings. */
+export const shell = (): Record<string, string> =>
+  Object.fromEntries(
+    ['PATH', 'HOME', 'TMPDIR', 'OMICRON_CHROMIUM', 'OMICRON_FFMPEG', 'OMICRON_CHROMIUM_SANDBOX'].flatMap(name => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+
+export const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'omicron-client-'));
+
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A command that hangs is killed, so that it does not outlive its test. */
+const COMMAND_MS = 200_000;
+
+/** Runs a command to its end. */
+export async function run(
+  command: string,
+  args: string[],
+  options: { env?: Record<string, string>; input?: string; cwd?: string } = {},
+): Promise<Finished> {
+  const child = spawn(command, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    cwd: options.cwd ?? ROOT,
+    env: { ...shell(), ...options.env },
+    timeout: COMMAND_MS,
+    killSignal: 'SIGTERM',
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  child.stdin.on('error', () => {}); // a command that does not read closes it
+  child.stdin.end(options.input ?? '');
+  const [code] = (await once(child, 'close')) as [number | null]; // documented arguments of the event
+  return { code, stdout, stderr };
+}
+
+/** Runs `omicron-browser`; its output is piped, so it is JSON. */
+export const command = (
+  args: string[],
+  options: { env?: Record<string, string>; input?: string } = {},
+): Promise<Finished> => run(process.execPath, [BIN, ...args], options);
+
+export interface Up {
+  url: string;
+  folder: string;
+  pid: number;
+  /** All that it said. */
+  said(): string;
+  /** Sends the signal and answers the exit code. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+  /** Ends whatever is left of it and deletes its folder. */
+  dispose(): Promise<void>;
+}
+
+/** `omicron-browser up` as a process of its own. */
+export async function up(folder: string, env: Record<string, string> = {}): Promise<Up> {
+  const child = spawn(process.execPath, [BIN, '--folder', folder, 'up'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...shell(), ...env },
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+  const exited = once(child, 'exit').then(([code]) => code as number | null); // documented arguments of the event
+  const url = await eventually(
+    'the stack to listen',
+    async () => {
+      if (child.exitCode !== null) throw new Error(`up has ended: ${said}`);
+      return /listens at (\S+);/.exec(said)?.[1];
+    },
+    60_000,
+  );
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    return exited;
+  };
+  return {
+    url,
+    folder,
+    pid: child.pid ?? 0,
+    said: () => said,
+    end,
+    async dispose() {
+      await end('SIGKILL');
+      for (const pid of await runnerPids(folder)) killTree(pid);
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** Processes of the runners that a stack's folder knows. */
+export async function runnerPids(folder: string): Promise<number[]> {
+  const ids = await readdir(join(folder, 'runners')).catch(() => []);
+  const files = ids.map(id => readFile(join(folder, 'runners', id, 'process.json'), 'utf8').catch(() => null));
+  return (await Promise.all(files)).flatMap(text => (text === null ? [] : [Number(JSON.parse(text).pid)]));
+}
+
+/** The process and everything it started, as /proc tells. */
+export function processTree(root: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+    } catch {
+      // it has ended meanwhile
+    }
+  }
+  const tree = [root];
+  for (const pid of tree) for (const [child, parent] of parents) if (parent === pid) tree.push(child);
+  return tree;
+}
+
+/** A zombie does not count. */
+export function isAlive(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return !['Z', 'X'].includes(stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3));
+  } catch {
+    return false;
+  }
+}
+
+function killTree(root: number): void {
+  for (const pid of processTree(root)) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // already gone
+    }
+  }
+}
+
+/** Decodes the whole file and answers how many pictures it has; throws what the decoder complains of. */
+export async function framesOf(path: string): Promise<number> {
+  const args = ['-v', 'error', '-count_frames', '-select_streams', 'v:0', '-show_entries', 'stream=nb_read_frames'];
+  const { stdout, stderr } = await promisify(execFile)('ffprobe', [...args, '-of', 'csv=p=0', path]);
+  if (stderr.trim() !== '') throw new Error(`${path} does not play: ${stderr}`);
+  return Number(stdout);
+}
