@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RedeemAnswer } from '../contract/assignment.ts';
 import { OmicronError } from '../contract/problem.ts';
-import { backoff } from '../http/backoff.ts';
+import { RETRY, waitBackoff } from '../http/backoff.ts';
 import { type ControllerClient, worthRetrying } from './reporting/controller-client.ts';
 
 /** An assignment not redeemed in this time is stale: its claimer has given up (by its own cap of two minutes). */
@@ -46,5 +46,5 @@ function retry(error: unknown, n: number, signal: AbortSignal): Promise<void> | 
     const askedMs = (error.retryAfterSeconds ?? 1) * 1_000;
     return delay(Math.min(Math.max(askedMs, POLL_MS.min), POLL_MS.max), undefined, { signal });
   }
-  return worthRetrying(error) ? backoff(n, signal, 1_000) : undefined;
+  return worthRetrying(error) ? waitBackoff(n, { ...RETRY, maxMs: 1_000 }, signal) : undefined;
 }

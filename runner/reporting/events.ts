@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { RUNNER_EVENT_KINDS } from '../../contract/reports.ts';
-import { backoff } from '../../http/backoff.ts';
+import { RETRY, waitBackoff } from '../../http/backoff.ts';
 import { type ControllerClient, worthRetrying } from './controller-client.ts';
 import type { JsonValue } from './redact.ts';
 
@@ -54,7 +54,7 @@ export function eventQueue({ controller, tokens, warn }: EventQueueOptions): Eve
         break;
       }
       if (n === 0) warn('events wait: the controller is out of reach', { waiting: waiting.length });
-      await backoff(n, signal).catch(() => undefined);
+      await waitBackoff(n, RETRY, signal).catch(() => undefined);
       if (signal.aborted) return;
     }
     if (!signal.aborted) for (const sent of batch) remove(sent);

@@ -1,6 +1,6 @@
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import { ACTIVITY_REPORT_SECONDS, ACTIVITY_URGENT_SECONDS } from '../../contract/reports.ts';
-import { backoff } from '../../http/backoff.ts';
+import { RETRY, waitBackoff } from '../../http/backoff.ts';
 import type { ControllerClient } from './controller-client.ts';
 
 /**
@@ -109,7 +109,7 @@ export function leaseClock(options: LeaseClockOptions): LeaseClock {
           break;
         }
         debug('activity could not be reported', { error });
-        await backoff(n, abort.signal, 2_000).catch(() => undefined);
+        await waitBackoff(n, { ...RETRY, maxMs: 2_000 }, abort.signal).catch(() => undefined);
       }
     }
     reporting = false;

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod';
 import { USER_ACTION_SECONDS, type UserAction, type userActionRequest } from '../../contract/user-action.ts';
-import { backoff } from '../../http/backoff.ts';
+import { RETRY, waitBackoff } from '../../http/backoff.ts';
 import { worthRetrying } from '../reporting/controller-client.ts';
 import { failed } from './result.ts';
 import { invalid, toolOf } from './tool.ts';
@@ -53,7 +53,7 @@ export async function requestUserAction(
     } catch (error) {
       if (!signal.aborted && !worthRetrying(error))
         return failed('user_action_failed', error instanceof Error ? error.message : 'The person could not be asked.');
-      await backoff(n, signal, 2_000).catch(() => undefined);
+      await waitBackoff(n, { ...RETRY, maxMs: 2_000 }, signal).catch(() => undefined);
       n += 1;
     }
   }

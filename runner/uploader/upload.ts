@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
-import { backoff } from '../../http/backoff.ts';
+import { RETRY, waitBackoff } from '../../http/backoff.ts';
 import { worthRetrying } from '../reporting/controller-client.ts';
 import { readOrder } from './order.ts';
 import { flawOf, settledBytes } from './recording-file.ts';
@@ -91,7 +91,7 @@ async function told(
         return true;
       }
     }
-    await backoff(n, signal).catch(() => undefined);
+    await waitBackoff(n, RETRY, signal).catch(() => undefined);
   }
 }
 
@@ -101,7 +101,7 @@ async function untilDone<T>({ signal, log }: UploadOptions, work: () => Promise<
       return await work();
     } catch (error) {
       log.warn({ err: error }, 'the artifact store failed; trying again');
-      await backoff(n, signal).catch(() => undefined);
+      await waitBackoff(n, RETRY, signal).catch(() => undefined);
     }
   }
   return undefined;
