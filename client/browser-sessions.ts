@@ -1,6 +1,11 @@
 import * as z from 'zod';
-import { type LeasePolicy, leasePolicy, type Toolset } from '../contract/assignment.ts';
-import { type PolicyDocument, policyDocument } from '../contract/policy/document.ts';
+import type { Toolset } from '../contract/assignment.ts';
+import {
+  type EffectivePolicy,
+  effectivePolicy,
+  type PolicyDocument,
+  policyDocument,
+} from '../contract/policy/document.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { type Credential, type CredentialList, credentialList } from '../contract/secrets.ts';
 import {
@@ -10,7 +15,7 @@ import {
   eventPage,
   heartbeatAnswer,
   LIMITS,
-  leaseSchema,
+  leaseAnswer,
   type Session,
   type SessionPage,
   type SessionState,
@@ -126,7 +131,7 @@ export class BrowserSessions implements BrowserSource {
             ...(request.tags ? { tags: request.tags } : {}),
             ...(request.toolset ? { toolset: request.toolset } : {}),
           },
-          answer: leaseSchema,
+          answer: leaseAnswer,
           signal,
           timeoutMs: wait_seconds * 1000 + NETWORK_MS,
         });
@@ -235,8 +240,13 @@ export class BrowserSessions implements BrowserSource {
   }
 
   /** Every layer that applies to a session, widest first. */
-  effectivePolicy(sessionId: string, of: OfUser = {}): Promise<LeasePolicy> {
-    return this.#read({ method: 'GET', path: `${session(sessionId)}/policy/effective`, answer: leasePolicy, ...of });
+  effectivePolicy(sessionId: string, of: OfUser = {}): Promise<EffectivePolicy> {
+    return this.#read({
+      method: 'GET',
+      path: `${session(sessionId)}/policy/effective`,
+      answer: effectivePolicy,
+      ...of,
+    });
   }
 
   /** What agents of the session asked of their person, oldest first. */

@@ -1,5 +1,5 @@
 import { OmicronError } from '../contract/problem.ts';
-import type { HeartbeatAnswer, Lease as LeaseAnswer, Session } from '../contract/session.ts';
+import type { HeartbeatAnswer, LeaseAnswer, Session } from '../contract/session.ts';
 import type { Clock } from '../http/clock.ts';
 import { mayRetry, waitMs } from './retry.ts';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { policyDocument } from './policy/document.ts';
-import { POLICY_LAYERS } from './policy/sites.ts';
+import { epoch } from './lease-key.ts';
+import { effectivePolicy } from './policy/document.ts';
 import { siteKey } from './secrets.ts';
 import { brokerClaims } from './tokens.ts';
 
@@ -34,7 +34,7 @@ export const signedOrder = z.strictObject({ token: z.string().max(16_384) });
 /** Claims of the order to stop (EdDSA, same audience as the assignment). */
 export const drainClaims = z.object({ order: z.literal('drain'), reason: z.string() });
 
-export const assignAnswer = z.object({ runner_id: z.uuid(), boot_id: z.uuid(), session_id: z.uuid(), epoch: z.int() });
+export const assignAnswer = z.object({ runner_id: z.uuid(), boot_id: z.uuid(), session_id: z.uuid(), epoch });
 export type AssignAnswer = z.infer<typeof assignAnswer>;
 
 /** The runner no longer serves any agent; it finishes its recording and exits by itself. */
@@ -59,13 +59,6 @@ export const runnerHealth = z.object({
 });
 export type RunnerHealth = z.infer<typeof runnerHealth>;
 
-/** The policy of a lease, every layer that is set, widest first; `version` changes whenever any of them does. */
-export const leasePolicy = z.object({
-  version: z.string(),
-  layers: z.array(z.object({ layer: z.enum(POLICY_LAYERS), policy: policyDocument })),
-});
-export type LeasePolicy = z.infer<typeof leasePolicy>;
-
 /** Body of `POST /internal/runner-totp` (lease token), and its answer: the code of the moment (B3). */
 export const totpRequest = z.strictObject({ site: siteKey }).meta({ id: 'TotpRequest' });
 export const totpAnswer = z.object({ code: z.string(), valid_ms: z.int() }).meta({ id: 'TotpAnswer' });
@@ -79,7 +72,7 @@ export const redeemAnswer = z
     sites: z.array(z.object({ site: siteKey, totp: z.boolean() })),
     /** What the egress proxy knows the browser by. */
     egress_credential: z.string(),
-    policy: leasePolicy,
+    policy: effectivePolicy,
     /** Bearer for activity and events; dies with the epoch. */
     lease_token: z.string(),
     /** Bearer for reporting recordings; outlives the lease by a day. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { leaseKey } from './lease-key.ts';
 import { POLICY_LAYERS, siteRules } from './policy/sites.ts';
 
 /** Every call below carries `Authorization: Bearer`: HS256 under `OMICRON_EGRESS_JWT_SECRET`, audience `egress-authorize`. */
@@ -7,10 +8,6 @@ export const EGRESS_ROUTES = {
   watch: '/internal/egress/leases/watch',
   events: '/internal/egress/events',
 } as const;
-
-/** Whose traffic this is: one epoch is one runner, so these three name one lease. */
-export const leaseKey = z.object({ session_id: z.uuid(), epoch: z.int().min(1), runner_id: z.uuid() });
-export type LeaseKey = z.infer<typeof leaseKey>;
 
 /** Two processes of one runner's pod use the proxy, each under a credential of its own: they share nothing there. */
 export const EGRESS_CLIENTS = ['browser', 'uploader'] as const;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { storable } from './text.ts';
+import { leaseKey } from './lease-key.ts';
+import { isStorable } from './text.ts';
 
 /** Activity of a lease: at most every 15 s, at once when under 30 s are left. */
 export const ACTIVITY_REPORT_SECONDS = 15;
@@ -52,13 +53,13 @@ export const artifactReport = z
     z.strictObject({
       state: z.literal('stored'),
       name: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/),
-      uri: z.string().max(2048).refine(storable),
+      uri: z.string().max(2048).refine(isStorable),
       bytes: z.int().min(0),
     }),
     z.strictObject({
       state: z.literal('lost'),
       name: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/),
-      reason: z.string().min(1).max(1024).refine(storable),
+      reason: z.string().min(1).max(1024).refine(isStorable),
     }),
   ])
   .meta({ id: 'ArtifactReport' });
@@ -68,15 +69,12 @@ export type ArtifactReport = z.infer<typeof artifactReport>;
  * What the runner leaves for its uploader beside the recording (`/output/upload.json`, mode 0600), written before the
  * first frame and deleted with the recording.
  */
-export const uploadOrder = z.object({
-  session_id: z.uuid(),
-  epoch: z.int(),
-  runner_id: z.uuid(),
+export const uploadOrder = leaseKey.extend({
   record_video: z.boolean(),
   artifacts_prefix: z.string(),
   artifact_token: z.string(),
   /** The uploader's own credential at the egress proxy, where there is one: for the artifact store and nothing else. */
-  egress_credential: z.string().optional(),
+  upload_credential: z.string().optional(),
 });
 export type UploadOrder = z.infer<typeof uploadOrder>;
 export const UPLOAD_ORDER_FILE = 'upload.json';

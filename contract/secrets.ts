@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { OmicronError } from './problem.ts';
-import { storable } from './text.ts';
+import { isStorable } from './text.ts';
 
 /** A site's key in the vault document, e.g. `walmart`: it becomes the start of the secret names. */
 export const siteKey = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores');
 
-const secretText = z.string().min(1).max(4096).refine(storable, { message: 'must be plain text' });
+const secretText = z.string().min(1).max(4096).refine(isStorable, { message: 'must be plain text' });
 
 /** A TOTP seed: base32 (RFC 4648), as sites show it, or an `otpauth://totp/` URI. */
 const totpSeed = z

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { TOOLSETS } from './assignment.ts';
-import { storable } from './text.ts';
+import { epoch } from './lease-key.ts';
+import { isStorable } from './text.ts';
 
 /** Bounds of what a caller may say. */
 export const LIMITS = {
@@ -85,11 +86,11 @@ export const getOrCreateRequest = z
 export type GetOrCreateRequest = z.infer<typeof getOrCreateRequest>;
 
 /** Answer of get-or-create: 200 when `ready`, 202 with Retry-After when `starting`. */
-export const leaseSchema = z
+export const leaseAnswer = z
   .object({
     session_id: z.uuid(),
     status: z.enum(['starting', 'ready']),
-    epoch: z.int(),
+    epoch,
     /** MCP endpoint (Streamable HTTP); null while `starting`. */
     mcp_url: z.string().nullable(),
     /** Headers that an MCP client must send; they hold the lease's bearer token. Null while `starting`. */
@@ -100,7 +101,7 @@ export const leaseSchema = z
     ends_at: z.iso.datetime(),
   })
   .meta({ id: 'Lease' });
-export type Lease = z.infer<typeof leaseSchema>;
+export type LeaseAnswer = z.infer<typeof leaseAnswer>;
 
 /** A session as operators see it; never a token. */
 export const sessionSchema = z
@@ -109,7 +110,7 @@ export const sessionSchema = z
     user_id: z.string(),
     conversation_id: z.string(),
     status: z.enum(SESSION_STATES),
-    epoch: z.int(),
+    epoch,
     runner_id: z.uuid().nullable(),
     provider: z.string(),
     mcp_url: z.string().nullable(),
@@ -130,17 +131,14 @@ export const sessionSchema = z
   .meta({ id: 'Session' });
 export type Session = z.infer<typeof sessionSchema>;
 
-/** A lease's epoch, as the database counts it. */
-export const epochSchema = z.int().min(1).max(2_147_483_647);
-
 /** Body of heartbeat (O2); an epoch that is not the current one is refused. */
-export const heartbeatRequest = z.strictObject({ epoch: epochSchema.optional() }).meta({ id: 'HeartbeatRequest' });
+export const heartbeatRequest = z.strictObject({ epoch: epoch.optional() }).meta({ id: 'HeartbeatRequest' });
 
 export const heartbeatAnswer = z
   .object({
     session_id: z.uuid(),
     status: z.enum(['starting', 'ready']),
-    epoch: z.int(),
+    epoch,
     expires_at: z.iso.datetime(),
     ends_at: z.iso.datetime(),
     last_used_at: z.iso.datetime(),
@@ -164,7 +162,7 @@ export const listQuery = z.strictObject({
           z
             .string()
             .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}:./, 'must be key:value')
-            .refine(storable),
+            .refine(isStorable),
         )
         .max(LIMITS.tagsMax)
         .transform(pairs =>
@@ -188,7 +186,7 @@ export const eventSchema = z
   .object({
     id: z.string(),
     session_id: z.uuid(),
-    epoch: z.int(),
+    epoch,
     at: z.iso.datetime(),
     /** e.g. `session.ready`, `tool.call`, `egress.denied`; see `reports.ts`. */
     kind: z.string(),
@@ -208,7 +206,7 @@ export const artifactSchema = z
   .object({
     id: z.uuid(),
     session_id: z.uuid(),
-    epoch: z.int(),
+    epoch,
     runner_id: z.uuid(),
     kind: z.literal('video'),
     state: z.enum(['stored', 'lost', 'expired']),

@@ -1,2 +1,2 @@
 /** Whether every store can keep the text: Postgres holds no null byte and no broken Unicode. */
-export const storable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();

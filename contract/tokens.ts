@@ -10,6 +10,7 @@ import {
   SignJWT,
 } from 'jose';
 import * as z from 'zod';
+import { type LeaseKey, leaseKey } from './lease-key.ts';
 import { AUDIENCES, ISSUER } from './names.ts';
 import { OmicronError } from './problem.ts';
 
@@ -176,33 +177,29 @@ export async function verifyControllerToken<T extends z.ZodType>(
   }
 }
 
-/** Whose lease a runner's token speaks for. */
-export const leaseClaims = z.object({ session_id: z.uuid(), epoch: z.int().min(1), runner_id: z.uuid() });
-export type LeaseClaims = z.infer<typeof leaseClaims>;
-
 /** What the broker reads of an assignment, good for one redemption. It names the user, so that the redemption is one statement. */
-export const brokerClaims = leaseClaims.extend({ claim_id: z.uuid(), boot_id: z.uuid(), user_id: z.string() });
+export const brokerClaims = leaseKey.extend({ claim_id: z.uuid(), boot_id: z.uuid(), user_id: z.string() });
 export type BrokerClaims = z.infer<typeof brokerClaims>;
 
 /**
  * Bearer token of a lease's `/mcp`: derived, so that every replica can repeat it and nothing stores it. The runner holds
  * its SHA-256 only.
  */
-export function mcpToken(derivationKey: Uint8Array, lease: LeaseClaims): string {
+export function mcpToken(derivationKey: Uint8Array, lease: LeaseKey): string {
   return createHmac('sha256', derivationKey)
     .update(`mcp\n${lease.session_id}\n${lease.epoch}\n${lease.runner_id}`)
     .digest('base64url');
 }
 
 /** The credential with which a lease's browser speaks to the egress proxy: derived like `mcpToken`, stored nowhere. */
-export const egressCredential = (derivationKey: Uint8Array, lease: LeaseClaims): string =>
+export const egressCredential = (derivationKey: Uint8Array, lease: LeaseKey): string =>
   proxyCredential(derivationKey, 'egress', lease);
 
 /** The uploader's: good for the artifact store alone, and as long as its recordings are awaited. */
-export const uploadCredential = (derivationKey: Uint8Array, lease: LeaseClaims): string =>
+export const uploadCredential = (derivationKey: Uint8Array, lease: LeaseKey): string =>
   proxyCredential(derivationKey, 'upload', lease);
 
-const proxyCredential = (derivationKey: Uint8Array, purpose: 'egress' | 'upload', lease: LeaseClaims): string =>
+const proxyCredential = (derivationKey: Uint8Array, purpose: 'egress' | 'upload', lease: LeaseKey): string =>
   createHmac('sha256', derivationKey)
     .update(`${purpose}\n${lease.session_id}\n${lease.epoch}\n${lease.runner_id}`)
     .digest('base64url');

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { epoch } from './lease-key.ts';
 
 /** What an agent asks of its person: a code, a CAPTCHA, a consent. */
 export const USER_ACTION_SECONDS = { default: 120, max: 900 } as const;
@@ -9,7 +10,7 @@ export const userAction = z
   .object({
     id: z.uuid(),
     session_id: z.uuid(),
-    epoch: z.int(),
+    epoch,
     reason: z.string(),
     status: userActionStatus,
     /** What the person said to the agent. */

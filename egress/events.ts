@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { DENIALS, type DenialCode, type EgressEvent, type LeaseKey } from '../contract/egress.ts';
+import { DENIALS, type DenialCode, type EgressEvent } from '../contract/egress.ts';
+import type { LeaseKey } from '../contract/lease-key.ts';
 import type { PolicySource } from './policy-source.ts';
 import type { Refusal } from './refusal.ts';
 import type { Target } from './target.ts';

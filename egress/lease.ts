@@ -1,4 +1,5 @@
-import type { EgressClient, EgressGrant, LeaseKey } from '../contract/egress.ts';
+import type { EgressClient, EgressGrant } from '../contract/egress.ts';
+import type { LeaseKey } from '../contract/lease-key.ts';
 import { compileSites, type SiteJudge, type SiteRequest } from '../contract/policy/sites.ts';
 import type { Refusal } from './refusal.ts';
 

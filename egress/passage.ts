@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import type { EgressEvent, LeaseKey } from '../contract/egress.ts';
+import type { EgressEvent } from '../contract/egress.ts';
+import type { LeaseKey } from '../contract/lease-key.ts';
 import type { SiteRequest } from '../contract/policy/sites.ts';
 import type { Dialer } from './dial.ts';
 import type { DenialReporter } from './events.ts';

@@ -207,7 +207,7 @@ export function createRunner(options: RunnerOptions): Runner {
         record_video: true,
         artifacts_prefix: assignment.artifacts_prefix,
         artifact_token,
-        ...(upload_credential === undefined ? {} : { egress_credential: upload_credential }),
+        ...(upload_credential === undefined ? {} : { upload_credential }),
       },
       onStopped: details => {
         log.warn(details, 'recording stopped');

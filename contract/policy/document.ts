@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { OmicronError } from '../problem.ts';
 import { condition } from './conditions.ts';
 import { credentialRules } from './credentials.ts';
-import { type PolicyLayer, siteRules } from './sites.ts';
+import { POLICY_LAYERS, type PolicyLayer, siteRules } from './sites.ts';
 
 /** A tool's name, `*` standing for any run of characters. */
 const toolPattern = z
@@ -55,6 +55,15 @@ export interface LayeredPolicy {
   readonly layer: PolicyLayer;
   readonly policy: PolicyDocument;
 }
+
+/** The policy of a lease: every layer that is set, widest first. `version` changes whenever any of them does. */
+export const effectivePolicy = z
+  .object({
+    version: z.string(),
+    layers: z.array(z.object({ layer: z.enum(POLICY_LAYERS), policy: policyDocument })),
+  })
+  .meta({ id: 'EffectivePolicy' });
+export type EffectivePolicy = z.infer<typeof effectivePolicy>;
 
 const bracketed = (path: readonly PropertyKey[]): string =>
   path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i === 0 ? '' : '.'}${String(step)}`)).join('');

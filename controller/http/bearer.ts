@@ -1,19 +1,14 @@
 import type { FastifyRequest } from 'fastify';
+import { type LeaseKey, leaseKey } from '../../contract/lease-key.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import {
-  type ControllerKeys,
-  type LeaseClaims,
-  leaseClaims,
-  verifyControllerToken,
-  verifyServiceToken,
-} from '../../contract/tokens.ts';
+import { type ControllerKeys, verifyControllerToken, verifyServiceToken } from '../../contract/tokens.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The user that the service token is limited to; null: every user's. */
     userId: string | null;
     /** Whose lease a runner's token speaks for; null on routes that take no such token. */
-    lease: { claims: LeaseClaims; expMs: number } | null;
+    lease: { claims: LeaseKey; expMs: number } | null;
   }
 }
 
@@ -39,12 +34,12 @@ export function mayActFor(request: Pick<FastifyRequest, 'userId'>, userId: strin
 /** A hook that lets only runners' tokens of these audiences in, before a body is read. */
 export const leaseOnly = (keys: ControllerKeys, ...audience: string[]) => ({
   onRequest: async (request: FastifyRequest) => {
-    request.lease = await verifyControllerToken(keys, audience, bearerOf(request), leaseClaims);
+    request.lease = await verifyControllerToken(keys, audience, bearerOf(request), leaseKey);
   },
 });
 
 /** What `leaseOnly` read. */
-export function leaseOf(request: FastifyRequest): { claims: LeaseClaims; expMs: number } {
+export function leaseOf(request: FastifyRequest): { claims: LeaseKey; expMs: number } {
   if (!request.lease) throw new Error(`${request.url} has no hook that reads its token`);
   return request.lease;
 }

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { parsePolicy, policyDocument } from '../../contract/policy/document.ts';
-import { POLICY_LAYERS, type PolicyLayer } from '../../contract/policy/sites.ts';
+import { effectivePolicy, parsePolicy, policyDocument } from '../../contract/policy/document.ts';
+import type { PolicyLayer } from '../../contract/policy/sites.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { foreignId } from '../../contract/session.ts';
 import type { Changes } from '../lease/changes.ts';
@@ -19,12 +19,6 @@ export interface PolicyRoutes {
 
 const security = [{ service: [] }];
 const answer = z.object({ policy: policyDocument.nullable() }).meta({ id: 'PolicyAnswer' });
-const effective = z
-  .object({
-    version: z.string(),
-    layers: z.array(z.object({ layer: z.enum(POLICY_LAYERS), policy: policyDocument })),
-  })
-  .meta({ id: 'EffectivePolicy' });
 
 /** Policies by layer. A document with a fault is refused with the path to it, and the one before stays in force. */
 export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, parts) => {
@@ -126,7 +120,7 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
         summary: 'Every layer that applies to the session, widest first',
         security,
         params: sessionId,
-        response: { 200: effective, ...problems },
+        response: { 200: effectivePolicy, ...problems },
       },
     },
     async request => {

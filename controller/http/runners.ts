@@ -1,8 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { leasePolicy, redeemAnswer, totpAnswer, totpRequest } from '../../contract/assignment.ts';
+import { redeemAnswer, totpAnswer, totpRequest } from '../../contract/assignment.ts';
+import { leaseKey } from '../../contract/lease-key.ts';
 import { AUDIENCES } from '../../contract/names.ts';
+import { effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
 import { secretsOf } from '../../contract/secrets.ts';
@@ -10,7 +12,6 @@ import {
   brokerClaims,
   type ControllerKeys,
   egressCredential,
-  leaseClaims,
   uploadCredential,
   verifyControllerToken,
 } from '../../contract/tokens.ts';
@@ -73,7 +74,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
         { session_id: claims.session_id, epoch: claims.epoch, runner_id: claims.runner_id },
         'secrets were redeemed',
       );
-      const lease = leaseClaims.parse(claims);
+      const lease = leaseKey.parse(claims);
       return {
         secrets: known,
         sites: Object.entries(document?.credentials ?? {}).map(([site, { totp }]) => ({
@@ -125,7 +126,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
         operationId: 'readLeasePolicy',
         summary: 'The policy of the lease, every layer of it, as it is now',
         security,
-        response: { 200: leasePolicy, ...problems },
+        response: { 200: effectivePolicy, ...problems },
       },
     },
     async request => {

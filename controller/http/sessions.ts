@@ -1,15 +1,15 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
+import { epoch } from '../../contract/lease-key.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import {
   artifactList,
-  epochSchema,
   eventPage,
   eventQuery,
   getOrCreateRequest,
   heartbeatAnswer,
   heartbeatRequest,
-  leaseSchema,
+  leaseAnswer,
   listQuery,
   sessionPage,
   sessionSchema,
@@ -55,7 +55,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
         summary: 'Leases the browser of one conversation: renews its lease or starts a new one',
         security,
         body: getOrCreateRequest,
-        response: { 200: leaseSchema, 202: leaseSchema, ...problems },
+        response: { 200: leaseAnswer, 202: leaseAnswer, ...problems },
       },
     },
     async (request, reply) => {
@@ -120,7 +120,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
         summary: 'Ends the lease; repeating it changes nothing',
         security,
         params,
-        querystring: z.strictObject({ epoch: z.coerce.number().pipe(epochSchema).optional() }),
+        querystring: z.strictObject({ epoch: z.coerce.number().pipe(epoch).optional() }),
         response: { 200: sessionSchema, ...problems },
       },
     },

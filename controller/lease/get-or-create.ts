@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OmicronError } from '../../contract/problem.ts';
-import type { GetOrCreateRequest, Lease } from '../../contract/session.ts';
+import type { GetOrCreateRequest, LeaseAnswer } from '../../contract/session.ts';
 import { mcpToken } from '../../contract/tokens.ts';
 import type { Fleet } from '../ports/fleet.ts';
 import type { Acquired } from '../ports/leases.ts';
@@ -34,7 +34,7 @@ export class GetOrCreate {
   }
 
   /** Resolves with a `ready` lease, or with a `starting` one when `wait_seconds` have passed. */
-  async run(request: GetOrCreateRequest): Promise<Lease> {
+  async run(request: GetOrCreateRequest): Promise<LeaseAnswer> {
     const deadlineMs = performance.now() + request.wait_seconds * 1000;
     if (request.require_credentials) await this.#requireCredentials(request.user_id);
     for (;;) {
@@ -182,7 +182,7 @@ export class GetOrCreate {
     );
   }
 
-  #lease(session: SessionRow): Lease {
+  #lease(session: SessionRow): LeaseAnswer {
     const ready = session.status === 'ready' && session.runner_id !== null;
     const token =
       ready && session.runner_id

@@ -1,6 +1,7 @@
 import type { Assignment } from '../../contract/assignment.ts';
+import type { LeaseKey } from '../../contract/lease-key.ts';
 import { AUDIENCES, videoPrefix } from '../../contract/names.ts';
-import type { LeaseClaims, SigningKey } from '../../contract/tokens.ts';
+import type { SigningKey } from '../../contract/tokens.ts';
 import { mcpToken, sha256Hex, signControllerToken } from '../../contract/tokens.ts';
 import type { RunnerRow, SessionRow } from '../ports/rows.ts';
 
@@ -25,7 +26,7 @@ export async function assignmentToken(
 ): Promise<{ token: string; prefix: string }> {
   const { boot_id, assigned_at } = row;
   if (boot_id === null || assigned_at === null) throw new Error(`runner ${row.id} was not marked as assigned`);
-  const lease: LeaseClaims = { session_id: session.id, epoch: session.epoch, runner_id: row.id };
+  const lease: LeaseKey = { session_id: session.id, epoch: session.epoch, runner_id: row.id };
   const audiences = [AUDIENCES.runner(row.id, boot_id), AUDIENCES.broker];
   const times = { nowMs: assigned_at.getTime(), seconds: ORDER_SECONDS };
   const prefix = videoPrefix(env, session.id, session.epoch, row.id);
@@ -54,7 +55,7 @@ export const drainToken = (keys: Keys, runnerId: string, bootId: string, reason:
 /** What a redeemed runner may say: reports while its epoch lives, recordings for a day after it. */
 export async function reportTokens(
   keys: Keys,
-  lease: LeaseClaims,
+  lease: LeaseKey,
   redeemed: { nowMs: number; endsInSeconds: number },
 ): Promise<{ lease_token: string; artifact_token: string }> {
   const { nowMs, endsInSeconds } = redeemed;

@@ -1,6 +1,7 @@
+import type { LeaseKey } from '../../contract/lease-key.ts';
+import type { EffectivePolicy } from '../../contract/policy/document.ts';
 import type { ArtifactReport, RunnerEvent } from '../../contract/reports.ts';
-import type { BrokerClaims, LeaseClaims } from '../../contract/tokens.ts';
-import type { EffectivePolicy } from './policies.ts';
+import type { BrokerClaims } from '../../contract/tokens.ts';
 
 export type Redeemed =
   | {
@@ -20,8 +21,8 @@ export interface Broker {
   /** Exactly one call succeeds for a claim, whatever the number of replicas. */
   redeem(claims: BrokerClaims, tokenExpiresMs: number): Promise<Redeemed>;
   /** Milliseconds left, and the version of the policy; null: the lease is over. No calls: only asks. */
-  activity(lease: LeaseClaims, calls: number): Promise<{ remainingMs: number; policyVersion: string } | null>;
+  activity(lease: LeaseKey, calls: number): Promise<{ remainingMs: number; policyVersion: string } | null>;
   /** False: this runner never held that lease. */
-  events(lease: LeaseClaims, events: readonly RunnerEvent[]): Promise<boolean>;
-  artifact(lease: LeaseClaims, report: ArtifactReport): Promise<boolean>;
+  events(lease: LeaseKey, events: readonly RunnerEvent[]): Promise<boolean>;
+  artifact(lease: LeaseKey, report: ArtifactReport): Promise<boolean>;
 }

@@ -1,5 +1,6 @@
-import type { EgressEvent, LeaseKey } from '../../contract/egress.ts';
-import type { EffectivePolicy } from './policies.ts';
+import type { EgressEvent } from '../../contract/egress.ts';
+import type { LeaseKey } from '../../contract/lease-key.ts';
+import type { EffectivePolicy } from '../../contract/policy/document.ts';
 
 /** A lease that its runner holds now, as the egress proxy needs it. */
 export interface LiveLease extends LeaseKey, EffectivePolicy {

@@ -1,11 +1,5 @@
-import type { PolicyDocument } from '../../contract/policy/document.ts';
+import type { EffectivePolicy, PolicyDocument } from '../../contract/policy/document.ts';
 import type { PolicyLayer } from '../../contract/policy/sites.ts';
-
-/** A session's policy: every layer that is set, widest first. `version` changes whenever any of them does. */
-export interface EffectivePolicy {
-  version: string;
-  layers: { layer: PolicyLayer; policy: PolicyDocument }[];
-}
 
 /** Policy documents by layer; `subject` is a user id, a session id, or empty for the deployment. */
 export interface Policies {

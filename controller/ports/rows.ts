@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { runnerOptions } from '../../contract/assignment.ts';
+import { epoch } from '../../contract/lease-key.ts';
 import { END_REASONS, SESSION_STATES, type Session, tagsSchema } from '../../contract/session.ts';
 
 const time = z.string().transform(text => new Date(text));
@@ -10,7 +11,7 @@ export const sessionRow = z.object({
   user_id: z.string(),
   conversation_id: z.string(),
   status: z.enum(SESSION_STATES),
-  epoch: z.int(),
+  epoch,
   claim_id: z.uuid().nullable(),
   runner_id: z.uuid().nullable(),
   provider: z.string(),
@@ -43,7 +44,7 @@ export const runnerRow = z.object({
   boot_id: z.uuid().nullable(),
   endpoint: z.string().nullable(),
   session_id: z.uuid().nullable(),
-  epoch: z.int().nullable(),
+  epoch: epoch.nullable(),
   assigned_at: time.nullable(),
   redeemed_at: time.nullable(),
   acknowledged_at: time.nullable(),

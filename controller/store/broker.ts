@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import { effectivePolicy } from '../../contract/policy/document.ts';
 import type { Broker } from '../ports/broker.ts';
 import type { Database } from '../ports/database.ts';
 import { call } from './call.ts';
-import { effectivePolicy } from './policies.ts';
 
 const redeemed = z.discriminatedUnion('outcome', [
   z

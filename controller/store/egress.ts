@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { leaseKey } from '../../contract/egress.ts';
+import { leaseKey } from '../../contract/lease-key.ts';
+import { effectivePolicy } from '../../contract/policy/document.ts';
 import type { Database } from '../ports/database.ts';
 import type { EgressDesk } from '../ports/egress.ts';
 import { call } from './call.ts';
-import { effectivePolicy } from './policies.ts';
 
 const liveLease = leaseKey
   .extend({ remaining_ms: z.int(), ...effectivePolicy.shape })

@@ -1,14 +1,7 @@
-import * as z from 'zod';
-import { policyDocument } from '../../contract/policy/document.ts';
-import { POLICY_LAYERS } from '../../contract/policy/sites.ts';
+import { effectivePolicy, policyDocument } from '../../contract/policy/document.ts';
 import type { Database } from '../ports/database.ts';
 import type { Policies } from '../ports/policies.ts';
 import { call } from './call.ts';
-
-export const effectivePolicy = z.object({
-  version: z.string(),
-  layers: z.array(z.object({ layer: z.enum(POLICY_LAYERS), policy: policyDocument })),
-});
 
 export function sqlPolicies(database: Database): Policies {
   return {

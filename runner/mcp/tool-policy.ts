@@ -1,10 +1,10 @@
-import type { LeasePolicy } from '../../contract/assignment.ts';
+import type { EffectivePolicy } from '../../contract/policy/document.ts';
 import { decideToolCall, neverAllowed, type ToolVerdict } from '../../contract/policy/tools.ts';
 
 /** The policy of one lease, kept up to date while the lease lives (A6). */
 export interface ToolPolicy {
   /** As it is now, every layer. */
-  current(): LeasePolicy;
+  current(): EffectivePolicy;
   decide(tool: string, args: Record<string, unknown>, untrusted: boolean): ToolVerdict;
   /** Whether the tool is shown to agents. */
   lists(tool: string): boolean;
@@ -13,9 +13,9 @@ export interface ToolPolicy {
 }
 
 export interface ToolPolicyOptions {
-  readonly policy: LeasePolicy;
+  readonly policy: EffectivePolicy;
   readonly sessionId: string;
-  readonly fetch: () => Promise<LeasePolicy>;
+  readonly fetch: () => Promise<EffectivePolicy>;
   readonly onChange: () => void;
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }

@@ -1,11 +1,6 @@
 import { z } from 'zod';
-import {
-  type LeasePolicy,
-  leasePolicy,
-  type RedeemAnswer,
-  redeemAnswer,
-  totpAnswer,
-} from '../../contract/assignment.ts';
+import { type RedeemAnswer, redeemAnswer, totpAnswer } from '../../contract/assignment.ts';
+import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError, type ProblemCode, problemSchema } from '../../contract/problem.ts';
 import { type ArtifactReport, activityAnswer, type RunnerEvent } from '../../contract/reports.ts';
 import { type UserAction, userAction, type userActionRequest } from '../../contract/user-action.ts';
@@ -24,7 +19,7 @@ export interface ControllerClient {
     signal: AbortSignal,
   ): Promise<{ remainingMs: number; policyVersion: string }>;
   /** The policy of the lease as it is now. */
-  policy(leaseToken: string, signal: AbortSignal): Promise<LeasePolicy>;
+  policy(leaseToken: string, signal: AbortSignal): Promise<EffectivePolicy>;
   /** The TOTP code of the moment for one of the user's sites. */
   totp(leaseToken: string, site: string, signal: AbortSignal): Promise<{ code: string; validMs: number }>;
   /** Asks the person of the lease, or, under the same id, how it stands. */
@@ -84,7 +79,7 @@ export function controllerClient(controllerUrl: string): ControllerClient {
       send(
         '/internal/runner-policy',
         { method: 'GET', headers: { authorization: `Bearer ${token}` } },
-        leasePolicy,
+        effectivePolicy,
         signal,
       ),
     totp: async (token, site, signal) => {

@@ -1,6 +1,7 @@
 import { getDomain } from 'tldts';
-import type { LeasePolicy, RedeemAnswer } from '../../contract/assignment.ts';
+import type { RedeemAnswer } from '../../contract/assignment.ts';
 import { decideCredential } from '../../contract/policy/credentials.ts';
+import type { EffectivePolicy } from '../../contract/policy/document.ts';
 
 export type Site = RedeemAnswer['sites'][number];
 
@@ -17,7 +18,7 @@ export interface LoginOrigins {
 
 export interface LoginOriginsOptions {
   readonly sites: readonly Site[];
-  readonly policy: () => LeasePolicy;
+  readonly policy: () => EffectivePolicy;
   /** Origins without https that the deployment allows; only for sites that no policy names. */
   readonly insecureOrigins: readonly string[];
 }

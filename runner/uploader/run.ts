@@ -43,13 +43,13 @@ function sidecar(ending: AbortSignal): Promise<number> {
 /** The AWS SDK is loaded for an order: most sidecars wait beside a warm browser, and it takes 30 MB. */
 async function bucketOf(
   settings: SidecarSettings,
-  { runner_id, egress_credential = '' }: UploadOrder,
+  { runner_id, upload_credential = '' }: UploadOrder,
 ): Promise<Bucket> {
   const [{ s3Bucket }, { bucketClient }] = await Promise.all([import('./bucket.ts'), import('./bucket-client.ts')]);
   const egressUrl = settings[ENV.egressUrl];
   const proxy = egressUrl === undefined ? undefined : new URL(egressUrl);
   // Without a credential the proxy refuses, and says so in the reason of the loss.
-  if (proxy !== undefined) Object.assign(proxy, { username: runner_id, password: egress_credential });
+  if (proxy !== undefined) Object.assign(proxy, { username: runner_id, password: upload_credential });
   const client = bucketClient({
     region: settings.AWS_REGION,
     proxyUrl: proxy?.href,

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import type { Problem } from '../../contract/problem.ts';
-import type { Lease, Session } from '../../contract/session.ts';
+import type { LeaseAnswer, Session } from '../../contract/session.ts';
 import { eventually } from '../eventually.ts';
 import { type Site, startSite } from '../site/site.ts';
 import {
@@ -38,7 +38,7 @@ describe('acceptance', { timeout: 180_000 }, () => {
     const d = await deployment();
     const c = await d.controller({ OMICRON_POOL_IDLE: '0' });
     const ids = { user_id: 'ada', conversation_id: 'c' };
-    const ask = (more: object) => d.call<Lease>(c, 'POST', `${SESSIONS}/get-or-create`, { ...ids, ...more });
+    const ask = (more: object) => d.call<LeaseAnswer>(c, 'POST', `${SESSIONS}/get-or-create`, { ...ids, ...more });
     const starting = await ask({ wait_seconds: 0 });
     expect(starting.status).toBe(202);
     expect(starting.body).toMatchObject({ status: 'starting', mcp_url: null });
@@ -155,7 +155,7 @@ describe('acceptance', { timeout: 180_000 }, () => {
     if (!c1 || !c2) throw new Error('no controllers');
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, n) =>
-        d.call<Lease>(n % 2 ? c1 : c2, 'POST', `${SESSIONS}/get-or-create`, {
+        d.call<LeaseAnswer>(n % 2 ? c1 : c2, 'POST', `${SESSIONS}/get-or-create`, {
           user_id: 'ada',
           conversation_id: 'race',
           record_video: false,

@@ -9,7 +9,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { onTestFinished } from 'vitest';
 import { ENV } from '../../contract/names.ts';
-import type { Artifact, Lease, Session, SessionEvent } from '../../contract/session.ts';
+import type { Artifact, LeaseAnswer, Session, SessionEvent } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { eventually } from '../eventually.ts';
 import { emptyDatabaseUrl } from '../postgres.ts';
@@ -139,8 +139,8 @@ export async function lease(
   deployed: Deployment,
   at: ControllerProcess,
   request: Record<string, unknown>,
-): Promise<Lease & { mcp_url: string; mcp_headers: Record<string, string> }> {
-  const ask = () => deployed.call<Lease>(at, 'POST', `${SESSIONS}/get-or-create`, request);
+): Promise<LeaseAnswer & { mcp_url: string; mcp_headers: Record<string, string> }> {
+  const ask = () => deployed.call<LeaseAnswer>(at, 'POST', `${SESSIONS}/get-or-create`, request);
   const deadline = performance.now() + STARTING_MS;
   let answer = await ask();
   while (answer.status === 202 && performance.now() < deadline) answer = await ask();

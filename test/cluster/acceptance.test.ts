@@ -15,7 +15,7 @@ import { store } from '../../cluster/store.ts';
 import { openWayIn, type WayIn } from '../../cluster/way-in.ts';
 import { ENV, LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
 import { problemSchema } from '../../contract/problem.ts';
-import { LIMITS, leaseSchema } from '../../contract/session.ts';
+import { LIMITS, leaseAnswer } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { startController } from '../../controller/compose.ts';
 import { settings } from '../../controller/config.ts';
@@ -138,7 +138,7 @@ describe('acceptance, on Kubernetes', { timeout: 240_000 }, () => {
     const idle = async () => {
       const { status, body } = await getOrCreate(wayIn, request);
       expect(status).toBe(200);
-      return leaseSchema.parse(body);
+      return leaseAnswer.parse(body);
     };
     const first = await idle();
     const { runner_id: runnerId } = await sessions.show(first.session_id);

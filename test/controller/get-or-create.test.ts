@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { OmicronError } from '../../contract/problem.ts';
-import { leaseSchema } from '../../contract/session.ts';
+import { leaseAnswer } from '../../contract/session.ts';
 import { eventually } from '../eventually.ts';
 import { protocol } from './protocol.ts';
 import { deployment, problemOf, type Stack, startStack } from './stack.ts';
@@ -46,7 +46,7 @@ it('answers 202 with Retry-After when the wait is over, and goes on without its 
   const answer = await stack.getOrCreate({ wait_seconds: 0.2 });
   expect(answer.status).toBe(202);
   expect(answer.headers.get('retry-after')).toBe('1');
-  expect(leaseSchema.parse(answer.body)).toMatchObject({ status: 'starting', mcp_url: null, mcp_headers: null });
+  expect(leaseAnswer.parse(answer.body)).toMatchObject({ status: 'starting', mcp_url: null, mcp_headers: null });
   expect((await stack.getOrCreate({ wait_seconds: 0 })).status).toBe(202);
   letGo();
   const lease = await stack.lease();
@@ -176,7 +176,7 @@ it('tells who waits for a start that it was ended by DELETE', async () => {
   await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
   const letGo = stack.machine.hold('warm');
   const { body } = await stack.getOrCreate({ wait_seconds: 0 });
-  const { session_id } = leaseSchema.parse(body);
+  const { session_id } = leaseAnswer.parse(body);
   const waiting = stack.getOrCreate({ wait_seconds: 20 });
   await sleep(100);
   expect((await stack.call('DELETE', `/internal/browser-sessions/${session_id}?epoch=1`)).status).toBe(200);

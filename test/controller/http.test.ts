@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { type Lease, leaseSchema, type Session } from '../../contract/session.ts';
+import { type LeaseAnswer, leaseAnswer, type Session } from '../../contract/session.ts';
 import { signServiceToken } from '../../contract/tokens.ts';
 import { eventually } from '../eventually.ts';
 import { cuttableWire } from '../fakes/cut.ts';
@@ -154,7 +154,7 @@ it('stops gracefully: what runs is finished, what is new is refused, runners sta
   );
   expect(['shutting_down', 'closed']).toContain(late);
   letGo();
-  const lease = leaseSchema.parse((await running).body);
+  const lease = leaseAnswer.parse((await running).body);
   expect(lease.status).toBe('ready');
   await stopping;
   for (const { mcp_url, mcp_headers } of [kept, lease])
@@ -199,7 +199,7 @@ it('[P2] tells liveness, readiness and what it does', async () => {
 
 it('measures active, starting, create latency, failures and reaper deletes, by no user and no session', async () => {
   await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
-  const lease: Lease = await stack.lease({ user_id: 'ada-measured', conversation_id: 'talk-measured' });
+  const lease: LeaseAnswer = await stack.lease({ user_id: 'ada-measured', conversation_id: 'talk-measured' });
   const letGo = stack.machine.hold('warm');
   await stack.getOrCreate({ user_id: 'zoe', wait_seconds: 0 });
   const gone = await stack.lease({ user_id: 'bob', wait_seconds: 0 }).catch(() => null);

@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { ENV } from '../../contract/names.ts';
 import { type Problem, problemSchema } from '../../contract/problem.ts';
-import { type GetOrCreateRequest, type Lease, leaseSchema } from '../../contract/session.ts';
+import { type GetOrCreateRequest, type LeaseAnswer, leaseAnswer } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { startController } from '../../controller/compose.ts';
 import { type Settings, settings as settingsSchema } from '../../controller/config.ts';
@@ -121,11 +121,11 @@ export async function startStack(overrides: Record<string, unknown> = {}, shared
     /** Everything that was logged. */
     logged: () => lines.join(''),
     /** A ready lease, or what came instead as an error. */
-    async lease(change: Partial<GetOrCreateRequest> = {}): Promise<Lease> {
+    async lease(change: Partial<GetOrCreateRequest> = {}): Promise<LeaseAnswer> {
       const answer = await getOrCreate(change);
       if (answer.status !== 200)
         throw new Error(`expected a lease, got ${answer.status} ${JSON.stringify(answer.body)}`);
-      return leaseSchema.parse(answer.body);
+      return leaseAnswer.parse(answer.body);
     },
     /** Stops gracefully, as a rollout does; the machine and the database stay. */
     async stop(): Promise<void> {

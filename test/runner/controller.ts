@@ -2,14 +2,10 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { z } from 'zod';
-import {
-  type LeasePolicy,
-  type RedeemAnswer,
-  type Toolset,
-  type totpAnswer,
-  totpRequest,
-} from '../../contract/assignment.ts';
+import { type RedeemAnswer, type Toolset, type totpAnswer, totpRequest } from '../../contract/assignment.ts';
+import { leaseKey } from '../../contract/lease-key.ts';
 import { AUDIENCES } from '../../contract/names.ts';
+import type { EffectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../../contract/problem.ts';
 import {
   type ArtifactReport,
@@ -22,7 +18,6 @@ import {
 import {
   brokerClaims,
   controllerKeys,
-  leaseClaims,
   mcpToken,
   sha256Hex,
   signControllerToken,
@@ -49,7 +44,7 @@ export interface StandIn {
   egressCredential: string;
   uploadCredential: string;
   /** In force from now on: the next activity report tells its version. */
-  policy: LeasePolicy;
+  policy: EffectivePolicy;
   totp: z.infer<typeof totpAnswer>;
   /** What agents asked of their person. Change a status to answer. */
   readonly userActions: UserAction[];
@@ -110,25 +105,25 @@ export async function startStandIn(): Promise<StandIn> {
       } satisfies RedeemAnswer;
     },
     async '/internal/runner-activity'(token, body) {
-      await verifyControllerToken(keys, AUDIENCES.lease, token, leaseClaims);
+      await verifyControllerToken(keys, AUDIENCES.lease, token, leaseKey);
       standIn.activity.push({ calls: activityReport.parse(body).calls, atMs: performance.now() });
       return { remaining_ms: standIn.remainingMs, policy_version: standIn.policy.version } satisfies z.infer<
         typeof activityAnswer
       >;
     },
     async '/internal/runner-policy'(token) {
-      await verifyControllerToken(keys, AUDIENCES.lease, token, leaseClaims);
+      await verifyControllerToken(keys, AUDIENCES.lease, token, leaseKey);
       return standIn.policy;
     },
     async '/internal/runner-totp'(token, body) {
-      await verifyControllerToken(keys, AUDIENCES.lease, token, leaseClaims);
+      await verifyControllerToken(keys, AUDIENCES.lease, token, leaseKey);
       const { site } = totpRequest.parse(body);
       if (!standIn.sites.some(each => each.site === site && each.totp))
         throw new OmicronError('credential_not_found', site);
       return standIn.totp;
     },
     async '/internal/runner-user-actions'(token, body) {
-      const { claims } = await verifyControllerToken(keys, AUDIENCES.lease, token, leaseClaims);
+      const { claims } = await verifyControllerToken(keys, AUDIENCES.lease, token, leaseKey);
       const { id, reason, timeout_seconds } = userActionRequest.parse(body);
       const known = standIn.userActions.find(action => action.id === id);
       if (known !== undefined) return known;
@@ -143,15 +138,15 @@ export async function startStandIn(): Promise<StandIn> {
       return asked;
     },
     async '/internal/runner-events'(token, body) {
-      await verifyControllerToken(keys, AUDIENCES.lease, token, leaseClaims).catch(() =>
-        verifyControllerToken(keys, AUDIENCES.artifacts, token, leaseClaims),
+      await verifyControllerToken(keys, AUDIENCES.lease, token, leaseKey).catch(() =>
+        verifyControllerToken(keys, AUDIENCES.artifacts, token, leaseKey),
       );
       for (const event of eventReport.parse(body).events)
         if (!standIn.events.some(({ id }) => id === event.id)) standIn.events.push(event);
       return {};
     },
     async '/internal/runner-artifacts'(token, body) {
-      await verifyControllerToken(keys, AUDIENCES.artifacts, token, leaseClaims);
+      await verifyControllerToken(keys, AUDIENCES.artifacts, token, leaseKey);
       standIn.artifacts.push(artifactReport.parse(body));
       return {};
     },

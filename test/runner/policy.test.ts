@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { LeasePolicy } from '../../contract/assignment.ts';
+import type { EffectivePolicy } from '../../contract/policy/document.ts';
 import { type PolicyDocument, parsePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Site, startSite } from '../site/site.ts';
@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 const document = (text: object): PolicyDocument => parsePolicy({ version: 1, ...text });
-const policy = (version: string, deployment: object, session: object = {}): LeasePolicy => ({
+const policy = (version: string, deployment: object, session: object = {}): EffectivePolicy => ({
   version,
   layers: [
     { layer: 'deployment', policy: document(deployment) },
@@ -34,7 +34,7 @@ const policy = (version: string, deployment: object, session: object = {}): Leas
   ],
 });
 
-async function lease(given: LeasePolicy): Promise<string> {
+async function lease(given: EffectivePolicy): Promise<string> {
   controller.policy = given;
   const { token, mcpToken, sessionId } = await controller.assignment(runner);
   await runner.post('/assign', { token });

@@ -231,6 +231,6 @@ test('the order for the uploader is there before the first picture, readable by 
   expect(statSync(path).mode & 0o777).toBe(0o600);
   // The browser's credential stays in the runner's memory; the uploader has its own.
   const order = uploadOrder.parse(JSON.parse(readFileSync(path, 'utf8')));
-  expect(order.egress_credential).toBe(controller.uploadCredential);
+  expect(order.upload_credential).toBe(controller.uploadCredential);
   expect(JSON.stringify(order)).not.toContain(controller.egressCredential);
 });

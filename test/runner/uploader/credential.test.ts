@@ -12,7 +12,7 @@ afterAll(() => w[Symbol.asyncDispose]());
 
 const store = () => `http://s3.test:${w.front.port}/`;
 const ask = async (auth: string, url = store()) => (await get(w.egressPort, auth, url)).refusal;
-const uploader = ({ order }: LeasedRunner) => basic(order.runner_id, order.egress_credential ?? '');
+const uploader = ({ order }: LeasedRunner) => basic(order.runner_id, order.upload_credential ?? '');
 const browser = ({ runner }: LeasedRunner) => basic(runner.id, runner.redeemed?.egress_credential ?? '');
 
 test("an uploader's credential opens the artifact store and STS, and nothing else", async () => {

@@ -91,7 +91,7 @@ test('streams the recording while it grows, its first part last, and leaves noth
     { ...storedRow, uri: `s3://${BUCKET}/${lease.order.artifacts_prefix}${TAB}`, bytes: local().bytes },
   ]);
   expect(lease.files()).toEqual([]);
-  for (const secret of [lease.order.egress_credential, lease.order.artifact_token])
+  for (const secret of [lease.order.upload_credential, lease.order.artifact_token])
     expect(uploader.output()).not.toContain(secret);
 });
 

@@ -25,7 +25,7 @@ test('S3 and STS are reached by tunnels of the egress proxy, through which nothi
   expect(await lease.object('tab-001.webm')).toEqual(local());
 
   const { host, hostname, port } = new URL(w.endpoints.s3);
-  const auth = basic(lease.order.runner_id, lease.order.egress_credential ?? '');
+  const auth = basic(lease.order.runner_id, lease.order.upload_credential ?? '');
   expect((await get(w.egressPort, auth, `http://${host}/`)).refusal).toBe('https_only');
   const plain = await tunnel(w.egressPort, auth, `${hostname}:${port}`, 'GET / HTTP/1.1\r\n\r\n');
   if (isAnswer(plain)) throw new Error(plain.refusal);
@@ -36,7 +36,7 @@ test('a proxy that refuses is the reason of the loss, without its credential', a
   await using lease = await w.lease();
   const uploader = await lease.upload({ OMICRON_UPLOAD_SECONDS: '2' });
   const wrong = 'not-the-credential';
-  lease.writeOrder({ egress_credential: wrong });
+  lease.writeOrder({ upload_credential: wrong });
   writeFileSync(join(lease.outputDir, 'tab-001.webm'), readFileSync(clip(folder)));
   expect(await uploader.end()).toBe(0);
   const [artifact] = await lease.artifacts();

@@ -190,7 +190,7 @@ async function leasedRunner(
     record_video: true,
     artifacts_prefix: assignment.artifacts_prefix,
     artifact_token: redeemed.artifact_token,
-    egress_credential: redeemed.upload_credential,
+    upload_credential: redeemed.upload_credential,
   };
   const outputDir = join(folder, runner.id);
   const kept = join(folder, 'kept');
