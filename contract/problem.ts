@@ -25,6 +25,7 @@ export const PROBLEMS = {
   capacity_exceeded: { status: 429, title: 'All browsers are in use' },
   internal_error: { status: 500, title: 'The controller failed' },
   runner_start_failed: { status: 503, title: 'The runner did not start' },
+  browser_crashed: { status: 503, title: 'The browser crashed' },
   sandbox_runtime_required: { status: 503, title: "Chromium's sandbox cannot run here" },
   store_unavailable: { status: 503, title: 'The database cannot be reached' },
   secrets_unavailable: { status: 503, title: 'The secret store cannot be reached' },

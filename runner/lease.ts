@@ -16,6 +16,7 @@ import { credentials } from './tools/credentials.ts';
 import { loginOrigins } from './tools/login-origins.ts';
 import { CODE_META, failed } from './tools/result.ts';
 import { totpCodes } from './tools/totp.ts';
+import { unknownTool } from './tools/unknown-tool.ts';
 
 /** What the agents of one lease may do with its browser. */
 export interface Lease {
@@ -68,6 +69,8 @@ export function openLease(options: LeaseOptions): Lease {
   tools.setSecrets(secrets);
   events.add('secrets.loaded', { names: Object.keys(secrets) });
 
+  const listed = () => [...available.values()].map(({ tool }) => tool).filter(({ name }) => policy.lists(name));
+
   /** Whether the model has seen web content in this lease. */
   let untrusted = false;
 
@@ -75,7 +78,12 @@ export function openLease(options: LeaseOptions): Lease {
     const tool = available.get(name);
     if (clock.isOver()) return { result: OVER };
     if (tool === undefined)
-      return { result: failure(`The tool "${name}" is not available here. tools/list has those that are.`) };
+      return {
+        result: unknownTool(
+          name,
+          listed().map(tool => tool.name),
+        ),
+      };
     const { sessionId, ...args } = given;
     if (sessionId !== undefined && sessionId !== assignment.session_id) return { result: SESSION_MISMATCH };
     const verdict = policy.decide(name, await tool.judged(given, signal), untrusted);
@@ -99,7 +107,7 @@ export function openLease(options: LeaseOptions): Lease {
 
   return {
     assignment,
-    tools: () => [...available.values()].map(({ tool }) => tool).filter(({ name }) => policy.lists(name)),
+    tools: listed,
     instructions: instructions(logins.names),
     async call(name, args, signal) {
       const finished = clock.callStarted();

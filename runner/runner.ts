@@ -115,11 +115,7 @@ export function createRunner(options: RunnerOptions): Runner {
       void browser.gone.then(onBrowserGone);
       if (phase === 'launching') enter('warm');
     } catch (cause) {
-      fail(
-        cause instanceof OmicronError
-          ? cause
-          : new OmicronError('runner_start_failed', 'The browser did not become ready; read the log.', { cause }),
-      );
+      fail(cause instanceof OmicronError ? cause : startError(cause, browser?.isGone() === true));
       await browser?.close();
     }
   }
@@ -127,7 +123,7 @@ export function createRunner(options: RunnerOptions): Runner {
   function onBrowserGone(): void {
     if (stopping !== undefined || phase === 'failed') return;
     const wasServed = served;
-    fail(new OmicronError('sandbox_runtime_required', 'The browser has stopped; a new lease gets a new one.'));
+    fail(new OmicronError('browser_crashed', BROWSER_CRASHED));
     wasServed?.clock.stop();
     wasServed?.events.add('browser.crashed', { detail: 'the browser process ended' });
     void wasServed?.recording.stop();
@@ -277,6 +273,13 @@ export function createRunner(options: RunnerOptions): Runner {
     },
   };
 }
+
+const BROWSER_CRASHED = 'The browser process exited. Request a new lease; it gets a new browser.';
+
+const startError = (cause: unknown, crashed: boolean): OmicronError =>
+  crashed
+    ? new OmicronError('browser_crashed', BROWSER_CRASHED, { cause })
+    : new OmicronError('runner_start_failed', 'The browser did not become ready; read the log.', { cause });
 
 const sameDigest = (token: string | undefined, expectedHex: string): boolean =>
   token !== undefined && timingSafeEqual(Buffer.from(sha256Hex(token)), Buffer.from(expectedHex));

@@ -14,6 +14,7 @@ import { actionTimeout } from '../../contract/problem.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import { type PageGuard, TABS_MAX } from '../browser/page-guard.ts';
 import { unwedge } from '../browser/recover-page.ts';
+import { unknownTool } from '../tools/unknown-tool.ts';
 import { CAPABILITIES, listed, passedOn, refusedUrl, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
 
 /**
@@ -65,8 +66,8 @@ export const failure = (...lines: string[]): CallToolResult => ({
 });
 
 const BROWSER_GONE = failure(
-  'sandbox_runtime_required',
-  'The browser of this lease has stopped. Ask for the session again and connect to the new address.',
+  'browser_crashed',
+  'The browser of this lease crashed. Ask for the session again and connect to the new address.',
 );
 
 const DIALOG_OPEN = failure('A dialog is open on the page; answer it with browser_handle_dialog.');
@@ -124,7 +125,12 @@ export async function browserTools(options: BrowserToolsOptions): Promise<Browse
   function call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult> {
     const seconds = secondsMax(name);
     if (seconds === undefined)
-      return Promise.resolve(failure(`The tool "${name}" is not available here. tools/list has those that are.`));
+      return Promise.resolve(
+        unknownTool(
+          name,
+          tools.map(listed).flatMap(tool => tool?.name ?? []),
+        ),
+      );
     const refused = refusedUrl(args.url);
     if (refused !== undefined) return Promise.resolve(failure(refused));
     if (name === 'browser_tabs' && args.action === 'new' && guard.isFull()) return Promise.resolve(TABS_FULL);

@@ -23,7 +23,7 @@ export const failed = (code: string, message: string, ...hints: string[]): CallT
 
 const HINTS: readonly [RegExp, string][] = [
   [/^browser_action_timeout/, 'The page may still be loading: call browser_wait, then look with browser_get_content.'],
-  [/^sandbox_runtime_required/, 'Do not retry here: ask for the session again and connect to the new address.'],
+  [/^browser_crashed/, 'Do not retry here: ask for the session again and connect to the new address.'],
   [/strict mode violation/, 'Several elements match: use a selector of browser_get_content, which names one.'],
   [/ERR_TUNNEL_CONNECTION_FAILED|ERR_NAME_NOT_RESOLVED|ERR_CONNECTION/, 'The site cannot be reached from here.'],
   [/dialog is open/, 'A dialog blocks the page until browser_handle_dialog answers it.'],

@@ -96,6 +96,16 @@ test('[S2] an unknown session is refused with one code, a failure says its code 
   });
   expect((await call('browser_navigate', { url: 'file:///etc/passwd' })).answer.error.code).toBe('address_closed');
   expect((await call('browser_click', {})).answer.error.code).toBe('invalid_arguments');
+  const unknown = await call('browser_take_screenshot');
+  expect(unknown).toMatchObject({
+    failed: true,
+    answer: { success: false, error: { code: 'unknown_tool', message: expect.stringContaining('not available') } },
+    meta: { 'omicron.dev/code': 'unknown_tool' },
+  });
+  expect(unknown.answer.hints).toEqual([
+    'Did you mean browser_screenshot?',
+    'Call tools/list for the available tools.',
+  ]);
 });
 
 test('content comes as text, html, links, or a tree with forms whose selectors work', async () => {

@@ -103,8 +103,22 @@ test('lists only the allowed tools, and refuses the others at call with a reason
     const result = await client.callTool({ name, arguments: { code: '() => process.env' } });
     expect(result.isError).toBe(true);
     expect(JSON.stringify(result.content)).toContain('not available');
+    expect(result._meta?.['omicron.dev/code']).toBe('unknown_tool');
   }
   for (const tool of tools) expect(Object.keys(tool.inputSchema.properties ?? {})).not.toContain('filename');
+});
+
+test('an unknown tool has a stable code and suggests what there is', async () => {
+  const result = await client.callTool({ name: 'browser_take_picture', arguments: {} });
+  const [first] = result.content as { text: string }[]; // a text part
+  expect(JSON.parse(first?.text ?? '')).toEqual({
+    success: false,
+    error: { code: 'unknown_tool', message: 'The tool "browser_take_picture" is not available.' },
+    hints: ['Did you mean browser_take_screenshot?', 'Call tools/list for the available tools.'],
+  });
+  // A name of a compatible tool is unknown in this toolset.
+  const other = await client.callTool({ name: 'browser_get_content', arguments: {} });
+  expect(other._meta?.['omicron.dev/code']).toBe('unknown_tool');
 });
 
 test('[A5] every result carries the mark of untrusted web content', async () => {

@@ -118,16 +118,16 @@ test('kill -9 of the browser: the recording is finalised, agents are told, the c
   await callText(client, 'browser_wait_for', { time: 1.5 });
   const running = client.callTool({ name: 'browser_wait_for', arguments: { time: 20 } });
   process.kill(runner.browserPid(), 'SIGKILL');
-  expect(JSON.stringify(await running)).toContain('sandbox_runtime_required');
+  expect(JSON.stringify(await running)).toContain('browser_crashed');
   const after = await client.callTool({ name: 'browser_navigate', arguments: { url: site.url } });
   expect(after.isError).toBe(true);
-  expect(JSON.stringify(after)).toContain('sandbox_runtime_required');
+  expect(JSON.stringify(after)).toContain('browser_crashed');
   // A killed process is there until the kernel has freed its memory.
   const { status, body } = await until('the gate of the process to shut', async () => {
     const health = await runner.health();
     return health.body.browser.process.ok ? undefined : health;
   });
-  expect([status, body.phase]).toEqual([503, 'failed']);
+  expect([status, body.phase, body.error?.code]).toEqual([503, 'failed', 'browser_crashed']);
   await client.close();
   expect(await runner.exited).toBe(1);
   expect(controller.events.map(({ kind }) => kind)).toContain('browser.crashed');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { runnerTempDir } from '../../runner/browser/temp-dir.ts';
+import { eventually } from '../eventually.ts';
 import { type StandIn, startStandIn } from './controller.ts';
 import { connect, type RunnerProcess, startRunner } from './start.ts';
 
@@ -74,8 +75,34 @@ test('[S10] where the sandbox cannot run the runner has failed, says what to do,
   runner = await startRunner(controller, { [ENV.chromiumPath]: browser }, 'failed');
   const { status, body } = await runner.health();
   expect([status, body.error?.code]).toEqual([503, 'sandbox_runtime_required']);
+  const { token } = await controller.assignment(runner);
+  const answer = await runner.post('/assign', { token });
+  expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([503, 'sandbox_runtime_required']);
   expect(body.error?.detail).toMatch(/user namespaces.*OMICRON_CHROMIUM_SANDBOX=off.*No usable sandbox/s);
   rmSync(folder, { recursive: true });
+});
+
+test('a warm browser that is killed is a crash, told at /healthz and to an assignment', async () => {
+  runner = await startRunner(controller);
+  const { token } = await controller.assignment(runner);
+  process.kill(runner.browserPid(), 'SIGKILL');
+  const { status, body } = await eventually('the runner has failed', async () => {
+    const health = await runner.health();
+    return health.body.phase === 'failed' && health;
+  });
+  expect([status, body.error]).toEqual([
+    503,
+    { code: 'browser_crashed', detail: 'The browser process exited. Request a new lease; it gets a new browser.' },
+  ]);
+  const answer = await runner.post('/assign', { token });
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({
+    code: 'browser_crashed',
+    title: 'The browser crashed',
+    detail: body.error?.detail,
+  });
+  expect(controller.redemptions).toBe(0);
+  expect(await runner.exited).toBe(1);
 });
 
 test('the opt-out is explicit and loud', async () => {
