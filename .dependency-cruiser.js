@@ -46,8 +46,15 @@ export default {
       severity: 'error',
       from: { path: '^controller/(lease|loops|http)/' },
       to: {
-        path: '(^controller/(store|runners|secrets|artifacts)/(?!port)|node_modules/(pg|@kubernetes|@electric-sql|@aws-sdk)/)',
+        path: '(^controller/(runners|secrets|artifacts)/(?!port)|node_modules/(pg|@kubernetes|@electric-sql|@aws-sdk)/)',
       },
+    },
+    {
+      name: 'core-imports-only-types-of-store',
+      comment: "the store's types say what each step of the protocol does; only compose.ts builds them on a database",
+      severity: 'error',
+      from: { path: '^controller/(lease|loops|http)/' },
+      to: { path: '^controller/store/', dependencyTypesNot: ['type-only'] },
     },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     {

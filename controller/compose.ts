@@ -31,12 +31,12 @@ import { vaultRestSecrets } from './secrets/vault-rest.ts';
 import { vaultSqlSecrets } from './secrets/vault-sql.ts';
 import { sqlBroker } from './store/broker.ts';
 import { sqlDirectory } from './store/directory.ts';
-import { sqlEgressDesk } from './store/egress.ts';
+import { sqlEgressLeases } from './store/egress-leases.ts';
 import { sqlFleet } from './store/fleet.ts';
 import { sqlLeases } from './store/leases.ts';
+import { sqlMaintenance } from './store/maintenance.ts';
 import { migrate } from './store/migrate.ts';
 import { sqlPolicies } from './store/policies.ts';
-import { sqlUpkeep } from './store/upkeep.ts';
 import { sqlUserActions } from './store/user-actions.ts';
 
 /** A controller that listens and whose loops run. */
@@ -87,7 +87,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   };
   const leases = sqlLeases(database, rules);
   const fleet = sqlFleet(database);
-  const upkeep = sqlUpkeep(database, rules);
+  const maintenance = sqlMaintenance(database, rules);
   const broker = sqlBroker(database);
   const directory = sqlDirectory(database);
   const policies = sqlPolicies(database);
@@ -155,8 +155,8 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     name: 'reap',
     everyMs: reapMs,
     runOnce: async () => {
-      await upkeep.setCapacity(settings.OMICRON_CAPACITY);
-      metrics.reaped(await reap({ upkeep, log }));
+      await maintenance.setCapacity(settings.OMICRON_CAPACITY);
+      metrics.reaped(await reap({ maintenance, log }));
       drainLoop.kick();
     },
     log,
@@ -164,7 +164,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   const retainLoop = loop({
     name: 'retain',
     everyMs: 3_600_000,
-    runOnce: () => retainArtifacts({ upkeep, artifacts, days: settings.OMICRON_ARTIFACTS_RETENTION_DAYS, log }),
+    runOnce: () => retainArtifacts({ maintenance, artifacts, days: settings.OMICRON_ARTIFACTS_RETENTION_DAYS, log }),
     log,
   });
   const loops = [reapLoop, poolLoop, launchLoop, drainLoop, buryLoop, orphanLoop, retainLoop];
@@ -204,7 +204,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     version: manifest.version,
     egressKey: serviceKey(settings[ENV.egressSecret]),
     derivation: keys.derivation,
-    desk: sqlEgressDesk(database),
+    egressLeases: sqlEgressLeases(database),
     uploads: uploadSites(settings.OMICRON_ARTIFACT_ENDPOINTS),
     policies,
     userActions: sqlUserActions(database),
@@ -213,7 +213,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     log,
   });
 
-  await upkeep.setCapacity(settings.OMICRON_CAPACITY);
+  await maintenance.setCapacity(settings.OMICRON_CAPACITY);
   await app.listen({ host: settings.OMICRON_HOST, port: settings.OMICRON_PORT });
   const { port } = app.server.address() as AddressInfo; // it listens on TCP
   const host = ['0.0.0.0', '::'].includes(settings.OMICRON_HOST) ? '127.0.0.1' : settings.OMICRON_HOST;
@@ -233,7 +233,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     async shutdown() {
       await Promise.all([poolLoop.stop(), launchLoop.stop()]);
       await launch.stop();
-      await upkeep.endAll(provider.name);
+      await maintenance.endAll(provider.name);
       drainLoop.kick();
       const giveUpMs = performance.now() + SHUTDOWN_MS;
       while ((await fleet.living(provider.name)).length > 0 && performance.now() < giveUpMs)

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { END_REASONS } from '../contract/session.ts';
-import type { Directory } from './ports/directory.ts';
+import type { Directory } from './store/directory.ts';
 
 export interface Metrics {
   /** Seconds from a get-or-create's arrival to its answer, by outcome: a status code or a problem code. */
@@ -63,8 +63,8 @@ export function prometheusMetrics(directory: Directory): Metrics {
     registers,
   });
 
-  const census = async () => {
-    const now = await directory.census();
+  const readStats = async () => {
+    const now = await directory.stats();
     active.set(now.active);
     starting.set(now.starting);
     capacity.set(now.capacity);
@@ -81,7 +81,7 @@ export function prometheusMetrics(directory: Directory): Metrics {
     runnerFailed: () => failures.inc(),
     reaped: leases => deletes.inc(leases),
     async text() {
-      await census();
+      await readStats();
       return registry.metrics();
     },
     contentType: registry.contentType,

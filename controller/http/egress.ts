@@ -17,14 +17,14 @@ import { AUDIENCES } from '../../contract/names.ts';
 import { egressCredential, uploadCredential, verifyServiceToken } from '../../contract/tokens.ts';
 import type { Changes } from '../lease/changes.ts';
 import type { UploadSites } from '../lease/upload-sites.ts';
-import type { AwaitedUpload, EgressDesk, LiveLease } from '../ports/egress.ts';
+import type { AwaitedUpload, EgressLeases, LiveLease } from '../store/egress-leases.ts';
 import { bearerOf } from './bearer.ts';
 import { problems } from './problems.ts';
 
 export interface EgressRoutes {
   egressKey: Uint8Array;
   derivation: Uint8Array;
-  desk: EgressDesk;
+  egressLeases: EgressLeases;
   /** What uploaders may reach; null: nothing. */
   uploads: UploadSites | null;
   changes: Changes;
@@ -32,18 +32,16 @@ export interface EgressRoutes {
 
 const security = [{ egress: [] }];
 
-const browserGrant = (lease: LiveLease): EgressGrant => ({
-  session_id: lease.session_id,
-  epoch: lease.epoch,
-  runner_id: lease.runner_id,
+const browserGrant = ({ lease, policy, remainingMs }: LiveLease): EgressGrant => ({
+  ...lease,
   client: 'browser',
-  version: lease.version,
-  remaining_ms: Math.max(0, lease.remainingMs),
-  layers: lease.layers.map(({ layer, policy }) => ({ layer, sites: policy.sites })),
+  version: policy.version,
+  remaining_ms: Math.max(0, remainingMs),
+  layers: policy.layers.map(each => ({ layer: each.layer, sites: each.policy.sites })),
 });
 
 /** Site policies are for browsers: none of them keeps a recording from its store, or opens anything else. */
-const uploaderGrant = ({ remainingMs, ...lease }: AwaitedUpload, { sites, version }: UploadSites): EgressGrant => ({
+const uploaderGrant = ({ lease, remainingMs }: AwaitedUpload, { sites, version }: UploadSites): EgressGrant => ({
   ...lease,
   client: 'uploader',
   version,
@@ -59,7 +57,7 @@ const same = (a: string, b: string): boolean => {
 /** What the egress proxy asks: whose credential this is, what changed since, and where to write what it denied. */
 export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (
   app,
-  { egressKey, derivation, desk, uploads, changes },
+  { egressKey, derivation, egressLeases, uploads, changes },
 ) => {
   app.addHook('onRequest', async request => {
     await verifyServiceToken(egressKey, bearerOf(request), AUDIENCES.egress);
@@ -78,11 +76,11 @@ export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (
     },
     async request => {
       const { runner_id, credential } = request.body;
-      const lease = await desk.live(runner_id);
-      if (lease && same(egressCredential(derivation, lease), credential))
-        return { state: 'granted' as const, grant: browserGrant(lease) };
-      const [upload] = uploads ? await desk.awaitedOf([runner_id]) : [];
-      if (uploads && upload && same(uploadCredential(derivation, upload), credential))
+      const [live] = await egressLeases.live([runner_id]);
+      if (live && same(egressCredential(derivation, live.lease), credential))
+        return { state: 'granted' as const, grant: browserGrant(live) };
+      const [upload] = uploads ? await egressLeases.awaitedUploads([runner_id]) : [];
+      if (uploads && upload && same(uploadCredential(derivation, upload.lease), credential))
         return { state: 'granted' as const, grant: uploaderGrant(upload, uploads) };
       return { state: 'refused' as const };
     },
@@ -93,8 +91,8 @@ export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (
     const idsOf = (client: EgressClient) =>
       asked.filter(known => known.client === client).map(known => known.runner_id);
     const [browsers, uploaders] = [idsOf('browser'), uploads ? idsOf('uploader') : []];
-    const live = browsers.length > 0 ? await desk.liveOf(browsers) : [];
-    const awaited = uploaders.length > 0 ? await desk.awaitedOf(uploaders) : [];
+    const live = browsers.length > 0 ? await egressLeases.live(browsers) : [];
+    const awaited = uploaders.length > 0 ? await egressLeases.awaitedUploads(uploaders) : [];
     const held = [
       ...live.flatMap(lease => lease ?? []).map(browserGrant),
       ...awaited.flatMap(upload => (uploads && upload ? uploaderGrant(upload, uploads) : [])),
@@ -149,7 +147,7 @@ export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (
       },
     },
     async (request, reply) => {
-      await desk.denials(request.body.events);
+      await egressLeases.writeDenials(request.body.events);
       return reply.status(204).send(null);
     },
   );

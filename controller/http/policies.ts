@@ -5,8 +5,8 @@ import type { PolicyLayer } from '../../contract/policy/sites.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { foreignId } from '../../contract/session.ts';
 import type { Changes } from '../lease/changes.ts';
-import type { Directory } from '../ports/directory.ts';
-import type { Policies } from '../ports/policies.ts';
+import type { Directory } from '../store/directory.ts';
+import type { Policies } from '../store/policies.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
 import { problems, sessionNotFound } from './problems.ts';
 

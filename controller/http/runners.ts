@@ -17,11 +17,11 @@ import {
 } from '../../contract/tokens.ts';
 import { type Keys, reportTokens } from '../lease/orders.ts';
 import { totpCode } from '../lease/totp.ts';
-import type { Broker } from '../ports/broker.ts';
-import type { Directory } from '../ports/directory.ts';
-import type { Policies } from '../ports/policies.ts';
-import type { SessionRow } from '../ports/rows.ts';
 import type { SecretStore } from '../ports/secrets.ts';
+import type { Broker } from '../store/broker.ts';
+import type { Directory } from '../store/directory.ts';
+import type { Policies } from '../store/policies.ts';
+import type { SessionRow } from '../store/rows.ts';
 import { bearerOf, leaseOf, leaseOnly } from './bearer.ts';
 import { problems } from './problems.ts';
 
@@ -104,7 +104,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
     },
     async request => {
       const { claims } = leaseOf(request);
-      const going = await broker.activity(claims, request.body.calls);
+      const going = await broker.reportActivity(claims, request.body.calls);
       if (going === null) throw leaseOver();
       return { remaining_ms: going.remainingMs, policy_version: going.policyVersion };
     },
@@ -114,7 +114,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
   const liveSession = async (request: FastifyRequest): Promise<SessionRow> => {
     const { claims } = leaseOf(request);
     const session = await directory.session(claims.session_id, null);
-    if ((await broker.activity(claims, 0)) === null || !session) throw leaseOver();
+    if ((await broker.reportActivity(claims, 0)) === null || !session) throw leaseOver();
     return session;
   };
 
@@ -173,7 +173,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
     },
     async (request, reply) => {
       const { claims } = leaseOf(request);
-      if (!(await broker.events(claims, request.body.events))) throw leaseOver();
+      if (!(await broker.writeEvents(claims, request.body.events))) throw leaseOver();
       return reply.status(204).send(null);
     },
   );
@@ -193,7 +193,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<{
     async (request, reply) => {
       const { claims, expMs } = leaseOf(request);
       if (expMs < Date.now()) throw leaseOver();
-      if (!(await broker.artifact(claims, request.body))) throw leaseOver();
+      if (!(await broker.writeArtifact(claims, request.body))) throw leaseOver();
       return reply.status(204).send(null);
     },
   );

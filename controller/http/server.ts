@@ -11,8 +11,8 @@ import { OmicronError } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
 import type { ControllerKeys } from '../../contract/tokens.ts';
 import type { Keys } from '../lease/orders.ts';
-import type { Broker } from '../ports/broker.ts';
 import type { SecretStore } from '../ports/secrets.ts';
+import type { Broker } from '../store/broker.ts';
 import { credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
 import { type PolicyRoutes, policyRoutes } from './policies.ts';
@@ -116,11 +116,11 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   app.get('/healthz', hidden, async () => ({ status: 'ok' }));
   app.get('/readyz', hidden, async () => {
     if (stopping) throw new OmicronError('shutting_down', 'This replica is stopping.');
-    await directory.census();
+    await directory.stats();
     return { status: 'ok' };
   });
   app.get('/health', hidden, async () => {
-    const { active, starting, capacity, runners } = await directory.census();
+    const { active, starting, capacity, runners } = await directory.stats();
     return {
       status: 'ok',
       version: parts.version,

@@ -16,11 +16,12 @@ import {
 } from '../../contract/session.ts';
 import type { GetOrCreate } from '../lease/get-or-create.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Directory } from '../ports/directory.ts';
-import type { Leases } from '../ports/leases.ts';
-import { type SessionRow, sessionView } from '../ports/rows.ts';
+import type { Directory } from '../store/directory.ts';
+import type { Leases } from '../store/leases.ts';
+import type { SessionRow } from '../store/rows.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
 import { problems, sessionNotFound } from './problems.ts';
+import { sessionView } from './session-view.ts';
 
 export interface SessionRoutes {
   serviceKey: Uint8Array;

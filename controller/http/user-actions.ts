@@ -5,8 +5,8 @@ import { OmicronError } from '../../contract/problem.ts';
 import type { ControllerKeys } from '../../contract/tokens.ts';
 import { userAction, userActionAnswer, userActionList, userActionRequest } from '../../contract/user-action.ts';
 import type { Changes } from '../lease/changes.ts';
-import type { Directory } from '../ports/directory.ts';
-import type { UserActions } from '../ports/user-actions.ts';
+import type { Directory } from '../store/directory.ts';
+import type { UserActions } from '../store/user-actions.ts';
 import { leaseOf, leaseOnly, serviceOnly } from './bearer.ts';
 import { problems, sessionNotFound } from './problems.ts';
 

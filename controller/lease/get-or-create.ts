@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OmicronError } from '../../contract/problem.ts';
 import type { GetOrCreateRequest, LeaseAnswer } from '../../contract/session.ts';
 import { mcpToken } from '../../contract/tokens.ts';
-import type { Fleet } from '../ports/fleet.ts';
-import type { Acquired } from '../ports/leases.ts';
-import type { SessionRow } from '../ports/rows.ts';
 import type { SecretStore } from '../ports/secrets.ts';
+import type { Fleet } from '../store/fleet.ts';
+import type { Acquired } from '../store/leases.ts';
+import type { SessionRow } from '../store/rows.ts';
 import { type StartParts, start } from './start.ts';
 import { before, Waiting } from './waiting.ts';
 
@@ -154,7 +154,7 @@ export class GetOrCreate {
       { session_id: session.id, epoch: session.epoch, runner_id: session.runner_id, ...death },
       'the runner of a lease has died',
     );
-    await fleet.lost(session.runner_id, death.ended ? 'ended' : 'leaving', 'runner_lost', death.reason);
+    await fleet.markLost(session.runner_id, death.ended ? 'ended' : 'leaving', 'runner_lost', death.reason);
     return true;
   }
 

@@ -3,7 +3,7 @@ import type { LeaseKey } from '../../contract/lease-key.ts';
 import { AUDIENCES, videoPrefix } from '../../contract/names.ts';
 import type { SigningKey } from '../../contract/tokens.ts';
 import { mcpToken, sha256Hex, signControllerToken } from '../../contract/tokens.ts';
-import type { RunnerRow, SessionRow } from '../ports/rows.ts';
+import type { RunnerRow, SessionRow } from '../store/rows.ts';
 
 /** An assignment lives this long, by the database's clock: <= 60 s (facts of the lease protocol). */
 const ORDER_SECONDS = 60;

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import { userIdHash } from '../../contract/tokens.ts';
-import type { Directory } from '../ports/directory.ts';
-import type { Claim, Leases } from '../ports/leases.ts';
-import type { RunnerRow, SessionRow } from '../ports/rows.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
+import type { Directory } from '../store/directory.ts';
+import type { Claim, Leases } from '../store/leases.ts';
+import type { RunnerRow, SessionRow } from '../store/rows.ts';
 import { assignmentToken, type Keys } from './orders.ts';
 
 export interface StartParts {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Directory } from '../ports/directory.ts';
+import type { Directory } from '../store/directory.ts';
 
 /** The promise's value, or undefined when `deadlineMs` (monotonic) came first; the promise goes on. */
 export async function before<T>(deadlineMs: number, promise: Promise<T>): Promise<T | undefined> {
@@ -45,7 +45,7 @@ export class Waiting {
     const woken = new AbortController();
     const poll = async () => {
       for (let waitMs = 25; ; waitMs = Math.min(waitMs * 1.5, 250)) {
-        if (await this.#directory.settled(sessionId, epoch)) return;
+        if (await this.#directory.isSettled(sessionId, epoch)) return;
         try {
           await sleep(waitMs * (0.75 + Math.random() / 2), undefined, { signal: woken.signal });
         } catch {

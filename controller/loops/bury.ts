@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Fleet } from '../ports/fleet.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
+import type { Fleet } from '../store/fleet.ts';
 
 /**
  * Writes down which runners have died; their leases become errors and the next request starts a new epoch. Answers how many
@@ -15,7 +15,7 @@ export async function buryTheDead(parts: { fleet: Fleet; provider: RunnerProvide
     try {
       const death = await provider.deathOf(row.id);
       if (death === null) continue;
-      const outcome = await fleet.lost(row.id, death.ended ? 'ended' : 'leaving', 'runner_lost', death.reason);
+      const outcome = await fleet.markLost(row.id, death.ended ? 'ended' : 'leaving', 'runner_lost', death.reason);
       if (outcome === 'expired') expired += 1;
       log[outcome === 'expired' ? 'info' : 'warn']({ ...about, ...death, lease: outcome }, 'a runner has ended');
     } catch (err) {

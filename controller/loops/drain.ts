@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { drainToken, type Keys } from '../lease/orders.ts';
-import type { Fleet } from '../ports/fleet.ts';
-import type { RunnerRow } from '../ports/rows.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
+import type { Fleet } from '../store/fleet.ts';
+import type { RunnerRow } from '../store/rows.ts';
 
 const WORK_SECONDS = 30;
 const ACKNOWLEDGE_TIMEOUT_MS = 3_000;
@@ -67,7 +67,7 @@ export class Drain {
       try {
         const token = await drainToken(this.#keys, row.id, row.boot_id, row.reason ?? 'drained');
         await this.#link.drain(row.endpoint, token, ACKNOWLEDGE_TIMEOUT_MS);
-        await this.#fleet.acknowledged(row.id);
+        await this.#fleet.markAcknowledged(row.id);
       } catch (err) {
         // removal below is what ends it then; until it is gone or past its deadline no successor starts
         this.#log.warn({ err, runner_id: row.id }, 'a runner did not acknowledge its drain');
@@ -78,7 +78,7 @@ export class Drain {
       if (this.#stopping || performance.now() > giveUpMs) return; // taken up again when the work lease has passed
       await sleep(LOOK_AGAIN_MS);
     }
-    await this.#fleet.gone(row.id);
+    await this.#fleet.markGone(row.id);
     this.#onGone();
     this.#log.info({ runner_id: row.id, session_id: row.session_id, reason: row.reason }, 'a runner is gone');
   }

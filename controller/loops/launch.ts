@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { OmicronError } from '../../contract/problem.ts';
-import type { Fleet } from '../ports/fleet.ts';
-import type { RunnerRow } from '../ports/rows.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
+import type { Fleet } from '../store/fleet.ts';
+import type { RunnerRow } from '../store/rows.ts';
 
 /** Another replica takes a launch over whose worker fell silent. */
 const WORK_SECONDS = 20;
@@ -64,7 +64,7 @@ export class Launch {
         row.id,
         AbortSignal.any([deadline, this.#stopping.signal]),
       );
-      const state = await this.#fleet.up(row.id, bootId, endpoint);
+      const state = await this.#fleet.markUp(row.id, bootId, endpoint);
       this.#onSuccess();
       this.#log.info({ runner_id: row.id, state, after_ms: Date.now() - row.created_at.getTime() }, 'a runner is up');
     } catch (error) {
@@ -83,7 +83,7 @@ export class Launch {
       this.#log.error({ runner_id: row.id, reason, detail }, 'a runner did not start');
       this.#onFailure();
       await this.#fleet
-        .lost(row.id, 'not_started', reason, detail)
+        .markLost(row.id, 'not_started', reason, detail)
         .catch(err => this.#log.warn({ err, runner_id: row.id }, 'could not write down a failed start'));
     }
   }

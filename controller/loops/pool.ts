@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Fleet } from '../ports/fleet.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
+import type { Fleet } from '../store/fleet.ts';
 
 /** S8: a runner that cannot start is tried again, ever more slowly, up to once a minute. */
 const BACKOFF_MAX_MS = 60_000;

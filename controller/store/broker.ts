@@ -1,10 +1,36 @@
 import * as z from 'zod';
-import { effectivePolicy } from '../../contract/policy/document.ts';
-import type { Broker } from '../ports/broker.ts';
+import type { LeaseKey } from '../../contract/lease-key.ts';
+import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/document.ts';
+import type { ArtifactReport, RunnerEvent } from '../../contract/reports.ts';
+import type { BrokerClaims } from '../../contract/tokens.ts';
 import type { Database } from '../ports/database.ts';
 import { call } from './call.ts';
 
-const redeemed = z.discriminatedUnion('outcome', [
+export type Redemption =
+  | {
+      outcome: 'redeemed';
+      userId: string;
+      policy: EffectivePolicy;
+      remainingMs: number;
+      endsInSeconds: number;
+      nowMs: number;
+    }
+  /** The runner of the lease before may still act; ask again. */
+  | { outcome: 'wait' }
+  | { outcome: 'refused'; why: string };
+
+/** What runners say and ask. Repeating any of it is harmless, but `redeem` succeeds once. */
+export interface Broker {
+  /** Exactly one call succeeds for a claim, whatever the number of replicas. */
+  redeem(claims: BrokerClaims, tokenExpiresMs: number): Promise<Redemption>;
+  /** Milliseconds left, and the version of the policy; null: the lease is over. No calls: only asks. */
+  reportActivity(lease: LeaseKey, calls: number): Promise<{ remainingMs: number; policyVersion: string } | null>;
+  /** False: this runner never held that lease. */
+  writeEvents(lease: LeaseKey, events: readonly RunnerEvent[]): Promise<boolean>;
+  writeArtifact(lease: LeaseKey, report: ArtifactReport): Promise<boolean>;
+}
+
+const redemption = z.discriminatedUnion('outcome', [
   z
     .object({
       outcome: z.literal('redeemed'),
@@ -32,12 +58,14 @@ const DEPTH_MAX = 32;
  * What jsonb can hold. A page or an agent can put null bytes, broken Unicode and endless depth into a tool call; that must
  * not keep the call off the timeline.
  */
-function storable(value: unknown, levels = DEPTH_MAX): unknown {
+function sanitiseForJsonb(value: unknown, levels = DEPTH_MAX): unknown {
   if (typeof value === 'string') return value.toWellFormed().replaceAll('\0', '\ufffd');
   if (typeof value !== 'object' || value === null) return value;
   if (levels === 0) return '(nested too deep)';
-  if (Array.isArray(value)) return value.map(each => storable(each, levels - 1));
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [storable(key), storable(each, levels - 1)]));
+  if (Array.isArray(value)) return value.map(each => sanitiseForJsonb(each, levels - 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [sanitiseForJsonb(key), sanitiseForJsonb(each, levels - 1)]),
+  );
 }
 
 export function sqlBroker(database: Database): Broker {
@@ -48,9 +76,9 @@ export function sqlBroker(database: Database): Broker {
         `select omicron.redeem($1, $2, $3, $4, $5, $6) || jsonb_build_object('policy', omicron.policy_of($1, $7)) as answer`,
         [session_id, epoch, claim_id, runner_id, boot_id, new Date(tokenExpiresMs).toISOString(), user_id],
       );
-      return redeemed.parse(row?.answer);
+      return redemption.parse(row?.answer);
     },
-    activity: async (lease, calls) => {
+    reportActivity: async (lease, calls) => {
       const [row] = await database.query<{ remaining: string | number | null; version: string }>(
         `select omicron.report_activity($1, $2, $3, $4) as remaining,
                 (select omicron.policy_of(s.id, s.user_id) ->> 'version' from omicron.browser_sessions s where s.id = $1) as version`,
@@ -63,7 +91,7 @@ export function sqlBroker(database: Database): Broker {
         .parse(row?.remaining ?? null);
       return remainingMs === null || !row ? null : { remainingMs, policyVersion: row.version };
     },
-    events: async (lease, events) =>
+    writeEvents: async (lease, events) =>
       z
         .boolean()
         .parse(
@@ -73,10 +101,10 @@ export function sqlBroker(database: Database): Broker {
             lease.session_id,
             lease.epoch,
             lease.runner_id,
-            JSON.stringify(storable(events)),
+            JSON.stringify(sanitiseForJsonb(events)),
           ),
         ),
-    artifact: async (lease, report) =>
+    writeArtifact: async (lease, report) =>
       z
         .boolean()
         .parse(

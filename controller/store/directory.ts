@@ -1,10 +1,33 @@
 import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
-import { artifactSchema, eventSchema } from '../../contract/session.ts';
+import { type Artifact, artifactSchema, type EventPage, eventSchema, type ListQuery } from '../../contract/session.ts';
 import type { Database } from '../ports/database.ts';
-import type { Census, Directory } from '../ports/directory.ts';
-import { RUNNER_STATES, runnerRow, type SessionRow, sessionRow } from '../ports/rows.ts';
 import { call } from './call.ts';
+import { RUNNER_STATES, type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.ts';
+
+export interface Stats {
+  active: number;
+  starting: number;
+  runners: Record<string, number>;
+  capacity: number;
+  /** Leases that ended, by reason, and recordings, by what became of them: totals since the first day. */
+  ended: Record<string, number>;
+  recordings: Record<string, number>;
+}
+
+/** What is read, and what takes a session off the list. `userId`: sessions of others are not found. */
+export interface Directory {
+  session(sessionId: string, userId: string | null): Promise<SessionRow | null>;
+  /** False while a live claim works on the start of this epoch. */
+  isSettled(sessionId: string, epoch: number): Promise<boolean>;
+  runner(runnerId: string): Promise<RunnerRow | null>;
+  /** Newest first. Throws `invalid_request` for a cursor that this did not issue. */
+  list(query: ListQuery): Promise<{ sessions: SessionRow[]; nextCursor: string | null }>;
+  events(sessionId: string, query: { limit: number; cursor?: string | undefined }): Promise<EventPage>;
+  artifacts(sessionId: string): Promise<Artifact[]>;
+  archive(sessionId: string, userId: string | null): Promise<SessionRow | null>;
+  stats(): Promise<Stats>;
+}
 
 const isoTime = z.string().transform(text => new Date(text).toISOString());
 const eventRow = z.object({ ...eventSchema.shape, id: z.coerce.string(), at: isoTime });
@@ -40,7 +63,7 @@ export function sqlDirectory(database: Database): Directory {
         `select to_jsonb(s) as row from omicron.browser_sessions s where id = $1 and user_id = coalesce($2, user_id)`,
         [sessionId, userId],
       ),
-    async settled(sessionId, epoch) {
+    async isSettled(sessionId, epoch) {
       const waiting = await database.query(
         `select 1 from omicron.browser_sessions
           where id = $1 and epoch = $2 and status = 'starting' and claim_until > clock_timestamp()`,
@@ -99,7 +122,7 @@ export function sqlDirectory(database: Database): Directory {
     },
     archive: async (sessionId, userId) =>
       sessionRow.nullable().parse(await call(database, 'archive', sessionId, userId)),
-    async census(): Promise<Census> {
+    async stats(): Promise<Stats> {
       const [sessions] = await database.query<{ active: number; starting: number; capacity: number }>(
         `select count(*) filter (where status = 'ready')::int as active, count(*) filter (where status = 'starting')::int as starting,
                 (select count(*)::int from omicron.permits) as capacity

@@ -1,8 +1,35 @@
 import * as z from 'zod';
+import type { EndReason } from '../../contract/session.ts';
 import type { Database } from '../ports/database.ts';
-import type { Fleet } from '../ports/fleet.ts';
-import { runnerRow } from '../ports/rows.ts';
 import { call, callSet } from './call.ts';
+import { type RunnerRow, runnerRow } from './rows.ts';
+
+/** Rows of runners: intent before effect, forward only. Safe on several replicas at once. */
+export interface Fleet {
+  /** Writes intents until `idle` unleased runners of this template exist, at most `burst`; drains the others. Answers how many it wrote. */
+  plan(provider: string, template: string, idle: number, burst: number): Promise<number>;
+  /** Rows to launch or drain that nobody works at; they are this worker's for `workSeconds`. */
+  take(provider: string, state: 'creating' | 'draining', most: number, workSeconds: number): Promise<RunnerRow[]>;
+  /** Null: nobody wants it any more; it must be removed. */
+  markUp(runnerId: string, bootId: string, endpoint: string): Promise<'warm' | 'claimed' | null>;
+  /**
+   * `ended`: its process is known to have ended. `leaving`: it is on its way out and may still act. `not_started`: its
+   * launch was given up; does nothing once it came up. Its lease, if it lives, becomes an error; `expired`: its time was
+   * over, and it ended.
+   */
+  markLost(
+    runnerId: string,
+    how: 'ended' | 'leaving' | 'not_started',
+    reason: EndReason,
+    error: string,
+  ): Promise<'lost' | 'expired' | 'nothing'>;
+  /** The runner said that it serves no agent any more. */
+  markAcknowledged(runnerId: string): Promise<void>;
+  /** Frees the permit; a recorded lease without a recording gets a recorded loss. */
+  markGone(runnerId: string): Promise<void>;
+  /** Rows that are not gone; read after the provider's list, or fresh runners look like orphans. */
+  living(provider: string): Promise<RunnerRow[]>;
+}
 
 const lost = z.enum(['lost', 'expired', 'nothing']).nullable();
 
@@ -12,22 +39,22 @@ export function sqlFleet(database: Database): Fleet {
       z.int().parse(await call(database, 'plan_pool', provider, template, idle, burst)),
     take: async (provider, state, most, workSeconds) =>
       z.array(runnerRow).parse(await callSet(database, 'take_work', provider, state, most, workSeconds)),
-    up: async (runnerId, bootId, endpoint) =>
+    markUp: async (runnerId, bootId, endpoint) =>
       z
         .enum(['warm', 'claimed'])
         .nullable()
         .parse(await call(database, 'runner_up', runnerId, bootId, endpoint)),
-    async lost(runnerId, how, reason, error) {
+    async markLost(runnerId, how, reason, error) {
       // Null: claimed between two reads; its session is known now, so the second call finds the right lock.
       for (;;) {
         const outcome = lost.parse(await call(database, 'runner_lost', runnerId, how, reason, error));
         if (outcome !== null) return outcome;
       }
     },
-    async acknowledged(runnerId) {
+    async markAcknowledged(runnerId) {
       await call(database, 'drain_acknowledged', runnerId);
     },
-    async gone(runnerId) {
+    async markGone(runnerId) {
       await call(database, 'runner_gone', runnerId);
     },
     living: async provider => {

@@ -1,7 +1,20 @@
-import { effectivePolicy, policyDocument } from '../../contract/policy/document.ts';
+import {
+  type EffectivePolicy,
+  effectivePolicy,
+  type PolicyDocument,
+  policyDocument,
+} from '../../contract/policy/document.ts';
+import type { PolicyLayer } from '../../contract/policy/sites.ts';
 import type { Database } from '../ports/database.ts';
-import type { Policies } from '../ports/policies.ts';
 import { call } from './call.ts';
+
+/** Policy documents by layer; `subject` is a user id, a session id, or empty for the deployment. */
+export interface Policies {
+  get(layer: PolicyLayer, subject: string): Promise<PolicyDocument | null>;
+  put(layer: PolicyLayer, subject: string, document: PolicyDocument): Promise<void>;
+  remove(layer: PolicyLayer, subject: string): Promise<void>;
+  of(sessionId: string, userId: string): Promise<EffectivePolicy>;
+}
 
 export function sqlPolicies(database: Database): Policies {
   return {

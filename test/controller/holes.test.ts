@@ -52,7 +52,7 @@ describe('hole 1: a runner that nobody can reach serves for ever', () => {
     await p.warm(1);
     const leased = await p.lease();
     await p.age(leased.session.id, 200);
-    const told = (await p.broker.activity(p.leaseOf(leased), 1))?.remainingMs ?? 0;
+    const told = (await p.broker.reportActivity(p.leaseOf(leased), 1))?.remainingMs ?? 0;
     const [row] = await database.query<{ left: number }>(
       `select extract(epoch from deadline_at - clock_timestamp()) * 1000 as left from omicron.runners where id = $1`,
       [leased.runner.id],
@@ -73,13 +73,13 @@ describe('hole 2: the next epoch begins while the runner of the last one still a
     const p = protocol(await freshPostgres());
     const { first, next } = await second(p);
     expect(await p.redeem(next)).toEqual({ outcome: 'wait' });
-    await p.fleet.acknowledged(first.runner.id);
+    await p.fleet.markAcknowledged(first.runner.id);
     expect(await p.redeem(next)).toMatchObject({ outcome: 'redeemed' });
   });
   it('or for its end', async () => {
     const p = protocol(await freshPostgres());
     const { first, next } = await second(p);
-    await p.fleet.gone(first.runner.id);
+    await p.fleet.markGone(first.runner.id);
     expect(await p.redeem(next)).toMatchObject({ outcome: 'redeemed' });
   });
   it('or for its deadline', async () => {
@@ -126,7 +126,7 @@ describe('hole 4: a late DELETE or heartbeat of an old epoch reaches the new one
   const late = async (p: ReturnType<typeof protocol>) => {
     await p.warm(2);
     const old = await p.lease();
-    await p.fleet.lost(old.runner.id, 'ended', 'runner_lost', 'gone');
+    await p.fleet.markLost(old.runner.id, 'ended', 'runner_lost', 'gone');
     const next = await p.lease();
     return {
       ended: await p.leases.end(next.session.id, null, 1, 'released'),
@@ -258,7 +258,7 @@ describe('hole 9: a restarted container comes back under the same name', () => {
     await p.warm(1);
     const claimed = await p.claim();
     const reborn = randomUUID();
-    expect(await p.fleet.up(claimed.runner.id, reborn, 'http://127.0.0.1:2')).toBeNull();
+    expect(await p.fleet.markUp(claimed.runner.id, reborn, 'http://127.0.0.1:2')).toBeNull();
     expect(await p.redeem(claimed, { boot_id: reborn })).toMatchObject({ outcome: 'refused', why: 'other boot' });
   });
   it('could redeem when the boot is not looked at', async () => {
@@ -318,7 +318,7 @@ describe('hole 11: the reaper ends an epoch that began after it looked', () => {
     const claimer = await connection(database.url);
     await claimer.query('begin');
     await claimer.query(`select ${ACQUIRE}`, [randomUUID()]);
-    const reaping = p.upkeep.expire(10); // it sees the expired row; the new epoch is not committed yet
+    const reaping = p.maintenance.expire(10); // it sees the expired row; the new epoch is not committed yet
     if (weakened) {
       const watch = await connection(database.url);
       await untilBlocked(watch, await backendOf(watch, 'expire_leases'));
@@ -412,13 +412,13 @@ describe('hole 15: two minutes are too long for a dead claimer and too short for
   });
   it('inherits a runner that was sent nothing, and only such a one', async () => {
     const p = protocol(await freshPostgres());
-    await p.upkeep.setCapacity(5);
+    await p.maintenance.setCapacity(5);
     const cold = await p.claim();
     await p.age(cold.session.id, 16);
     const inherited = await p.claim();
     expect(inherited.runner.id).toBe(cold.runner.id);
     expect(inherited.session.epoch).toBe(2);
-    await p.fleet.up(cold.runner.id, randomUUID(), 'http://127.0.0.1:1');
+    await p.fleet.markUp(cold.runner.id, randomUUID(), 'http://127.0.0.1:1');
     expect(await p.leases.beginAssignment(p.claimOf(cold))).toBeNull(); // the first claimer may send no more
     expect(await p.leases.beginAssignment(p.claimOf(inherited))).not.toBeNull();
     await p.age(cold.session.id, 16);
@@ -466,7 +466,7 @@ describe('hole 17: what quota and cap count', () => {
   });
   it('holds the cap exactly under 40 users at once', async () => {
     const p = protocol(await freshPostgres());
-    await p.upkeep.setCapacity(7);
+    await p.maintenance.setCapacity(7);
     const all = await Promise.all(Array.from({ length: 40 }, (_, n) => p.acquire({ userId: `u${n}` })));
     expect(all.filter(a => a.outcome === 'claimed')).toHaveLength(7);
     expect((await p.fleet.living('local')).length).toBe(7);
@@ -503,7 +503,7 @@ describe('hole 20: activity that is reported late revives a lease', () => {
     await p.warm(1);
     const leased = await p.lease();
     await p.age(leased.session.id, 601);
-    expect(await p.broker.activity(p.leaseOf(leased), 5)).toBeNull();
+    expect(await p.broker.reportActivity(p.leaseOf(leased), 5)).toBeNull();
     expect(await p.leases.heartbeat(leased.session.id, null, 1)).toMatchObject({ outcome: 'ended' });
     expect((await p.session(leased.session.id)).expires_at.getTime()).toBeLessThan(Date.now());
   });
@@ -514,7 +514,7 @@ describe('hole 20: activity that is reported late revives a lease', () => {
     await p.warm(1);
     const leased = await p.lease();
     await p.age(leased.session.id, 601);
-    expect((await p.broker.activity(p.leaseOf(leased), 5))?.remainingMs).toBeGreaterThan(0);
+    expect((await p.broker.reportActivity(p.leaseOf(leased), 5))?.remainingMs).toBeGreaterThan(0);
   });
 });
 
@@ -527,7 +527,7 @@ describe('hole H: a launch is given up by one worker after another saw it come u
     const p = protocol(await freshPostgres());
     await p.warm(1);
     const { session, runner } = await p.lease();
-    await p.fleet.lost(runner.id, 'not_started', 'runner_start_failed', 'not ready within 60 s');
+    await p.fleet.markLost(runner.id, 'not_started', 'runner_start_failed', 'not ready within 60 s');
     expect((await p.session(session.id)).status).toBe('ready');
     expect(await p.runner(runner.id)).toMatchObject({ state: 'leased', acknowledged_at: null });
   });
@@ -537,7 +537,7 @@ describe('hole H: a launch is given up by one worker after another saw it come u
     const p = protocol(database);
     await p.warm(1);
     const { session, runner } = await p.lease();
-    await p.fleet.lost(runner.id, 'not_started', 'runner_start_failed', 'not ready within 60 s');
+    await p.fleet.markLost(runner.id, 'not_started', 'runner_start_failed', 'not ready within 60 s');
     expect((await p.session(session.id)).status).toBe('error');
   });
 });
@@ -545,13 +545,13 @@ describe('hole H: a launch is given up by one worker after another saw it come u
 describe('hole B: a runner is removed while the call that creates it may still land', () => {
   it('keeps its launch until the turn of who works at it is over', async () => {
     const p = protocol(await freshPostgres());
-    await p.upkeep.setCapacity(1);
+    await p.maintenance.setCapacity(1);
     const { session, runner } = await p.claim();
     expect(await p.fleet.take('local', 'creating', 1, 20)).toHaveLength(1);
     await p.leases.end(session.id, null, null, 'released');
     expect((await p.runner(runner.id)).state).toBe('draining');
     expect(await p.fleet.take('local', 'draining', 1, 20)).toEqual([]);
-    await p.fleet.lost(runner.id, 'ended', 'runner_start_failed', 'the worker is done with it');
+    await p.fleet.markLost(runner.id, 'ended', 'runner_start_failed', 'the worker is done with it');
     expect(await p.fleet.take('local', 'draining', 1, 20)).toHaveLength(1);
   });
 });
@@ -570,7 +570,7 @@ describe('hole I: a beat revives a start whose lease has expired', () => {
 describe('hole G: inheriting a runner again and again has no end', () => {
   it('keeps the time since when it starts, and inherits nothing past the guard', async () => {
     const p = protocol(await freshPostgres());
-    await p.upkeep.setCapacity(5);
+    await p.maintenance.setCapacity(5);
     const first = await p.claim();
     await p.age(first.session.id, 100);
     const second = await p.claim();
@@ -593,7 +593,7 @@ describe('a runner that cannot be reached holds its session, not a new runner ea
     const refused = await p.acquire();
     expect(refused).toMatchObject({ outcome: 'refused', code: 'predecessor_draining' });
     expect(refused.outcome === 'refused' && refused.retryAfterMs).toBeGreaterThan(590_000);
-    await p.fleet.acknowledged(first.runner.id);
+    await p.fleet.markAcknowledged(first.runner.id);
     expect((await p.claim()).session.epoch).toBe(2);
   });
 });

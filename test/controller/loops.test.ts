@@ -5,8 +5,8 @@ import { ENV } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { buryTheDead, removeOrphans } from '../../controller/loops/bury.ts';
 import { loop } from '../../controller/loops/loop.ts';
-import type { Fleet } from '../../controller/ports/fleet.ts';
 import type { RunnerProvider } from '../../controller/ports/runners.ts';
+import type { Fleet } from '../../controller/store/fleet.ts';
 import { eventually } from '../eventually.ts';
 import { freshPostgres } from '../postgres.ts';
 import { protocol } from './protocol.ts';
@@ -67,7 +67,7 @@ describe('launch', () => {
   it('goes on with what a controller that died had begun', async () => {
     const database = await freshPostgres();
     const p = protocol(database);
-    await p.upkeep.setCapacity(5);
+    await p.maintenance.setCapacity(5);
     await p.fleet.plan('local', 't1', 1, 1);
     const [row] = await p.fleet.take('local', 'creating', 1, 1); // by a worker that falls silent
     await using stack = await startStack({ OMICRON_POOL_IDLE: 1, [ENV.databaseUrl]: database.url });
@@ -144,7 +144,7 @@ describe('orphans', () => {
   /** A machine on which a runner appears while somebody looks, and the rows that know it. */
   const whileLooking = async (order: 'list first' | 'rows first') => {
     const p = protocol(await freshPostgres());
-    await p.upkeep.setCapacity(5);
+    await p.maintenance.setCapacity(5);
     const existing = new Set<string>([randomUUID()]); // a true orphan
     const removed: string[] = [];
     const createOne = async () => {
@@ -228,6 +228,6 @@ it('a fleet row that was claimed between two reads is still lost', async () => {
   const p = protocol(await freshPostgres());
   const [row] = await p.warm(1);
   const leased = await p.lease();
-  await (p.fleet satisfies Fleet).lost(row?.id ?? '', 'ended', 'runner_lost', 'It died.');
+  await (p.fleet satisfies Fleet).markLost(row?.id ?? '', 'ended', 'runner_lost', 'It died.');
   expect(await p.session(leased.session.id)).toMatchObject({ status: 'error', ended_reason: 'runner_lost' });
 });

@@ -62,26 +62,28 @@ describe.skipIf(PGBOUNCER === null)('through a transaction pooler', () => {
     const leased = await p.lease({ tags: { team: 'ops' } });
     await p.age(leased.session.id, 100);
     expect(await p.acquire()).toMatchObject({ outcome: 'renewed', session: { epoch: 1 } });
-    expect((await p.broker.activity(p.leaseOf(leased), 1))?.remainingMs).toBeGreaterThan(500_000);
+    expect((await p.broker.reportActivity(p.leaseOf(leased), 1))?.remainingMs).toBeGreaterThan(500_000);
     expect(
-      await p.broker.events(p.leaseOf(leased), [{ id: crypto.randomUUID(), kind: 'tool.call', age_ms: 1, data: {} }]),
+      await p.broker.writeEvents(p.leaseOf(leased), [
+        { id: crypto.randomUUID(), kind: 'tool.call', age_ms: 1, data: {} },
+      ]),
     ).toBe(true);
     expect(await p.directory.list({ tag: { team: 'ops' }, archived: false, limit: 1 })).toMatchObject({
       sessions: [{ status: 'ready' }],
     });
     expect(await p.leases.end(leased.session.id, null, 1, 'released')).toMatchObject({ outcome: 'ended' });
-    await p.fleet.acknowledged(leased.runner.id);
-    await p.fleet.gone(leased.runner.id);
+    await p.fleet.markAcknowledged(leased.runner.id);
+    await p.fleet.markGone(leased.runner.id);
     const next = await p.lease();
     expect(next.session).toMatchObject({ id: leased.session.id, epoch: 2 });
     await p.age(next.session.id, 601);
-    expect(await p.upkeep.expire(10)).toEqual([leased.session.id]);
+    expect(await p.maintenance.expire(10)).toEqual([leased.session.id]);
   });
 
   it('100 callers at once get one claim, and a user’s limit is exact, over few server connections', async () => {
     const { database, open } = await pooled();
     const replicas = [protocol(database), protocol(open())] as const;
-    await replicas[0].upkeep.setCapacity(50);
+    await replicas[0].maintenance.setCapacity(50);
     const on = (n: number) => replicas[n % 2 ? 1 : 0];
     const same = await Promise.all(Array.from({ length: 100 }, (_, n) => on(n).acquire({ userId: 'ada' })));
     expect(same.filter(({ outcome }) => outcome === 'claimed')).toHaveLength(1);

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../controller/ports/database.ts';
-import type { Acquired, Acquisition, Claim } from '../../controller/ports/leases.ts';
-import type { RunnerRow, SessionRow } from '../../controller/ports/rows.ts';
 import { sqlBroker } from '../../controller/store/broker.ts';
 import { sqlDirectory } from '../../controller/store/directory.ts';
 import { sqlFleet } from '../../controller/store/fleet.ts';
+import type { Acquired, Acquisition, Claim } from '../../controller/store/leases.ts';
 import { type LeaseRules, sqlLeases } from '../../controller/store/leases.ts';
-import { sqlUpkeep } from '../../controller/store/upkeep.ts';
+import { sqlMaintenance } from '../../controller/store/maintenance.ts';
+import type { RunnerRow, SessionRow } from '../../controller/store/rows.ts';
 
 const RULES: LeaseRules = {
   userLimit: 3,
@@ -24,7 +24,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
   const leases = sqlLeases(database, all);
   const fleet = sqlFleet(database);
   const broker = sqlBroker(database);
-  const upkeep = sqlUpkeep(database, all);
+  const maintenance = sqlMaintenance(database, all);
   const directory = sqlDirectory(database);
 
   const acquisition = (change: Partial<Acquisition> = {}): Acquisition => ({
@@ -75,7 +75,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
     leases,
     fleet,
     broker,
-    upkeep,
+    maintenance,
     directory,
     acquire,
     claim,
@@ -86,10 +86,10 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
 
     /** Warm runners of template t1, old enough to be spared by no pool. */
     async warm(count: number): Promise<RunnerRow[]> {
-      await upkeep.setCapacity(120);
+      await maintenance.setCapacity(120);
       await fleet.plan('local', 't1', count, count);
       const rows = await fleet.take('local', 'creating', count, 0);
-      for (const row of rows) await fleet.up(row.id, randomUUID(), `http://127.0.0.1:1/${row.id}`);
+      for (const row of rows) await fleet.markUp(row.id, randomUUID(), `http://127.0.0.1:1/${row.id}`);
       await database.query(
         `update omicron.runners set created_at = created_at - interval '1 hour' where state = 'warm'`,
       );

@@ -30,7 +30,7 @@ describe('[O18] the reaper', () => {
     await p.age(expired.session.id, 601);
     await p.age(aged.session.id, 3_601);
     await p.age(stuck.session.id, 121);
-    expect(await reap({ upkeep: p.upkeep, log })).toBe(2);
+    expect(await reap({ maintenance: p.maintenance, log })).toBe(2);
     expect(await p.session(expired.session.id)).toMatchObject({
       status: 'ended',
       ended_reason: 'expired',
@@ -40,7 +40,7 @@ describe('[O18] the reaper', () => {
     expect(await p.session(stuck.session.id)).toMatchObject({ status: 'error', ended_reason: 'start_timed_out' });
     expect(await p.session(alive.session.id)).toMatchObject({ status: 'ready' });
     expect((await p.runner(expired.runner.id)).state).toBe('draining');
-    expect(await reap({ upkeep: p.upkeep, log })).toBe(0);
+    expect(await reap({ maintenance: p.maintenance, log })).toBe(0);
   });
 
   it('makes a start of more than two minutes an error that says what to do, whoever still beats', async () => {
@@ -48,7 +48,7 @@ describe('[O18] the reaper', () => {
     await p.warm(2);
     const stuck = await p.claim({ ttlSeconds: 3_000 });
     await p.age(stuck.session.id, 121);
-    await reap({ upkeep: p.upkeep, log });
+    await reap({ maintenance: p.maintenance, log });
     expect(await p.session(stuck.session.id)).toMatchObject({
       status: 'error',
       ended_reason: 'start_timed_out',
@@ -99,7 +99,7 @@ describe('[S4] retention', () => {
     const store = async (name: string, uri = pathToFileURL(join(folder, 's', '1', name)).href) => {
       await mkdir(join(folder, 's', '1'), { recursive: true });
       await writeFile(join(folder, 's', '1', name), 'video');
-      await p.broker.artifact(p.leaseOf(leased), { state: 'stored', name, uri, bytes: 5 });
+      await p.broker.writeArtifact(p.leaseOf(leased), { state: 'stored', name, uri, bytes: 5 });
     };
     const elsewhere = join(tmpdir(), `omicron-elsewhere-${randomUUID()}`);
     await writeFile(elsewhere, 'not a recording');
@@ -112,7 +112,7 @@ describe('[S4] retention', () => {
     );
     const said: string[] = [];
     const spoken = pino({ level: 'info' }, { write: line => void said.push(line) });
-    await retainArtifacts({ upkeep: p.upkeep, artifacts: folderArtifacts(folder), days: 7, log: spoken });
+    await retainArtifacts({ maintenance: p.maintenance, artifacts: folderArtifacts(folder), days: 7, log: spoken });
     const rows = await database.query('select name, state, reason from omicron.artifacts order by name');
     expect(rows).toEqual([
       { name: 'a-forged.webm', state: 'stored', reason: null },
@@ -130,9 +130,14 @@ describe('[S4] retention', () => {
     const p = protocol(database);
     await p.warm(1);
     const uri = 's3://bucket/pw-videos/local/tab-001.webm';
-    await p.broker.artifact(p.leaseOf(await p.lease()), { state: 'stored', name: 'tab-001.webm', uri, bytes: 5 });
+    await p.broker.writeArtifact(p.leaseOf(await p.lease()), { state: 'stored', name: 'tab-001.webm', uri, bytes: 5 });
     await database.query(`update omicron.artifacts set created_at = created_at - interval '8 days'`);
-    await retainArtifacts({ upkeep: p.upkeep, artifacts: bucketArtifacts, days: 7, log: pino({ level: 'silent' }) });
+    await retainArtifacts({
+      maintenance: p.maintenance,
+      artifacts: bucketArtifacts,
+      days: 7,
+      log: pino({ level: 'silent' }),
+    });
     expect(await database.query('select state, uri from omicron.artifacts')).toEqual([{ state: 'expired', uri }]);
   });
 

@@ -10,7 +10,7 @@ import { deployment, startStack } from './stack.ts';
 it('a pool that shrinks never takes a runner that was just claimed, over many rounds on two replicas', async () => {
   const database = await freshPostgres(16);
   const [one, two] = [protocol(database, { userLimit: 10_000 }), protocol(database, { userLimit: 10_000 })];
-  await one.upkeep.setCapacity(1_000);
+  await one.maintenance.setCapacity(1_000);
   let claims = 0;
   for (let round = 0; round < 60; round++) {
     await one.warm(6); // full; then both pools want two while eight callers claim
@@ -31,7 +31,7 @@ it('a pool that shrinks never takes a runner that was just claimed, over many ro
         expect(await one.redeem({ session, runner: now, outcome: 'claimed' })).toMatchObject({ outcome: 'redeemed' });
       await one.leases.end(session.id, null, null, 'released');
     }
-    for (const row of await one.fleet.living('local')) if (row.state === 'draining') await one.fleet.gone(row.id);
+    for (const row of await one.fleet.living('local')) if (row.state === 'draining') await one.fleet.markGone(row.id);
   }
   expect(claims).toBe(480);
 });

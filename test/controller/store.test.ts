@@ -80,12 +80,12 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
 
   it('writes the intent of a runner when none is warm, and leads it by the same path', async () => {
     const p = protocol(await open());
-    await p.upkeep.setCapacity(5);
+    await p.maintenance.setCapacity(5);
     const claimed = await p.claim();
     expect(claimed.runner).toMatchObject({ state: 'creating', assigned_at: null, epoch: 1 });
     expect(await p.leases.beginAssignment(p.claimOf(claimed))).toBeNull();
     const boot = randomUUID();
-    expect(await p.fleet.up(claimed.runner.id, boot, 'http://127.0.0.1:1')).toBe('claimed');
+    expect(await p.fleet.markUp(claimed.runner.id, boot, 'http://127.0.0.1:1')).toBe('claimed');
     const assigned = await p.leases.beginAssignment(p.claimOf(claimed));
     expect(assigned).toMatchObject({ id: claimed.runner.id, boot_id: boot });
     expect(await p.redeem(claimed, { boot_id: boot })).toMatchObject({ outcome: 'redeemed' });
@@ -94,7 +94,7 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
 
   it('prefers a runner that the pool is already making to a new one', async () => {
     const p = protocol(await open());
-    await p.upkeep.setCapacity(5);
+    await p.maintenance.setCapacity(5);
     await p.fleet.plan('local', 't1', 1, 1);
     const [making] = await p.fleet.take('local', 'creating', 1, 60);
     expect((await p.claim()).runner.id).toBe(making?.id);
@@ -127,7 +127,7 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
 
   it('holds the global cap until a runner is gone, and says when to come again', async () => {
     const p = protocol(await open());
-    await p.upkeep.setCapacity(1);
+    await p.maintenance.setCapacity(1);
     const only = await p.claim({ ttlSeconds: 50 });
     const refused = await p.acquire({ userId: 'bob' });
     expect(refused).toMatchObject({ outcome: 'refused', code: 'capacity_exceeded', limit: 1, active: 1 });
@@ -136,7 +136,7 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     await p.leases.end(only.session.id, null, null, 'released');
     const draining = await p.acquire({ userId: 'bob' });
     expect(draining.outcome === 'refused' && draining.retryAfterMs).toBeLessThanOrEqual(1_000);
-    await p.fleet.gone(only.runner.id);
+    await p.fleet.markGone(only.runner.id);
     expect((await p.claim({ userId: 'bob' })).session.epoch).toBe(1);
   });
 
@@ -145,14 +145,14 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     await p.warm(2);
     const a = await p.lease({ userId: 'a' });
     const b = await p.lease({ userId: 'b' });
-    await p.upkeep.setCapacity(1);
+    await p.maintenance.setCapacity(1);
     expect(await p.acquire({ userId: 'c' })).toMatchObject({ outcome: 'refused' });
     for (const { session, runner } of [a, b]) {
       await p.leases.end(session.id, null, null, 'released');
-      await p.fleet.gone(runner.id);
+      await p.fleet.markGone(runner.id);
     }
-    await p.upkeep.setCapacity(1);
-    expect((await p.directory.census()).capacity).toBe(1);
+    await p.maintenance.setCapacity(1);
+    expect((await p.directory.stats()).capacity).toBe(1);
     await p.claim({ userId: 'c' });
     expect(await p.acquire({ userId: 'd' })).toMatchObject({ outcome: 'refused', limit: 1 });
   });
@@ -186,7 +186,7 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     const p = protocol(await open(), { maxSessionSeconds: 700 });
     await p.warm(1);
     const leased = await p.lease({ ttlSeconds: 600 });
-    const remaining = async (calls: number) => (await p.broker.activity(p.leaseOf(leased), calls))?.remainingMs;
+    const remaining = async (calls: number) => (await p.broker.reportActivity(p.leaseOf(leased), calls))?.remainingMs;
     await p.age(leased.session.id, 300);
     expect(await remaining(0)).toBeLessThanOrEqual(300_000);
     const moved = await remaining(3);
@@ -201,11 +201,13 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     await p.warm(2);
     const leased = await p.lease();
     const event = { id: randomUUID(), kind: 'tool.call' as const, age_ms: 5, data: { tool: 'browser_click' } };
-    expect(await p.broker.events(p.leaseOf(leased), [event])).toBe(true);
-    expect(await p.broker.events(p.leaseOf(leased), [event])).toBe(true);
-    expect(await p.broker.events({ ...p.leaseOf(leased), epoch: 2 }, [{ ...event, id: randomUUID() }])).toBe(false);
+    expect(await p.broker.writeEvents(p.leaseOf(leased), [event])).toBe(true);
+    expect(await p.broker.writeEvents(p.leaseOf(leased), [event])).toBe(true);
+    expect(await p.broker.writeEvents({ ...p.leaseOf(leased), epoch: 2 }, [{ ...event, id: randomUUID() }])).toBe(
+      false,
+    );
     const other = await p.claim({ userId: 'bob' }); // claimed, never redeemed
-    expect(await p.broker.events(p.leaseOf(other), [{ ...event, id: randomUUID() }])).toBe(false);
+    expect(await p.broker.writeEvents(p.leaseOf(other), [{ ...event, id: randomUUID() }])).toBe(false);
     const { events } = await p.directory.events(leased.session.id, { limit: 50 });
     expect(events.map(e => e.kind)).toEqual(['session.claimed', 'session.ready', 'tool.call']);
   });
@@ -216,11 +218,16 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     const lost = await p.lease({ userId: 'a' });
     const kept = await p.lease({ userId: 'b' });
     const unrecorded = await p.lease({ userId: 'c', options: { record_video: false } });
-    await p.broker.artifact(p.leaseOf(kept), { state: 'stored', name: 'tab-1.webm', uri: 'file:///v.webm', bytes: 10 });
-    await p.broker.artifact(p.leaseOf(kept), { state: 'lost', name: 'tab-1.webm', reason: 'late' });
+    await p.broker.writeArtifact(p.leaseOf(kept), {
+      state: 'stored',
+      name: 'tab-1.webm',
+      uri: 'file:///v.webm',
+      bytes: 10,
+    });
+    await p.broker.writeArtifact(p.leaseOf(kept), { state: 'lost', name: 'tab-1.webm', reason: 'late' });
     for (const { session, runner } of [lost, kept, unrecorded]) {
       await p.leases.end(session.id, null, null, 'released');
-      await p.fleet.gone(runner.id);
+      await p.fleet.markGone(runner.id);
     }
     expect(await p.directory.artifacts(lost.session.id)).toMatchObject([
       { state: 'lost', reason: expect.stringContaining('no recording') },
@@ -233,7 +240,7 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
 
   it('[B7] finds sessions by user, status and tags, page by page, newest first', async () => {
     const p = protocol(await open(), { userLimit: 100 });
-    await p.upkeep.setCapacity(50);
+    await p.maintenance.setCapacity(50);
     for (let n = 0; n < 7; n++)
       await p.claim({ conversationId: `c${n}`, tags: { team: n % 2 ? 'odd' : 'even', n: String(n) } });
     await p.claim({ userId: 'bob', conversationId: 'x', tags: { team: 'odd' } });
@@ -260,7 +267,7 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     expect(await p.directory.archive(session.id, null)).toMatchObject({ status: 'ended', ended_reason: 'archived' });
     expect((await p.directory.list({ archived: false, limit: 5 })).sessions).toEqual([]);
     expect((await p.directory.list({ archived: true, limit: 5 })).sessions).toHaveLength(1);
-    await p.fleet.gone(runner.id);
+    await p.fleet.markGone(runner.id);
     await p.lease();
     expect((await p.directory.list({ archived: false, limit: 5 })).sessions).toHaveLength(1);
   });
@@ -287,19 +294,19 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
 
   it('lets starts that a lease waits for come first', async () => {
     const p = protocol(await open());
-    await p.upkeep.setCapacity(20);
+    await p.maintenance.setCapacity(20);
     for (const conversationId of ['c1', 'c2', 'c3'])
       expect((await p.claim({ conversationId })).runner.state).toBe('creating');
     expect(await p.fleet.plan('local', 't1', 10, 4)).toBe(1);
     expect(await p.fleet.plan('local', 't1', 10, 3)).toBe(0);
     for (const row of await p.fleet.take('local', 'creating', 10, 0))
-      await p.fleet.up(row.id, randomUUID(), 'http://127.0.0.1:1');
+      await p.fleet.markUp(row.id, randomUUID(), 'http://127.0.0.1:1');
     expect(await p.fleet.plan('local', 't1', 10, 4)).toBe(4);
   });
 
   it('leaves a spare runner of less than a minute, which another replica may just have asked for', async () => {
     const p = protocol(await open());
-    await p.upkeep.setCapacity(10);
+    await p.maintenance.setCapacity(10);
     await p.fleet.plan('local', 't1', 2, 10);
     await p.fleet.plan('local', 't1', 0, 10);
     expect(await p.fleet.take('local', 'draining', 10, 0)).toEqual([]);

@@ -97,9 +97,9 @@ test('every alert links its runbook and has a severity', () => {
 });
 
 test('alerts read only what somebody exports', async () => {
-  const census = { active: 0, starting: 0, capacity: 0, runners: { warm: 0 }, ended: {}, recordings: {} };
-  const nothing = { census: async () => census };
-  // Of the directory, metrics ask for the census alone.
+  const stats = { active: 0, starting: 0, capacity: 0, runners: { warm: 0 }, ended: {}, recordings: {} };
+  const nothing = { stats: async () => stats };
+  // Of the directory, metrics ask for the stats alone.
   const controller = await prometheusMetrics(nothing as unknown as Parameters<typeof prometheusMetrics>[0]).text();
   const egress = await egressMetrics(() => 0).registry.metrics();
   const exported = [...`${controller}\n${egress}`.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = '', type]) =>
@@ -115,7 +115,7 @@ test('alerts read only what somebody exports', async () => {
 
 test('the latency objective counts up to a bucket that the histogram has', async () => {
   const metrics = prometheusMetrics({
-    census: async () => ({ active: 0, starting: 0, capacity: 0, runners: {}, ended: {}, recordings: {} }),
+    stats: async () => ({ active: 0, starting: 0, capacity: 0, runners: {}, ended: {}, recordings: {} }),
   } as unknown as Parameters<typeof prometheusMetrics>[0]);
   metrics.acquired(0.2, 'ready');
   expect(await metrics.text()).toContain('omicron_session_create_latency_seconds_bucket{le="1",outcome="ready"} 1');

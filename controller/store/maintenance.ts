@@ -1,9 +1,23 @@
 import * as z from 'zod';
 import type { Database } from '../ports/database.ts';
-import type { Upkeep } from '../ports/upkeep.ts';
 import { call, callSet } from './call.ts';
 
-export function sqlUpkeep(database: Database, rules: { startSeconds: number }): Upkeep {
+/** Steps of the loops that look at time. Each is harmless when repeated or run on several replicas. */
+export interface Maintenance {
+  /** Makes the global cap `most`. */
+  setCapacity(most: number): Promise<void>;
+  /** Ends leases whose time is over; answers their session ids. */
+  expire(most: number): Promise<string[]>;
+  /** Starts older than the guard become errors; answers their session ids. */
+  failStuckStarts(most: number): Promise<string[]>;
+  /** Ends every lease of this provider and drains its runners: the local stack stops. */
+  endAll(provider: string): Promise<void>;
+  /** Stored recordings older than this. */
+  expiredArtifacts(days: number, most: number): Promise<{ id: string; uri: string }[]>;
+  markExpired(artifactId: string): Promise<void>;
+}
+
+export function sqlMaintenance(database: Database, rules: { startSeconds: number }): Maintenance {
   return {
     async setCapacity(most) {
       await call(database, 'set_capacity', most);

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { runnerOptions } from '../../contract/assignment.ts';
 import { epoch } from '../../contract/lease-key.ts';
-import { END_REASONS, SESSION_STATES, type Session, tagsSchema } from '../../contract/session.ts';
+import { END_REASONS, SESSION_STATES, tagsSchema } from '../../contract/session.ts';
 
 const time = z.string().transform(text => new Date(text));
 
@@ -53,29 +53,3 @@ export const runnerRow = z.object({
   reason: z.string().nullable(),
 });
 export type RunnerRow = z.infer<typeof runnerRow>;
-
-/** What operators see of a session; no claim, no token. */
-export function sessionView(row: SessionRow): Session {
-  return {
-    session_id: row.id,
-    user_id: row.user_id,
-    conversation_id: row.conversation_id,
-    status: row.status,
-    epoch: row.epoch,
-    runner_id: row.runner_id,
-    provider: row.provider,
-    mcp_url: row.mcp_url,
-    tags: row.tags,
-    record_video: row.options.record_video,
-    ttl_seconds: row.ttl_seconds,
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
-    last_used_at: row.last_used_at.toISOString(),
-    expires_at: row.expires_at.toISOString(),
-    ends_at: row.ends_at.toISOString(),
-    archived_at: row.archived_at?.toISOString() ?? null,
-    ended_reason: row.ended_reason,
-    error: row.error,
-    artifacts_prefix: row.artifacts_s3_prefix,
-  };
-}

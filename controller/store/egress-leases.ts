@@ -1,0 +1,63 @@
+import * as z from 'zod';
+import type { EgressEvent } from '../../contract/egress.ts';
+import { type LeaseKey, leaseKey } from '../../contract/lease-key.ts';
+import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/document.ts';
+import type { Database } from '../ports/database.ts';
+import { call } from './call.ts';
+
+/** A lease that its runner holds now, as the egress proxy needs it. */
+export interface LiveLease {
+  lease: LeaseKey;
+  policy: EffectivePolicy;
+  remainingMs: number;
+}
+
+/** A lease whose recordings its runner's uploader may send, from its first moment until a day after its end. */
+export interface AwaitedUpload {
+  lease: LeaseKey;
+  remainingMs: number;
+}
+
+/** What the egress proxy may ask: which lease a runner holds, and whose recordings are awaited. */
+export interface EgressLeases {
+  /** In the order asked; null where the runner holds no lease. */
+  live(runnerIds: readonly string[]): Promise<(LiveLease | null)[]>;
+  /** In the order asked; null where no recording is awaited. */
+  awaitedUploads(runnerIds: readonly string[]): Promise<(AwaitedUpload | null)[]>;
+  /** Writes denials to the timelines; a repeated event is written once. */
+  writeDenials(events: readonly EgressEvent[]): Promise<void>;
+}
+
+const awaitedUpload = leaseKey
+  .extend({ remaining_ms: z.int() })
+  .transform(({ remaining_ms, ...lease }): AwaitedUpload => ({ lease, remainingMs: remaining_ms }))
+  .nullable();
+
+const liveLease = leaseKey
+  .extend({ remaining_ms: z.int(), ...effectivePolicy.shape })
+  .transform(
+    ({ remaining_ms, version, layers, ...lease }): LiveLease => ({
+      lease,
+      policy: { version, layers },
+      remainingMs: remaining_ms,
+    }),
+  )
+  .nullable();
+
+export function sqlEgressLeases(database: Database): EgressLeases {
+  /** One answer of the function for each runner, in their order. */
+  const each = async <T>(name: 'live_lease' | 'awaited_upload', schema: z.ZodType<T>, runnerIds: readonly string[]) => {
+    const rows = await database.query<{ answer: unknown }>(
+      `select omicron.${name}(id) as answer from unnest($1::uuid[]) with ordinality as asked(id, place) order by place`,
+      [[...runnerIds]],
+    );
+    return rows.map(({ answer }) => schema.parse(answer));
+  };
+  return {
+    live: runnerIds => each('live_lease', liveLease, runnerIds),
+    awaitedUploads: runnerIds => each('awaited_upload', awaitedUpload, runnerIds),
+    async writeDenials(events) {
+      await call(database, 'write_denials', JSON.stringify(events));
+    },
+  };
+}
