@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { copyFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cruise, type ICruiseResult } from 'dependency-cruiser';
+import { importsOf } from './imports.ts';
 
 const run = promisify(execFile);
 
@@ -28,44 +28,40 @@ export interface Context {
 }
 
 /**
- * Makes the build context of an image below `root`: its room, `contract/`, and the npm packages that these import, as
+ * Makes the build context of an image below `root`: its room, `contract/`, `http/`, and the npm packages that these import, as
  * `package-lock.json` pins them. Packages are installed for this machine's architecture. Only what changed is made anew.
  */
 export async function buildContext(name: ImageName, root: string, args: BuildArgs): Promise<Context> {
   const path = join(root, name);
   await mkdir(path, { recursive: true });
-  const { dependencies, ...about } = JSON.parse(await readFile('package.json', 'utf8'));
-  const needed = ['node', ...(await importedPackages(PROGRAMS[name]))].sort();
+  const rooms = ['contract', 'http', name];
+  const about = await json('package.json');
+  const versions = await declaredVersions(rooms);
+  const { packages } = await importsOf(PROGRAMS[name]);
   const manifest = {
     name: `omicron-browser-${name}`,
     version: about.version,
     license: about.license,
     type: about.type,
-    dependencies: Object.fromEntries(needed.map(each => [each, dependencies[each]])),
+    dependencies: Object.fromEntries(['node', ...packages].sort().map(each => [each, versions[each]])),
     allowScripts: { node: true },
   };
   await lockedPackages(path, `${JSON.stringify(manifest, null, 2)}\n`);
-  for (const room of ['contract', 'http', name]) {
+  for (const room of rooms) {
     await rm(join(path, room), { recursive: true, force: true });
-    await cp(room, join(path, room), { recursive: true });
+    await cp(room, join(path, room), { recursive: true, filter: file => !file.includes('node_modules') });
   }
   return { path, tag: await digestOf(path, args) };
 }
 
-/** How the import rules of the project resolve, too (.dependency-cruiser.js). */
-const RESOLVE = { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] };
-
-/** Packages that the programs reach, without Node's own and without types. */
-async function importedPackages(programs: readonly string[]): Promise<string[]> {
-  const cruised = await cruise([...programs], {
-    doNotFollow: { path: 'node_modules' },
-    enhancedResolveOptions: RESOLVE,
-  });
-  const { modules } = cruised.output as ICruiseResult; // text only where a reporter was named
-  const lost = modules.find(({ couldNotResolve }) => couldNotResolve);
-  if (lost) throw new Error(`${lost.source} is imported but not installed: run "npm ci"`);
-  return [...new Set(modules.flatMap(({ source }) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? []))];
+/** The exact version of each package that the rooms may import, and of the Node.js that the images start. */
+async function declaredVersions(rooms: readonly string[]): Promise<Readonly<Record<string, string>>> {
+  const manifests = await Promise.all(rooms.map(room => json(join(room, 'package.json'))));
+  const { devDependencies } = await json('local/package.json');
+  return Object.assign({ node: devDependencies.node }, ...manifests.map(({ dependencies }) => dependencies));
 }
+
+const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
 
 /**
  * Installs the packages of `manifest`; npm drops from the whole project's lock what they do not need. Of the `node` package
