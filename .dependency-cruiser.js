@@ -76,7 +76,7 @@ export default {
     // a file may import what its own room's package.json, or the root's, names
     combinedDependencies: true,
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(^|/)node_modules/.*\\.d\\.ts' },
+    exclude: { path: '(^|/)node_modules/.*\\.d\\.ts|^[^/]+/dist/' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types', 'default'] },
