@@ -16,7 +16,7 @@ export const controlPlaneLogGroup = (to: Pick<Deployment, 'name'>): string => `/
 
 /**
  * The control plane. `@pulumi/eks` makes the cluster alone; what decides over security (roles, OIDC provider, add-ons,
- * access entries, nodes) are resources of our own, visible to tests and policies (docs/adr/0601).
+ * access entries, nodes) are resources of our own, visible to tests and policies (docs/adr/0004).
  */
 export class Cluster extends pulumi.ComponentResource {
   readonly name: string;
@@ -78,7 +78,7 @@ export class Cluster extends pulumi.ComponentResource {
         enabledClusterLogTypes: CONTROL_PLANE_LOGS,
         deletionProtection: to.protect,
         upgradePolicy: { supportType: 'STANDARD' }, // extended support costs six times as much an hour
-        // Ours, not the component's: add-ons, nodes, OIDC provider (docs/adr/0601).
+        // Ours, not the component's: add-ons, nodes, OIDC provider (docs/adr/0004).
         bootstrapSelfManagedAddons: false,
         useDefaultVpcCni: true,
         corednsAddonOptions: { enabled: false },

@@ -39,7 +39,7 @@ const isOutsideNotPublic = (cidr: string): boolean => cidr.endsWith('/32');
 
 /**
  * Who may talk to whom. UDP leaves a namespace for DNS alone; what no rule names is closed. Runners have one policy for all
- * of them: the VPC CNI's agent tells pods apart by name and namespace, not by label (facts: strict mode, docs/adr/0603).
+ * of them: the VPC CNI's agent tells pods apart by name and namespace, not by label (facts: strict mode, docs/adr/0006).
  */
 export function networkPolicies(scope: Construct, env: Environment): void {
   const monitoring = env.monitoringNamespace

@@ -66,7 +66,7 @@ export function browser(env: Environment): k8s.Container {
     resources: resources(env.runner.browser),
     securityContext: {
       ...containerSecurity,
-      // Chromium's own sandbox needs what RuntimeDefault refuses (docs/adr/0605).
+      // Chromium's own sandbox needs what RuntimeDefault refuses (docs/adr/0008).
       seccompProfile: { type: 'Localhost', localhostProfile: SECCOMP_PROFILE },
     },
     volumeMounts: [OUTPUT, { name: 'tmp', mountPath: '/tmp' }, { name: 'shm', mountPath: '/dev/shm' }],

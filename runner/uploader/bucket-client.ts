@@ -19,7 +19,7 @@ export interface BucketClientOptions {
 /**
  * S3 under the role that the pod's token stands for (IRSA). The SDK reads AWS_ROLE_ARN, AWS_WEB_IDENTITY_TOKEN_FILE and the
  * endpoints from the environment, and asks STS anew before its credential ends. It tries nothing twice: whoever repeats a
- * conditional write must know that it is a repetition (docs/adr/0503).
+ * conditional write must know that it is a repetition (docs/adr/0017).
  */
 export function bucketClient({ region, proxyUrl, ownEndpoint }: BucketClientOptions): S3Client {
   const agent = { keepAlive: true, ...(proxyUrl === undefined ? {} : { proxyEnv: proxies(proxyUrl) }) };

@@ -37,7 +37,7 @@ export interface Bucket {
   abort(key: string, uploadId: string, signal: AbortSignal): Promise<void>;
 }
 
-/** No header names an encryption: the bucket's default is the deployment's key, and its policy refuses any other (docs/adr/0602). */
+/** No header names an encryption: the bucket's default is the deployment's key, and its policy refuses any other (docs/adr/0005). */
 export function s3Bucket(client: S3Client, name: string): Bucket {
   const at = (key: string) => ({ Bucket: name, Key: key });
   return {
