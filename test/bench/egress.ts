@@ -4,7 +4,7 @@
  * the machine's cores, so throughput is that of all three together. Writes section `egress` of `.omicron/bench.json`.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, get as httpGet } from 'node:http';
@@ -12,9 +12,8 @@ import { type AddressInfo, connect, createServer as createTcp, type Socket } fro
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { serviceKey } from '../../contract/tokens.ts';
-import { controllerStub } from '../egress/controller-stub.ts';
 import { basic, isAnswer, tunnel } from '../egress/raw-client.ts';
+import { startFakeController } from '../fakes/controller.ts';
 
 const SITE_ADDRESS = '127.0.0.77';
 const FETCHES = 1500;
@@ -236,13 +235,12 @@ async function tinyproxy(folder: string): Promise<Proxy | null> {
 
 async function measure(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'egress-bench-'));
-  const secret = randomBytes(32).toString('hex');
-  const controller = await controllerStub(serviceKey(secret));
+  const controller = await startFakeController();
   try {
     const sitePort = Number(await firstLine(child(process.execPath, [import.meta.filename, 'site']), /^[0-9]+$/));
     const egress = child(process.execPath, [join(import.meta.dirname, '../../egress/main.ts')], {
       OMICRON_CONTROLLER_URL: controller.url,
-      OMICRON_EGRESS_JWT_SECRET: secret,
+      OMICRON_EGRESS_JWT_SECRET: controller.egressSecret,
       OMICRON_EGRESS_HOST: '127.0.0.1',
       OMICRON_EGRESS_PORT: '0',
       OMICRON_EGRESS_ADMIN_PORT: '0',

@@ -2,16 +2,17 @@ import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoSite } from '../../local/demo-site.ts';
-import { ready, renewed, type StandIn, startStandIn } from '../fakes/controller.ts';
+import { ready, renewed } from '../fakes/controller/clients.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { newFolder, ROOT, run } from '../local/machine.ts';
 
 describe('the published package', { timeout: 180_000 }, () => {
   let folder: string;
   let installed: string;
-  let controller: StandIn;
+  let controller: FakeController;
   beforeAll(async () => {
     folder = await newFolder();
-    controller = await startStandIn();
+    controller = await startFakeController();
     const packed = await run('npm', ['pack', '--silent', '--pack-destination', folder]);
     expect(packed.code, packed.stderr).toBe(0);
     const [tarball] = (await readdir(folder)).filter(name => name.endsWith('.tgz'));
@@ -40,7 +41,7 @@ describe('the published package', { timeout: 180_000 }, () => {
        lease.sessionId = 7;
        console.log(lease.mcpUrl, error.message);`,
     );
-    controller.say(ready(), renewed());
+    controller.answerNext(ready(), renewed());
     const app = await run(process.execPath, ['app.mts', controller.url, controller.serviceSecret], { cwd: folder });
     expect(app.stderr).toBe('');
     expect(app.stdout).toBe('http://127.0.0.1:1/mcp Bearer lease-token\n');

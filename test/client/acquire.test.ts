@@ -2,16 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type SteppedClock, steppedClock } from '../fakes/clock.ts';
-import {
-  type Answer,
-  ended,
-  problem,
-  ready,
-  SESSION_ID,
-  type StandIn,
-  starting,
-  startStandIn,
-} from '../fakes/controller.ts';
+import { type Answer, problem } from '../fakes/controller/answer.ts';
+import { ended, ready, SESSION_ID, starting } from '../fakes/controller/clients.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 
 const quota = (retryAfterSeconds: number) =>
   new OmicronError('user_quota_exceeded', 'The user has 3 of 3 active sessions.', {
@@ -22,11 +15,11 @@ const quota = (retryAfterSeconds: number) =>
 const request = { userId: 'ada', conversationId: 'chat-1' };
 
 describe('acquire', () => {
-  let controller: StandIn;
+  let controller: FakeController;
   let clock: SteppedClock;
   let sessions: BrowserSessions;
   beforeEach(async () => {
-    controller = await startStandIn();
+    controller = await startFakeController();
     clock = steppedClock();
     sessions = new BrowserSessions({ ...controller, clock });
   });
@@ -42,7 +35,7 @@ describe('acquire', () => {
   };
 
   it('signs each call for its user and sends what was asked for', async () => {
-    controller.say(problem(quota(1)), ready(4));
+    controller.answerNext(problem(quota(1)), ready(4));
     await using lease = await sessions.acquire({
       ...request,
       ttlSeconds: 60,
@@ -70,20 +63,23 @@ describe('acquire', () => {
       wait_seconds: 10,
       require_credentials: true,
     });
-    controller.say(ended());
+    controller.answerNext(ended());
   });
 
   it('waits as long as Retry-After says, with a spread that never shortens it', async () => {
     clock = steppedClock(0.5);
     sessions = new BrowserSessions({ ...controller, clock });
-    controller.say(problem(quota(7)), problem(new OmicronError('capacity_exceeded', 'full', { retryAfterSeconds: 3 })));
-    controller.say(ready());
+    controller.answerNext(
+      problem(quota(7)),
+      problem(new OmicronError('capacity_exceeded', 'full', { retryAfterSeconds: 3 })),
+    );
+    controller.answerNext(ready());
     await sessions.acquire(request);
     expect(clock.waitedMs).toEqual([7_350, 3_150]);
   });
 
   it('throws the 429 at once, with its figures, when Retry-After lies past the caller’s deadline', async () => {
-    controller.say(problem(quota(61)));
+    controller.answerNext(problem(quota(61)));
     const error = await codeOf(sessions.acquire({ ...request, waitSeconds: 60 }));
     expect(error).toMatchObject({ code: 'user_quota_exceeded', retryAfterSeconds: 61, extra: { limit: 3, active: 3 } });
     expect(clock.waitedMs).toEqual([]);
@@ -91,34 +87,34 @@ describe('acquire', () => {
   });
 
   it('asks again after a 202, and never for longer than the caller has left', async () => {
-    controller.say(starting(1), starting(2), ready());
+    controller.answerNext(starting(1), starting(2), ready());
     await sessions.acquire({ ...request, waitSeconds: 20 });
     expect(clock.waitedMs).toEqual([1_000, 2_000]);
     expect(controller.seen.map(({ body }) => body?.wait_seconds)).toEqual([20, 19, 17]);
   });
 
   it('tells who waits for nothing that the browser is still starting', async () => {
-    controller.say(starting(1));
+    controller.answerNext(starting(1));
     const error = await codeOf(sessions.acquire({ ...request, waitSeconds: 0 }));
     expect(error).toMatchObject({ code: 'lease_starting', retryAfterSeconds: 1, extra: { session_id: SESSION_ID } });
   });
 
   it('never asks the controller to wait longer than it may', async () => {
-    controller.say(ready());
+    controller.answerNext(ready());
     await sessions.acquire({ ...request, waitSeconds: 600 });
     expect(controller.seen[0]?.body?.wait_seconds).toBe(60);
   });
 
   it('backs off from a 503 that does not say when, longer each time', async () => {
     const away = problem(new OmicronError('store_unavailable', 'The database is away.'));
-    controller.say(away, away, away, ready());
+    controller.answerNext(away, away, away, ready());
     await sessions.acquire(request);
     expect(clock.waitedMs).toEqual([200, 400, 800]);
   });
 
   it('takes a gateway’s words for an outage, and its Retry-After for its word', async () => {
     const gateway: Answer = { status: 502, headers: { 'content-type': 'text/html', 'retry-after': '4' }, body: '<h1>' };
-    controller.say(gateway, ready());
+    controller.answerNext(gateway, ready());
     await sessions.acquire(request);
     expect(clock.waitedMs).toEqual([4_000]);
   });
@@ -130,7 +126,7 @@ describe('acquire', () => {
     'forbidden',
     'invalid_request',
   ] as const)('does not repeat what would be refused again: %s', async code => {
-    controller.say(problem(new OmicronError(code, 'Do this instead.', { retryAfterSeconds: 1 })));
+    controller.answerNext(problem(new OmicronError(code, 'Do this instead.', { retryAfterSeconds: 1 })));
     expect(await codeOf(sessions.acquire(request))).toMatchObject({ code, message: 'Do this instead.' });
     expect(controller.seen).toHaveLength(1);
   });
@@ -147,21 +143,21 @@ describe('acquire', () => {
   ])('takes the token to no other address, by %s', async (_name, given) => {
     const moved = new BrowserSessions({ ...controller, clock, ...(given === undefined ? {} : { fetch: given }) });
     const elsewhere = { status: 302, headers: { location: `${controller.url}/elsewhere` }, body: '' };
-    controller.say(elsewhere);
+    controller.answerNext(elsewhere);
     await codeOf(moved.show(SESSION_ID));
     expect(controller.seen).toHaveLength(1);
   });
 
   it('is sent by the caller’s fetch where there is one', async () => {
     asked.length = 0;
-    controller.say(problem(quota(1)), ready());
+    controller.answerNext(problem(quota(1)), ready());
     await new BrowserSessions({ ...controller, clock, fetch: ownFetch }).acquire(request);
     expect(asked).toEqual(Array(2).fill(`POST ${controller.url}/internal/browser-sessions/get-or-create`));
     expect(clock.waitedMs).toEqual([expect.any(Number)]); // Retry-After was read
   });
 
   it('keeps a code that it does not know in the message', async () => {
-    controller.say({
+    controller.answerNext({
       status: 409,
       headers: { 'content-type': 'application/problem+json' },
       body: JSON.stringify({ type: 'x', title: 'x', status: 409, code: 'of_the_future', detail: 'Wait.' }),
@@ -171,7 +167,7 @@ describe('acquire', () => {
   });
 
   it('says that the URL is not a controller’s when something else answers', async () => {
-    controller.say({ status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' });
+    controller.answerNext({ status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' });
     const error = await codeOf(sessions.acquire(request));
     expect(error.code).toBe('internal_error');
     expect(error.message).toContain('check the URL');
@@ -187,7 +183,7 @@ describe('acquire', () => {
 
   it('stops waiting when the caller does, with the caller’s reason', async () => {
     const stop = new AbortController();
-    controller.say(problem(quota(1)), problem(quota(1)));
+    controller.answerNext(problem(quota(1)), problem(quota(1)));
     const reason = new Error('the chat was closed');
     const work = sessions.acquire({ ...request, signal: stop.signal });
     stop.abort(reason);

@@ -4,7 +4,9 @@ import type { Lease } from '../../client/lease.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { eventually } from '../eventually.ts';
 import { type SteppedClock, steppedClock } from '../fakes/clock.ts';
-import { ended, problem, ready, renewed, SESSION_ID, type StandIn, startStandIn } from '../fakes/controller.ts';
+import { problem } from '../fakes/controller/answer.ts';
+import { ended, ready, renewed, SESSION_ID } from '../fakes/controller/clients.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 
 const TTL_SECONDS = 60;
 const HEARTBEAT = `/internal/browser-sessions/${SESSION_ID}/heartbeat`;
@@ -12,15 +14,15 @@ const superseded = () => problem(new OmicronError('lease_superseded', 'The sessi
 const away = () => problem(new OmicronError('store_unavailable', 'The database is away.', { retryAfterSeconds: 5 }));
 
 describe('lease', () => {
-  let controller: StandIn;
+  let controller: FakeController;
   let clock: SteppedClock;
   let lost: OmicronError[];
   let lease: Lease;
   beforeEach(async () => {
-    controller = await startStandIn();
+    controller = await startFakeController();
     clock = steppedClock();
     lost = [];
-    controller.say(ready(5));
+    controller.answerNext(ready(5));
     lease = await new BrowserSessions({ ...controller, clock }).acquire({
       userId: 'ada',
       conversationId: 'c',
@@ -29,7 +31,7 @@ describe('lease', () => {
     });
   });
   afterEach(async () => {
-    controller.say(ended());
+    controller.answerNext(ended());
     await lease.end();
     await controller.close();
   });
@@ -39,7 +41,7 @@ describe('lease', () => {
   /** Lets the time until the next heartbeat pass and answers it. */
   const beat = async (answer: ReturnType<typeof renewed>, ms: number) => {
     await idleFor(ms);
-    controller.say(answer);
+    controller.answerNext(answer);
     const before = heartbeats().length;
     clock.advance(ms);
     await eventually('a heartbeat', async () => heartbeats().length > before);
@@ -59,7 +61,7 @@ describe('lease', () => {
   it('counts from the last heartbeat, whoever sent it', async () => {
     await idleFor(20_000);
     clock.advance(15_000);
-    controller.say(renewed(5));
+    controller.answerNext(renewed(5));
     await lease.heartbeat();
     clock.advance(5_000);
     await idleFor(15_000);
@@ -96,7 +98,7 @@ describe('lease', () => {
 
   it('ends with its epoch, once, and stops renewing', async () => {
     await idleFor(20_000);
-    controller.say(ended());
+    controller.answerNext(ended());
     await Promise.all([lease.end(), lease.end()]);
     await lease.end();
     const calls = controller.seen.slice(1);
@@ -109,7 +111,7 @@ describe('lease', () => {
   });
 
   it('ends at the end of its block', async () => {
-    controller.say(ended());
+    controller.answerNext(ended());
     {
       await using held = lease;
       expect(held.signal.aborted).toBe(false);
@@ -118,15 +120,15 @@ describe('lease', () => {
   });
 
   it('has nothing to end when a newer lease exists', async () => {
-    controller.say(superseded());
+    controller.answerNext(superseded());
     await lease.end();
     expect(lease.signal.aborted).toBe(true);
   });
 
   it('may be ended again when the controller was away', async () => {
-    controller.say(away());
+    controller.answerNext(away());
     await expect(lease.end()).rejects.toMatchObject({ code: 'store_unavailable' });
-    controller.say(ended());
+    controller.answerNext(ended());
     await lease.end();
     expect(controller.seen.filter(({ method }) => method === 'DELETE')).toHaveLength(2);
   });

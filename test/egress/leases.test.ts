@@ -64,7 +64,7 @@ it('says which rule of which layer refused, on the page and in the event', async
   expect(answer).toMatchObject({ status: 403, refusal: 'site_denied' });
   expect(answer.body).toContain('the session policy denies *.other.test');
   await expect
-    .poll(() => w.controller.events, { timeout: 5000 })
+    .poll(() => w.controller.denials, { timeout: 5000 })
     .toEqual([
       expect.objectContaining({
         session_id: lease.sessionId,
@@ -94,7 +94,7 @@ it('allows only what an allow list covers, and https only where the policy says 
   plain.write('GET / HTTP/1.1\r\nHost: site.test\r\n\r\n');
   await closed(plain);
   expect(w.site.requests.map(({ headers }) => headers.host)).toEqual([`deep.other.test:${w.site.port}`]);
-  const codes = () => w.controller.events.filter(({ method }) => method === 'connect').map(({ code }) => code);
+  const codes = () => w.controller.denials.filter(({ method }) => method === 'connect').map(({ code }) => code);
   await expect.poll(codes, { timeout: 5000 }).toEqual(['https_only']);
   const tls = await open(secure);
   tls.write(Buffer.from([0x16, 0x03, 0x01, 0x00, 0x05]));
@@ -230,16 +230,16 @@ it('reports equal denials as one line with a count, and keeps them while the con
   for (let i = 0; i < 30; i++) await get(w.egress.port, lease.auth, 'http://169.254.169.254/token?secret=1');
   await expect.poll(() => w.logs.length, { timeout: 10_000 }).toBeGreaterThan(0);
   w.controller.mode = 'up';
-  const sum = () => w.controller.events.reduce((total, event) => total + event.count, 0);
+  const sum = () => w.controller.denials.reduce((total, event) => total + event.count, 0);
   await expect.poll(sum, { timeout: 10_000 }).toBe(30);
-  expect(w.controller.events.length).toBeLessThan(10);
-  expect(new Set(w.controller.events.map(({ id }) => id)).size).toBe(w.controller.events.length);
-  expect(w.controller.events[0]).toMatchObject({
+  expect(w.controller.denials.length).toBeLessThan(10);
+  expect(new Set(w.controller.denials.map(({ id }) => id)).size).toBe(w.controller.denials.length);
+  expect(w.controller.denials[0]).toMatchObject({
     host: '169.254.169.254',
     address_class: 'metadata',
     code: 'internal_address',
   });
-  expect(JSON.stringify([w.controller.events, w.logs])).not.toMatch(/secret|token/);
+  expect(JSON.stringify([w.controller.denials, w.logs])).not.toMatch(/secret|token/);
 });
 
 it('cuts a connection on which nothing moves, and says so where an answer is still possible', async () => {

@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, it } from 'vitest';
-import { serviceKey } from '../../contract/tokens.ts';
 import { egressConfig } from '../../egress/config.ts';
-import { type ControllerStub, controllerStub } from './controller-stub.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { basic, get, isAnswer, tunnel } from './raw-client.ts';
 import { PUBLIC_ADDRESS, publicSite, type Site } from './sites.ts';
 
@@ -35,7 +34,7 @@ function start(environment: Record<string, string>) {
   return { child, lines };
 }
 
-const lease = (controller: ControllerStub, site: Site) => {
+const lease = (controller: FakeController, site: Site) => {
   const [runner_id, session_id] = [crypto.randomUUID(), crypto.randomUUID()];
   const layers = [{ layer: 'deployment' as const, sites: { ports: [site.port] } }];
   const grant = {
@@ -52,11 +51,11 @@ const lease = (controller: ControllerStub, site: Site) => {
 };
 
 it('starts from its environment, serves, and on SIGTERM lets an open tunnel end before it exits with 0', async () => {
-  const [controller, site] = [await controllerStub(serviceKey(secret)), await publicSite()];
+  const [controller, site] = [await startFakeController(), await publicSite()];
   closing.push(controller.close, site.close);
   const { child, lines } = start({
     OMICRON_CONTROLLER_URL: controller.url,
-    OMICRON_EGRESS_JWT_SECRET: secret,
+    OMICRON_EGRESS_JWT_SECRET: controller.egressSecret,
     OMICRON_EGRESS_ALLOWED_CIDRS: `${PUBLIC_ADDRESS}/32`,
   });
   await expect.poll(() => lines.join('\n'), { timeout: 20_000 }).toContain('egress proxy ready');
@@ -73,7 +72,7 @@ it('starts from its environment, serves, and on SIGTERM lets an open tunnel end 
   const [code] = await exited;
   expect(code).toBe(0);
   expect(site.requests.at(-1)?.url).toBe('/last');
-  expect(lines.join('\n')).not.toContain(secret);
+  expect(lines.join('\n')).not.toContain(controller.egressSecret);
 });
 
 it('does not start on a wrong environment and says which variables are wrong, never what they held', async () => {

@@ -5,7 +5,7 @@ import { serviceKey } from '../../contract/tokens.ts';
 import { type RunningEgress, startEgress } from '../../egress/compose.ts';
 import { type EgressConfig, egressConfig } from '../../egress/config.ts';
 import { controllerPolicies } from '../../egress/controller.ts';
-import { type ControllerStub, controllerStub } from './controller-stub.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type DnsServer, dnsServer, type Zone } from './dns-server.ts';
 import { basic } from './raw-client.ts';
 import { PUBLIC_ADDRESS, publicSite, type Site, type Trap, trap } from './sites.ts';
@@ -23,7 +23,7 @@ export interface TestLease {
 
 export interface World {
   readonly egress: RunningEgress;
-  readonly controller: ControllerStub;
+  readonly controller: FakeController;
   readonly dns: DnsServer;
   readonly site: Site;
   readonly trap: Trap;
@@ -39,13 +39,13 @@ export async function world(
   environment: Record<string, string> = {},
   adjust: (config: EgressConfig) => EgressConfig = config => config,
 ): Promise<World> {
-  const secret = randomBytes(32).toString('hex');
   const [controller, dns, site, trapped] = await Promise.all([
-    controllerStub(serviceKey(secret)),
+    startFakeController(),
     dnsServer({ 'site.test': { a: [PUBLIC_ADDRESS] }, ...zone }),
     publicSite(),
     trap(),
   ]);
+  const secret = controller.egressSecret;
   const config = adjust(
     egressConfig({
       OMICRON_CONTROLLER_URL: controller.url,

@@ -1,139 +1,97 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { OmicronError, PROBLEM_TYPE } from '../../contract/problem.ts';
-import { getOrCreateRequest, heartbeatRequest } from '../../contract/session.ts';
-import { serviceKey, verifyServiceToken } from '../../contract/tokens.ts';
-
-/** What a stand-in says to one call. */
-export interface Answer {
-  status: number;
-  headers?: Record<string, string>;
-  body: string;
-}
-
-export interface Seen {
-  method: string;
-  path: string;
-  userId: string | undefined;
-  token: string;
-  body: Record<string, unknown> | undefined;
-}
+import * as z from 'zod';
+import { OmicronError } from '../../contract/problem.ts';
+import { type Answer, json, problem, type Route } from './controller/answer.ts';
+import { type FakeClientRoutes, fakeClientRoutes } from './controller/clients.ts';
+import { type FakeEgressRoutes, fakeEgressRoutes } from './controller/egress.ts';
+import { type FakeRunnerRoutes, fakeRunnerRoutes } from './controller/runners.ts';
 
 /**
- * A controller that says what a test wrote down for it, in that order. Strict: a call with a token or a body that the real
- * one would refuse is refused here too, and a call that no answer was written for gets 500.
+ * A controller without a database, over real HTTP, for the tests of what calls one: clients, runners, egress proxies. What it
+ * knows is what a test put there. Strict: a call whose token or body the real one would refuse is refused here too.
  */
-export interface StandIn {
+export interface FakeController extends FakeClientRoutes, FakeRunnerRoutes, FakeEgressRoutes, AsyncDisposable {
   readonly url: string;
-  readonly serviceSecret: string;
-  readonly seen: Seen[];
-  say(...answers: Answer[]): void;
+  /** `down` answers 503 as a gateway does, `hung` never answers, `cut` drops every connection. */
+  mode: 'up' | 'down' | 'hung' | 'cut';
+  /** Answers the next calls of this path (without its query) with these errors, before anything else is looked at. */
+  failNext(path: string, ...errors: OmicronError[]): void;
+  /** Drops every connection, those that are open too, until `heal`. */
+  partition(): void;
+  heal(): void;
   close(): Promise<void>;
 }
 
-export const SESSION_ID = '0b8f2f3e-8a1c-4a39-9c9a-3f1a3c8d2b10';
-
-const json = (status: number, body: unknown, headers: Record<string, string> = {}): Answer => ({
-  status,
-  headers: { 'content-type': 'application/json', ...headers },
-  body: JSON.stringify(body),
-});
-
-const times = { expires_at: '2026-01-01T00:10:00.000Z', ends_at: '2026-01-01T08:00:00.000Z' };
-
-export const ready = (epoch = 1): Answer =>
-  json(200, {
-    session_id: SESSION_ID,
-    status: 'ready',
-    epoch,
-    mcp_url: 'http://127.0.0.1:1/mcp',
-    mcp_headers: { Authorization: 'Bearer lease-token' },
-    ...times,
-  });
-
-export const starting = (retryAfterSeconds: number): Answer =>
-  json(
-    202,
-    { session_id: SESSION_ID, status: 'starting', epoch: 1, mcp_url: null, mcp_headers: null, ...times },
-    { 'retry-after': String(retryAfterSeconds) },
-  );
-
-export const renewed = (epoch = 1): Answer =>
-  json(200, { session_id: SESSION_ID, status: 'ready', epoch, last_used_at: '2026-01-01T00:00:00.000Z', ...times });
-
-export const ended = (): Answer =>
-  json(200, {
-    session_id: SESSION_ID,
-    user_id: 'ada',
-    conversation_id: 'c',
-    status: 'ended',
-    epoch: 1,
-    runner_id: null,
-    provider: 'local',
-    mcp_url: null,
-    tags: {},
-    record_video: true,
-    ttl_seconds: 600,
-    created_at: times.expires_at,
-    updated_at: times.expires_at,
-    last_used_at: times.expires_at,
-    archived_at: null,
-    ended_reason: 'released',
-    error: null,
-    artifacts_prefix: null,
-    ...times,
-  });
-
-export function problem(error: OmicronError): Answer {
-  const document = error.toProblem();
-  return {
-    status: document.status,
-    headers: {
-      'content-type': PROBLEM_TYPE,
-      ...(error.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.retryAfterSeconds) }),
-    },
-    body: JSON.stringify(document),
-  };
-}
-
-export async function startStandIn(): Promise<StandIn> {
-  const serviceSecret = 'a service secret of 32 bytes, for tests';
-  const answers: Answer[] = [];
-  const seen: Seen[] = [];
-
+export async function startFakeController(): Promise<FakeController> {
+  const failures = new Map<string, OmicronError[]>();
+  const clients = fakeClientRoutes();
+  const runners = await fakeRunnerRoutes();
+  const egress = fakeEgressRoutes(randomBytes(32).toString('hex'));
   async function serve(request: IncomingMessage): Promise<Answer> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString();
-    const body: unknown = text === '' ? undefined : JSON.parse(text);
-    const path = request.url ?? '';
+    const text = Buffer.concat(await request.toArray()).toString();
+    const { pathname: path, searchParams: query } = new URL(request.url ?? '', 'http://controller');
+    const failure = failures.get(path)?.shift();
+    if (failure) throw failure;
+    const method = request.method ?? '';
     const token = (request.headers.authorization ?? '').replace('Bearer ', '');
-    const { userId } = await verifyServiceToken(serviceKey(serviceSecret), token);
-    if (path.endsWith('/get-or-create')) getOrCreateRequest.parse(body);
-    if (path.endsWith('/heartbeat')) heartbeatRequest.parse(body);
-    // the bodies of this API are objects
-    seen.push({ method: request.method ?? '', path, userId, token, body: body as Seen['body'] });
-    const answer = answers.shift();
-    if (answer) return answer;
-    return problem(new OmicronError('internal_error', `no answer was written down for ${request.method} ${path}`));
+    const body: unknown = text === '' ? undefined : JSON.parse(text);
+    for (const route of routes) {
+      const answer = await route({ method, path, query, token, body });
+      if (answer) return answer;
+    }
+    throw new OmicronError('route_not_found', `${method} ${path}`);
   }
 
   const server = createServer((request, response) => {
+    if (controller.mode === 'hung') return;
+    if (controller.mode === 'cut') return void request.socket.destroy();
+    if (controller.mode === 'down') return void response.writeHead(503).end();
     serve(request)
-      .catch(error => problem(new OmicronError('invalid_request', String(error))))
+      .catch(refusal)
       .then(({ status, headers, body }) => response.writeHead(status, headers).end(body));
   });
+  const close = () =>
+    new Promise<void>(resolve => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+
+  const controller: FakeController = {
+    ...clients.state,
+    ...runners.state,
+    ...egress.state,
+    url: await listen(server),
+    mode: 'up',
+    failNext(path, ...errors) {
+      failures.set(path, [...(failures.get(path) ?? []), ...errors]);
+    },
+    partition() {
+      controller.mode = 'cut';
+      server.closeAllConnections();
+    },
+    heal() {
+      controller.mode = 'up';
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+  const routes = [healthz, runners.route(controller), egress.route, clients.route];
+  return controller;
+}
+
+const healthz: Route = async ({ method, path }) =>
+  method === 'GET' && path === '/healthz' ? json(200, { status: 'ok' }) : undefined;
+
+function refusal(error: unknown): Answer {
+  if (error instanceof OmicronError) return problem(error);
+  const detail = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+  return problem(new OmicronError('invalid_request', detail));
+}
+
+async function listen(server: Server): Promise<string> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // a TCP server has one
-  return {
-    url: `http://127.0.0.1:${port}`,
-    serviceSecret,
-    seen,
-    say: (...more) => answers.push(...more),
-    close: () =>
-      new Promise(resolve => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return `http://127.0.0.1:${port}`;
 }

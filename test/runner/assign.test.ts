@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { OmicronError } from '../../contract/problem.ts';
-import { type StandIn, startStandIn } from './controller.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
 
-let controller: StandIn;
+let controller: FakeController;
 let runner: RunnerProcess;
 beforeEach(async () => {
-  controller = await startStandIn();
+  controller = await startFakeController();
   runner = await startRunner(controller);
 });
 afterEach(async () => {

@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { type StandIn, startStandIn } from './controller.ts';
 import { callText, connect, type RunnerProcess, startRunner } from './start.ts';
 
 let site: Site;
-let controller: StandIn;
+let controller: FakeController;
 let runner: RunnerProcess;
 let client: Client;
 let sessionId: string;
 beforeAll(async () => {
   site = await startSite();
-  controller = await startStandIn();
+  controller = await startFakeController();
   // The deployment says one thing, the lease another: the lease's counts.
   runner = await startRunner(controller, { [ENV.toolset]: 'both' });
   const assigned = await controller.assignment(runner, { toolset: 'compat' });

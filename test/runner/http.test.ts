@@ -7,13 +7,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
 import { problemSchema } from '../../contract/problem.ts';
 import { runnerSettings } from '../../runner/settings.ts';
-import { type StandIn, startStandIn } from './controller.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type RunnerProcess, startRunner, until } from './start.ts';
 
-let controller: StandIn;
+let controller: FakeController;
 let runner: RunnerProcess;
 beforeAll(async () => {
-  controller = await startStandIn();
+  controller = await startFakeController();
   runner = await startRunner(controller);
 });
 afterAll(async () => {

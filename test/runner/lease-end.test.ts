@@ -2,13 +2,13 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { OmicronError } from '../../contract/problem.ts';
 import { nextReportMs } from '../../runner/reporting/lease-clock.ts';
-import { type StandIn, startStandIn } from './controller.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
 
-let controller: StandIn;
+let controller: FakeController;
 let runner: RunnerProcess;
 beforeEach(async () => {
-  controller = await startStandIn();
+  controller = await startFakeController();
   runner = await startRunner(controller);
 });
 afterEach(async () => {

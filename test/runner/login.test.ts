@@ -8,8 +8,8 @@ import { siteRules } from '../../contract/policy/sites.ts';
 import { encodedForms } from '../../runner/reporting/redact-disguised.ts';
 import { PUBLIC_ADDRESS } from '../egress/sites.ts';
 import { type World, world } from '../egress/world.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type LoginSite, startLoginSite } from '../site/login-site.ts';
-import { type StandIn, startStandIn } from './controller.ts';
 import { connectionsOfGroup } from './sockets.ts';
 import { connect, type RunnerProcess, startRunner, until } from './start.ts';
 
@@ -19,7 +19,7 @@ const HOSTS = ['shop.test', 'accounts.shop.test', 'evil.test', 'sh0p.test', 'sho
 
 let w: World;
 let site: LoginSite;
-let controller: StandIn;
+let controller: FakeController;
 let runner: RunnerProcess;
 let client: Client;
 /** Every text that an agent got to see. */
@@ -29,7 +29,7 @@ const at = (host: string, path: string) => `https://${host}:${site.port}${path}`
 beforeAll(async () => {
   w = await world(Object.fromEntries(HOSTS.map(host => [host, { a: [PUBLIC_ADDRESS] }])));
   site = await startLoginSite(PUBLIC_ADDRESS);
-  controller = await startStandIn();
+  controller = await startFakeController();
   controller.secrets = {
     SHOP_TEST_USERNAME: USERNAME,
     SHOP_TEST_PASSWORD: PASSWORD,

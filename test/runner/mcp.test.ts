@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { runnerTempDir } from '../../runner/browser/temp-dir.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { type StandIn, startStandIn } from './controller.ts';
 import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
 
 let site: Site;
-let controller: StandIn;
+let controller: FakeController;
 let runner: RunnerProcess;
 let mcpToken: string;
 let client: Client;
 beforeAll(async () => {
   site = await startSite();
-  controller = await startStandIn();
+  controller = await startFakeController();
   runner = await startRunner(controller);
   const assigned = await controller.assignment(runner);
   mcpToken = assigned.mcpToken;

@@ -3,12 +3,12 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { EffectivePolicy } from '../../contract/policy/document.ts';
 import { type PolicyDocument, parsePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { type StandIn, startStandIn } from './controller.ts';
 import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
 
 let site: Site;
-let controller: StandIn;
+let controller: FakeController;
 let runner: RunnerProcess;
 let client: Client;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
   return () => site.close();
 });
 beforeEach(async () => {
-  controller = await startStandIn();
+  controller = await startFakeController();
   runner = await startRunner(controller);
 });
 afterEach(async () => {

@@ -7,12 +7,12 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
 import { UPLOAD_ORDER_FILE, uploadOrder } from '../../contract/reports.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { type StandIn, startStandIn } from './controller.ts';
 import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
 
 let site: Site;
-let controller: StandIn;
+let controller: FakeController;
 let runner: RunnerProcess;
 let store: string;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 beforeEach(async () => {
-  controller = await startStandIn();
+  controller = await startFakeController();
   runner = await startRunner(controller);
   store = mkdtempSync(join(tmpdir(), 'omicron-test-store-'));
 });

@@ -5,13 +5,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { runnerTempDir } from '../../runner/browser/temp-dir.ts';
 import { eventually } from '../eventually.ts';
-import { type StandIn, startStandIn } from './controller.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { connect, type RunnerProcess, startRunner } from './start.ts';
 
-let controller: StandIn;
+let controller: FakeController;
 let runner: RunnerProcess;
 beforeEach(async () => {
-  controller = await startStandIn();
+  controller = await startFakeController();
 });
 afterEach(async () => {
   await runner.dispose();

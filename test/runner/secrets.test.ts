@@ -4,19 +4,19 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { runnerTempDir } from '../../runner/browser/temp-dir.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { type StandIn, startStandIn } from './controller.ts';
 import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
 
 let site: Site;
-let controller: StandIn;
+let controller: FakeController;
 let runner: RunnerProcess;
 let client: Client;
 let username: string;
 let password: string;
 beforeAll(async () => {
   site = await startSite();
-  controller = await startStandIn();
+  controller = await startFakeController();
   username = controller.secrets.SHOP_USERNAME ?? '';
   password = controller.secrets.SHOP_PASSWORD ?? '';
   runner = await startRunner(controller, { [ENV.insecureLoginOrigins]: site.url });

@@ -9,7 +9,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { type RunnerHealth, runnerHealth } from '../../contract/assignment.ts';
 import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
-import type { StandIn } from './controller.ts';
+import type { FakeController } from '../fakes/controller.ts';
 
 /** A real runner process. */
 export interface RunnerProcess {
@@ -46,7 +46,7 @@ export async function until<T>(
 
 /** Starts a runner and waits until it is warm (or failed, when told so). */
 export async function startRunner(
-  controller: Pick<StandIn, 'url' | 'jwks'>,
+  controller: Pick<FakeController, 'url' | 'jwks'>,
   env: Record<string, string> = {},
   wanted: RunnerHealth['phase'] = 'warm',
 ): Promise<RunnerProcess> {

@@ -1,17 +1,17 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OmicronError } from '../../contract/problem.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { type StandIn, startStandIn } from './controller.ts';
 import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
 
 let site: Site;
-let controller: StandIn;
+let controller: FakeController;
 let runner: RunnerProcess;
 let client: Client;
 beforeAll(async () => {
   site = await startSite();
-  controller = await startStandIn();
+  controller = await startFakeController();
   runner = await startRunner(controller);
   const { token, mcpToken } = await controller.assignment(runner);
   await runner.post('/assign', { token });

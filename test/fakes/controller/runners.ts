@@ -1,0 +1,204 @@
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import type * as z from 'zod';
+import {
+  type Assignment,
+  type RedeemAnswer,
+  type Toolset,
+  type totpAnswer,
+  totpRequest,
+} from '../../../contract/assignment.ts';
+import { leaseKey } from '../../../contract/lease-key.ts';
+import { AUDIENCES } from '../../../contract/names.ts';
+import type { EffectivePolicy } from '../../../contract/policy/document.ts';
+import { OmicronError } from '../../../contract/problem.ts';
+import {
+  type ArtifactReport,
+  type activityAnswer,
+  activityReport,
+  artifactReport,
+  eventReport,
+  type RunnerEvent,
+} from '../../../contract/reports.ts';
+import {
+  brokerClaims,
+  controllerKeys,
+  mcpToken,
+  sha256Hex,
+  signControllerToken,
+  signingKey,
+  verifyControllerToken,
+} from '../../../contract/tokens.ts';
+import { type UserAction, userActionRequest } from '../../../contract/user-action.ts';
+import { type Answer, json, type Route } from './answer.ts';
+
+/** What runners call, and the tokens that a controller sends them. One lease, or several that are told the same. */
+export interface FakeRunnerRoutes {
+  readonly jwks: string;
+  readonly activity: { calls: number; atMs: number }[];
+  /** Those of the timeline that runners reported, each once. */
+  readonly events: RunnerEvent[];
+  readonly artifacts: ArtifactReport[];
+  /** Redemptions that were answered. */
+  redemptions: number;
+  /** What the runner is told is left. */
+  remainingMs: number;
+  secrets: Record<string, string>;
+  sites: RedeemAnswer['sites'];
+  egressCredential: string;
+  uploadCredential: string;
+  /** In force from now on: the next activity report tells its version. */
+  policy: EffectivePolicy;
+  totp: z.infer<typeof totpAnswer>;
+  /** What agents asked of their user. Change a status to answer. */
+  readonly userActions: UserAction[];
+  assignment(runner: RunnerBoot, options?: AssignmentOptions): Promise<Assigned>;
+  /** The token of `POST /drain`. */
+  drainOrder(runner: RunnerBoot): Promise<string>;
+}
+
+export interface RunnerBoot {
+  readonly runnerId: string;
+  readonly bootId: string;
+}
+
+export interface AssignmentOptions {
+  recordVideo?: boolean;
+  toolset?: Toolset;
+  audience?: string;
+  jti?: string;
+  signWith?: 'controller' | 'stranger';
+}
+
+export interface Assigned {
+  readonly token: string;
+  readonly mcpToken: string;
+  readonly sessionId: string;
+  readonly jti: string;
+}
+
+const newKey = () => signingKey(JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })));
+const nothing: Answer = { status: 204 };
+
+/** `routes` reads the state that it is given: the tests change it. */
+export async function fakeRunnerRoutes() {
+  const key = await newKey();
+  const stranger = await newKey();
+  const jwks = JSON.stringify({ keys: [key.publicJwk] });
+  const keys = controllerKeys(jwks);
+  const derivation = randomBytes(32);
+  const redeemed = new Set<string>();
+  const sign = (audience: string | string[], claims: object, by = key) =>
+    signControllerToken(by, audience, { ...claims }, { nowMs: Date.now(), seconds: 60 });
+
+  const state: FakeRunnerRoutes = {
+    jwks,
+    activity: [],
+    events: [],
+    artifacts: [],
+    redemptions: 0,
+    remainingMs: 600_000,
+    secrets: { SHOP_USERNAME: 'alice@example.com', SHOP_PASSWORD: 'correct horse "battery" & staple' },
+    sites: [{ site: 'shop', totp: false }],
+    egressCredential: 'egress credential',
+    uploadCredential: 'upload credential',
+    policy: { version: '1', layers: [] },
+    totp: { code: '000000', valid_ms: 30_000 },
+    userActions: [],
+    async assignment({ runnerId, bootId }, options = {}) {
+      const lease = { session_id: randomUUID(), epoch: 1, runner_id: runnerId };
+      const token = mcpToken(derivation, lease);
+      const { audience, recordVideo = false, toolset, jti = randomUUID(), signWith } = options;
+      const claims: Assignment = {
+        ...lease,
+        claim_id: randomUUID(),
+        boot_id: bootId,
+        user_id: 'ada',
+        jti,
+        options: { record_video: recordVideo, toolset },
+        mcp_token_sha256: sha256Hex(token),
+        artifacts_prefix: `pw-videos/test/${lease.session_id}/1-${runnerId}/`,
+      };
+      const audiences = [audience ?? AUDIENCES.runner(runnerId, bootId), AUDIENCES.broker];
+      return {
+        token: await sign(audiences, claims, signWith === 'stranger' ? stranger : key),
+        mcpToken: token,
+        sessionId: lease.session_id,
+        jti,
+      };
+    },
+    drainOrder: ({ runnerId, bootId }) =>
+      sign(AUDIENCES.runner(runnerId, bootId), { order: 'drain', reason: 'the session was deleted' }),
+  };
+
+  const leaseOf = async (token: string, ...audiences: string[]) =>
+    (await verifyControllerToken(keys, audiences, token, leaseKey)).claims;
+
+  const routes = (now: FakeRunnerRoutes): Record<string, (token: string, body: unknown) => Promise<Answer>> => ({
+    async 'POST /internal/runner-secrets'(token) {
+      const { claims } = await verifyControllerToken(keys, AUDIENCES.broker, token, brokerClaims);
+      if (redeemed.has(claims.claim_id)) throw new OmicronError('redemption_refused', 'already redeemed');
+      redeemed.add(claims.claim_id);
+      now.redemptions += 1;
+      return json(200, {
+        secrets: now.secrets,
+        lease_token: await sign(AUDIENCES.lease, claims),
+        artifact_token: await sign(AUDIENCES.artifacts, claims),
+        remaining_ms: now.remainingMs,
+        sites: now.sites,
+        egress_credential: now.egressCredential,
+        upload_credential: now.uploadCredential,
+        policy: now.policy,
+      } satisfies RedeemAnswer);
+    },
+    async 'POST /internal/runner-activity'(token, body) {
+      await leaseOf(token, AUDIENCES.lease);
+      now.activity.push({ calls: activityReport.parse(body).calls, atMs: performance.now() });
+      return json(200, { remaining_ms: now.remainingMs, policy_version: now.policy.version } satisfies z.infer<
+        typeof activityAnswer
+      >);
+    },
+    async 'GET /internal/runner-policy'(token) {
+      await leaseOf(token, AUDIENCES.lease);
+      return json(200, now.policy);
+    },
+    async 'POST /internal/runner-totp'(token, body) {
+      await leaseOf(token, AUDIENCES.lease);
+      const { site } = totpRequest.parse(body);
+      if (!now.sites.some(each => each.site === site && each.totp))
+        throw new OmicronError('credential_not_found', site);
+      return json(200, now.totp);
+    },
+    async 'POST /internal/runner-user-actions'(token, body) {
+      const { session_id, epoch } = await leaseOf(token, AUDIENCES.lease);
+      const { id, reason, timeout_seconds } = userActionRequest.parse(body);
+      const known = now.userActions.find(action => action.id === id);
+      if (known) return json(200, known);
+      const askedMs = Date.now();
+      const action: UserAction = {
+        ...{ id, reason, session_id, epoch, status: 'pending', note: null },
+        created_at: new Date(askedMs).toISOString(),
+        expires_at: new Date(askedMs + timeout_seconds * 1_000).toISOString(),
+        answered_at: null,
+      };
+      now.userActions.push(action);
+      return json(200, action);
+    },
+    async 'POST /internal/runner-events'(token, body) {
+      await leaseOf(token, AUDIENCES.lease, AUDIENCES.artifacts);
+      for (const event of eventReport.parse(body).events)
+        if (!now.events.some(({ id }) => id === event.id)) now.events.push(event);
+      return nothing;
+    },
+    async 'POST /internal/runner-artifacts'(token, body) {
+      await leaseOf(token, AUDIENCES.artifacts);
+      now.artifacts.push(artifactReport.parse(body));
+      return nothing;
+    },
+  });
+
+  const route =
+    (now: FakeRunnerRoutes): Route =>
+    async ({ method, path, token, body }) =>
+      routes(now)[`${method} ${path}`]?.(token, body);
+  return { state, route };
+}
