@@ -5,21 +5,17 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Logger } from 'pino';
 import { ENV } from '../contract/names.ts';
 import { controllerKeys, serviceKey, signingKey } from '../contract/tokens.ts';
+import { type Clock, realClock } from '../http/clock.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { bucketArtifacts } from './artifacts/bucket.ts';
 import { folderArtifacts } from './artifacts/folder.ts';
 import type { Settings } from './config.ts';
 import { buildServer } from './http/server.ts';
+import type { Keys } from './lease/assignment-tokens.ts';
 import { Changes } from './lease/changes.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
-import type { Keys } from './lease/orders.ts';
 import { uploadSites } from './lease/upload-sites.ts';
-import { buryTheDead, removeOrphans } from './loops/bury.ts';
-import { Drain } from './loops/drain.ts';
-import { Launch } from './loops/launch.ts';
-import { loop } from './loops/loop.ts';
-import { Pool } from './loops/pool.ts';
-import { reap, retainArtifacts } from './loops/reap.ts';
+import { loopsOf, wakes } from './loops.ts';
 import { prometheusMetrics } from './metrics.ts';
 import type { Database } from './ports/database.ts';
 import type { RunnerProvider } from './ports/runners.ts';
@@ -56,18 +52,18 @@ export interface ControllerParts {
   log: Logger;
   /** The browser's settings for local runners (path, sandbox, ffmpeg). */
   runnerEnv: Record<string, string>;
+  /** Time, which a test may move. */
+  clock?: Clock;
   /** Where runners live; child processes of this machine unless said otherwise. */
   provider?: (options: LocalRunners) => RunnerProvider | Promise<RunnerProvider>;
 }
 
-/** A runner has this long to become warm; the guard for a whole start is longer (O18). */
-const RUNNER_START_MS = 60_000;
 /** Shutdown waits this long for recordings to be finished and stored. */
 const SHUTDOWN_MS = 25_000;
 
 /** Builds a controller from its settings, brings the schema up to date, and starts it. */
 export async function startController(parts: ControllerParts): Promise<Controller> {
-  const { settings, database, log, runnerEnv, provider: makeProvider = localRunners } = parts;
+  const { settings, database, log, runnerEnv, clock = realClock, provider: makeProvider = localRunners } = parts;
   await migrate(database);
 
   const signing = await signingKey(settings[ENV.signingKey]);
@@ -91,87 +87,44 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   const broker = sqlBroker(database);
   const directory = sqlDirectory(database);
   const policies = sqlPolicies(database);
-  const changes = new Changes();
+  const changes = new Changes(clock);
   const metrics = prometheusMetrics(directory);
   const artifacts = artifactFolder === null ? bucketArtifacts : folderArtifacts(artifactFolder);
   const link = httpRunnerLink();
 
   let url = '';
-  /** A provider may report a change before the loop that looks at it is there. */
-  let lookForTheDead = () => {};
+  const wake = wakes();
   const provider: RunnerProvider = await makeProvider({
     root: join(dataDir, 'runners'),
     controllerUrl: () => url,
     jwks,
     artifactStore: settings[ENV.artifactStore] ?? pathToFileURL(join(dataDir, 'artifacts')).href,
     env: { ...runnerEnv, ...(settings[ENV.egressUrl] ? { [ENV.egressUrl]: settings[ENV.egressUrl] } : {}) },
-    onExit: () => lookForTheDead(),
+    onExit: wake.liveness.kick,
     log,
   });
 
-  const launch = new Launch({
+  const loops = loopsOf({
     fleet,
+    maintenance,
     provider,
-    startMs: RUNNER_START_MS,
-    onFailure: () => {
-      metrics.runnerFailed();
-      pool.failed();
-      drainLoop.kick();
-    },
-    onSuccess: () => pool.succeeded(),
+    link,
+    keys,
+    artifacts,
+    metrics,
+    wake,
+    capacity: settings.OMICRON_CAPACITY,
+    poolIdle: settings.OMICRON_POOL_IDLE,
+    poolBurst: settings.OMICRON_POOL_BURST,
+    reapMs: settings.OMICRON_REAP_SECONDS * 1000,
+    retentionDays: settings.OMICRON_ARTIFACTS_RETENTION_DAYS,
+    clock,
     log,
   });
-  const drain = new Drain({ fleet, provider, link, keys, onGone: () => poolLoop.kick(), log });
-  const pool = new Pool({
-    fleet,
-    provider,
-    idle: settings.OMICRON_POOL_IDLE,
-    burst: settings.OMICRON_POOL_BURST,
-    kickLaunch: () => launchLoop.kick(),
-    kickDrain: () => drainLoop.kick(),
-    log,
-  });
-  const reapMs = settings.OMICRON_REAP_SECONDS * 1000;
-  const launchLoop = loop({ name: 'launch', everyMs: 1_000, runOnce: () => launch.runOnce(), log });
-  const drainLoop = loop({ name: 'drain', everyMs: 1_000, runOnce: () => drain.runOnce(), log });
-  const poolLoop = loop({ name: 'pool', everyMs: 1_000, runOnce: () => pool.runOnce(), log });
-  const buryLoop = loop({
-    name: 'bury',
-    everyMs: 2_000,
-    runOnce: async () => {
-      metrics.reaped(await buryTheDead({ fleet, provider, log }));
-      drainLoop.kick();
-    },
-    log,
-  });
-  lookForTheDead = () => buryLoop.kick();
-  const orphanLoop = loop({
-    name: 'orphans',
-    everyMs: reapMs,
-    runOnce: () => removeOrphans({ fleet, provider, log }),
-    log,
-  });
-  const reapLoop = loop({
-    name: 'reap',
-    everyMs: reapMs,
-    runOnce: async () => {
-      await maintenance.setCapacity(settings.OMICRON_CAPACITY);
-      metrics.reaped(await reap({ maintenance, log }));
-      drainLoop.kick();
-    },
-    log,
-  });
-  const retainLoop = loop({
-    name: 'retain',
-    everyMs: 3_600_000,
-    runOnce: () => retainArtifacts({ maintenance, artifacts, days: settings.OMICRON_ARTIFACTS_RETENTION_DAYS, log }),
-    log,
-  });
-  const loops = [reapLoop, poolLoop, launchLoop, drainLoop, buryLoop, orphanLoop, retainLoop];
 
-  /** A lease has ended here: its runner is drained, and whoever watches leases looks now. */
+  /** A lease has ended here: its runner is drained, and watchers of leases look now. */
   const kickDrain = () => {
-    drainLoop.kick();
+    wake.drain.kick();
     changes.kick();
   };
   const getOrCreate = new GetOrCreate({
@@ -186,8 +139,9 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     namespace: provider.name,
     evicts: rules.onUserLimit === 'evict_oldest',
     beatMs: (settings.OMICRON_CLAIM_SECONDS * 1000) / 3,
-    kickLaunch: () => launchLoop.kick(),
+    kickLaunch: wake.launch.kick,
     kickDrain,
+    clock,
     log,
   });
   const app = await buildServer({
@@ -218,27 +172,25 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   const { port } = app.server.address() as AddressInfo; // it listens on TCP
   const host = ['0.0.0.0', '::'].includes(settings.OMICRON_HOST) ? '127.0.0.1' : settings.OMICRON_HOST;
   url = `http://${host}:${port}`;
-  for (const each of loops) each.start();
-  log.info({ url, provider: provider.name, version: manifest.version }, 'the controller listens');
+  loops.start();
+  log.info({ url, provider: provider.name, version: manifest.version }, 'controller listening');
 
-  const stopWork = async () => {
+  const stop = async () => {
     await app.close();
-    await Promise.all(loops.map(each => each.stop()));
-    await Promise.all([launch.stop(), drain.stop()]);
+    await loops.stop();
   };
 
   return {
     url,
-    stop: stopWork,
+    stop,
     async shutdown() {
-      await Promise.all([poolLoop.stop(), launchLoop.stop()]);
-      await launch.stop();
+      await loops.stopCreating();
       await maintenance.endAll(provider.name);
-      drainLoop.kick();
-      const giveUpMs = performance.now() + SHUTDOWN_MS;
-      while ((await fleet.living(provider.name)).length > 0 && performance.now() < giveUpMs)
-        await new Promise(resolve => setTimeout(resolve, 100));
-      await stopWork();
+      wake.drain.kick();
+      const giveUpMs = clock.nowMs() + SHUTDOWN_MS;
+      while ((await fleet.living(provider.name)).length > 0 && clock.nowMs() < giveUpMs)
+        await clock.sleep(100, new AbortController().signal);
+      await stop();
     },
   };
 }

@@ -20,3 +20,11 @@ export const realClock: Clock = {
   },
   random: Math.random,
 };
+
+/** `AbortSignal.timeout` by this clock. */
+export function timeoutSignal(ms: number, clock: Clock): AbortSignal {
+  const over = new AbortController();
+  const never = new AbortController().signal;
+  void clock.sleep(ms, never, true).then(() => over.abort(new DOMException(`not within ${ms} ms`, 'TimeoutError')));
+  return over.signal;
+}

@@ -15,7 +15,7 @@ import {
   uploadCredential,
   verifyControllerToken,
 } from '../../contract/tokens.ts';
-import { type Keys, reportTokens } from '../lease/orders.ts';
+import { type Keys, reportTokens } from '../lease/assignment-tokens.ts';
 import { totpCode } from '../lease/totp.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import type { Broker } from '../store/broker.ts';

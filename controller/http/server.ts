@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import { OmicronError } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
 import type { ControllerKeys } from '../../contract/tokens.ts';
-import type { Keys } from '../lease/orders.ts';
+import type { Keys } from '../lease/assignment-tokens.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import type { Broker } from '../store/broker.ts';
 import { credentialRoutes } from './credentials.ts';

@@ -1,35 +1,35 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../http/clock.ts';
+import { Wake } from '../wake.ts';
 
 /** Between two looks at the database for what other replicas did. */
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
 /**
- * Waits for something to change: looks at once, then whenever this process changed something (`kick`), and now and then for
- * what another replica did.
+ * Waits for something to change: looks at once, then whenever this process changed something (`kick`), and at an interval
+ * for what another replica did.
  */
 export class Changes {
-  #next = Promise.withResolvers<void>();
+  readonly #clock: Clock;
+  readonly #changed = new Wake();
 
-  /** Something changed here: whoever waits looks now. */
-  kick(): void {
-    const changed = this.#next;
-    this.#next = Promise.withResolvers();
-    changed.resolve();
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
-  /** What `look` answers once `settled` likes it, or its last answer when `waitMs` have passed. */
+  /** Something changed here: everything that waits looks now. */
+  readonly kick = (): void => this.#changed.kick();
+
+  /** What `look` answers once `settled` accepts it, or its last answer when `waitMs` have passed. */
   async until<T>(look: () => Promise<T>, settled: (seen: T) => boolean, waitMs: number): Promise<T> {
-    const deadlineMs = performance.now() + waitMs;
+    const deadlineMs = this.#clock.nowMs() + waitMs;
     for (;;) {
-      const kicked = this.#next.promise; // before the look: a change during it must not be missed
+      const kicked = this.#changed.next;
       const seen = await look();
-      const leftMs = deadlineMs - performance.now();
+      const leftMs = deadlineMs - this.#clock.nowMs();
       if (settled(seen) || leftMs <= 0) return seen;
       const timer = new AbortController();
-      await Promise.race([
-        kicked,
-        sleep(Math.min(LOOK_MS, leftMs), undefined, { signal: timer.signal }).catch(() => {}),
-      ]);
+      const pause = this.#clock.sleep(Math.min(POLL_MS, leftMs), timer.signal, true).catch(() => {});
+      await Promise.race([kicked, pause]);
       timer.abort();
     }
   }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { OmicronError } from '../../contract/problem.ts';
 import type { GetOrCreateRequest, LeaseAnswer } from '../../contract/session.ts';
 import { mcpToken } from '../../contract/tokens.ts';
+import { RETRY, waitBackoff } from '../../http/backoff.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import type { Fleet } from '../store/fleet.ts';
 import type { Acquired } from '../store/leases.ts';
@@ -19,10 +19,12 @@ export interface GetOrCreateParts extends StartParts {
 type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
 type Led = { outcome: 'ready' | 'lost'; session: SessionRow };
 
-/** A runner that fails is given up for another one, in a new epoch, this often. */
+/** Runners that one request tries, each in an epoch of its own. */
 const ATTEMPTS = 3;
+/** A repeated call is short and is not interrupted. */
+const UNINTERRUPTED = new AbortController().signal;
 
-/** Step 1 to 7 of a request: renews the lease of a conversation, or leads or awaits the start of a new one. */
+/** Renews the lease of a conversation, or leads or awaits the start of a new one. */
 export class GetOrCreate {
   readonly #parts: GetOrCreateParts;
   readonly #waiting: Waiting;
@@ -30,18 +32,19 @@ export class GetOrCreate {
 
   constructor(parts: GetOrCreateParts) {
     this.#parts = parts;
-    this.#waiting = new Waiting(parts.directory);
+    this.#waiting = new Waiting(parts.directory, parts.clock);
   }
 
   /** Resolves with a `ready` lease, or with a `starting` one when `wait_seconds` have passed. */
   async run(request: GetOrCreateRequest): Promise<LeaseAnswer> {
-    const deadlineMs = performance.now() + request.wait_seconds * 1000;
+    const { clock } = this.#parts;
+    const deadlineMs = clock.nowMs() + request.wait_seconds * 1000;
     if (request.require_credentials) await this.#requireCredentials(request.user_id);
     for (;;) {
       const acquired = await this.#acquire(request, randomUUID(), null);
       if (acquired.outcome === 'renewed') {
         const { session } = acquired;
-        if (!(await this.#buryDeadRunner(session))) return this.#lease(session);
+        if (!(await this.#markLostRunner(session))) return this.#lease(session);
         continue;
       }
       const { session } = acquired;
@@ -50,7 +53,7 @@ export class GetOrCreate {
         await this.#refuseFailedStart(session);
         continue;
       }
-      const started = await before(deadlineMs, this.#lead(request, acquired));
+      const started = await before(deadlineMs, this.#lead(request, acquired), clock);
       if (!started) return this.#lease(session);
       if (started.outcome === 'ready') return this.#lease(started.session);
       await this.#refuseFailedStart(started.session);
@@ -68,9 +71,9 @@ export class GetOrCreate {
     const work = this.#startWithRetries(request, claimed);
     const settled = work
       .catch(error => {
-        // who waits sees it; the session's row has it for the others
+        // this caller sees it; other callers read it from the session's row
         if (!(error instanceof OmicronError))
-          log.error({ err: error, session_id: claimed.session.id }, 'a start broke');
+          log.error({ err: error, session_id: claimed.session.id }, 'session start failed');
       })
       .finally(() => {
         this.#starts.delete(settled);
@@ -115,7 +118,7 @@ export class GetOrCreate {
     claimId: string,
     abandonClaimId: string | null,
   ): Promise<Exclude<Acquired, { outcome: 'refused' }>> {
-    const { leases, provider, namespace } = this.#parts;
+    const { leases, provider, namespace, clock } = this.#parts;
     const acquisition = {
       userId: request.user_id,
       conversationId: request.conversation_id,
@@ -128,7 +131,7 @@ export class GetOrCreate {
       },
       tags: request.tags ?? null,
       provider: provider.name,
-      template: await provider.template(),
+      template: await provider.templateDigest(),
       namespace,
     };
     let acquired: Acquired;
@@ -136,8 +139,8 @@ export class GetOrCreate {
       acquired = await leases.acquire(acquisition);
     } catch (error) {
       if (!(error instanceof OmicronError) || error.code !== 'store_unavailable') throw error;
-      // the answer of a commit may be lost: the same claim finds its own result, or makes it
-      await sleep(50 + Math.random() * 100);
+      // the answer to a commit may be lost: the same claim finds its own result, or makes it
+      await waitBackoff(0, RETRY, UNINTERRUPTED, clock);
       acquired = await leases.acquire(acquisition);
     }
     if (acquired.outcome === 'refused') throw refusal(acquired);
@@ -145,14 +148,14 @@ export class GetOrCreate {
   }
 
   /** True: the lease's runner has died; its lease is over and the caller must ask again. */
-  async #buryDeadRunner(session: SessionRow): Promise<boolean> {
+  async #markLostRunner(session: SessionRow): Promise<boolean> {
     const { provider, fleet, log } = this.#parts;
     if (!session.runner_id) return false;
     const death = await provider.deathOf(session.runner_id);
     if (death === null) return false;
     log.warn(
       { session_id: session.id, epoch: session.epoch, runner_id: session.runner_id, ...death },
-      'the runner of a lease has died',
+      'leased runner lost',
     );
     await fleet.markLost(session.runner_id, death.ended ? 'ended' : 'leaving', 'runner_lost', death.reason);
     return true;
@@ -163,12 +166,12 @@ export class GetOrCreate {
     if (!session || session.epoch !== waitedFor.epoch) return;
     const detail = session.error ?? 'The browser did not start.';
     if (session.ended_reason === 'sandbox_runtime_required')
-      // trying again mends nothing
+      // a retry would fail the same way
       throw new OmicronError('sandbox_runtime_required', detail, { session_id: session.id });
     if (session.status === 'error')
       throw new OmicronError('runner_start_failed', detail, { session_id: session.id, retryAfterSeconds: 1 });
     if (session.status === 'ended')
-      throw new OmicronError('lease_ended', 'The session was ended while it was starting; ask again for a new lease.', {
+      throw new OmicronError('lease_ended', 'The session was ended while it was starting; request a new lease.', {
         session_id: session.id,
       });
   }
@@ -178,7 +181,7 @@ export class GetOrCreate {
     if (document && Object.keys(document.credentials).length > 0) return;
     throw new OmicronError(
       'credentials_not_configured',
-      'The user has stored no site credentials; store one, or ask without require_credentials.',
+      'No site credentials are stored for this user; store one, or leave require_credentials out.',
     );
   }
 
@@ -209,7 +212,7 @@ function refusal({ code, limit, active, retryAfterMs }: Extract<Acquired, { outc
   if (code === 'predecessor_draining')
     return new OmicronError(
       code,
-      `The browser of the lease before cannot be reached; it closes by itself. Try again in ${retryAfterSeconds} s.`,
+      `The browser of the previous lease cannot be reached; it closes by itself. Try again in ${retryAfterSeconds} s.`,
       { retryAfterSeconds },
     );
   const detail =

@@ -1,13 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import { userIdHash } from '../../contract/tokens.ts';
+import { waitBackoff } from '../../http/backoff.ts';
+import type { Clock } from '../../http/clock.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Directory } from '../store/directory.ts';
 import type { Claim, Leases } from '../store/leases.ts';
 import type { RunnerRow, SessionRow } from '../store/rows.ts';
-import { assignmentToken, type Keys } from './orders.ts';
+import { assignmentToken, type Keys } from './assignment-tokens.ts';
+import { POLL } from './waiting.ts';
 
 export interface StartParts {
   leases: Leases;
@@ -23,12 +25,16 @@ export interface StartParts {
   kickLaunch: () => void;
   /** Whether a claim may end another lease of its user. */
   evicts: boolean;
-  /** Called for the runners that the claim drained. The pool is not told: its own round refills it, when the first page is done. */
+  /**
+   * Called for the runners that the claim drained. The pool is not woken: its next round refills it, after the first page
+   * has loaded.
+   */
   kickDrain: () => void;
+  clock: Clock;
   log: Logger;
 }
 
-/** How one start ended. `abandon`: another runner may do better; `lost`: the claim is somebody else's now. */
+/** How one start ended. `abandon`: another runner may succeed; `lost`: the claim is over. */
 export type Started =
   | { outcome: 'ready'; session: SessionRow }
   | { outcome: 'abandon'; error: OmicronError }
@@ -38,14 +44,14 @@ export type Started =
 const ASSIGN_TIMEOUT_MS = 10_000;
 const PHASE_TIMEOUT_MS = 1_000;
 
-/** Faults that a new runner would meet again. */
+/** Errors that a new runner would meet again. */
 const FINAL: ReadonlySet<ProblemCode> = new Set([
   'secrets_unavailable',
   'predecessor_draining',
   'credentials_not_configured',
 ]);
 
-/** Leads one claim to `ready`: waits for its runner, assigns it, makes the lease ready. Beats while it works. */
+/** Leads one claim to `ready`: waits for its runner, assigns it, makes the lease ready. Renews the claim meanwhile. */
 export async function start(parts: StartParts, session: SessionRow, claimed: RunnerRow): Promise<Started> {
   const { leases, provider, log } = parts;
   const claimId = session.claim_id;
@@ -54,14 +60,14 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
   const over = new AbortController();
   const stopBeating = keepClaim(parts, claim, over);
   try {
-    // The redemption waits for the runner before; and while a runner is still to come, a drain holds nothing up.
+    // The redemption waits for the previous epoch's runner; and while a runner is still starting, a drain delays nothing.
     const drainsFirst = session.epoch > 1 || (parts.evicts && claimed.assigned_at === null);
     if (drainsFirst) parts.kickDrain();
     const runner = await assignableRunner(parts, claim, claimed, over.signal);
     if (!runner?.endpoint) return { outcome: 'lost' };
     const { token, prefix } = await assignmentToken(parts.keys, parts.env, session, runner, claimId);
     const assigned = assign(parts, runner.endpoint, token, over.signal);
-    if (parts.evicts && !drainsFirst) parts.kickDrain(); // an evicted lease's, while this runner is at work
+    if (parts.evicts && !drainsFirst) parts.kickDrain(); // an evicted lease's, while this runner redeems
     await assigned;
     const published = provider.publish(
       { id: runner.id, endpoint: runner.endpoint },
@@ -69,14 +75,14 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
     );
     const ready = await leases.makeReady(claim, { ...published, prefix });
     if (!ready) return { outcome: 'lost' };
-    log.info({ session_id: ready.id, epoch: ready.epoch, runner_id: runner.id }, 'lease is ready');
+    log.info({ session_id: ready.id, epoch: ready.epoch, runner_id: runner.id }, 'lease ready');
     return { outcome: 'ready', session: ready };
   } catch (error) {
     if (over.signal.aborted) return { outcome: 'lost' };
     if (!(error instanceof OmicronError) || error.code === 'store_unavailable') throw error;
     log.warn(
       { session_id: session.id, epoch: session.epoch, runner_id: claimed.id, code: error.code, detail: error.message },
-      'a start failed',
+      'session start failed',
     );
     if (!FINAL.has(error.code)) return { outcome: 'abandon', error: startFailure(error, session.id) };
     await leases.fail(claim, 'runner_start_failed', error.message);
@@ -86,54 +92,52 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
   }
 }
 
-/** What the caller is told: a runner's own refusals (409, 401) are no fault of the request. */
+/** What the caller is told: a runner's own refusals (409, 401) do not make the request wrong. */
 function startFailure(cause: OmicronError, sessionId: string): OmicronError {
   const about = { session_id: sessionId, cause };
   return cause.code === 'sandbox_runtime_required'
-    ? new OmicronError(cause.code, cause.message, about) // trying again mends nothing
+    ? new OmicronError(cause.code, cause.message, about) // a retry would fail the same way
     : new OmicronError('runner_start_failed', cause.message, { ...about, retryAfterSeconds: 1 });
 }
 
-/** Beats until it is told to stop; aborts `over` when the claim is not ours any more. */
-function keepClaim({ leases, beatMs, log }: StartParts, claim: Claim, over: AbortController): () => Promise<void> {
-  let beating: Promise<void> | undefined;
-  const beat = async () => {
-    try {
-      if (!(await leases.beat(claim))) over.abort(new Error('the claim is over'));
-    } catch (error) {
-      // a database that is away for a moment is asked again; the claim's own end is the bound
-      log.warn({ err: error, session_id: claim.sessionId }, 'could not keep the claim');
-    } finally {
-      beating = undefined;
+/** Renews the claim until it is told to stop; aborts `over` when the claim has ended. */
+function keepClaim({ leases, beatMs, clock, log }: StartParts, claim: Claim, over: AbortController) {
+  const stopped = new AbortController();
+  const pause = () => clock.sleep(beatMs, stopped.signal, true).catch(() => {});
+  const beating = (async () => {
+    for (await pause(); !stopped.signal.aborted; await pause()) {
+      try {
+        if (!(await leases.beat(claim))) over.abort(new Error('the claim has ended'));
+      } catch (error) {
+        // a database that is unreachable for a moment is asked again; the claim's own end is the bound
+        log.warn({ err: error, session_id: claim.sessionId }, 'claim renewal failed; retrying');
+      }
     }
-  };
-  const timer = setInterval(() => {
-    beating ??= beat();
-  }, beatMs);
-  return async () => {
-    clearInterval(timer);
-    await beating;
+  })();
+  return (): Promise<void> => {
+    stopped.abort();
+    return beating;
   };
 }
 
-/** The claimed runner once it is up and marked as assigned. Null: the claim is over. Throws when the runner died. */
+/** The claimed runner once it is up and marked as assigned. Null: the claim is over, or the runner died. */
 async function assignableRunner(
-  { leases, directory, kickLaunch }: StartParts,
+  { leases, directory, kickLaunch, clock }: StartParts,
   claim: Claim,
   claimed: RunnerRow,
   signal: AbortSignal,
 ): Promise<RunnerRow | null> {
   if (claimed.state === 'claimed' && claimed.assigned_at) return claimed;
   kickLaunch();
-  for (let waitMs = 20; ; waitMs = Math.min(waitMs * 1.5, 200)) {
+  for (let attempt = 0; ; attempt++) {
     const runner = await directory.runner(claimed.id);
     if (runner?.state === 'claimed') return leases.beginAssignment(claim);
     if (runner?.state !== 'creating') return null; // it died, and its session says why
-    await sleep(waitMs * (0.75 + Math.random() / 2), undefined, { signal });
+    await waitBackoff(attempt, POLL, signal, clock);
   }
 }
 
-/** Sends the assignment; a runner that still waits for its predecessor is asked again. */
+/** Sends the assignment, and again to a runner that is still waiting for its predecessor to drain. */
 async function assign({ link }: StartParts, endpoint: string, token: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {

@@ -1,39 +1,44 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type Backoff, waitBackoff } from '../../http/backoff.ts';
+import type { Clock } from '../../http/clock.ts';
 import type { Directory } from '../store/directory.ts';
 
-/** The promise's value, or undefined when `deadlineMs` (monotonic) came first; the promise goes on. */
-export async function before<T>(deadlineMs: number, promise: Promise<T>): Promise<T | undefined> {
-  const late = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => late.resolve(undefined), Math.max(0, deadlineMs - performance.now()));
+/** Between two reads of a row that another process changes: a start from a warm runner takes some 50 ms. */
+export const POLL: Backoff = { firstMs: 25, maxMs: 250, factor: 1.5, jitter: 0.4 };
+
+/** The promise's value, or undefined when `deadlineMs` (by the clock) came first; the promise goes on. */
+export async function before<T>(deadlineMs: number, promise: Promise<T>, clock: Clock): Promise<T | undefined> {
+  const timer = new AbortController();
+  const late = clock.sleep(Math.max(0, deadlineMs - clock.nowMs()), timer.signal, true).then(() => undefined);
   try {
-    return await Promise.race([promise, late.promise]);
+    return await Promise.race([promise, late]);
   } finally {
-    clearTimeout(timer);
+    timer.abort();
   }
 }
 
 /**
- * Waits for starts that somebody else leads. However many callers wait for one start, one loop asks the database; a start
- * led in this process ends the wait at once.
+ * Waits for starts that another caller leads. However many callers wait for one start, one loop reads the database; a
+ * start led in this process ends the wait at once.
  */
 export class Waiting {
   readonly #directory: Directory;
+  readonly #clock: Clock;
   readonly #waits = new Map<string, { settled: Promise<void>; wake: () => void }>();
 
-  constructor(directory: Directory) {
+  constructor(directory: Directory, clock: Clock) {
     this.#directory = directory;
+    this.#clock = clock;
   }
 
-  /** Resolves when that epoch's start has ended or its claimer has fallen silent, `false` when `deadlineMs` (monotonic) came first. */
+  /**
+   * Resolves when that epoch's start has ended or its claimer has fallen silent, with `false` when `deadlineMs` (by the
+   * clock) came first.
+   */
   async settled(sessionId: string, epoch: number, deadlineMs: number): Promise<boolean> {
     const key = `${sessionId}/${epoch}`;
     const wait = this.#waits.get(key) ?? this.#begin(key, sessionId, epoch);
-    return (
-      (await before(
-        deadlineMs,
-        wait.settled.then(() => true),
-      )) ?? false
-    );
+    const settled = wait.settled.then(() => true);
+    return (await before(deadlineMs, settled, this.#clock)) ?? false;
   }
 
   /** A start of this process has ended. */
@@ -43,20 +48,17 @@ export class Waiting {
 
   #begin(key: string, sessionId: string, epoch: number) {
     const woken = new AbortController();
-    const poll = async () => {
-      for (let waitMs = 25; ; waitMs = Math.min(waitMs * 1.5, 250)) {
-        if (await this.#directory.isSettled(sessionId, epoch)) return;
-        try {
-          await sleep(waitMs * (0.75 + Math.random() / 2), undefined, { signal: woken.signal });
-        } catch {
-          return; // woken: it has settled
-        }
-      }
-    };
-    const settled = poll().finally(() => this.#waits.delete(key));
-    settled.catch(() => {}); // each waiter sees the error; nobody may wait at all
+    const settled = this.#poll(sessionId, epoch, woken.signal).finally(() => this.#waits.delete(key));
+    settled.catch(() => {}); // each waiter sees the error; there may be no waiter left
     const wait = { settled, wake: () => woken.abort() };
     this.#waits.set(key, wait);
     return wait;
+  }
+
+  async #poll(sessionId: string, epoch: number, woken: AbortSignal): Promise<void> {
+    for (let attempt = 0; !woken.aborted; attempt++) {
+      if (await this.#directory.isSettled(sessionId, epoch)) return;
+      await waitBackoff(attempt, POLL, woken, this.#clock).catch(() => {}); // woken: it has settled
+    }
   }
 }

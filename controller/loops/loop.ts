@@ -1,33 +1,43 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Clock } from '../../http/clock.ts';
+import type { Wake } from '../wake.ts';
 
-/** Something that is done again and again: at an interval, and at once when kicked. */
+/** Something that is done again and again: at an interval, and at once when woken. */
 export interface Loop {
   start(): void;
-  /** Runs soon; a kick during a run means one more run. */
-  kick(): void;
   /** Resolves when the work has ended. */
   stop(): Promise<void>;
 }
 
-/** `runOnce` must be harmless when repeated; what it throws is logged and tried again at the next interval. */
-export function loop(options: { name: string; everyMs: number; runOnce: () => Promise<void>; log: Logger }): Loop {
-  const { name, everyMs, runOnce, log } = options;
+export interface LoopOptions {
+  name: string;
+  everyMs: number;
+  /** Runs it soon; a kick during a run means one more run. */
+  wake: Wake;
+  /** Harmless when repeated; what it throws is logged, and it runs again at the next interval. */
+  runOnce: () => Promise<void>;
+  clock: Clock;
+  log: Logger;
+}
+
+export function loop({ name, everyMs, wake, runOnce, clock, log }: LoopOptions): Loop {
   let stopped = new AbortController();
-  let wake = new AbortController();
   let running: Promise<void> | undefined;
 
   const run = async () => {
     while (!stopped.signal.aborted) {
-      wake = new AbortController();
+      const woken = wake.next;
       try {
         await runOnce();
       } catch (error) {
-        log.error({ err: error, loop: name }, 'a loop failed; it goes on');
+        log.error({ err: error, loop: name }, 'loop failed; continuing');
       }
       // replicas that started together must not keep step
-      const pause = everyMs * (0.9 + Math.random() / 5);
-      await sleep(pause, undefined, { signal: AbortSignal.any([stopped.signal, wake.signal]) }).catch(() => {});
+      const pauseMs = everyMs * (0.9 + clock.random() / 5);
+      const pause = new AbortController();
+      const signal = AbortSignal.any([stopped.signal, pause.signal]);
+      await Promise.race([woken, clock.sleep(pauseMs, signal, true).catch(() => {})]);
+      pause.abort();
     }
   };
 
@@ -37,7 +47,6 @@ export function loop(options: { name: string; everyMs: number; runOnce: () => Pr
       stopped = new AbortController();
       running = run();
     },
-    kick: () => wake.abort(),
     async stop() {
       stopped.abort();
       await running;

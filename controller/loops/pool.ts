@@ -1,60 +1,55 @@
 import type { Logger } from 'pino';
+import { type Backoff, backoffMs } from '../../http/backoff.ts';
+import type { Clock } from '../../http/clock.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Fleet } from '../store/fleet.ts';
 
-/** S8: a runner that cannot start is tried again, ever more slowly, up to once a minute. */
-const BACKOFF_MAX_MS = 60_000;
+/** S8: a runner that cannot start is tried again, ever more slowly, down to once a minute. */
+const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000, jitter: 0.25 };
 
-/** Keeps warm runners. The rows decide, in one transaction; what it drains was nobody's when it was drained. */
-export class Pool {
-  readonly #fleet: Fleet;
-  readonly #provider: RunnerProvider;
-  readonly #idle: number;
-  readonly #burst: number;
-  readonly #kickLaunch: () => void;
-  readonly #kickDrain: () => void;
-  readonly #log: Logger;
-  #failures = 0;
-  #notBeforeMs = 0;
+export interface PoolParts {
+  fleet: Fleet;
+  provider: RunnerProvider;
+  /** Warm runners to hold, and how many may be created in one step. */
+  idle: number;
+  burst: number;
+  kickLaunch: () => void;
+  kickDrain: () => void;
+  clock: Clock;
+  log: Logger;
+}
 
-  constructor(parts: {
-    fleet: Fleet;
-    provider: RunnerProvider;
-    /** Warm runners to hold, and how many may be begun in one step. */
-    idle: number;
-    burst: number;
-    kickLaunch: () => void;
-    kickDrain: () => void;
-    log: Logger;
-  }) {
-    this.#fleet = parts.fleet;
-    this.#provider = parts.provider;
-    this.#idle = parts.idle;
-    this.#burst = parts.burst;
-    this.#kickLaunch = parts.kickLaunch;
-    this.#kickDrain = parts.kickDrain;
-    this.#log = parts.log;
-  }
+export interface Pool {
+  runOnce(): Promise<void>;
+  /** A runner did not start: the next ones wait, and come one at a time. */
+  failed(): void;
+  /** A runner started: the pool fills at full speed again. */
+  succeeded(): void;
+}
 
-  async runOnce(): Promise<void> {
-    if (performance.now() < this.#notBeforeMs) return;
-    const burst = this.#failures > 0 ? 1 : this.#burst;
-    const begun = await this.#fleet.plan(this.#provider.name, await this.#provider.template(), this.#idle, burst);
-    if (begun > 0) {
-      this.#log.debug({ begun }, 'the pool begins runners');
-      this.#kickLaunch();
-    }
-    this.#kickDrain();
-  }
-
-  failed(): void {
-    this.#failures += 1;
-    const pauseMs = Math.min(BACKOFF_MAX_MS, 500 * 2 ** this.#failures);
-    this.#notBeforeMs = performance.now() + pauseMs * (0.75 + Math.random() / 2);
-  }
-
-  succeeded(): void {
-    this.#failures = 0;
-    this.#notBeforeMs = 0;
-  }
+/** Keeps warm runners. The rows decide, in one transaction; it drains only runners that are unleased. */
+export function poolLoop(parts: PoolParts): Pool {
+  const { fleet, provider, idle, burst, kickLaunch, kickDrain, clock, log } = parts;
+  let failures = 0;
+  let notBeforeMs = 0;
+  return {
+    async runOnce() {
+      if (clock.nowMs() < notBeforeMs) return;
+      const most = failures > 0 ? 1 : burst;
+      const created = await fleet.plan(provider.name, await provider.templateDigest(), idle, most);
+      if (created > 0) {
+        log.debug({ created }, 'creating runners');
+        kickLaunch();
+      }
+      kickDrain();
+    },
+    failed() {
+      notBeforeMs = clock.nowMs() + backoffMs(failures, BACKOFF, clock.random);
+      failures += 1;
+    },
+    succeeded() {
+      failures = 0;
+      notBeforeMs = 0;
+    },
+  };
 }

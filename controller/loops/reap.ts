@@ -2,33 +2,58 @@ import type { Logger } from 'pino';
 import type { ArtifactStore } from '../ports/artifacts.ts';
 import type { Maintenance } from '../store/maintenance.ts';
 
-const AT_ONCE = 200;
+const BATCH = 200;
 
 /** Ends leases whose time is over, and starts that are stuck (O18). Answers how many leases it ended. */
-export async function reap(parts: { maintenance: Maintenance; log: Logger }): Promise<number> {
-  const { maintenance, log } = parts;
-  const expired = await maintenance.expire(AT_ONCE);
-  for (const session_id of expired) log.info({ session_id }, 'a lease has expired');
-  const stuck = await maintenance.failStuckStarts(AT_ONCE);
-  for (const session_id of stuck) log.warn({ session_id }, 'a start was stuck and is an error now');
-  return expired.length;
+export async function reap({ maintenance, log }: { maintenance: Maintenance; log: Logger }): Promise<number> {
+  const expired = await untilNotFull(
+    most => maintenance.expire(most),
+    session_id => log.info({ session_id }, 'lease expired'),
+  );
+  await untilNotFull(
+    most => maintenance.failStuckStarts(most),
+    session_id => log.warn({ session_id }, 'session start timed out'),
+  );
+  return expired;
 }
 
-/** Removes recordings older than the retention (S4). One that cannot be removed stops nothing and is tried again. */
-export async function retainArtifacts(parts: {
+/** Repeats a step until it finds less than a whole batch. Answers how many it found. */
+async function untilNotFull(step: (most: number) => Promise<string[]>, each: (id: string) => void): Promise<number> {
+  for (let total = 0; ; ) {
+    const found = await step(BATCH);
+    found.forEach(each);
+    total += found.length;
+    if (found.length < BATCH) return total;
+  }
+}
+
+export interface RetentionParts {
   maintenance: Maintenance;
   artifacts: ArtifactStore;
   days: number;
   log: Logger;
-}): Promise<void> {
+}
+
+/** Removes recordings older than the retention (S4). One that cannot be removed stops nothing and is tried again. */
+export async function retainArtifacts(parts: RetentionParts): Promise<void> {
+  for (;;) {
+    const batch = await parts.maintenance.expiredArtifacts(parts.days, BATCH);
+    let removed = 0;
+    for (const artifact of batch) if (await removeArtifact(parts, artifact)) removed += 1;
+    // a batch of which nothing could be removed would only come again
+    if (batch.length < BATCH || removed === 0) return;
+  }
+}
+
+async function removeArtifact(parts: RetentionParts, { id, uri }: { id: string; uri: string }): Promise<boolean> {
   const { maintenance, artifacts, days, log } = parts;
-  for (const { id, uri } of await maintenance.expiredArtifacts(days, AT_ONCE)) {
-    try {
-      await artifacts.remove(uri);
-      await maintenance.markExpired(id);
-      log.info({ artifact_id: id, days }, 'a recording is past its retention and was removed');
-    } catch (err) {
-      log.error({ err, artifact_id: id }, 'a recording past its retention could not be removed');
-    }
+  try {
+    await artifacts.remove(uri);
+    await maintenance.markExpired(id);
+    log.info({ artifact_id: id, days }, 'expired artifact removed');
+    return true;
+  } catch (err) {
+    log.error({ err, artifact_id: id }, 'expired artifact not removed');
+    return false;
   }
 }

@@ -15,7 +15,7 @@ export interface Death {
 export interface RunnerProvider {
   readonly name: 'local' | 'kubernetes';
   /** Digest of what `create` would make now; another digest makes warm runners stale. */
-  template(): Promise<string>;
+  templateDigest(): Promise<string>;
   /** Starts the runner; does nothing when it exists. */
   create(runnerId: string): Promise<void>;
   /**

@@ -75,7 +75,7 @@ export async function deployment(): Promise<Deployment> {
       const url = await new Promise<string>((resolve, reject) => {
         createInterface({ input: child.stdout }).on('line', line => {
           lines.push(line);
-          if (line.includes('"the controller listens"')) resolve(JSON.parse(line).url);
+          if (line.includes('"controller listening"')) resolve(JSON.parse(line).url);
         });
         ended.then(code => reject(new Error(`the controller ended with ${code}:\n${lines.slice(-10).join('\n')}`)));
       });

@@ -146,7 +146,7 @@ describe('what a lease survives, and what ends it', { timeout: 180_000 }, () => 
         await d.call(c2, 'DELETE', `${SESSIONS}/${each.session_id}`);
       }
     }
-    expect(d.log()).not.toContain('a loop failed');
+    expect(d.log()).not.toContain('loop failed');
   });
 
   it('a lease serves the tools that it asked for, and a policy takes some of them away while it lives', async () => {

@@ -155,7 +155,7 @@ describe('every right of the controller is needed', () => {
   test('and all of them together are enough', async () => {
     const { runners } = whole;
     const id = await made();
-    expect(await runners.template()).toMatch(/^[0-9a-f]{16}$/);
+    expect(await runners.templateDigest()).toMatch(/^[0-9a-f]{16}$/);
     expect(await runners.deathOf(id)).toBeNull();
     runners.publish({ id, endpoint: 'http://unused' }, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
     const owner = ['-n', ground.namespace, 'get', 'pod', runnerName(id), '-o', 'jsonpath={.metadata.ownerReferences}'];

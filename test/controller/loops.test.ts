@@ -3,10 +3,12 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { buryTheDead, removeOrphans } from '../../controller/loops/bury.ts';
+import { markLostRunners, removeOrphans } from '../../controller/loops/liveness.ts';
 import { loop } from '../../controller/loops/loop.ts';
 import type { RunnerProvider } from '../../controller/ports/runners.ts';
 import type { Fleet } from '../../controller/store/fleet.ts';
+import { Wake } from '../../controller/wake.ts';
+import { realClock } from '../../http/clock.ts';
 import { eventually } from '../eventually.ts';
 import { freshPostgres } from '../postgres.ts';
 import { protocol } from './protocol.ts';
@@ -99,7 +101,7 @@ describe('drain', () => {
     [...stack.machine.runners.values()][0]?.hang();
     await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}?epoch=1`);
     await eventually('it is gone', () => stack.machine.runners.size === 0);
-    expect(stack.logged()).toContain('did not acknowledge its drain');
+    expect(stack.logged()).toContain('runner did not acknowledge its drain');
   });
 });
 
@@ -134,7 +136,7 @@ describe('bury', () => {
         return 'It died.';
       },
     } as unknown as RunnerProvider; // the rest is not called
-    await buryTheDead({ fleet: p.fleet, provider, log }).catch(() => {});
+    await markLostRunners({ fleet: p.fleet, provider, log }).catch(() => {});
     expect((await p.runner(good?.id ?? '')).state).toBe('draining');
     expect((await p.runner(bad?.id ?? '')).state).toBe('warm');
   });
@@ -199,9 +201,12 @@ describe('a loop', () => {
   it('goes on after a failure, runs at once when kicked, also during a run, and stops when its work has ended', async () => {
     let runs = 0;
     let release = () => {};
+    const wake = new Wake();
     const each = loop({
       name: 'test',
       everyMs: 60_000,
+      wake,
+      clock: realClock,
       log,
       async runOnce() {
         runs += 1;
@@ -211,15 +216,15 @@ describe('a loop', () => {
     });
     each.start();
     await eventually('a first run', () => runs === 1);
-    each.kick();
+    wake.kick();
     await eventually('a second one', () => runs === 2);
-    each.kick();
+    wake.kick();
     release();
     await eventually('a third one', () => runs === 3);
     let stopped = false;
     await each.stop().then(() => (stopped = true));
     expect(stopped).toBe(true);
-    each.kick();
+    wake.kick();
     expect(runs).toBe(3);
   });
 });

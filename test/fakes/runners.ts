@@ -68,7 +68,7 @@ export function fakeMachine(): FakeMachine {
     },
     provider: ({ controllerUrl, jwks, onExit }) => ({
       name: 'local',
-      template: async () => machine.template,
+      templateDigest: async () => machine.template,
       async create(id) {
         if (runners.has(id)) return;
         const runner = new FakeRunner({

@@ -121,7 +121,7 @@ export function kubernetesRunners(
     },
 
     // Every request asks; the watch hands out the same object until the template changes.
-    async template() {
+    async templateDigest() {
       const template = templateNow();
       if (digested?.template !== template) digested = { template, digest: templateDigest(template) };
       return digested.digest;

@@ -103,7 +103,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
     name: 'local',
 
     // a warm runner that knows another controller's address is of no use: a restart may listen elsewhere
-    async template() {
+    async templateDigest() {
       const url = options.controllerUrl();
       if (digested?.url !== url)
         digested = { url, digest: sha256Hex(JSON.stringify([RUNNER, options.env, url])).slice(0, 16) };

@@ -5,9 +5,9 @@ import type { SigningKey } from '../../contract/tokens.ts';
 import { mcpToken, sha256Hex, signControllerToken } from '../../contract/tokens.ts';
 import type { RunnerRow, SessionRow } from '../store/rows.ts';
 
-/** An assignment lives this long, by the database's clock: <= 60 s (facts of the lease protocol). */
-const ORDER_SECONDS = 60;
-/** An uploader may have to wait for a store that is away. */
+/** How long an assignment or a drain is valid, by the database's clock. */
+const ASSIGNMENT_SECONDS = 60;
+/** An uploader may have to wait for a store that is unavailable. */
 const ARTIFACT_SECONDS = 24 * 3600;
 
 /** The keys of the deployment, shared by all replicas. */
@@ -16,7 +16,7 @@ export interface Keys {
   derivation: Uint8Array;
 }
 
-/** The order that makes a runner one lease's. `row` was marked as assigned: its time is the token's. */
+/** Assigns a runner to one lease. `row` was marked as assigned: its time is the token's. */
 export async function assignmentToken(
   keys: Keys,
   env: string,
@@ -28,7 +28,7 @@ export async function assignmentToken(
   if (boot_id === null || assigned_at === null) throw new Error(`runner ${row.id} was not marked as assigned`);
   const lease: LeaseKey = { session_id: session.id, epoch: session.epoch, runner_id: row.id };
   const audiences = [AUDIENCES.runner(row.id, boot_id), AUDIENCES.broker];
-  const times = { nowMs: assigned_at.getTime(), seconds: ORDER_SECONDS };
+  const times = { nowMs: assigned_at.getTime(), seconds: ASSIGNMENT_SECONDS };
   const prefix = videoPrefix(env, session.id, session.epoch, row.id);
   const claims: Assignment = {
     ...lease,
@@ -43,16 +43,16 @@ export async function assignmentToken(
   return { token: await signControllerToken(keys.signing, audiences, claims, times), prefix };
 }
 
-/** The order to stop. */
+/** Tells a runner to stop serving. */
 export const drainToken = (keys: Keys, runnerId: string, bootId: string, reason: string): Promise<string> =>
   signControllerToken(
     keys.signing,
     AUDIENCES.runner(runnerId, bootId),
     { order: 'drain', reason },
-    { nowMs: Date.now(), seconds: ORDER_SECONDS },
+    { nowMs: Date.now(), seconds: ASSIGNMENT_SECONDS },
   );
 
-/** What a redeemed runner may say: reports while its epoch lives, recordings for a day after it. */
+/** What a runner reports with after its redemption: events while its epoch lives, recordings for a day after it. */
 export async function reportTokens(
   keys: Keys,
   lease: LeaseKey,

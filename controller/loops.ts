@@ -1,0 +1,137 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../http/clock.ts';
+import type { Keys } from './lease/assignment-tokens.ts';
+import { drainLoop } from './loops/drain.ts';
+import { launchLoop } from './loops/launch.ts';
+import { markLostRunners, removeOrphans } from './loops/liveness.ts';
+import { loop } from './loops/loop.ts';
+import { poolLoop } from './loops/pool.ts';
+import { reap, retainArtifacts } from './loops/reap.ts';
+import type { Metrics } from './metrics.ts';
+import type { ArtifactStore } from './ports/artifacts.ts';
+import type { RunnerLink } from './ports/runner-link.ts';
+import type { RunnerProvider } from './ports/runners.ts';
+import type { Fleet } from './store/fleet.ts';
+import type { Maintenance } from './store/maintenance.ts';
+import { Wake } from './wake.ts';
+
+/** A runner has this long to become warm; the guard for a whole start is longer (O18). */
+const RUNNER_START_MS = 60_000;
+
+/** The loops that something else wakes. */
+export interface Wakes {
+  launch: Wake;
+  drain: Wake;
+  pool: Wake;
+  liveness: Wake;
+}
+
+export const wakes = (): Wakes => ({
+  launch: new Wake(),
+  drain: new Wake(),
+  pool: new Wake(),
+  liveness: new Wake(),
+});
+
+export interface LoopParts {
+  fleet: Fleet;
+  maintenance: Maintenance;
+  provider: RunnerProvider;
+  link: RunnerLink;
+  keys: Keys;
+  artifacts: ArtifactStore;
+  metrics: Metrics;
+  wake: Wakes;
+  capacity: number;
+  poolIdle: number;
+  poolBurst: number;
+  reapMs: number;
+  retentionDays: number;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Everything that a controller does by itself. */
+export interface Loops {
+  start(): void;
+  /** No runner is created from here on; the other loops go on. */
+  stopCreating(): Promise<void>;
+  /** Resolves when all work has ended. */
+  stop(): Promise<void>;
+}
+
+export function loopsOf(parts: LoopParts): Loops {
+  const { fleet, provider, wake, clock, log } = parts;
+  const every = (name: string, everyMs: number, runOnce: () => Promise<void>, woken?: Wake) =>
+    loop({ name, everyMs, runOnce, wake: woken ?? new Wake(), clock, log });
+
+  const pool = poolLoop({
+    fleet,
+    provider,
+    idle: parts.poolIdle,
+    burst: parts.poolBurst,
+    kickLaunch: wake.launch.kick,
+    kickDrain: wake.drain.kick,
+    clock,
+    log,
+  });
+  const launch = launchLoop({
+    fleet,
+    provider,
+    startMs: RUNNER_START_MS,
+    onFailure() {
+      parts.metrics.runnerFailed();
+      pool.failed();
+      wake.drain.kick();
+    },
+    onSuccess: pool.succeeded,
+    clock,
+    log,
+  });
+  const drain = drainLoop({
+    fleet,
+    provider,
+    link: parts.link,
+    keys: parts.keys,
+    onGone: wake.pool.kick,
+    clock,
+    log,
+  });
+
+  const creating = [every('pool', 1_000, pool.runOnce, wake.pool), every('launch', 1_000, launch.runOnce, wake.launch)];
+  const loops = [
+    ...creating,
+    every('drain', 1_000, drain.runOnce, wake.drain),
+    every('liveness', 2_000, () => checkRunners(parts), wake.liveness),
+    every('orphans', parts.reapMs, () => removeOrphans(parts)),
+    every('reap', parts.reapMs, () => reapOnce(parts)),
+    every('retain', 3_600_000, () => retainArtifacts({ ...parts, days: parts.retentionDays })),
+  ];
+
+  const stopCreating = async () => {
+    await Promise.all(creating.map(each => each.stop()));
+    await launch.stop();
+  };
+  return {
+    start() {
+      for (const each of loops) each.start();
+    },
+    stopCreating,
+    async stop() {
+      await stopCreating();
+      await Promise.all(loops.map(each => each.stop()));
+      await drain.stop();
+    },
+  };
+}
+
+async function checkRunners(parts: LoopParts): Promise<void> {
+  parts.metrics.reaped(await markLostRunners(parts));
+  parts.wake.drain.kick();
+}
+
+async function reapOnce(parts: LoopParts): Promise<void> {
+  await parts.maintenance.setCapacity(parts.capacity);
+  parts.metrics.reaped(await reap(parts));
+  parts.wake.drain.kick();
+}

@@ -1,0 +1,48 @@
+import type { Logger } from 'pino';
+import type { RunnerProvider } from '../ports/runners.ts';
+import type { Fleet } from '../store/fleet.ts';
+
+interface LivenessParts {
+  fleet: Fleet;
+  provider: RunnerProvider;
+  log: Logger;
+}
+
+/**
+ * Records which runners have died; their leases become errors and the next request starts a new epoch. Answers how many
+ * leases it ended because their time was over.
+ */
+export async function markLostRunners({ fleet, provider, log }: LivenessParts): Promise<number> {
+  let expired = 0;
+  for (const row of await fleet.living(provider.name)) {
+    if (row.state === 'creating' || row.state === 'draining') continue; // the launch and drain loops watch those
+    const runner = { runner_id: row.id, session_id: row.session_id, state: row.state };
+    try {
+      const death = await provider.deathOf(row.id);
+      if (death === null) continue;
+      const outcome = await fleet.markLost(row.id, death.ended ? 'ended' : 'leaving', 'runner_lost', death.reason);
+      if (outcome === 'expired') expired += 1;
+      log[outcome === 'expired' ? 'info' : 'warn']({ ...runner, ...death, lease: outcome }, 'runner ended');
+    } catch (err) {
+      log.error({ ...runner, err }, 'runner check failed');
+    }
+  }
+  return expired;
+}
+
+/**
+ * Removes runners that have no row. Lists what exists before it reads the rows: in the other order, a runner that was
+ * created in between would look like an orphan.
+ */
+export async function removeOrphans({ fleet, provider, log }: LivenessParts): Promise<void> {
+  const existing = await provider.list();
+  const known = new Set((await fleet.living(provider.name)).map(row => row.id));
+  for (const id of existing.filter(id => !known.has(id))) {
+    try {
+      const state = await provider.remove(id);
+      log.warn({ runner_id: id, state }, 'orphaned runner removed');
+    } catch (err) {
+      log.error({ err, runner_id: id }, 'orphaned runner not removed');
+    }
+  }
+}
