@@ -162,3 +162,7 @@ export type EgressEvent = z.infer<typeof egressEvent>;
 export const egressEventReport = z
   .strictObject({ events: z.array(egressEvent).min(1).max(100) })
   .meta({ id: 'EgressEventReport' });
+
+/** Message that the proxy's process sends to the process that forked it, once it listens. */
+export const egressReady = z.object({ port: z.int(), adminPort: z.int() });
+export type EgressReady = z.infer<typeof egressReady>;

@@ -1,37 +1,38 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { EgressReady } from '../contract/egress.ts';
+import { type Clock, realClock } from '../http/clock.ts';
 import { addressClassifier } from './address.ts';
+import { addressPolicy } from './address-policy.ts';
 import { adminServer } from './admin.ts';
 import type { EgressConfig } from './config.ts';
 import { directDialer } from './dial.ts';
 import { denialReporter } from './events.ts';
-import { addressJudge } from './judge.ts';
-import { egressLeases } from './leases.ts';
+import { leaseRegistry } from './lease-registry.ts';
 import { egressMetrics } from './metrics.ts';
-import { passages } from './passage.ts';
+import { outboundConnections } from './outbound.ts';
 import type { PolicySource } from './policy-source.ts';
 import { egressProxy } from './proxy.ts';
 import { dnsResolver } from './resolve.ts';
 import { upstreamDialer } from './upstream.ts';
 
-export interface RunningEgress {
-  readonly port: number;
-  readonly adminPort: number;
-  /** Takes no new work, lets open connections end for the grace period, reports what is pending. */
+export interface RunningEgress extends EgressReady {
+  /** Refuses new work, gives open connections the grace period to end, and reports pending denials. */
   stop(): Promise<void>;
 }
 
-/** Builds and starts the whole proxy. `source` is the controller, or a stand-in for it. */
+/** Builds and starts the proxy. `source` is the controller, or a fake of it. */
 export async function startEgress(
   config: Omit<EgressConfig, 'OMICRON_CONTROLLER_URL' | 'OMICRON_EGRESS_JWT_SECRET'>,
   source: PolicySource,
   log: { warn(fields: object, message: string): void; error(fields: object, message: string): void },
+  clock: Clock = realClock,
 ): Promise<RunningEgress> {
   const ms = (seconds: number) => seconds * 1000;
   const ports: number[] = [];
   let stopping = false;
-  const metrics = egressMetrics(() => leases.live.size);
-  const leases = egressLeases({
+  const metrics = egressMetrics(() => leases.size);
+  const leases = leaseRegistry({
     source,
     limits: {
       connectionsMax: config.OMICRON_EGRESS_CONNECTIONS_PER_LEASE,
@@ -40,13 +41,14 @@ export async function startEgress(
     freshMs: ms(config.OMICRON_EGRESS_FRESH_SECONDS),
     confirmMs: ms(config.OMICRON_EGRESS_CONFIRM_SECONDS),
     watchMs: Math.round(ms(config.OMICRON_EGRESS_WATCH_SECONDS)),
+    clock,
     onUnavailable: cause => {
       metrics.policyFailures.inc();
-      log.warn({ cause: cause instanceof Error ? cause.message : 'unknown' }, 'the controller gave no answer');
+      log.warn({ cause: cause instanceof Error ? cause.message : 'unknown' }, 'controller call failed');
     },
   });
-  const reporter = denialReporter({ source, onDropped: dropped => metrics.eventsDropped.inc(dropped) });
-  const judge = addressJudge({
+  const reporter = denialReporter({ source, clock, onDropped: dropped => metrics.eventsDropped.inc(dropped) });
+  const addresses = addressPolicy({
     classifier: addressClassifier({
       denied: config.OMICRON_EGRESS_DENIED_CIDRS,
       allowed: config.OMICRON_EGRESS_ALLOWED_CIDRS,
@@ -71,9 +73,16 @@ export async function startEgress(
       )
     : directDialer({ timeoutMs });
   const proxy = egressProxy({
-    passages: passages({ leases, judge, dialer, reporter, metrics, idleMs: ms(config.OMICRON_EGRESS_IDLE_SECONDS) }),
+    outbound: outboundConnections({
+      leases,
+      addresses,
+      dialer,
+      reporter,
+      metrics,
+      idleMs: ms(config.OMICRON_EGRESS_IDLE_SECONDS),
+    }),
     clientsMax: config.OMICRON_EGRESS_CLIENTS_MAX,
-    onBug: cause => log.error({ err: cause }, 'a request failed in a way that was not foreseen'),
+    onBug: cause => log.error({ err: cause }, 'unexpected error'),
   });
   const admin = adminServer(metrics.registry, () => !stopping);
 

@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { answerSocket, goneSignal } from './client.ts';
-import type { Passages } from './passage.ts';
+import { answerSocket, clientClosedSignal } from './client.ts';
+import type { OutboundConnections } from './outbound.ts';
+import { pipeBoth } from './pipe-both.ts';
 import { isRefusal } from './refusal.ts';
-import { splice } from './splice.ts';
 import { parseAuthority } from './target.ts';
 
 /** First byte of a TLS record that holds a handshake: <https://www.rfc-editor.org/rfc/rfc8446#section-5.1>. */
 const TLS_HANDSHAKE = 0x16;
 
-/** `CONNECT host:port`: a tunnel to one judged address. */
+/** `CONNECT host:port`: a tunnel to one checked address. */
 export async function handleConnect(
-  passages: Passages,
+  outbound: OutboundConnections,
   request: IncomingMessage,
   client: Socket,
   head: Buffer,
@@ -24,48 +24,49 @@ export async function handleConnect(
       null,
     );
   }
-  const ask = {
+  const wanted = {
     authorization: request.headers['proxy-authorization'],
     target,
     method: 'connect' as const,
-    gone: goneSignal(client),
+    clientClosed: clientClosedSignal(client),
   };
-  const passage = await passages.open(ask);
-  if (isRefusal(passage)) {
-    passages.refused(ask, passage);
-    return answerSocket(client, passage, target);
+  const connection = await outbound.open(wanted);
+  if (isRefusal(connection)) {
+    outbound.countRefusal(wanted, connection);
+    return answerSocket(client, connection, target);
   }
-  const { socket } = passage;
+  const { socket } = connection;
   client.setTimeout(socket.timeout ?? 0);
   client.write('HTTP/1.1 200 Connection established\r\n\r\n');
   if (head.length > 0) client.unshift(head);
-  if (passage.tlsOnly && !(await startsTls(client, socket))) {
-    if (!client.destroyed && !socket.destroyed) passages.refused(ask, { refused: 'https_only' }, passage.lease);
+  if (connection.tlsOnly && !(await startsTls(client, socket))) {
+    if (!client.destroyed && !socket.destroyed)
+      outbound.countRefusal(wanted, { refused: 'https_only' }, connection.lease);
     socket.destroy();
     return void client.resetAndDestroy();
   }
-  splice(client, socket);
+  pipeBoth(client, socket);
 }
 
-/** Looks at the first byte of the client without taking it; false when it, or either side, is gone. */
+/** Peeks at the client's first byte. False when it is not TLS, or when either side closes first. */
 function startsTls(client: Socket, site: Socket): Promise<boolean> {
   return new Promise(done => {
     const settle = (tls: boolean) => {
-      client.off('readable', look).off('close', gone).off('timeout', gone);
-      site.off('close', gone).off('error', gone);
+      client.off('readable', peek).off('close', closed).off('timeout', closed);
+      site.off('close', closed).off('error', closed);
       done(tls);
     };
-    const gone = () => {
+    const closed = () => {
       client.destroy();
       settle(false);
     };
-    const look = () => {
+    const peek = () => {
       const first: Buffer | null = client.read();
-      if (first === null) return gone();
+      if (first === null) return closed();
       client.unshift(first);
       settle(first[0] === TLS_HANDSHAKE);
     };
-    client.once('readable', look).once('close', gone).once('timeout', gone);
-    site.once('close', gone).once('error', gone);
+    client.once('readable', peek).once('close', closed).once('timeout', closed);
+    site.once('close', closed).once('error', closed);
   });
 }

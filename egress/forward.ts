@@ -8,79 +8,79 @@ import {
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { REFUSALS } from '../contract/egress.ts';
-import { answerSocket, goneSignal } from './client.ts';
+import { answerSocket, clientClosedSignal } from './client.ts';
 import { endToEnd, requestFields } from './headers.ts';
-import type { Passage, PassageRequest, Passages } from './passage.ts';
+import type { OutboundConnection, OutboundConnections, OutboundRequest } from './outbound.ts';
+import { pipeBoth } from './pipe-both.ts';
 import { isRefusal, type Refusal, refusalHeaders, refusalPage } from './refusal.ts';
-import { splice } from './splice.ts';
 import { hostHeader, parseAbsolute, type Target } from './target.ts';
 
 const HEADER_BYTES_MAX = 64 * 1024;
 
-interface Asked {
-  readonly ask: PassageRequest;
+interface ParsedRequest {
+  readonly wanted: OutboundRequest;
   readonly path: string;
   readonly fields: string[];
 }
 
-/** Reads an absolute-form request; a refusal for what a browser would not send to a proxy. */
-function read(
+/** Parses an absolute-form request; a refusal for what a browser would not send to a proxy. */
+function parseRequest(
   request: IncomingMessage,
   method: 'http' | 'upgrade',
-  gone: AbortSignal,
-): Asked | (Refusal & { target: Target | null }) {
+  clientClosed: AbortSignal,
+): ParsedRequest | (Refusal & { target: Target | null }) {
   const bad = (detail: string, target: Target | null = null) => ({ refused: 'bad_request' as const, detail, target });
-  const parsed = parseAbsolute(request.url ?? '');
-  if (!parsed) return bad('plain requests need a full http:// address; https goes by CONNECT');
-  if (request.method === 'TRACE') return bad('TRACE is not passed on', parsed.target);
-  const fields = requestFields(request.rawHeaders, request.headers, hostHeader(parsed.target));
-  if (!fields) return bad('the length of the body is not clear', parsed.target);
+  const absolute = parseAbsolute(request.url ?? '');
+  if (!absolute) return bad('plain requests need an absolute http:// URL; https uses CONNECT');
+  if (request.method === 'TRACE') return bad('TRACE is not supported', absolute.target);
+  const fields = requestFields(request.rawHeaders, request.headers, hostHeader(absolute.target));
+  if (!fields) return bad('the length of the body is ambiguous', absolute.target);
   const authorization = request.headers['proxy-authorization'];
   return {
-    ask: { authorization, target: parsed.target, method, gone },
-    path: parsed.path,
+    wanted: { authorization, target: absolute.target, method, clientClosed },
+    path: absolute.path,
     fields,
   };
 }
 
 function start(
   request: IncomingMessage,
-  { path, fields }: Asked,
-  { socket }: Passage,
+  { path, fields }: ParsedRequest,
+  { socket }: OutboundConnection,
   extra: readonly string[],
 ): ClientRequest {
   return send({
     method: request.method ?? 'GET',
     path,
     headers: [...fields, ...extra],
-    createConnection: () => socket, // one judged socket for one request: no pool that could outlive a policy
+    createConnection: () => socket, // one checked socket per request: no pool that could outlive a policy
     maxHeaderSize: HEADER_BYTES_MAX,
   });
 }
 
-/** `GET http://host/path`: one request, one judged connection. */
+/** `GET http://host/path`: one request, one checked connection. */
 export async function handleRequest(
-  passages: Passages,
+  outbound: OutboundConnections,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   response.on('error', () => {});
   request.on('error', () => {});
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  const asked = read(request, 'http', gone.signal);
+  const clientClosed = new AbortController();
+  response.once('close', () => clientClosed.abort());
+  const parsed = parseRequest(request, 'http', clientClosed.signal);
   const answer = (refusal: Refusal, target: Target | null) => {
     if (response.headersSent || response.destroyed) return void response.destroy();
     const page = refusalPage(refusal, target);
     response.writeHead(REFUSALS[refusal.refused].status, refusalHeaders(refusal, page)).end(page);
     request.resume();
   };
-  if (isRefusal(asked)) return answer(asked, asked.target);
-  const { ask } = asked;
-  const passage = await passages.open(ask);
-  if (isRefusal(passage)) {
-    passages.refused(ask, passage);
-    return answer(passage, ask.target);
+  if (isRefusal(parsed)) return answer(parsed, parsed.target);
+  const { wanted } = parsed;
+  const connection = await outbound.open(wanted);
+  if (isRefusal(connection)) {
+    outbound.countRefusal(wanted, connection);
+    return answer(connection, wanted.target);
   }
 
   const bodiless =
@@ -88,21 +88,21 @@ export async function handleRequest(
   // Without a length node:http would send an empty chunked body with POST.
   const length = bodiless && request.method !== 'GET' && request.method !== 'HEAD' ? ['Content-Length', '0'] : [];
   let onward: ClientRequest;
-  let over = false;
+  let settled = false;
   const failed = (code: 'upstream_failed' | 'upstream_timeout') => {
-    if (over) return; // destroying the socket fails the request once more
-    over = true;
-    passage.socket.destroy();
-    if (!response.headersSent && !response.destroyed) passages.refused(ask, { refused: code });
-    answer({ refused: code }, ask.target);
+    if (settled) return; // destroying the socket fails the request once more
+    settled = true;
+    connection.socket.destroy();
+    if (!response.headersSent && !response.destroyed) outbound.countRefusal(wanted, { refused: code });
+    answer({ refused: code }, wanted.target);
   };
   try {
-    onward = start(request, asked, passage, [...length, 'Connection', 'close']);
+    onward = start(request, parsed, connection, [...length, 'Connection', 'close']);
   } catch {
-    return failed('upstream_failed'); // a field that node:http will not write
+    return failed('upstream_failed'); // a header that node:http rejects
   }
-  passage.socket.once('timeout', () => failed('upstream_timeout'));
-  response.once('close', () => passage.socket.destroy());
+  connection.socket.once('timeout', () => failed('upstream_timeout'));
+  response.once('close', () => connection.socket.destroy());
   onward.once('error', () => failed('upstream_failed'));
   onward.once('response', incoming => {
     response.sendDate = false;
@@ -119,39 +119,39 @@ export async function handleRequest(
   if (bodiless) onward.end();
   else
     pipeline(request, onward, error => {
-      if (error) passage.socket.destroy();
+      if (error) connection.socket.destroy();
     });
 }
 
-/** A websocket that was asked for in absolute form; browsers use CONNECT, other clients may not. */
+/** A websocket handshake in absolute form: browsers use CONNECT, other clients may not. */
 export async function handleUpgrade(
-  passages: Passages,
+  outbound: OutboundConnections,
   request: IncomingMessage,
   client: Socket,
   head: Buffer,
 ): Promise<void> {
   client.on('error', () => {});
-  const asked = read(request, 'upgrade', goneSignal(client));
-  if (isRefusal(asked)) return answerSocket(client, asked, asked.target);
-  const { ask } = asked;
-  const passage = await passages.open(ask);
+  const parsed = parseRequest(request, 'upgrade', clientClosedSignal(client));
+  if (isRefusal(parsed)) return answerSocket(client, parsed, parsed.target);
+  const { wanted } = parsed;
+  const connection = await outbound.open(wanted);
   const refuse = (refusal: Refusal) => {
-    passages.refused(ask, refusal);
-    answerSocket(client, refusal, ask.target);
+    outbound.countRefusal(wanted, refusal);
+    answerSocket(client, refusal, wanted.target);
   };
-  if (isRefusal(passage)) return refuse(passage);
+  if (isRefusal(connection)) return refuse(connection);
 
-  const drop = () => passage.socket.destroy();
+  const drop = () => connection.socket.destroy();
   client.once('close', drop);
-  const onward = start(request, asked, passage, ['Connection', 'Upgrade', 'Upgrade', 'websocket']);
+  const onward = start(request, parsed, connection, ['Connection', 'Upgrade', 'Upgrade', 'websocket']);
   onward.once('error', () => refuse({ refused: 'upstream_failed' }));
-  passage.socket.once('timeout', drop);
+  connection.socket.once('timeout', drop);
   onward.once('upgrade', (incoming, site: Socket, siteHead: Buffer) => {
     client.off('close', drop);
     client.write(headBytes(incoming, ['Connection', 'Upgrade', 'Upgrade', 'websocket']), 'latin1');
     if (siteHead.length > 0) site.unshift(siteHead);
     if (head.length > 0) client.unshift(head);
-    splice(client, site);
+    pipeBoth(client, site);
   });
   onward.once('response', incoming => {
     client.write(headBytes(incoming, ['Connection', 'close']), 'latin1');

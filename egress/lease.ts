@@ -10,13 +10,13 @@ export interface LeaseLimits {
   readonly bytesMax: number;
 }
 
-/** One connection of a lease, from before its name is looked up until its last byte. */
+/** One connection of a lease, from before the name lookup to the last byte. */
 export interface Slot {
   /** Aborts when the lease ends, its policy no longer allows this, or its bytes are spent. */
   readonly signal: AbortSignal;
-  /** Says how many bytes went through so far. */
+  /** Sets how the bytes transferred so far are read. */
   countBy(bytes: () => number): void;
-  /** To be called once, when the connection has ended. */
+  /** Call once, when the connection has ended. */
   release(): void;
 }
 
@@ -27,7 +27,7 @@ interface Open {
 }
 
 /** What the proxy knows of one lease, and its open connections. Times are this process's monotonic milliseconds. */
-export class Lease {
+export class EgressLease {
   readonly key: LeaseKey;
   readonly client: EgressClient;
   version = '';
@@ -36,9 +36,9 @@ export class Lease {
     code: 'site_not_allowed',
     layer: null,
     rule: null,
-    reason: 'no policy was read',
+    reason: 'no policy has been loaded',
   });
-  /** When the controller last vouched for this lease. */
+  /** When the controller last confirmed this lease. */
   confirmedMs = 0;
   endsMs = 0;
   ended = false;
@@ -53,17 +53,13 @@ export class Lease {
     this.adopt(grant, nowMs);
   }
 
-  get connections(): number {
-    return this.#open.size;
-  }
-
   get bytes(): number {
     let sum = this.#closedBytes;
     for (const { bytes } of this.#open) sum += bytes();
     return sum;
   }
 
-  /** Takes what the controller says now; connections that the new rules forbid are closed. */
+  /** Takes a new grant; connections that the new rules forbid are closed. */
   adopt(grant: EgressGrant, nowMs: number): void {
     this.confirm(grant.remaining_ms, nowMs);
     if (grant.version === this.version) return;
@@ -94,13 +90,13 @@ export class Lease {
     };
   }
 
-  /** Closes everything when the bytes are spent; to be called a few times a second. */
+  /** Closes every connection when the bytes are spent; called a few times a second. */
   enforceBytes(): void {
     if (this.bytes < this.#limits.bytesMax) return;
     this.#closeAll();
   }
 
-  /** Closes every connection, for good. */
+  /** Closes every connection and admits no more. */
   end(): void {
     this.ended = true;
     this.#closeAll();

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import type { EgressReady } from '../contract/egress.ts';
 import { ENV } from '../contract/names.ts';
 import { startEgress } from './compose.ts';
 import { egressConfig } from './config.ts';
@@ -12,13 +13,14 @@ try {
   const source = controllerPolicies({ url: config[ENV.controllerUrl], key: config[ENV.egressSecret] });
   const egress = await startEgress(config, source, log);
   log.info({ port: egress.port, admin_port: egress.adminPort }, 'egress proxy ready');
+  process.send?.({ port: egress.port, adminPort: egress.adminPort } satisfies EgressReady);
   const stop = (signal: NodeJS.Signals) => {
     log.info({ signal }, 'egress proxy stopping');
     void egress.stop().then(() => process.exit(0));
   };
   process.once('SIGTERM', stop).once('SIGINT', stop);
-  process.once('disconnect', () => process.exit(0)); // the local stack that started it is gone
+  process.once('disconnect', () => process.exit(0)); // the process that forked it has ended
 } catch (cause) {
-  log.fatal(cause instanceof Error ? cause.message : 'the egress proxy could not start');
+  log.fatal(cause instanceof Error ? cause.message : 'egress proxy failed to start');
   process.exit(1);
 }

@@ -3,10 +3,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import { answerSocket } from './client.ts';
 import { handleConnect } from './connect.ts';
 import { handleRequest, handleUpgrade } from './forward.ts';
-import type { Passages } from './passage.ts';
+import type { OutboundConnections } from './outbound.ts';
 
 export interface ProxyOptions {
-  readonly passages: Passages;
+  readonly outbound: OutboundConnections;
   /** Sockets of clients, tunnels included, over all leases. */
   readonly clientsMax: number;
   /** What goes wrong unforeseen; never holds a header. */
@@ -25,7 +25,7 @@ const HEADERS_MS = 10_000;
 const KEEP_ALIVE_MS = 60_000;
 
 /** The proxy's front: HTTP in absolute form, CONNECT and websockets; anything else is told so. */
-export function egressProxy({ passages, clientsMax, onBug }: ProxyOptions): EgressProxy {
+export function egressProxy({ outbound, clientsMax, onBug }: ProxyOptions): EgressProxy {
   const clients = new Set<Socket>();
   const server = createServer({
     maxHeaderSize: HEADER_BYTES_MAX,
@@ -44,19 +44,19 @@ export function egressProxy({ passages, clientsMax, onBug }: ProxyOptions): Egre
     client.once('close', () => clients.delete(client));
   });
   server.on('request', (request, response) => {
-    handleRequest(passages, request, response).catch(cause => {
+    handleRequest(outbound, request, response).catch(cause => {
       onBug(cause);
       response.destroy();
     });
   });
   server.on('connect', (request, client: Socket, head) => {
-    handleConnect(passages, request, client, head).catch(cause => {
+    handleConnect(outbound, request, client, head).catch(cause => {
       onBug(cause);
       client.destroy();
     });
   });
   server.on('upgrade', (request, client: Socket, head) => {
-    handleUpgrade(passages, request, client, head).catch(cause => {
+    handleUpgrade(outbound, request, client, head).catch(cause => {
       onBug(cause);
       client.destroy();
     });

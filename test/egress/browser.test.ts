@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BrowserBehind, browserBehind } from './behind.ts';
+import { type ProxiedBrowser, proxiedBrowser } from './proxied-browser.ts';
+import { type ProxyNetwork, proxyNetwork } from './proxy-network.ts';
 import { SSRF_VECTORS, SSRF_ZONE, vectorUrl } from './ssrf-vectors.ts';
-import { type World, world } from './world.ts';
 
 /** What a page can do to make a browser ask for an address (`attack-page.js`). */
 const WAYS = [
@@ -22,20 +22,20 @@ const WAYS = [
 ] as const;
 type Way = (typeof WAYS)[number];
 
-let w: World;
-let behind: BrowserBehind;
+let network: ProxyNetwork;
+let chromium: ProxiedBrowser;
 let page: Page;
 
 beforeAll(async () => {
-  w = await world(SSRF_ZONE, { OMICRON_EGRESS_CONNECTIONS_PER_LEASE: '5000' });
-  behind = await browserBehind(w, w.lease({ deny: ['denied.test'] }));
-  page = await behind.browser.context.newPage();
-  await page.goto(`http://site.test:${w.site.port}/`);
+  network = await proxyNetwork(SSRF_ZONE, { OMICRON_EGRESS_CONNECTIONS_PER_LEASE: '5000' });
+  chromium = await proxiedBrowser(network, network.lease({ deny: ['denied.test'] }));
+  page = await chromium.browser.context.newPage();
+  await page.goto(`http://site.test:${network.site.port}/`);
   await page.addScriptTag({ path: join(import.meta.dirname, 'attack-page.js') });
 });
 afterAll(async () => {
-  await behind?.close();
-  await w?.close();
+  await chromium?.close();
+  await network?.close();
 });
 
 /** Tries every URL in the given way from a page of the public site; resolves when all have settled, by the page's clock. */
@@ -46,10 +46,10 @@ const attempt = async (way: Way, urls: readonly string[]): Promise<void> => {
 /** Clears what an attempt left, between rounds: pages that a vector opened would pile up. */
 const clear = async () => {
   await page.evaluate('clear()');
-  for (const other of behind.browser.context.pages()) if (other !== page) await other.close().catch(() => {});
+  for (const other of chromium.browser.context.pages()) if (other !== page) await other.close().catch(() => {});
 };
 /** What a browser takes for an address at all, as it is typed; `read` is what it makes of them, each once. */
-const typed = () => SSRF_VECTORS.map(vector => vectorUrl(vector, w.trap.port)).filter(url => URL.canParse(url));
+const typed = () => SSRF_VECTORS.map(vector => vectorUrl(vector, network.trap.port)).filter(url => URL.canParse(url));
 const read = () => [...new Set(typed().map(url => new URL(url).href))];
 /** Rounds of hundreds of pages, on machines that have other work. */
 const ROUND_MS = 300_000;
@@ -57,8 +57,8 @@ const ROUND_MS = 300_000;
 describe('Chromium behind the forwarder and the proxy', () => {
   it.each(WAYS)('can reach the public site by %s: the way works', async way => {
     const path = `/control-${way.replaceAll(/\W/g, '-')}`;
-    await attempt(way, [`http://site.test:${w.site.port}${path}`]);
-    await expect.poll(() => w.site.requests.map(({ url }) => url), { timeout: 5000 }).toContain(path);
+    await attempt(way, [`http://site.test:${network.site.port}${path}`]);
+    await expect.poll(() => network.site.requests.map(({ url }) => url), { timeout: 5000 }).toContain(path);
     await clear();
   });
 
@@ -66,7 +66,7 @@ describe('Chromium behind the forwarder and the proxy', () => {
     'reaches no internal place by %s',
     async way => {
       const size = way === 'window.open' || way === 'download' ? 25 : 60;
-      const before = behind.refused.length;
+      const before = chromium.refused.length;
       const urls = typed();
       const tried = new Set<string>();
       for (let i = 0; i < urls.length; i += size) {
@@ -74,10 +74,12 @@ describe('Chromium behind the forwarder and the proxy', () => {
         await attempt(way, round);
         for (const url of round) tried.add(new URL(url).href);
         // Chromium asks once for what it reads as one address; nearly each of them must have been asked for.
-        await expect.poll(() => behind.refused.length - before, { timeout: 20_000 }).toBeGreaterThan(tried.size * 0.8);
+        await expect
+          .poll(() => chromium.refused.length - before, { timeout: 20_000 })
+          .toBeGreaterThan(tried.size * 0.8);
         await clear();
       }
-      expect(w.trap.hits).toEqual([]);
+      expect(network.trap.hits).toEqual([]);
     },
     ROUND_MS,
   );
@@ -86,34 +88,34 @@ describe('Chromium behind the forwarder and the proxy', () => {
     'reaches no internal place by the address bar or behind a redirect',
     async () => {
       const redirect = (url: string) =>
-        `http://site.test:${w.site.port}/redirect?status=307&to=${encodeURIComponent(url)}`;
+        `http://site.test:${network.site.port}/redirect?status=307&to=${encodeURIComponent(url)}`;
       const queue = read().flatMap(url => [url, redirect(url)]);
-      const before = behind.refused.length;
+      const before = chromium.refused.length;
       const drive = async () => {
-        const tab = await behind.browser.context.newPage();
+        const tab = await chromium.browser.context.newPage();
         for (let url = queue.pop(); url !== undefined; url = queue.pop())
           await tab.goto(url, { timeout: 5000, waitUntil: 'commit' }).catch(() => {});
         await tab.close();
       };
       await Promise.all([drive(), drive(), drive(), drive()]);
-      expect(w.trap.hits).toEqual([]);
-      expect(behind.refused.length - before).toBeGreaterThan(read().length * 1.7);
+      expect(network.trap.hits).toEqual([]);
+      expect(chromium.refused.length - before).toBeGreaterThan(read().length * 1.7);
     },
     ROUND_MS,
   );
 
   it('was refused by judgement each time, never because a connection failed', () => {
-    expect(behind.refused.length).toBeGreaterThan(read().length * WAYS.length * 0.8);
-    expect([...new Set(behind.refused)].sort()).toEqual(['internal_address', 'internal_name', 'mixed_addresses']);
+    expect(chromium.refused.length).toBeGreaterThan(read().length * WAYS.length * 0.8);
+    expect([...new Set(chromium.refused)].sort()).toEqual(['internal_address', 'internal_name', 'mixed_addresses']);
   });
 
   it('shows the agent a page that says why, and the runner the reason of a tunnel', async () => {
-    const other = await behind.browser.context.newPage();
+    const other = await chromium.browser.context.newPage();
     await other.goto('http://denied.test/');
     expect(await other.textContent('h1')).toBe('The egress proxy did not let this through');
     expect(await other.textContent('body')).toContain('the session policy denies denied.test');
     await expect(other.goto('https://denied.test/')).rejects.toThrow('ERR_TUNNEL_CONNECTION_FAILED');
-    expect(behind.forwarder.refusals).toContainEqual(
+    expect(chromium.forwarder.refusals).toContainEqual(
       expect.objectContaining({ code: 'site_denied', authority: 'denied.test:443' }),
     );
     await other.close();
@@ -121,7 +123,7 @@ describe('Chromium behind the forwarder and the proxy', () => {
 
   it('asks no DNS server but through the proxy, and speaks to nobody on its own', async () => {
     // Every query was the proxy's: names of the trap and the site, nothing of Chromium's own services.
-    const names = [...w.dns.queries.keys()].map(key => key.split('/')[0] ?? '');
+    const names = [...network.dns.queries.keys()].map(key => key.split('/')[0] ?? '');
     expect(names.filter(name => /google|gstatic|chromium/.test(name) && !name.startsWith('metadata'))).toEqual([]);
   });
 });

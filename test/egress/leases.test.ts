@@ -2,35 +2,35 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { siteRules } from '../../contract/policy/sites.ts';
+import { type ProxyNetwork, proxyNetwork, type TestLease } from './proxy-network.ts';
 import { get, isAnswer, type RawAnswer, tunnel } from './raw-client.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
-import { type TestLease, type World, world } from './world.ts';
 
-let w: World;
-afterEach(() => w.close());
+let network: ProxyNetwork;
+afterEach(() => network.close());
 
 const zone = { 'other.test': { a: [PUBLIC_ADDRESS] }, 'deep.other.test': { a: [PUBLIC_ADDRESS] } };
 const start = async (environment: Record<string, string> = {}) => {
-  w = await world(zone, environment);
+  network = await proxyNetwork(zone, environment);
 };
 const fetchSite = (lease: TestLease, host = 'site.test', path = '/'): Promise<RawAnswer> =>
-  get(w.egress.port, lease.auth, `http://${host}:${w.site.port}${path}`);
+  get(network.egress.port, lease.auth, `http://${host}:${network.site.port}${path}`);
 const open = async (lease: TestLease, host = 'site.test'): Promise<Socket> => {
-  const outcome = await tunnel(w.egress.port, lease.auth, `${host}:${w.site.port}`);
+  const outcome = await tunnel(network.egress.port, lease.auth, `${host}:${network.site.port}`);
   if (isAnswer(outcome)) throw new Error(`refused: ${outcome.refusal}`);
   return outcome.resume();
 };
 const closed = (socket: Socket) => expect.poll(() => socket.closed, { timeout: 10_000, interval: 5 }).toBe(true);
 /** Resolves when the proxy has begun to watch the lease, so that what follows is a change and not a first answer. */
-const watched = () => expect.poll(() => w.controller.counts.watch, { timeout: 5000 }).toBeGreaterThan(0);
+const watched = () => expect.poll(() => network.controller.counts.watch, { timeout: 5000 }).toBeGreaterThan(0);
 
 it('closes every open tunnel and download at once when the lease ends, and those of no other lease', async () => {
   await start();
-  const [mine, other] = [w.lease(), w.lease()];
+  const [mine, other] = [network.lease(), network.lease()];
   const tunnels = await Promise.all([open(mine), open(mine), open(mine)]);
   const kept = await open(other);
   const download = fetchSite(mine, 'site.test', '/silent');
-  await expect.poll(() => w.site.requests.length).toBe(1);
+  await expect.poll(() => network.site.requests.length).toBe(1);
   await watched();
   const startedMs = performance.now();
   mine.end();
@@ -44,27 +44,27 @@ it('closes every open tunnel and download at once when the lease ends, and those
 
 it('closes the tunnels that a changed policy forbids and keeps the others', async () => {
   await start();
-  const lease = w.lease();
+  const lease = network.lease();
   const [bad, good] = [await open(lease, 'other.test'), await open(lease, 'site.test')];
   await watched();
-  lease.setSites([{ layer: 'session', sites: siteRules.parse({ ports: [w.site.port], deny: ['other.test'] }) }]);
+  lease.setSites([{ layer: 'session', sites: siteRules.parse({ ports: [network.site.port], deny: ['other.test'] }) }]);
   await closed(bad);
   expect(good.closed).toBe(false);
   expect(await fetchSite(lease, 'other.test')).toMatchObject({ status: 403, refusal: 'site_denied' });
   expect((await fetchSite(lease)).status).toBe(200);
-  lease.setSites([{ layer: 'session', sites: siteRules.parse({ ports: [w.site.port] }) }]);
+  lease.setSites([{ layer: 'session', sites: siteRules.parse({ ports: [network.site.port] }) }]);
   await expect.poll(async () => (await fetchSite(lease, 'other.test')).status, { timeout: 5000 }).toBe(200);
   good.destroy();
 });
 
 it('says which rule of which layer refused, on the page and in the event', async () => {
   await start();
-  const lease = w.lease({ deny: ['*.other.test'] });
+  const lease = network.lease({ deny: ['*.other.test'] });
   const answer = await fetchSite(lease, 'deep.other.test');
   expect(answer).toMatchObject({ status: 403, refusal: 'site_denied' });
   expect(answer.body).toContain('the session policy denies *.other.test');
   await expect
-    .poll(() => w.controller.denials, { timeout: 5000 })
+    .poll(() => network.controller.denials, { timeout: 5000 })
     .toEqual([
       expect.objectContaining({
         session_id: lease.sessionId,
@@ -73,7 +73,7 @@ it('says which rule of which layer refused, on the page and in the event', async
         code: 'site_denied',
         method: 'http',
         host: 'deep.other.test',
-        port: w.site.port,
+        port: network.site.port,
         rule: '*.other.test',
         layer: 'session',
         count: 1,
@@ -83,18 +83,18 @@ it('says which rule of which layer refused, on the page and in the event', async
 
 it('allows only what an allow list covers, and https only where the policy says so', async () => {
   await start();
-  const listed = w.lease({ allow: ['*.other.test'] });
+  const listed = network.lease({ allow: ['*.other.test'] });
   expect((await fetchSite(listed, 'deep.other.test')).status).toBe(200);
   expect((await fetchSite(listed, 'other.test')).refusal).toBe('site_not_allowed');
   expect((await fetchSite(listed, PUBLIC_ADDRESS)).refusal).toBe('site_not_allowed');
 
-  const secure = w.lease({ httpsOnly: true });
+  const secure = network.lease({ httpsOnly: true });
   expect((await fetchSite(secure)).refusal).toBe('https_only');
   const plain = await open(secure);
   plain.write('GET / HTTP/1.1\r\nHost: site.test\r\n\r\n');
   await closed(plain);
-  expect(w.site.requests.map(({ headers }) => headers.host)).toEqual([`deep.other.test:${w.site.port}`]);
-  const codes = () => w.controller.denials.filter(({ method }) => method === 'connect').map(({ code }) => code);
+  expect(network.site.requests.map(({ headers }) => headers.host)).toEqual([`deep.other.test:${network.site.port}`]);
+  const codes = () => network.controller.denials.filter(({ method }) => method === 'connect').map(({ code }) => code);
   await expect.poll(codes, { timeout: 5000 }).toEqual(['https_only']);
   const tls = await open(secure);
   tls.write(Buffer.from([0x16, 0x03, 0x01, 0x00, 0x05]));
@@ -105,14 +105,14 @@ it('allows only what an allow list covers, and https only where the policy says 
 
 it('lets nothing new through while the controller is away, and asks again as soon as it is back', async () => {
   await start();
-  const lease = w.lease();
+  const lease = network.lease();
   for (const mode of ['down', 'hung'] as const) {
-    w.controller.mode = mode;
+    network.controller.mode = mode;
     expect(await fetchSite(lease)).toMatchObject({ status: 503, refusal: 'policy_unavailable' });
   }
-  w.controller.mode = 'up';
+  network.controller.mode = 'up';
   expect((await fetchSite(lease)).status).toBe(200);
-  expect(w.site.requests).toHaveLength(1);
+  expect(network.site.requests).toHaveLength(1);
 });
 
 it('trusts what it knew only for the fresh seconds, then refuses, then closes what is open', async () => {
@@ -121,9 +121,9 @@ it('trusts what it knew only for the fresh seconds, then refuses, then closes wh
     OMICRON_EGRESS_WATCH_SECONDS: '0.2',
     OMICRON_EGRESS_CONFIRM_SECONDS: '2',
   });
-  const lease = w.lease();
+  const lease = network.lease();
   const socket = await open(lease);
-  w.controller.mode = 'down';
+  network.controller.mode = 'down';
   await expect.poll(async () => (await fetchSite(lease)).refusal, { timeout: 5000 }).toBe('policy_unavailable');
   expect(socket.closed).toBe(false);
   await closed(socket);
@@ -131,7 +131,7 @@ it('trusts what it knew only for the fresh seconds, then refuses, then closes wh
 
 it('closes everything when the time of the lease is up, without being told', async () => {
   await start({ OMICRON_EGRESS_WATCH_SECONDS: '5' });
-  const lease = w.lease({}, 700);
+  const lease = network.lease({}, 700);
   const socket = await open(lease);
   const startedMs = performance.now();
   await closed(socket);
@@ -140,33 +140,33 @@ it('closes everything when the time of the lease is up, without being told', asy
 
 it('asks the controller once for many requests at once, and not at all while it is fresh', async () => {
   await start();
-  const lease = w.lease();
+  const lease = network.lease();
   await Promise.all(Array.from({ length: 50 }, () => fetchSite(lease)));
-  expect(w.controller.counts.authorize).toBe(1);
+  expect(network.controller.counts.authorize).toBe(1);
 });
 
 it('asks once in a while about a credential that was refused, however often it is tried', async () => {
   await start();
-  const lease = w.lease();
-  w.controller.leases.delete(lease.runnerId);
+  const lease = network.lease();
+  network.controller.leases.delete(lease.runnerId);
   for (let i = 0; i < 20; i++) expect((await fetchSite(lease)).refusal).toBe('credential_refused');
-  expect(w.controller.counts.authorize).toBeLessThanOrEqual(2);
+  expect(network.controller.counts.authorize).toBeLessThanOrEqual(2);
 });
 
 it('ends the lease of an older epoch when its runner speaks for a newer one', async () => {
   await start({ OMICRON_EGRESS_FRESH_SECONDS: '0.1', OMICRON_EGRESS_WATCH_SECONDS: '20' });
-  const lease = w.lease();
+  const lease = network.lease();
   const socket = await open(lease);
-  const held = w.controller.leases.get(lease.runnerId);
+  const held = network.controller.leases.get(lease.runnerId);
   if (held) held.grant = { ...held.grant, epoch: 2 };
-  const asked = async () => (await fetchSite(lease)).status === 200 && w.controller.counts.authorize;
+  const asked = async () => (await fetchSite(lease)).status === 200 && network.controller.counts.authorize;
   await expect.poll(asked, { timeout: 5000 }).toBe(2);
   await closed(socket);
 });
 
 it('refuses a connection beyond the cap and takes it again when one has ended', async () => {
   await start({ OMICRON_EGRESS_CONNECTIONS_PER_LEASE: '3' });
-  const lease = w.lease();
+  const lease = network.lease();
   const [first] = await Promise.all([open(lease), open(lease), open(lease)]);
   expect(await fetchSite(lease)).toMatchObject({ status: 429, refusal: 'too_many_connections' });
   first.destroy();
@@ -175,7 +175,7 @@ it('refuses a connection beyond the cap and takes it again when one has ended', 
 
 it('closes a lease that has used up its bytes, within a second of traffic', async () => {
   await start({ OMICRON_EGRESS_BYTES_PER_LEASE: '1000000' });
-  const [lease, other] = [w.lease(), w.lease()];
+  const [lease, other] = [network.lease(), network.lease()];
   const idle = await open(lease);
   expect((await fetchSite(lease, 'site.test', '/bytes?count=2000000')).status).toBe(200);
   await closed(idle);
@@ -201,7 +201,7 @@ it('holds back a site whose client does not read, and loses nothing of it', asyn
   });
   await new Promise<void>(listening => fountain.listen(0, PUBLIC_ADDRESS, listening));
   const { port } = fountain.address() as AddressInfo; // a TCP server that listens has one
-  const outcome = await tunnel(w.egress.port, w.lease({ ports: [port] }).auth, `${PUBLIC_ADDRESS}:${port}`);
+  const outcome = await tunnel(network.egress.port, network.lease({ ports: [port] }).auth, `${PUBLIC_ADDRESS}:${port}`);
   if (isAnswer(outcome)) throw new Error(`refused: ${outcome.refusal}`);
 
   let before = -1;
@@ -224,27 +224,27 @@ it('holds back a site whose client does not read, and loses nothing of it', asyn
 
 it('reports equal denials as one line with a count, and keeps them while the controller is away', async () => {
   await start();
-  const lease = w.lease();
+  const lease = network.lease();
   await fetchSite(lease);
-  w.controller.mode = 'down';
-  for (let i = 0; i < 30; i++) await get(w.egress.port, lease.auth, 'http://169.254.169.254/token?secret=1');
-  await expect.poll(() => w.logs.length, { timeout: 10_000 }).toBeGreaterThan(0);
-  w.controller.mode = 'up';
-  const sum = () => w.controller.denials.reduce((total, event) => total + event.count, 0);
+  network.controller.mode = 'down';
+  for (let i = 0; i < 30; i++) await get(network.egress.port, lease.auth, 'http://169.254.169.254/token?secret=1');
+  await expect.poll(() => network.logs.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  network.controller.mode = 'up';
+  const sum = () => network.controller.denials.reduce((total, event) => total + event.count, 0);
   await expect.poll(sum, { timeout: 10_000 }).toBe(30);
-  expect(w.controller.denials.length).toBeLessThan(10);
-  expect(new Set(w.controller.denials.map(({ id }) => id)).size).toBe(w.controller.denials.length);
-  expect(w.controller.denials[0]).toMatchObject({
+  expect(network.controller.denials.length).toBeLessThan(10);
+  expect(new Set(network.controller.denials.map(({ id }) => id)).size).toBe(network.controller.denials.length);
+  expect(network.controller.denials[0]).toMatchObject({
     host: '169.254.169.254',
     address_class: 'metadata',
     code: 'internal_address',
   });
-  expect(JSON.stringify([w.controller.denials, w.logs])).not.toMatch(/secret|token/);
+  expect(JSON.stringify([network.controller.denials, network.logs])).not.toMatch(/secret|token/);
 });
 
 it('cuts a connection on which nothing moves, and says so where an answer is still possible', async () => {
   await start({ OMICRON_EGRESS_IDLE_SECONDS: '0.3' });
-  const lease = w.lease();
+  const lease = network.lease();
   const socket = await open(lease);
   expect(await fetchSite(lease, 'site.test', '/silent')).toMatchObject({ status: 504, refusal: 'upstream_timeout' });
   await closed(socket);

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { connect, Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connected } from '../../egress/dial.ts';
+import { type ProxyNetwork, proxyNetwork } from './proxy-network.ts';
 import { basic, exchange, get, isAnswer, parseAnswer, tunnel, untilClosed, upgrade } from './raw-client.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
-import { type World, world } from './world.ts';
 
-let w: World;
+let network: ProxyNetwork;
 beforeAll(async () => {
-  w = await world({
+  network = await proxyNetwork({
     'silent.test': { silent: true },
     'broken.test': { rcode: 'SERVFAIL' },
     'empty.test': {},
@@ -17,56 +17,56 @@ beforeAll(async () => {
     'slow-six.test': { a: [PUBLIC_ADDRESS], aaaa: [] },
   });
 });
-afterAll(() => w.close());
+afterAll(() => network.close());
 
 const open = async (auth: string, authority: string, early = ''): Promise<Socket> => {
-  const outcome = await tunnel(w.egress.port, auth, authority, early);
+  const outcome = await tunnel(network.egress.port, auth, authority, early);
   if (isAnswer(outcome)) throw new Error(`refused: ${outcome.refusal}`);
   return outcome;
 };
-const site = (path = '/') => `http://site.test:${w.site.port}${path}`;
+const site = (path = '/') => `http://site.test:${network.site.port}${path}`;
 const send = async (lines: string): Promise<ReturnType<typeof parseAnswer>> =>
-  parseAnswer(await exchange(w.egress.port, lines));
+  parseAnswer(await exchange(network.egress.port, lines));
 
 describe('what it carries', () => {
   it('passes a plain request on and gives the answer of the site', async () => {
-    const answer = await get(w.egress.port, w.lease().auth, site('/a/b?c=d'));
+    const answer = await get(network.egress.port, network.lease().auth, site('/a/b?c=d'));
     expect(answer).toMatchObject({ status: 200, body: 'GET /a/b?c=d', refusal: undefined });
   });
 
   it('serves many requests on one connection of the client', async () => {
-    const { auth } = w.lease();
+    const { auth } = network.lease();
     const one = `GET ${site('/one')} HTTP/1.1\r\nHost: x\r\n${auth}\r\n`;
-    const text = await exchange(w.egress.port, one + one + one.replace(auth, `${auth}Connection: close\r\n`));
+    const text = await exchange(network.egress.port, one + one + one.replace(auth, `${auth}Connection: close\r\n`));
     expect(text.match(/GET \/one/g)).toHaveLength(3);
   });
 
   it('carries bodies up, by length and chunked, and large ones down', async () => {
-    const { auth } = w.lease();
+    const { auth } = network.lease();
     const post = `POST ${site('/up')} HTTP/1.1\r\nHost: x\r\n${auth}Connection: close\r\n`;
     await send(`${post}Content-Length: 5\r\n\r\nhello`);
-    expect(w.site.requests.at(-1)).toMatchObject({ method: 'POST', body: 'hello' });
+    expect(network.site.requests.at(-1)).toMatchObject({ method: 'POST', body: 'hello' });
     await send(`${post}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n`);
-    expect(w.site.requests.at(-1)?.body).toBe('abcde');
+    expect(network.site.requests.at(-1)?.body).toBe('abcde');
     await send(`${post}\r\n`);
-    expect(w.site.requests.at(-1)).toMatchObject({ body: '', headers: { 'content-length': '0' } });
-    const down = await get(w.egress.port, auth, site('/bytes?count=3000000'));
+    expect(network.site.requests.at(-1)).toMatchObject({ body: '', headers: { 'content-length': '0' } });
+    const down = await get(network.egress.port, auth, site('/bytes?count=3000000'));
     expect(down.body.length).toBe(3_000_000);
   });
 
   it('carries a tunnel, early bytes included, and half-closes it', async () => {
     const early = 'GET /through HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n';
-    const socket = await open(w.lease().auth, `site.test:${w.site.port}`, early);
+    const socket = await open(network.lease().auth, `site.test:${network.site.port}`, early);
     socket.end();
     expect(await untilClosed(socket)).toContain('GET /through');
   });
 
   it.each(['tunnel', 'absolute form'])('carries a websocket through a %s, both ways', async way => {
-    const { auth } = w.lease();
+    const { auth } = network.lease();
     const handshake = (path: string, extra: string) =>
       `GET ${path} HTTP/1.1\r\nHost: s\r\n${extra}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
     const socket =
-      way === 'tunnel' ? await open(auth, `site.test:${w.site.port}`) : connect(w.egress.port, '127.0.0.1');
+      way === 'tunnel' ? await open(auth, `site.test:${network.site.port}`) : connect(network.egress.port, '127.0.0.1');
     socket.write(way === 'tunnel' ? handshake('/socket', '') : handshake(site('/socket'), auth));
     let text = '';
     socket.on('data', chunk => {
@@ -79,18 +79,18 @@ describe('what it carries', () => {
   });
 
   it('gives the answer of a site that declines a websocket', async () => {
-    const answer = await upgrade(w.egress.port, w.lease().auth, `http://site.test:${w.trap.port}/no`);
+    const answer = await upgrade(network.egress.port, network.lease().auth, `http://site.test:${network.trap.port}/no`);
     expect(answer).toMatchObject({ status: 200, body: 'SECRET' }); // the trap's port on the one address that is allowed
   });
 
   it('reaches a public address that is written as one, in any spelling', async () => {
-    const { auth } = w.lease();
+    const { auth } = network.lease();
     for (const host of [PUBLIC_ADDRESS, '2130706509', '0x7f.77', '0177.0.0.0115'])
-      expect((await get(w.egress.port, auth, `http://${host}:${w.site.port}/`)).status).toBe(200);
+      expect((await get(network.egress.port, auth, `http://${host}:${network.site.port}/`)).status).toBe(200);
   });
 
   it('breaks off where the site broke off, so that half a body never looks whole', async () => {
-    const answer = await get(w.egress.port, w.lease().auth, site('/cut'));
+    const answer = await get(network.egress.port, network.lease().auth, site('/cut'));
     expect(answer.headers['content-length']).toBe('1000');
     expect(answer.body.length).toBeLessThan(1000);
   });
@@ -98,30 +98,30 @@ describe('what it carries', () => {
 
 describe('what it keeps to itself', () => {
   it('strips hop-by-hop and Proxy-* fields and the credential on the way to the site', async () => {
-    const { auth, credential } = w.lease();
+    const { auth, credential } = network.lease();
     await get(
-      w.egress.port,
+      network.egress.port,
       auth,
       site('/h'),
       'X-Kept: yes\r\nX-Named: no\r\nTE: trailers\r\nProxy-Foo: no\r\nKeep-Alive: 5\r\nConnection: x-named\r\n',
     );
-    const seen = w.site.requests.at(-1);
-    expect(seen?.headers).toMatchObject({ 'x-kept': 'yes', host: `site.test:${w.site.port}` });
+    const seen = network.site.requests.at(-1);
+    expect(seen?.headers).toMatchObject({ 'x-kept': 'yes', host: `site.test:${network.site.port}` });
     expect(Object.keys(seen?.headers ?? {}).sort()).toEqual(['connection', 'host', 'x-kept']);
     expect(JSON.stringify(seen)).not.toContain(Buffer.from(credential).toString('base64').slice(0, 12));
   });
 
   it("lets no site forge the proxy's own marks or challenge for the proxy's password", async () => {
-    const answer = await get(w.egress.port, w.lease().auth, site('/marked'));
+    const answer = await get(network.egress.port, network.lease().auth, site('/marked'));
     expect(answer.headers).toMatchObject({ 'x-own': 'kept' });
     for (const name of ['x-omicron-refusal', 'proxy-authenticate', 'x-hop'])
       expect(answer.headers).not.toHaveProperty(name);
   });
 
   it("takes the URL's authority for Host, whatever Host said", async () => {
-    const { auth } = w.lease();
+    const { auth } = network.lease();
     await send(`GET ${site('/host')} HTTP/1.1\r\nHost: metadata.google.internal\r\n${auth}Connection: close\r\n\r\n`);
-    expect(w.site.requests.at(-1)?.headers.host).toBe(`site.test:${w.site.port}`);
+    expect(network.site.requests.at(-1)?.headers.host).toBe(`site.test:${network.site.port}`);
   });
 });
 
@@ -145,11 +145,11 @@ describe('who may speak', () => {
     ['an empty password', () => basic(randomUUID(), '')],
   ];
   it.each(wrong)('answers 407 to %s, and never says it back', async (_name, header) => {
-    const auth = header(w.lease().auth);
+    const auth = header(network.lease().auth);
     for (const answer of [
-      await get(w.egress.port, auth, site()),
-      await upgrade(w.egress.port, auth, site('/socket')),
-      await tunnel(w.egress.port, auth, `site.test:${w.site.port}`),
+      await get(network.egress.port, auth, site()),
+      await upgrade(network.egress.port, auth, site('/socket')),
+      await tunnel(network.egress.port, auth, `site.test:${network.site.port}`),
     ]) {
       if (!isAnswer(answer)) throw new Error('a tunnel was opened');
       expect(answer).toMatchObject({ status: 407, refusal: 'credential_refused' });
@@ -171,20 +171,20 @@ describe('refusals', () => {
     ['a request to the proxy itself', '/metrics', 400, 'bad_request'],
   ];
   it.each(cases)('says plainly: %s', async (_name, url, status, refusal) => {
-    const answer = await get(w.egress.port, w.lease().auth, url);
+    const answer = await get(network.egress.port, network.lease().auth, url);
     expect(answer).toMatchObject({ status, refusal });
     expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(answer.body).toContain(`<code>${refusal}</code>`);
   });
 
   it('gives the same page and mark for a tunnel, closed afterwards', async () => {
-    const answer = await tunnel(w.egress.port, w.lease().auth, '169.254.169.254:80');
+    const answer = await tunnel(network.egress.port, network.lease().auth, '169.254.169.254:80');
     expect(answer).toMatchObject({ status: 403, refusal: 'internal_address' });
     if (isAnswer(answer)) expect(answer.body).toContain('network that browsers may not reach');
   });
 
   it('writes nothing of a host into the page that a browser could run', async () => {
-    const answer = await get(w.egress.port, w.lease().auth, 'http://<script>alert(1)<!--/');
+    const answer = await get(network.egress.port, network.lease().auth, 'http://<script>alert(1)<!--/');
     expect(answer.refusal).toBe('bad_request');
     expect(answer.body).not.toContain('<script');
     expect(answer.headers['content-security-policy']).toBe("default-src 'none'");
@@ -217,46 +217,46 @@ describe('shapes that smuggle', () => {
     ['a null byte', 'X-A: b\u0000c\r\n'],
   ];
   it.each(heads)('refuses %s, and the site hears nothing', async (_name, head) => {
-    const before = w.site.requests.length;
-    const { auth } = w.lease();
+    const before = network.site.requests.length;
+    const { auth } = network.lease();
     const answer = await send(`POST ${site('/smuggle')} HTTP/1.1\r\nHost: x\r\n${auth}${head}\r\n${body}`);
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.refusal).toBe('bad_request');
-    expect(w.site.requests.length).toBe(before);
+    expect(network.site.requests.length).toBe(before);
   });
 
   it('lets no field of one request become a second request', async () => {
-    const before = w.site.requests.length;
-    const { auth } = w.lease();
+    const before = network.site.requests.length;
+    const { auth } = network.lease();
     await send(
       `GET ${site('/first')} HTTP/1.1\r\nHost: x\r\n${auth}Upgrade: h2c\r\nConnection: Upgrade, close\r\n\r\nGET /second HTTP/1.1\r\n\r\n`,
     );
-    expect(w.site.requests.slice(before).map(({ url }) => url)).toEqual(['/first']);
+    expect(network.site.requests.slice(before).map(({ url }) => url)).toEqual(['/first']);
   });
 
   it('closes a connection whose head never ends or is too long', async () => {
-    const { auth } = w.lease();
+    const { auth } = network.lease();
     const answer = await send(`GET ${site('/')} HTTP/1.1\r\n${auth}X: ${'a'.repeat(70_000)}\r\n\r\n`);
     expect(answer.refusal).toBe('bad_request');
   });
 });
 
 it('leaves nothing open behind it', async () => {
-  const metrics = async () => (await fetch(`http://127.0.0.1:${w.egress.adminPort}/metrics`)).text();
+  const metrics = async () => (await fetch(`http://127.0.0.1:${network.egress.adminPort}/metrics`)).text();
   await expect.poll(metrics, { timeout: 5000 }).toContain('omicron_egress_connections 0');
 });
 
 it('counts by class and code, never by host, session or user', async () => {
-  const lease = w.lease();
-  await get(w.egress.port, lease.auth, 'http://169.254.169.254/latest/meta-data');
-  const text = await (await fetch(`http://127.0.0.1:${w.egress.adminPort}/metrics`)).text();
+  const lease = network.lease();
+  await get(network.egress.port, lease.auth, 'http://169.254.169.254/latest/meta-data');
+  const text = await (await fetch(`http://127.0.0.1:${network.egress.adminPort}/metrics`)).text();
   expect(text).toMatch(/omicron_egress_refusals_total\{code="internal_address",address_class="metadata"\} [1-9]/);
   expect(text).not.toMatch(/site\.test|169\.254/);
   expect(text).not.toContain(lease.sessionId);
   expect(text).not.toContain(lease.runnerId);
-  expect(await (await fetch(`http://127.0.0.1:${w.egress.adminPort}/healthz`)).json()).toEqual({ ok: true });
+  expect(await (await fetch(`http://127.0.0.1:${network.egress.adminPort}/healthz`)).json()).toEqual({ ok: true });
 });
 
 it('logs no credential and nothing unforeseen', () => {
-  expect(w.logs).toEqual([]);
+  expect(network.logs).toEqual([]);
 });

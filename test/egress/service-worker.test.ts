@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testCertificate } from '../site/certificate.ts';
-import { type BrowserBehind, browserBehind } from './behind.ts';
+import { type ProxiedBrowser, proxiedBrowser } from './proxied-browser.ts';
+import { type ProxyNetwork, proxyNetwork } from './proxy-network.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
 import { SSRF_VECTORS, SSRF_ZONE, vectorUrl } from './ssrf-vectors.ts';
-import { type World, world } from './world.ts';
 
 /** Fetches what it is told, in the background and as the answer to a page's own request. */
 const WORKER = `
@@ -23,10 +23,10 @@ const WORKER = `
     event.waitUntil(Promise.allSettled(event.data.map(get)).then(() => event.source.postMessage('tried'))));
 `;
 
-let w: World;
+let network: ProxyNetwork;
 let site: Server;
 let port: number;
-let behind: BrowserBehind;
+let chromium: ProxiedBrowser;
 let page: Page;
 const asked: string[] = [];
 
@@ -39,17 +39,17 @@ beforeAll(async () => {
   });
   await new Promise<void>(done => site.listen(0, PUBLIC_ADDRESS, done));
   port = (site.address() as AddressInfo).port; // a TCP server has one
-  w = await world(SSRF_ZONE, { OMICRON_EGRESS_CONNECTIONS_PER_LEASE: '5000' });
+  network = await proxyNetwork(SSRF_ZONE, { OMICRON_EGRESS_CONNECTIONS_PER_LEASE: '5000' });
   // Service workers exist on https alone.
-  behind = await browserBehind(w, w.lease({ ports: [port, w.trap.port, 80, 443] }), spki);
-  page = await behind.browser.context.newPage();
+  chromium = await proxiedBrowser(network, network.lease({ ports: [port, network.trap.port, 80, 443] }), spki);
+  page = await chromium.browser.context.newPage();
   await page.goto(`https://site.test:${port}/`);
   await page.addScriptTag({ path: join(import.meta.dirname, 'worker-page.js') });
   await page.evaluate('register()');
 });
 afterAll(async () => {
-  await behind?.close();
-  await w?.close();
+  await chromium?.close();
+  await network?.close();
   site?.close();
   site?.closeAllConnections();
 });
@@ -57,7 +57,7 @@ afterAll(async () => {
 /** https: a worker's plain http is refused as mixed content before anybody else is asked. */
 const vectors = () => [
   ...new Set(
-    SSRF_VECTORS.map(vector => vectorUrl(vector, w.trap.port).replace(/^http:/i, 'https:'))
+    SSRF_VECTORS.map(vector => vectorUrl(vector, network.trap.port).replace(/^http:/i, 'https:'))
       .filter(url => URL.canParse(url))
       .map(url => new URL(url).href),
   ),
@@ -72,14 +72,14 @@ describe('a service worker behind the forwarder and the proxy', { timeout: 300_0
     const control = `/control-${way}`;
     await attempt([`https://site.test:${port}${control}`]);
     expect(asked).toContain(control); // the way works
-    const before = behind.refused.length;
+    const before = chromium.refused.length;
     const urls = vectors();
     for (let i = 0; i < urls.length; i += 40) await attempt(urls.slice(i, i + 40));
-    expect(w.trap.hits).toEqual([]);
-    expect(behind.refused.length - before).toBeGreaterThan(urls.length * 0.8);
+    expect(network.trap.hits).toEqual([]);
+    expect(chromium.refused.length - before).toBeGreaterThan(urls.length * 0.8);
   });
 
   it('was refused by judgement each time, never because a connection failed', () => {
-    expect([...new Set(behind.refused)].sort()).toEqual(['internal_address', 'internal_name', 'mixed_addresses']);
+    expect([...new Set(chromium.refused)].sort()).toEqual(['internal_address', 'internal_name', 'mixed_addresses']);
   });
 });

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RefusalCode } from '../../contract/egress.ts';
+import { type ProxyNetwork, proxyNetwork, type TestLease } from './proxy-network.ts';
 import { get, isAnswer, type RawAnswer, tunnel, upgrade } from './raw-client.ts';
 import { SSRF_VECTORS, SSRF_ZONE, vectorUrl } from './ssrf-vectors.ts';
-import { type TestLease, type World, world } from './world.ts';
 
-let w: World;
+let network: ProxyNetwork;
 let lease: TestLease;
 beforeAll(async () => {
-  w = await world(SSRF_ZONE);
-  lease = w.lease();
+  network = await proxyNetwork(SSRF_ZONE);
+  lease = network.lease();
 });
-afterAll(() => w.close());
+afterAll(() => network.close());
 
 /** Refusals that say "I judged this"; a failure to connect would mean that somebody tried. */
 const JUDGED: readonly RefusalCode[] = [
@@ -24,11 +24,11 @@ const JUDGED: readonly RefusalCode[] = [
 function expectJudged(answer: RawAnswer): void {
   expect(JUDGED).toContain(answer.refusal);
   expect(answer.body).not.toContain('SECRET');
-  expect(w.trap.hits).toEqual([]);
+  expect(network.trap.hits).toEqual([]);
 }
 
 const connect = async (authority: string): Promise<RawAnswer> => {
-  const outcome = await tunnel(w.egress.port, lease.auth, authority);
+  const outcome = await tunnel(network.egress.port, lease.auth, authority);
   if (isAnswer(outcome)) return outcome;
   outcome.destroy();
   throw new Error(`a tunnel to ${authority} was opened`);
@@ -43,52 +43,52 @@ describe.each(SSRF_VECTORS.map(vector => [vector.name, vector] as const))('%s', 
   const bytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
   it('is refused as a client spells it: plain, tunnel, websocket', async () => {
-    const url = vectorUrl(vector, w.trap.port);
+    const url = vectorUrl(vector, network.trap.port);
     // A raw line cannot hold line ends; everything else goes out as it stands.
     if (!/[\t\n]/.test(url)) {
-      expectJudged(await get(w.egress.port, lease.auth, bytes(url)));
-      expectJudged(await upgrade(w.egress.port, lease.auth, bytes(url)));
+      expectJudged(await get(network.egress.port, lease.auth, bytes(url)));
+      expectJudged(await upgrade(network.egress.port, lease.auth, bytes(url)));
       const authority = /^http:\/\/([^/]*)\//i.exec(url)?.[1];
       if (authority) expectJudged(await connect(bytes(authority)));
     }
   });
 
   it('is refused as a browser would spell it, and behind every kind of redirect', async () => {
-    const url = URL.parse(vectorUrl(vector, w.trap.port));
+    const url = URL.parse(vectorUrl(vector, network.trap.port));
     if (!url) return; // a browser would not go there either
-    expectJudged(await get(w.egress.port, lease.auth, `http://${url.host}${url.pathname}`));
+    expectJudged(await get(network.egress.port, lease.auth, `http://${url.host}${url.pathname}`));
     expectJudged(await connect(`${url.hostname}:${url.port || 80}`));
     for (const status of [301, 302, 303, 307, 308]) {
       const to = encodeURIComponent(url.href);
       const first = await get(
-        w.egress.port,
+        network.egress.port,
         lease.auth,
-        `http://site.test:${w.site.port}/redirect?status=${status}&to=${to}`,
+        `http://site.test:${network.site.port}/redirect?status=${status}&to=${to}`,
       );
       expect(first.status).toBe(status);
       const next = new URL(first.headers.location ?? '');
-      expectJudged(await get(w.egress.port, lease.auth, `http://${next.host}${next.pathname}`));
+      expectJudged(await get(network.egress.port, lease.auth, `http://${next.host}${next.pathname}`));
     }
   });
 });
 
 it('looks a name up once and dials that answer, though the next answer would be internal', async () => {
-  const answer = await get(w.egress.port, lease.auth, `http://rebind.attack.test:${w.site.port}/rebound`);
+  const answer = await get(network.egress.port, lease.auth, `http://rebind.attack.test:${network.site.port}/rebound`);
   expect(answer).toMatchObject({ status: 200, body: 'GET /rebound' });
-  expect(w.dns.queries.get('rebind.attack.test/A')).toBe(1);
-  expectJudged(await get(w.egress.port, lease.auth, `http://rebind.attack.test:${w.trap.port}/`));
+  expect(network.dns.queries.get('rebind.attack.test/A')).toBe(1);
+  expectJudged(await get(network.egress.port, lease.auth, `http://rebind.attack.test:${network.trap.port}/`));
 });
 
 it('judges every lookup anew when a name flips between public and internal', async () => {
   for (let round = 0; round < 20; round++) {
-    const answer = await get(w.egress.port, lease.auth, `http://flip.attack.test:${w.trap.port}/`);
+    const answer = await get(network.egress.port, lease.auth, `http://flip.attack.test:${network.trap.port}/`);
     expect(answer.refusal).toBe(round % 2 === 0 ? undefined : 'internal_address');
   }
-  expect(w.trap.hits).toEqual([]);
+  expect(network.trap.hits).toEqual([]);
 });
 
 it('never connects to itself, even where the address is declared reachable', async () => {
-  const own = await world({ 'me.test': { a: ['127.0.0.1'] } }, { OMICRON_EGRESS_ALLOWED_CIDRS: '127.0.0.0/8' });
+  const own = await proxyNetwork({ 'me.test': { a: ['127.0.0.1'] } }, { OMICRON_EGRESS_ALLOWED_CIDRS: '127.0.0.0/8' });
   try {
     for (const port of [own.egress.port, own.egress.adminPort]) {
       const { auth } = own.lease({ ports: [port] });
@@ -101,7 +101,7 @@ it('never connects to itself, even where the address is declared reachable', asy
 });
 
 it("refuses the deployment's own ranges, which no table knows", async () => {
-  const own = await world(
+  const own = await proxyNetwork(
     { 'office.test': { a: ['93.184.216.34'] }, 'cluster.test': { aaaa: ['2600:1f00::1'] } },
     { OMICRON_EGRESS_DENIED_CIDRS: '93.184.216.0/24, 2600:1f00::/32' },
   );

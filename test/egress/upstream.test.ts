@@ -3,15 +3,15 @@ import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { testCertificate } from '../site/certificate.ts';
+import { type ProxyNetwork, proxyNetwork } from './proxy-network.ts';
 import { get, isAnswer, tunnel, untilClosed } from './raw-client.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
-import { type World, world } from './world.ts';
 
 /** The deployment's other proxy: records what it is asked and dials it. */
 let upstream: Server;
 const asked: { url: string; authorization: string | undefined }[] = [];
 let accept = true;
-let w: World;
+let network: ProxyNetwork;
 
 /** What it does with a CONNECT: writes down what it was asked, and dials that. */
 function serve(proxy: Server): Server {
@@ -33,46 +33,46 @@ beforeAll(async () => {
   upstream = serve(createServer((_request, response) => response.writeHead(500).end()));
   await new Promise<void>(listening => upstream.listen(0, '127.0.0.1', listening));
   const { port } = upstream.address() as AddressInfo; // a TCP server that listens has one
-  w = await world(
+  network = await proxyNetwork(
     { 'bad.test': { a: ['10.0.0.1'] } },
     { OMICRON_EGRESS_UPSTREAM_URL: `http://127.0.0.1:${port}` },
     config => ({ ...config, OMICRON_EGRESS_UPSTREAM_CREDENTIAL_FILE: 'corp:pass' }),
   );
 });
 afterAll(async () => {
-  await w.close();
+  await network.close();
   upstream.closeAllConnections();
   await new Promise(closed => upstream.close(closed));
 });
 
 it('asks the upstream proxy for the address that was judged, http sites too, with the credential', async () => {
-  const { auth } = w.lease();
-  expect(await get(w.egress.port, auth, `http://site.test:${w.site.port}/plain`)).toMatchObject({
+  const { auth } = network.lease();
+  expect(await get(network.egress.port, auth, `http://site.test:${network.site.port}/plain`)).toMatchObject({
     status: 200,
     body: 'GET /plain',
   });
   const early = 'GET /tunnelled HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n';
-  const socket = await tunnel(w.egress.port, auth, `site.test:${w.site.port}`, early);
+  const socket = await tunnel(network.egress.port, auth, `site.test:${network.site.port}`, early);
   if (isAnswer(socket)) throw new Error('refused');
   expect(await untilClosed(socket)).toContain('GET /tunnelled');
   const authorization = `Basic ${Buffer.from('corp:pass').toString('base64')}`;
   expect(asked).toEqual([
-    { url: `${PUBLIC_ADDRESS}:${w.site.port}`, authorization },
-    { url: `${PUBLIC_ADDRESS}:${w.site.port}`, authorization },
+    { url: `${PUBLIC_ADDRESS}:${network.site.port}`, authorization },
+    { url: `${PUBLIC_ADDRESS}:${network.site.port}`, authorization },
   ]);
-  expect(w.site.requests[0]?.headers.host).toBe(`site.test:${w.site.port}`);
+  expect(network.site.requests[0]?.headers.host).toBe(`site.test:${network.site.port}`);
 });
 
 it('judges here: what is internal never gets as far as the upstream proxy', async () => {
   const before = asked.length;
   for (const host of ['bad.test', '169.254.169.254', 'localhost'])
-    expect((await get(w.egress.port, w.lease().auth, `http://${host}/`)).status).toBe(403);
+    expect((await get(network.egress.port, network.lease().auth, `http://${host}/`)).status).toBe(403);
   expect(asked.length).toBe(before);
 });
 
 it('says plainly that the upstream proxy did not take the credential, and never the credential', async () => {
   accept = false;
-  const answer = await get(w.egress.port, w.lease().auth, `http://site.test:${w.site.port}/`);
+  const answer = await get(network.egress.port, network.lease().auth, `http://site.test:${network.site.port}/`);
   expect(answer).toMatchObject({ status: 502, refusal: 'connect_failed' });
   expect(answer.body).toContain('upstream proxy did not accept its credential');
   expect(answer.body).not.toContain('corp');
@@ -84,7 +84,7 @@ it('reaches an https upstream proxy under the deployment’s own authority, and 
   await new Promise<void>(listening => secure.listen(0, 'localhost', listening));
   const { port } = secure.address() as AddressInfo; // a TCP server that listens has one
   const through = (ca: string | undefined) =>
-    world({}, { OMICRON_EGRESS_UPSTREAM_URL: `https://localhost:${port}` }, config => ({
+    proxyNetwork({}, { OMICRON_EGRESS_UPSTREAM_URL: `https://localhost:${port}` }, config => ({
       ...config,
       OMICRON_EGRESS_UPSTREAM_CA_FILE: ca,
     }));

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { type EgressForwarder, egressForwarder } from '../../runner/browser/egress-forwarder.ts';
+import { type ProxyNetwork, proxyNetwork } from '../egress/proxy-network.ts';
 import { exchange, get, isAnswer, parseAnswer, tunnel, untilClosed } from '../egress/raw-client.ts';
-import { type World, world } from '../egress/world.ts';
 
-let w: World;
+let w: ProxyNetwork;
 let forwarder: EgressForwarder;
 const port = () => Number(new URL(forwarder.proxyUrl).port);
 beforeAll(async () => {
-  w = await world({});
+  w = await proxyNetwork({});
 });
 afterAll(() => w.close());
 afterEach(() => forwarder.close());

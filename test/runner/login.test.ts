@@ -6,8 +6,8 @@ import { ENV } from '../../contract/names.ts';
 import { parsePolicy } from '../../contract/policy/document.ts';
 import { siteRules } from '../../contract/policy/sites.ts';
 import { encodedForms } from '../../runner/reporting/redact-disguised.ts';
+import { type ProxyNetwork, proxyNetwork } from '../egress/proxy-network.ts';
 import { PUBLIC_ADDRESS } from '../egress/sites.ts';
-import { type World, world } from '../egress/world.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type LoginSite, startLoginSite } from '../site/login-site.ts';
 import { connectionsOfGroup } from './sockets.ts';
@@ -17,7 +17,7 @@ const USERNAME = 'alice.smith@mail.invalid';
 const PASSWORD = 'correct horse "battery" & staple 77';
 const HOSTS = ['shop.test', 'accounts.shop.test', 'evil.test', 'sh0p.test', 'shop.test.evil.test', 'bank.test'];
 
-let w: World;
+let w: ProxyNetwork;
 let site: LoginSite;
 let controller: FakeController;
 let runner: RunnerProcess;
@@ -27,7 +27,7 @@ const seen: string[] = [];
 const at = (host: string, path: string) => `https://${host}:${site.port}${path}`;
 
 beforeAll(async () => {
-  w = await world(Object.fromEntries(HOSTS.map(host => [host, { a: [PUBLIC_ADDRESS] }])));
+  w = await proxyNetwork(Object.fromEntries(HOSTS.map(host => [host, { a: [PUBLIC_ADDRESS] }])));
   site = await startLoginSite(PUBLIC_ADDRESS);
   controller = await startFakeController();
   controller.secrets = {

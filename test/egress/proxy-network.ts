@@ -21,7 +21,7 @@ export interface TestLease {
   end(): void;
 }
 
-export interface World {
+export interface ProxyNetwork {
   readonly egress: RunningEgress;
   readonly controller: FakeController;
   readonly dns: DnsServer;
@@ -33,12 +33,12 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** The real proxy, a controller, a DNS server, a site that may be reached and a trap that may not. */
-export async function world(
+/** The real proxy with a fake controller, a DNS server, a site that may be reached and a trap that may not. */
+export async function proxyNetwork(
   zone: Zone,
   environment: Record<string, string> = {},
   adjust: (config: EgressConfig) => EgressConfig = config => config,
-): Promise<World> {
+): Promise<ProxyNetwork> {
   const [controller, dns, site, trapped] = await Promise.all([
     startFakeController(),
     dnsServer({ 'site.test': { a: [PUBLIC_ADDRESS] }, ...zone }),

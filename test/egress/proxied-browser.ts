@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launchBrowser, type RunnerBrowser } from '../../runner/browser/browser.ts';
 import { type EgressForwarder, egressForwarder } from '../../runner/browser/egress-forwarder.ts';
-import type { TestLease, World } from './world.ts';
+import type { ProxyNetwork, TestLease } from './proxy-network.ts';
 
 const CHROMIUM =
   ['/usr/lib/chromium/chromium-headless-shell', '/usr/bin/chromium'].find(path => existsSync(path)) ?? 'chromium';
 
-/** A runner's browser, whose only way out is the world's proxy. */
-export interface BrowserBehind {
+/** A runner's browser, whose only way out is the network's proxy. */
+export interface ProxiedBrowser {
   readonly browser: RunnerBrowser;
   readonly forwarder: EgressForwarder;
   /** Codes of what was refused so far. */
@@ -18,12 +18,16 @@ export interface BrowserBehind {
 }
 
 /** Launches it, and then leases it, as it is in a runner. */
-export async function browserBehind(w: World, lease: TestLease, trustedSpki?: string): Promise<BrowserBehind> {
+export async function proxiedBrowser(
+  network: ProxyNetwork,
+  lease: TestLease,
+  trustedSpki?: string,
+): Promise<ProxiedBrowser> {
   const folder = mkdtempSync(join(tmpdir(), 'egress-browser-'));
   chmodSync(folder, 0o755); // as root the browser runs as another user
   const refused: string[] = [];
   const forwarder = await egressForwarder({
-    egressUrl: `http://127.0.0.1:${w.egress.port}`,
+    egressUrl: `http://127.0.0.1:${network.egress.port}`,
     onRefusal: ({ code }) => refused.push(code),
   });
   const browser = await launchBrowser({

@@ -5,30 +5,30 @@ import { isRefusal, type Refusal } from './refusal.ts';
 import type { NameResolver } from './resolve.ts';
 import { isInternalName, type Target } from './target.ts';
 
-/** The addresses that were judged; exactly these may be dialled. */
-export interface Judged {
+/** Addresses that passed every check; exactly these may be dialled. */
+export interface AllowedAddresses {
   readonly addresses: readonly string[];
   /** Refuse the tunnel unless its first byte is TLS. */
   readonly tlsOnly: boolean;
 }
 
-export interface Judge {
-  /** Policy first (it needs no network), then the name, then one lookup, then every address of its answer. */
-  judge(
+export interface AddressPolicy {
+  /** Browsing policy first (it needs no network), then the name, then one lookup, then every address of its answer. */
+  check(
     target: Target,
     scheme: SiteRequest['scheme'],
     sites: SiteJudge,
     signal: AbortSignal,
-  ): Promise<Judged | Refusal>;
+  ): Promise<AllowedAddresses | Refusal>;
 }
 
-export function addressJudge(options: {
+export function addressPolicy(options: {
   classifier: Classifier;
   resolver: NameResolver;
-  /** Ports on which this process listens: never dialled on any address of this machine. */
+  /** Ports this process listens on: never dialled on any address of this machine. */
   ownPorts: () => readonly number[];
   onLookup?: (seconds: number) => void;
-}): Judge {
+}): AddressPolicy {
   const { classifier, resolver, ownPorts, onLookup } = options;
   const isSelf = (address: string, port: number): boolean =>
     ownPorts().includes(port) &&
@@ -36,7 +36,7 @@ export function addressJudge(options: {
       Object.values(networkInterfaces()).some(list => list?.some(own => own.address === address)));
 
   return {
-    async judge(target, scheme, sites, signal) {
+    async check(target, scheme, sites, signal) {
       const verdict = sites({ scheme, host: target.host, port: target.port });
       if (!verdict.allowed)
         return { refused: verdict.code, rule: verdict.rule, layer: verdict.layer, detail: verdict.reason };

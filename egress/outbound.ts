@@ -1,0 +1,101 @@
+import type { Socket } from 'node:net';
+import type { EgressEvent } from '../contract/egress.ts';
+import type { LeaseKey } from '../contract/lease-key.ts';
+import type { SiteRequest } from '../contract/policy/sites.ts';
+import type { AddressPolicy } from './address-policy.ts';
+import type { Dialer } from './dial.ts';
+import type { DenialReporter } from './events.ts';
+import type { EgressLease, Slot } from './lease.ts';
+import type { LeaseRegistry } from './lease-registry.ts';
+import type { EgressMetrics } from './metrics.ts';
+import { isRefusal, type Refusal } from './refusal.ts';
+import type { Target } from './target.ts';
+
+/** A connection to a site whose address passed the checks. */
+export interface OutboundConnection {
+  readonly socket: Socket;
+  readonly tlsOnly: boolean;
+  readonly lease: LeaseKey;
+}
+
+export interface OutboundConnections {
+  /** Authenticates the client, applies the lease's policy, resolves and checks the name, and connects. */
+  open(wanted: OutboundRequest): Promise<OutboundConnection | Refusal>;
+  /** Counts a refusal. One that comes after `open` succeeded also takes the lease, and is reported as a denial. */
+  countRefusal(wanted: OutboundRequest, refusal: Refusal, lease?: LeaseKey): void;
+}
+
+export interface OutboundRequest {
+  readonly authorization: string | undefined;
+  readonly target: Target;
+  readonly method: EgressEvent['method'];
+  /** Aborts when the client disconnects. */
+  readonly clientClosed: AbortSignal;
+}
+
+export function outboundConnections(options: {
+  leases: LeaseRegistry;
+  addresses: AddressPolicy;
+  dialer: Dialer;
+  reporter: DenialReporter;
+  metrics: EgressMetrics;
+  idleMs: number;
+}): OutboundConnections {
+  const { leases, addresses, dialer, reporter, metrics, idleMs } = options;
+
+  const connect = async (
+    wanted: OutboundRequest,
+    slot: Slot,
+    scheme: SiteRequest['scheme'],
+    lease: EgressLease,
+  ): Promise<OutboundConnection | Refusal> => {
+    const cancel = new AbortController();
+    const stop = () => cancel.abort();
+    slot.signal.addEventListener('abort', stop, { once: true });
+    wanted.clientClosed.addEventListener('abort', stop, { once: true });
+    const allowed = await addresses.check(wanted.target, scheme, lease.sites, cancel.signal);
+    if (isRefusal(allowed)) return allowed;
+    const startedMs = performance.now();
+    const socket = await dialer.dial(allowed.addresses, wanted.target.port, cancel.signal);
+    metrics.dialSeconds.observe((performance.now() - startedMs) / 1000);
+    if (isRefusal(socket)) return socket;
+    if (slot.signal.aborted || wanted.clientClosed.aborted) {
+      socket.destroy();
+      return { refused: 'credential_refused' };
+    }
+    wanted.clientClosed.removeEventListener('abort', stop);
+    socket.on('error', () => {}); // users of the socket act on 'close'
+    slot.countBy(() => socket.bytesRead + socket.bytesWritten);
+    slot.signal.addEventListener('abort', () => socket.destroy(), { once: true });
+    socket.setTimeout(idleMs);
+    metrics.connections.inc();
+    socket.once('close', () => {
+      metrics.connections.dec();
+      metrics.bytes.inc({ direction: 'in' }, socket.bytesRead);
+      metrics.bytes.inc({ direction: 'out' }, socket.bytesWritten);
+      slot.release();
+    });
+    return { socket, tlsOnly: allowed.tlsOnly, lease: lease.key };
+  };
+
+  return {
+    async open(wanted) {
+      const lease = await leases.authorize(wanted.authorization);
+      if (isRefusal(lease)) return lease;
+      const scheme = wanted.method === 'connect' ? 'tunnel' : 'http';
+      const slot = lease.admit({ scheme, host: wanted.target.host, port: wanted.target.port });
+      const outcome = isRefusal(slot) ? slot : await connect(wanted, slot, scheme, lease);
+      if (isRefusal(outcome)) {
+        if (!isRefusal(slot)) slot.release();
+        reporter.record(lease.key, wanted.method, wanted.target, outcome);
+      } else metrics.requests.inc({ method: wanted.method, outcome: 'let_through' });
+      return outcome;
+    },
+    countRefusal(wanted, refusal, lease) {
+      const { refused, addressClass } = refusal;
+      if (lease) reporter.record(lease, wanted.method, wanted.target, refusal);
+      metrics.requests.inc({ method: wanted.method, outcome: refused });
+      metrics.refusals.inc({ code: refused, address_class: addressClass ?? 'none' });
+    },
+  };
+}
