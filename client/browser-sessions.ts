@@ -18,11 +18,11 @@ import {
   leaseAnswer,
   type Session,
   type SessionPage,
-  type SessionState,
   sessionPage,
   sessionSchema,
   type Tags,
 } from '../contract/session.ts';
+import type { SessionState } from '../contract/states.ts';
 import { type UserAction, userAction, userActionList } from '../contract/user-action.ts';
 import { type Clock, realClock } from '../http/clock.ts';
 import { type Call, type Connection, type ControllerApi, controllerApi } from './controller-api.ts';

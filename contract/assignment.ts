@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { epoch } from './lease-key.ts';
 import { effectivePolicy } from './policy/document.ts';
 import { siteKey } from './secrets.ts';
+import { RUNNER_PHASES } from './states.ts';
 import { brokerClaims } from './tokens.ts';
 
 /** Playwright MCP's tools, the compatible ones (A2, P1), or both; `docs/tools.md` has the table. */
@@ -39,10 +40,6 @@ export type AssignAnswer = z.infer<typeof assignAnswer>;
 
 /** The runner no longer serves any agent; it finishes its recording and exits by itself. */
 export const drainAnswer = z.object({ acknowledged: z.literal(true) });
-
-/** `failed` keeps serving /healthz so that the reason can be read; it never becomes anything else. */
-export const RUNNER_PHASES = ['launching', 'warm', 'assigning', 'leased', 'draining', 'failed'] as const;
-export type RunnerPhase = (typeof RUNNER_PHASES)[number];
 
 /** One of the two gates of S5: is the process there, and does it speak the protocol. */
 const gate = z.object({ ok: z.boolean(), detail: z.string() });

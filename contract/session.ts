@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { TOOLSETS } from './assignment.ts';
 import { epoch } from './lease-key.ts';
+import { SESSION_STATES } from './states.ts';
 import { isStorable } from './text.ts';
 
 /** Bounds of what a caller may say. */
@@ -48,9 +49,6 @@ export const tagsSchema = z
   )
   .refine(tags => Object.keys(tags).length <= LIMITS.tagsMax, { message: `must have at most ${LIMITS.tagsMax} tags` });
 export type Tags = z.infer<typeof tagsSchema>;
-
-export const SESSION_STATES = ['starting', 'ready', 'ended', 'error'] as const;
-export type SessionState = (typeof SESSION_STATES)[number];
 
 /** Why a lease ended; `ended_reason` of the row. */
 export const END_REASONS = [

@@ -7,11 +7,11 @@ import {
   assignmentClaims,
   drainClaims,
   type RunnerHealth,
-  type RunnerPhase,
   type Toolset,
 } from '../contract/assignment.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
+import type { RunnerPhase } from '../contract/states.ts';
 import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../contract/tokens.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import type { EgressForwarder } from './browser/egress-forwarder.ts';

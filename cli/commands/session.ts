@@ -1,6 +1,6 @@
 import type { BrowserSessions, ListRequest } from '../../client/browser-sessions.ts';
-import type { Session, SessionEvent, SessionState, Tags } from '../../contract/session.ts';
-import { SESSION_STATES } from '../../contract/session.ts';
+import type { Session, SessionEvent, Tags } from '../../contract/session.ts';
+import { SESSION_STATES, type SessionState } from '../../contract/states.ts';
 import { UsageError } from './exit.ts';
 import { findSession, type SessionName } from './find-session.ts';
 import type { Output } from './output.ts';

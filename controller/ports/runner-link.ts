@@ -1,4 +1,5 @@
-import type { AssignAnswer, RunnerPhase } from '../../contract/assignment.ts';
+import type { AssignAnswer } from '../../contract/assignment.ts';
+import type { RunnerPhase } from '../../contract/states.ts';
 
 /** The controller's calls to one runner. Throws what the runner answered, or `runner_start_failed` when it did not answer. */
 export interface RunnerLink {

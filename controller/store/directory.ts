@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Artifact, artifactSchema, type EventPage, eventSchema, type ListQuery } from '../../contract/session.ts';
+import { RUNNER_STATES } from '../../contract/states.ts';
 import type { Database } from '../ports/database.ts';
 import { call } from './call.ts';
-import { RUNNER_STATES, type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.ts';
+import { type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.ts';
 
 export interface Stats {
   active: number;

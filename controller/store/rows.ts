@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { runnerOptions } from '../../contract/assignment.ts';
 import { epoch } from '../../contract/lease-key.ts';
-import { END_REASONS, SESSION_STATES, tagsSchema } from '../../contract/session.ts';
+import { END_REASONS, tagsSchema } from '../../contract/session.ts';
+import { RUNNER_STATES, SESSION_STATES } from '../../contract/states.ts';
 
 const time = z.string().transform(text => new Date(text));
 
@@ -31,9 +32,6 @@ export const sessionRow = z.object({
   artifacts_s3_prefix: z.string().nullable(),
 });
 export type SessionRow = z.infer<typeof sessionRow>;
-
-export const RUNNER_STATES = ['creating', 'warm', 'claimed', 'leased', 'draining', 'gone'] as const;
-export type RunnerState = (typeof RUNNER_STATES)[number];
 
 /** A row of `runners` as `to_jsonb` writes it. */
 export const runnerRow = z.object({

@@ -7,12 +7,12 @@ import {
   assignmentClaims,
   drainClaims,
   type RedeemAnswer,
-  type RunnerPhase,
   redeemAnswer,
   signedOrder,
 } from '../../contract/assignment.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS, problemSchema } from '../../contract/problem.ts';
+import type { RunnerPhase } from '../../contract/states.ts';
 import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../../contract/tokens.ts';
 
 /** Where a test may hold runners; each passes when it is let go. */

@@ -1,6 +1,7 @@
 /** The protocol's SQL functions: each is one atomic step that judges rows and the database's clock under its locks. */
-import type { Assignment, Runner, RunnerState, Session, State } from './state.ts';
-import { RUNNER_STATES, sessionAt } from './state.ts';
+import { mayMove, NEXT_RUNNER_STATES, NEXT_SESSION_STATES, type RunnerState } from '../../contract/states.ts';
+import type { Assignment, Runner, Session, State } from './state.ts';
+import { sessionAt } from './state.ts';
 import { holds, TICKS, type World } from './world.ts';
 
 /** The runner of an epoch: `unique (session_id, epoch)`. */
@@ -21,11 +22,20 @@ export const permitsHeld = (state: State, world: World): number =>
     ({ state: row }) => row !== 'none' && row !== 'gone' && (row !== 'draining' || holds(world, 'permit-until-gone')),
   ).length;
 
-/** Runner states only move forward (a trigger). */
+/** Runner states follow their table (a trigger). */
 export function move(state: State, runner: Runner, to: RunnerState): void {
-  if (RUNNER_STATES.indexOf(to) <= RUNNER_STATES.indexOf(runner.state))
-    state.broken.push('runner states only move forward');
+  const legal =
+    runner.state === 'none' ? to === 'creating' : NEXT_RUNNER_STATES[runner.state].some(next => next === to);
+  if (!legal) state.broken.push('runner states follow their table');
   runner.state = to;
+}
+
+/** Session states follow theirs (a trigger), within one epoch; `over` stands for `ended` and `error`. */
+function moveSession(state: State, session: Session, to: 'ready' | 'over'): void {
+  const row = (status: Session['status']) => (status === 'over' ? 'ended' : status);
+  if (!mayMove(NEXT_SESSION_STATES, row(session.status), row(to)))
+    state.broken.push('session states follow their table');
+  session.status = to;
 }
 
 const drain = (state: State, runner: Runner | undefined): void => {
@@ -47,7 +57,7 @@ function grant(state: State, session: Session, epoch: number): void {
 function close(state: State, world: World, index: number): void {
   const session = sessionAt(state, index);
   session.overEpoch = Math.max(session.overEpoch, session.epoch);
-  session.status = 'over';
+  moveSession(state, session, 'over');
   if (holds(world, 'ready-asks-starting')) session.claim = 0;
   session.claimLeft = 0;
   session.startLeft = 0;
@@ -182,7 +192,7 @@ export function ready(state: State, world: World, index: number, epoch: number, 
     !holds(world, 'ready-names-claim');
   const asked = session.status !== 'over' || !holds(world, 'ready-asks-starting');
   if (!mine || !asked || (session.left === 0 && holds(world, 'ready-judges-expiry'))) return false;
-  session.status = 'ready';
+  moveSession(state, session, 'ready');
   session.claimLeft = 0;
   session.startLeft = 0;
   grant(state, session, epoch);

@@ -1,4 +1,5 @@
 /** What the model knows: the rows of the database, what callers and runners hold in memory, and what is on the wire. */
+import { RUNNER_STATES, type RunnerState } from '../../contract/states.ts';
 
 /** What an assignment says; `claim` is the caller whose request it is. `boot` is its audience. */
 export type Assignment = {
@@ -33,14 +34,14 @@ export const CALLER_PHASES = ['asking', 'counted', 'claimed', 'sent', 'answered'
 /** A controller that executes get-or-create. Its crash is that it takes no further step. */
 export type Caller = { phase: (typeof CALLER_PHASES)[number]; session: number; epoch: number };
 
-export const RUNNER_STATES = ['none', 'creating', 'warm', 'claimed', 'leased', 'draining', 'gone'] as const;
-export type RunnerState = (typeof RUNNER_STATES)[number];
+/** `none`: there is no row. */
+export const ROW_STATES = ['none', ...RUNNER_STATES] as const;
 export const PODS = ['none', 'asked', 'up'] as const;
 export const PHASES = ['none', 'fresh', 'redeeming', 'open', 'closed', 'dead'] as const;
 
 /** A row of `runners`, its pod, and the process in it. A slot is reused when all three are gone. */
 export type Runner = {
-  state: RunnerState;
+  state: RunnerState | 'none';
   /** -1 while it is nobody's. */
   session: number;
   epoch: number;
@@ -179,7 +180,7 @@ export function stateKey(state: State): string {
 
 const runnerKey = (r: Runner): string =>
   String.fromCharCode(
-    RUNNER_STATES.indexOf(r.state) + 8 * (r.session + 1) + 64 * r.epoch,
+    ROW_STATES.indexOf(r.state) + 8 * (r.session + 1) + 64 * r.epoch,
     Number(r.assigned) + 2 * Number(r.redeemed) + 4 * Number(r.acked) + 8 * r.deadline + 64 * r.boot + 512 * r.belief,
     PODS.indexOf(r.pod) + 4 * PHASES.indexOf(r.phase) + 32 * r.processBoot + 256 * r.own,
     r.asked + 1 + 8 * (r.answer + 1) + 64 * r.waited,
