@@ -98,18 +98,53 @@ export const RUNNER_COMMAND = {
   uploaderMain: 'runner/uploader/main.ts',
 } as const;
 
-/** Environment variables that cross a process boundary. */
+/** Every environment variable that a program of this repository reads, by the name of its setting. */
 export const ENV = {
-  runnerId: 'OMICRON_RUNNER_ID',
+  logLevel: 'OMICRON_LOG_LEVEL',
+  /** Where recordings are kept: `s3://<bucket>`, or a folder such as `file:///var/lib/omicron/artifacts`. */
+  artifactStore: 'OMICRON_ARTIFACT_STORE',
+  /** The controller as runners and the egress proxy reach it. */
   controllerUrl: 'OMICRON_CONTROLLER_URL',
+  /** The egress proxy as runners reach it. */
+  egressUrl: 'OMICRON_EGRESS_URL',
+  /** HS256 secret of the controller and the egress proxy. */
+  egressSecret: 'OMICRON_EGRESS_JWT_SECRET',
+
+  // the controller
+  controllerHost: 'OMICRON_HOST',
+  controllerPort: 'OMICRON_PORT',
+  environmentName: 'OMICRON_ENV',
+  databaseUrl: 'OMICRON_DATABASE_URL',
+  databaseConnections: 'OMICRON_DATABASE_CONNECTIONS',
+  dataDir: 'OMICRON_DATA_DIR',
+  serviceSecret: 'OMICRON_SERVICE_JWT_SECRET',
+  signingKey: 'OMICRON_SIGNING_KEY',
+  derivationKey: 'OMICRON_DERIVATION_KEY',
+  provider: 'OMICRON_PROVIDER',
+  secretStore: 'OMICRON_SECRET_STORE',
+  secretFileKey: 'OMICRON_SECRET_FILE_KEY',
+  supabaseUrl: 'SUPABASE_URL',
+  supabaseServiceRoleKey: 'SUPABASE_SERVICE_ROLE_KEY',
+  artifactEndpoints: 'OMICRON_ARTIFACT_ENDPOINTS',
+  artifactsRetentionDays: 'OMICRON_ARTIFACTS_RETENTION_DAYS',
+  userLimit: 'OMICRON_USER_LIMIT',
+  onUserLimit: 'OMICRON_ON_USER_LIMIT',
+  capacity: 'OMICRON_CAPACITY',
+  poolIdle: 'OMICRON_POOL_IDLE',
+  poolBurst: 'OMICRON_POOL_BURST',
+  maxSessionMinutes: 'OMICRON_MAX_SESSION_MINUTES',
+  reapSeconds: 'OMICRON_REAP_SECONDS',
+  claimSeconds: 'OMICRON_CLAIM_SECONDS',
+  startSeconds: 'OMICRON_START_SECONDS',
+
+  // a runner and its uploader
+  runnerId: 'OMICRON_RUNNER_ID',
   controllerJwks: 'OMICRON_CONTROLLER_JWKS',
   runnerHost: 'OMICRON_RUNNER_HOST',
   runnerPort: 'OMICRON_RUNNER_PORT',
   /** File into which a runner started with port 0 writes the port it got. */
   portFile: 'OMICRON_PORT_FILE',
   outputDir: 'OMICRON_OUTPUT_DIR',
-  egressUrl: 'OMICRON_EGRESS_URL',
-  egressSecret: 'OMICRON_EGRESS_JWT_SECRET',
   chromiumPath: 'OMICRON_CHROMIUM',
   chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
   ffmpegPath: 'OMICRON_FFMPEG',
@@ -119,15 +154,34 @@ export const ENV = {
   toolset: 'OMICRON_TOOLSET',
   /** Exact http origins, comma-separated, on which credentials may be filled all the same: for tests and demos. */
   insecureLoginOrigins: 'OMICRON_INSECURE_LOGIN_ORIGINS',
-  /** Where recordings are kept: `s3://<bucket>`, or a folder such as `file:///var/lib/omicron/artifacts`. */
-  artifactStore: 'OMICRON_ARTIFACT_STORE',
   /** Seconds that the uploader of a pod has from its SIGTERM; less than what is left of the pod's grace then. */
   uploadSeconds: 'OMICRON_UPLOAD_SECONDS',
-  logLevel: 'OMICRON_LOG_LEVEL',
-  databaseUrl: 'OMICRON_DATABASE_URL',
-  serviceSecret: 'OMICRON_SERVICE_JWT_SECRET',
-  signingKey: 'OMICRON_SIGNING_KEY',
-  derivationKey: 'OMICRON_DERIVATION_KEY',
+  awsRegion: 'AWS_REGION',
+  awsS3Endpoint: 'AWS_ENDPOINT_URL_S3',
+
+  // the egress proxy
+  egressHost: 'OMICRON_EGRESS_HOST',
+  egressPort: 'OMICRON_EGRESS_PORT',
+  egressAdminHost: 'OMICRON_EGRESS_ADMIN_HOST',
+  egressAdminPort: 'OMICRON_EGRESS_ADMIN_PORT',
+  egressDeniedCidrs: 'OMICRON_EGRESS_DENIED_CIDRS',
+  egressAllowedCidrs: 'OMICRON_EGRESS_ALLOWED_CIDRS',
+  egressDnsServers: 'OMICRON_EGRESS_DNS_SERVERS',
+  egressDnsSeconds: 'OMICRON_EGRESS_DNS_SECONDS',
+  egressConnectSeconds: 'OMICRON_EGRESS_CONNECT_SECONDS',
+  egressIdleSeconds: 'OMICRON_EGRESS_IDLE_SECONDS',
+  egressFreshSeconds: 'OMICRON_EGRESS_FRESH_SECONDS',
+  egressConfirmSeconds: 'OMICRON_EGRESS_CONFIRM_SECONDS',
+  egressWatchSeconds: 'OMICRON_EGRESS_WATCH_SECONDS',
+  egressGraceSeconds: 'OMICRON_EGRESS_GRACE_SECONDS',
+  egressConnectionsPerLease: 'OMICRON_EGRESS_CONNECTIONS_PER_LEASE',
+  egressBytesPerLease: 'OMICRON_EGRESS_BYTES_PER_LEASE',
+  egressClientsMax: 'OMICRON_EGRESS_CLIENTS_MAX',
+  egressUpstreamUrl: 'OMICRON_EGRESS_UPSTREAM_URL',
+  egressUpstreamCredentialFile: 'OMICRON_EGRESS_UPSTREAM_CREDENTIAL_FILE',
+  egressUpstreamCaFile: 'OMICRON_EGRESS_UPSTREAM_CA_FILE',
+
+  // an application and the command
   mcpUrlFallback: 'PLAYWRIGHT_MCP_URL',
   sessionsEnabled: 'BROWSER_SESSIONS_ENABLED',
 } as const;

@@ -66,20 +66,20 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   const { settings, database, log, runnerEnv, clock = realClock, provider: makeProvider = localRunners } = parts;
   await migrate(database);
 
-  const signing = await signingKey(settings[ENV.signingKey]);
-  const keys: Keys = { signing, derivation: Buffer.from(settings[ENV.derivationKey], 'base64') };
+  const signing = await signingKey(settings.signingKey);
+  const keys: Keys = { signing, derivation: Buffer.from(settings.derivationKey, 'base64') };
   const jwks = JSON.stringify({ keys: [signing.publicJwk] });
   const secrets = secretStore(settings, database);
-  const dataDir = resolve(settings.OMICRON_DATA_DIR);
+  const dataDir = resolve(settings.dataDir);
   const artifactFolder = folderOfRecordings(settings, dataDir);
   if (artifactFolder !== null) await mkdir(artifactFolder, { recursive: true, mode: 0o700 });
 
   const rules = {
-    userLimit: settings.OMICRON_USER_LIMIT,
-    onUserLimit: settings.OMICRON_ON_USER_LIMIT,
-    maxSessionSeconds: settings.OMICRON_MAX_SESSION_MINUTES * 60,
-    claimSeconds: settings.OMICRON_CLAIM_SECONDS,
-    startSeconds: settings.OMICRON_START_SECONDS,
+    userLimit: settings.userLimit,
+    onUserLimit: settings.onUserLimit,
+    maxSessionSeconds: settings.maxSessionMinutes * 60,
+    claimSeconds: settings.claimSeconds,
+    startSeconds: settings.startSeconds,
   };
   const leases = sqlLeases(database, rules);
   const fleet = sqlFleet(database);
@@ -98,8 +98,8 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     root: join(dataDir, 'runners'),
     controllerUrl: () => url,
     jwks,
-    artifactStore: settings[ENV.artifactStore] ?? pathToFileURL(join(dataDir, 'artifacts')).href,
-    env: { ...runnerEnv, ...(settings[ENV.egressUrl] ? { [ENV.egressUrl]: settings[ENV.egressUrl] } : {}) },
+    artifactStore: settings.artifactStore ?? pathToFileURL(join(dataDir, 'artifacts')).href,
+    env: { ...runnerEnv, ...(settings.egressUrl ? { [ENV.egressUrl]: settings.egressUrl } : {}) },
     onExit: wake.liveness.kick,
     log,
   });
@@ -113,11 +113,11 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     artifacts,
     metrics,
     wake,
-    capacity: settings.OMICRON_CAPACITY,
-    poolIdle: settings.OMICRON_POOL_IDLE,
-    poolBurst: settings.OMICRON_POOL_BURST,
-    reapMs: settings.OMICRON_REAP_SECONDS * 1000,
-    retentionDays: settings.OMICRON_ARTIFACTS_RETENTION_DAYS,
+    capacity: settings.capacity,
+    poolIdle: settings.poolIdle,
+    poolBurst: settings.poolBurst,
+    reapMs: settings.reapSeconds * 1000,
+    retentionDays: settings.artifactsRetentionDays,
     clock,
     log,
   });
@@ -135,17 +135,17 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     provider,
     link,
     keys,
-    env: settings.OMICRON_ENV,
+    env: settings.environmentName,
     namespace: provider.name,
     evicts: rules.onUserLimit === 'evict_oldest',
-    beatMs: (settings.OMICRON_CLAIM_SECONDS * 1000) / 3,
+    beatMs: (settings.claimSeconds * 1000) / 3,
     kickLaunch: wake.launch.kick,
     kickDrain,
     clock,
     log,
   });
   const app = await buildServer({
-    serviceKey: serviceKey(settings[ENV.serviceSecret]),
+    serviceKey: serviceKey(settings.serviceSecret),
     keys,
     publicKeys: controllerKeys(jwks),
     getOrCreate,
@@ -156,10 +156,10 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     metrics,
     provider: provider.name,
     version: manifest.version,
-    egressKey: serviceKey(settings[ENV.egressSecret]),
+    egressKey: serviceKey(settings.egressSecret),
     derivation: keys.derivation,
     egressLeases: sqlEgressLeases(database),
-    uploads: uploadSites(settings.OMICRON_ARTIFACT_ENDPOINTS),
+    uploads: uploadSites(settings.artifactEndpoints),
     policies,
     userActions: sqlUserActions(database),
     changes,
@@ -167,10 +167,10 @@ export async function startController(parts: ControllerParts): Promise<Controlle
     log,
   });
 
-  await maintenance.setCapacity(settings.OMICRON_CAPACITY);
-  await app.listen({ host: settings.OMICRON_HOST, port: settings.OMICRON_PORT });
+  await maintenance.setCapacity(settings.capacity);
+  await app.listen({ host: settings.host, port: settings.port });
   const { port } = app.server.address() as AddressInfo; // it listens on TCP
-  const host = ['0.0.0.0', '::'].includes(settings.OMICRON_HOST) ? '127.0.0.1' : settings.OMICRON_HOST;
+  const host = ['0.0.0.0', '::'].includes(settings.host) ? '127.0.0.1' : settings.host;
   url = `http://${host}:${port}`;
   loops.start();
   log.info({ url, provider: provider.name, version: manifest.version }, 'controller listening');
@@ -196,38 +196,23 @@ export async function startController(parts: ControllerParts): Promise<Controlle
 }
 
 /** Null: they are in a bucket, which uploaders reach through the egress proxy. */
-function folderOfRecordings(settings: Settings, dataDir: string): string | null {
-  const store = settings[ENV.artifactStore];
-  if (store === undefined) return join(dataDir, 'artifacts');
-  if (store.startsWith('file:')) return fileURLToPath(store);
-  const wrong =
-    settings.OMICRON_PROVIDER === 'local'
-      ? `${ENV.artifactStore}: must be a folder (file:) with OMICRON_PROVIDER=local`
-      : settings[ENV.egressUrl] !== undefined && settings.OMICRON_ARTIFACT_ENDPOINTS.length === 0
-        ? `OMICRON_ARTIFACT_ENDPOINTS: is not set, and uploaders reach a bucket through the egress proxy`
-        : undefined;
-  if (wrong !== undefined) throw new Error(`The controller cannot start:\n${wrong}`);
-  return null;
+function folderOfRecordings({ artifactStore }: Settings, dataDir: string): string | null {
+  if (artifactStore === undefined) return join(dataDir, 'artifacts');
+  return artifactStore.startsWith('file:') ? fileURLToPath(artifactStore) : null;
 }
 
+/** What each store needs is there: the settings' rules saw to it. */
 function secretStore(settings: Settings, database: Database): SecretStore {
-  const need = (name: 'OMICRON_SECRET_FILE_KEY' | 'SUPABASE_URL' | 'SUPABASE_SERVICE_ROLE_KEY'): string => {
-    const value = settings[name];
-    if (value === undefined)
-      throw new Error(
-        `The controller cannot start:\n${name}: is not set, and OMICRON_SECRET_STORE=${settings.OMICRON_SECRET_STORE} needs it`,
-      );
-    return value;
-  };
-  switch (settings.OMICRON_SECRET_STORE) {
+  const { secretFileKey = '', supabaseUrl = '', supabaseServiceRoleKey = '' } = settings;
+  switch (settings.secretStore) {
     case 'file':
       return fileSecrets({
-        path: join(resolve(settings.OMICRON_DATA_DIR), 'secrets.jwe'),
-        key: Buffer.from(need('OMICRON_SECRET_FILE_KEY'), 'base64'),
+        path: join(resolve(settings.dataDir), 'secrets.jwe'),
+        key: Buffer.from(secretFileKey, 'base64'),
       });
     case 'vault-sql':
       return vaultSqlSecrets(database);
     case 'vault-rest':
-      return vaultRestSecrets({ url: need('SUPABASE_URL'), serviceRoleKey: need('SUPABASE_SERVICE_ROLE_KEY') });
+      return vaultRestSecrets({ url: supabaseUrl, serviceRoleKey: supabaseServiceRoleKey });
   }
 }

@@ -2,7 +2,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { type Logger, pino } from 'pino';
 import { ENV, NAMESPACES, RUNNER_TEMPLATE } from '../contract/names.ts';
 import { startController } from './compose.ts';
-import { readSettings } from './config.ts';
+import { controllerSettings } from './config.ts';
 import type { RunnerProvider } from './ports/runners.ts';
 import { kubernetesRunners } from './runners/kubernetes/provider.ts';
 import { postgresDatabase } from './store/postgres.ts';
@@ -27,11 +27,11 @@ async function podRunners(onChange: () => void, log: Logger): Promise<RunnerProv
 
 /** The controller as a process of its own, on Postgres. SIGTERM stops it gracefully; runners stay leased. */
 async function main(): Promise<void> {
-  const settings = readSettings(process.env);
-  const log = pino({ name: 'controller', level: settings.OMICRON_LOG_LEVEL });
+  const settings = controllerSettings(process.env);
+  const log = pino({ name: 'controller', level: settings.logLevel });
   const database = postgresDatabase({
-    url: settings[ENV.databaseUrl],
-    connectionsMax: settings.OMICRON_DATABASE_CONNECTIONS,
+    url: settings.databaseUrl,
+    connectionsMax: settings.databaseConnections,
     log,
   });
   const runnerEnv = Object.fromEntries(
@@ -40,7 +40,7 @@ async function main(): Promise<void> {
       return value === undefined ? [] : [[name, value]];
     }),
   );
-  const inCluster = settings.OMICRON_PROVIDER === 'kubernetes';
+  const inCluster = settings.provider === 'kubernetes';
   const controller = await startController({
     ...{ settings, database, log, runnerEnv },
     ...(inCluster ? { provider: options => podRunners(options.onExit, log) } : {}),

@@ -5,7 +5,7 @@ import { type Clock, realClock } from '../http/clock.ts';
 import { addressClassifier } from './address.ts';
 import { addressPolicy } from './address-policy.ts';
 import { adminServer } from './admin.ts';
-import type { EgressConfig } from './config.ts';
+import type { EgressSettings } from './config.ts';
 import { directDialer } from './dial.ts';
 import { denialReporter } from './events.ts';
 import { leaseRegistry } from './lease-registry.ts';
@@ -23,7 +23,7 @@ export interface RunningEgress extends EgressReady {
 
 /** Builds and starts the proxy. `source` is the controller, or a fake of it. */
 export async function startEgress(
-  config: Omit<EgressConfig, 'OMICRON_CONTROLLER_URL' | 'OMICRON_EGRESS_JWT_SECRET'>,
+  settings: Omit<EgressSettings, 'controllerUrl' | 'egressKey'>,
   source: PolicySource,
   log: { warn(fields: object, message: string): void; error(fields: object, message: string): void },
   clock: Clock = realClock,
@@ -35,12 +35,12 @@ export async function startEgress(
   const leases = leaseRegistry({
     source,
     limits: {
-      connectionsMax: config.OMICRON_EGRESS_CONNECTIONS_PER_LEASE,
-      bytesMax: config.OMICRON_EGRESS_BYTES_PER_LEASE,
+      connectionsMax: settings.connectionsPerLease,
+      bytesMax: settings.bytesPerLease,
     },
-    freshMs: ms(config.OMICRON_EGRESS_FRESH_SECONDS),
-    confirmMs: ms(config.OMICRON_EGRESS_CONFIRM_SECONDS),
-    watchMs: Math.round(ms(config.OMICRON_EGRESS_WATCH_SECONDS)),
+    freshMs: ms(settings.freshSeconds),
+    confirmMs: ms(settings.confirmSeconds),
+    watchMs: Math.round(ms(settings.watchSeconds)),
     clock,
     onUnavailable: cause => {
       metrics.policyFailures.inc();
@@ -50,24 +50,24 @@ export async function startEgress(
   const reporter = denialReporter({ source, clock, onDropped: dropped => metrics.eventsDropped.inc(dropped) });
   const addresses = addressPolicy({
     classifier: addressClassifier({
-      denied: config.OMICRON_EGRESS_DENIED_CIDRS,
-      allowed: config.OMICRON_EGRESS_ALLOWED_CIDRS,
+      denied: settings.deniedCidrs,
+      allowed: settings.allowedCidrs,
     }),
     resolver: dnsResolver({
-      servers: config.OMICRON_EGRESS_DNS_SERVERS.length > 0 ? config.OMICRON_EGRESS_DNS_SERVERS : undefined,
-      timeoutMs: ms(config.OMICRON_EGRESS_DNS_SECONDS),
+      servers: settings.dnsServers.length > 0 ? settings.dnsServers : undefined,
+      timeoutMs: ms(settings.dnsSeconds),
     }),
     ownPorts: () => ports,
     onLookup: seconds => metrics.lookupSeconds.observe(seconds),
   });
-  const timeoutMs = ms(config.OMICRON_EGRESS_CONNECT_SECONDS);
-  const upstream = config.OMICRON_EGRESS_UPSTREAM_URL;
+  const timeoutMs = ms(settings.connectSeconds);
+  const upstream = settings.upstreamUrl;
   const dialer = upstream
     ? upstreamDialer(
         {
           url: new URL(upstream),
-          credential: config.OMICRON_EGRESS_UPSTREAM_CREDENTIAL_FILE,
-          ca: config.OMICRON_EGRESS_UPSTREAM_CA_FILE,
+          credential: settings.upstreamCredential,
+          ca: settings.upstreamCa,
         },
         { timeoutMs },
       )
@@ -79,15 +79,15 @@ export async function startEgress(
       dialer,
       reporter,
       metrics,
-      idleMs: ms(config.OMICRON_EGRESS_IDLE_SECONDS),
+      idleMs: ms(settings.idleSeconds),
     }),
-    clientsMax: config.OMICRON_EGRESS_CLIENTS_MAX,
+    clientsMax: settings.clientsMax,
     onBug: cause => log.error({ err: cause }, 'unexpected error'),
   });
   const admin = adminServer(metrics.registry, () => !stopping);
 
-  const adminPort = await listen(admin, config.OMICRON_EGRESS_ADMIN_HOST, config.OMICRON_EGRESS_ADMIN_PORT);
-  const { port } = await proxy.listen(config.OMICRON_EGRESS_HOST, config.OMICRON_EGRESS_PORT);
+  const adminPort = await listen(admin, settings.adminHost, settings.adminPort);
+  const { port } = await proxy.listen(settings.host, settings.port);
   ports.push(port, adminPort);
   leases.start();
   reporter.start();
@@ -97,7 +97,7 @@ export async function startEgress(
     adminPort,
     async stop() {
       stopping = true;
-      await proxy.stop(ms(config.OMICRON_EGRESS_GRACE_SECONDS));
+      await proxy.stop(ms(settings.graceSeconds));
       await leases.stop();
       await reporter.stop();
       admin.closeAllConnections();

@@ -2,16 +2,16 @@ import { pino } from 'pino';
 import type { EgressReady } from '../contract/egress.ts';
 import { ENV } from '../contract/names.ts';
 import { startEgress } from './compose.ts';
-import { egressConfig } from './config.ts';
+import { egressSettings } from './config.ts';
 import { controllerPolicies } from './controller.ts';
 
 const log = pino({ name: 'egress' });
 
 try {
-  const config = egressConfig(process.env);
+  const settings = egressSettings(process.env);
   delete process.env[ENV.egressSecret];
-  const source = controllerPolicies({ url: config[ENV.controllerUrl], key: config[ENV.egressSecret] });
-  const egress = await startEgress(config, source, log);
+  const source = controllerPolicies({ url: settings.controllerUrl, key: settings.egressKey });
+  const egress = await startEgress(settings, source, log);
   log.info({ port: egress.port, admin_port: egress.adminPort }, 'egress proxy ready');
   process.send?.({ port: egress.port, adminPort: egress.adminPort } satisfies EgressReady);
   const stop = (signal: NodeJS.Signals) => {

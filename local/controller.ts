@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { ENV } from '../contract/names.ts';
 import { type Controller, startController } from '../controller/compose.ts';
-import { settings } from '../controller/config.ts';
+import { controllerSettings } from '../controller/config.ts';
 import { pgliteDatabase } from '../controller/store/pglite.ts';
 import { postgresDatabase } from '../controller/store/postgres.ts';
 
@@ -41,7 +41,7 @@ export interface LocalController {
 /** A controller of one machine, on loopback; `stop` and `shutdown` close its database too. */
 export async function startLocalController(options: LocalController): Promise<Controller> {
   const { folder, keys, databaseUrl, log } = options;
-  const given = settings.parse({
+  const given = controllerSettings({
     OMICRON_POOL_IDLE: options.poolIdle,
     OMICRON_SECRET_STORE: 'file',
     ...options.settings,
@@ -60,7 +60,7 @@ export async function startLocalController(options: LocalController): Promise<Co
   const database =
     databaseUrl === null
       ? await pgliteDatabase(join(folder, 'db'))
-      : postgresDatabase({ url: databaseUrl, connectionsMax: given.OMICRON_DATABASE_CONNECTIONS, log });
+      : postgresDatabase({ url: databaseUrl, connectionsMax: given.databaseConnections, log });
   try {
     const controller = await startController({ settings: given, database, log, runnerEnv: options.runnerEnv });
     return {

@@ -8,6 +8,7 @@ import { chromium } from 'playwright-core';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { importControllerKeys } from '../contract/tokens.ts';
+import { EnvironmentError } from '../http/environment.ts';
 import { launchBrowser } from './browser/browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser/browser-path.ts';
 import { egressForwarder } from './browser/egress-forwarder.ts';
@@ -16,7 +17,7 @@ import { runnerServer } from './http.ts';
 import { abandoned } from './reporting/abandoned.ts';
 import { controllerClient } from './reporting/controller-client.ts';
 import { createRunner } from './runner.ts';
-import { type RunnerSettings, runnerSettings, SettingsError } from './settings.ts';
+import { type RunnerSettings, runnerSettings } from './settings.ts';
 import { rehearse } from './warm-up.ts';
 
 /** An unleased runner asks this often whether its controller is there; a rollout or a restart takes less than the other. */
@@ -29,8 +30,8 @@ function settingsOrExit(): RunnerSettings {
   try {
     return runnerSettings(process.env);
   } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    process.stderr.write(`omicron runner: ${error.message}\n`);
+    if (!(error instanceof EnvironmentError)) throw error;
+    process.stderr.write(`${error.message}\n`);
     process.exit(2);
   }
 }

@@ -1,9 +1,9 @@
 import { type Logger, pino } from 'pino';
-import { ENV } from '../../contract/names.ts';
 import type { UploadOrder } from '../../contract/reports.ts';
+import { EnvironmentError } from '../../http/environment.ts';
 import { controllerClient } from '../reporting/controller-client.ts';
 import type { Bucket } from './bucket.ts';
-import { onceSettings, SettingsError, type SidecarSettings, sidecarSettings } from './settings.ts';
+import { onceSettings, type SidecarSettings, sidecarSettings } from './settings.ts';
 import { followRecordings } from './sidecar.ts';
 import { dirStore } from './store.ts';
 import { uploadRecordings } from './upload.ts';
@@ -15,11 +15,11 @@ const RUN_MS = 10 * 60_000;
 async function once(): Promise<number> {
   const settings = onceSettings(process.env);
   const result = await uploadRecordings({
-    outputDir: settings[ENV.outputDir],
-    store: dirStore(settings[ENV.artifactStore]),
-    reporter: controllerClient(settings[ENV.controllerUrl]).artifact,
+    outputDir: settings.outputDir,
+    store: dirStore(settings.artifactStore),
+    reporter: controllerClient(settings.controllerUrl).artifact,
     signal: AbortSignal.timeout(RUN_MS),
-    log: pino({ level: settings[ENV.logLevel] }),
+    log: pino({ level: settings.logLevel }),
   });
   return result.left === 0 ? 0 : 1;
 }
@@ -27,15 +27,15 @@ async function once(): Promise<number> {
 /** The sidecar of a pod: lives until SIGTERM, which comes when the browser's container has ended. */
 function sidecar(ending: AbortSignal): Promise<number> {
   const settings = sidecarSettings(process.env);
-  const runnerId = settings[ENV.runnerId];
-  const log: Logger = pino({ level: settings[ENV.logLevel], base: { runner_id: runnerId } });
+  const runnerId = settings.runnerId;
+  const log: Logger = pino({ level: settings.logLevel, base: { runner_id: runnerId } });
   return followRecordings({
-    outputDir: settings[ENV.outputDir],
+    outputDir: settings.outputDir,
     runnerId,
     bucketFor: order => bucketOf(settings, order),
-    reporter: controllerClient(settings[ENV.controllerUrl]).artifact,
+    reporter: controllerClient(settings.controllerUrl).artifact,
     ending,
-    graceMs: settings[ENV.uploadSeconds] * 1_000,
+    graceMs: settings.uploadSeconds * 1_000,
     log,
   });
 }
@@ -46,16 +46,16 @@ async function bucketOf(
   { runner_id, upload_credential = '' }: UploadOrder,
 ): Promise<Bucket> {
   const [{ s3Bucket }, { bucketClient }] = await Promise.all([import('./bucket.ts'), import('./bucket-client.ts')]);
-  const egressUrl = settings[ENV.egressUrl];
+  const egressUrl = settings.egressUrl;
   const proxy = egressUrl === undefined ? undefined : new URL(egressUrl);
   // Without a credential the proxy refuses, and says so in the reason of the loss.
   if (proxy !== undefined) Object.assign(proxy, { username: runner_id, password: upload_credential });
   const client = bucketClient({
-    region: settings.AWS_REGION,
+    region: settings.awsRegion,
     proxyUrl: proxy?.href,
-    ownEndpoint: settings.AWS_ENDPOINT_URL_S3 !== undefined,
+    ownEndpoint: settings.awsS3Endpoint !== undefined,
   });
-  return s3Bucket(client, settings[ENV.artifactStore]);
+  return s3Bucket(client, settings.bucket);
 }
 
 /** The uploader's exit code. `ending` aborts at SIGTERM, which ends a run `--once` anyhow. */
@@ -63,7 +63,7 @@ export async function run(args: readonly string[], ending: AbortSignal): Promise
   try {
     return await (args[0] === '--once' ? once() : sidecar(ending));
   } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
+    if (!(error instanceof EnvironmentError)) throw error;
     process.stderr.write(`omicron uploader: ${error.message}\n`);
     return 2;
   }

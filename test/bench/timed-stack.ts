@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { type Controller, startController } from '../../controller/compose.ts';
-import { settings } from '../../controller/config.ts';
+import { controllerSettings } from '../../controller/config.ts';
 import type { Database } from '../../controller/ports/database.ts';
 import { pgliteDatabase } from '../../controller/store/pglite.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
@@ -87,7 +87,7 @@ if (import.meta.main) {
   const [folder = '', databaseUrl = ''] = process.argv.slice(2);
   const log = pino({ level: 'warn' });
   const calls: SqlCall[] = [];
-  const given = settings.parse({
+  const given = controllerSettings({
     ...process.env,
     OMICRON_HOST: '127.0.0.1',
     OMICRON_PORT: '0',
@@ -96,7 +96,7 @@ if (import.meta.main) {
     OMICRON_DATABASE_URL: databaseUrl || 'postgres://pglite',
   });
   const database = databaseUrl
-    ? postgresDatabase({ url: databaseUrl, connectionsMax: given.OMICRON_DATABASE_CONNECTIONS, log })
+    ? postgresDatabase({ url: databaseUrl, connectionsMax: given.databaseConnections, log })
     : await pgliteDatabase(join(folder, 'db'));
   const runnerEnv = Object.fromEntries(
     ['OMICRON_CHROMIUM', 'OMICRON_FFMPEG', 'OMICRON_CHROMIUM_SANDBOX'].flatMap(name => {

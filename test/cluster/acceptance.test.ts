@@ -18,7 +18,7 @@ import { problemSchema } from '../../contract/problem.ts';
 import { LIMITS, leaseAnswer } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { startController } from '../../controller/compose.ts';
-import { settings } from '../../controller/config.ts';
+import { controllerSettings } from '../../controller/config.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
@@ -262,7 +262,7 @@ async function controllerOn(namespace: string, templateName: string) {
   const postgres = await startPostgresServer({ initdb: ['--no-sync'], server: ['-c', 'fsync=off'] });
   const log = pino({ level: 'silent' });
   const serviceSecret = randomBytes(32).toString('hex');
-  const chosen = settings.parse({
+  const chosen = controllerSettings({
     ...{ OMICRON_HOST: '127.0.0.1', OMICRON_PORT: 0, OMICRON_DATA_DIR: dataDir, OMICRON_POOL_IDLE: 0 },
     ...{ OMICRON_SECRET_STORE: 'file', OMICRON_SECRET_FILE_KEY: randomBytes(32).toString('base64') },
     [ENV.databaseUrl]: `${postgres.url}/postgres`,
@@ -271,7 +271,7 @@ async function controllerOn(namespace: string, templateName: string) {
     [ENV.signingKey]: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
     [ENV.derivationKey]: randomBytes(32).toString('base64'),
   });
-  const database = postgresDatabase({ url: chosen[ENV.databaseUrl], connectionsMax: 5, log });
+  const database = postgresDatabase({ url: chosen.databaseUrl, connectionsMax: 5, log });
   const config = await asController();
   let stopWatching = () => {};
   const controller = await startController({

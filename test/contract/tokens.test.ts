@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { decodeJwt, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { AUDIENCES, ENV } from '../../contract/names.ts';
+import { AUDIENCES } from '../../contract/names.ts';
 import { serviceKey, signControllerToken, signingKey, signServiceToken } from '../../contract/tokens.ts';
 import { deployment, problemOf, type Stack, someUser, startStack } from '../controller/stack.ts';
 import { eventually } from '../eventually.ts';
@@ -81,7 +81,7 @@ describe('[O5] a service token', () => {
     [
       'signed with the public key of the controller as secret',
       async () => {
-        const { publicJwk } = await signingKey(String(stack.settings[ENV.signingKey]));
+        const { publicJwk } = await signingKey(stack.settings.signingKey);
         return sign({}, Buffer.from(publicJwk.x ?? '', 'base64url'));
       },
     ],
@@ -94,12 +94,7 @@ describe('[O5] a service token', () => {
     return [header, Buffer.from(JSON.stringify(other)).toString('base64url'), signature].join('.');
   };
   const controllerSigned = async (audience: string) =>
-    signControllerToken(
-      await signingKey(String(stack.settings[ENV.signingKey])),
-      audience,
-      {},
-      { nowMs: Date.now(), seconds: 60 },
-    );
+    signControllerToken(await signingKey(stack.settings.signingKey), audience, {}, { nowMs: Date.now(), seconds: 60 });
 
   it.each(wrong)('%s is refused', async (_what, make) => {
     const token = await make();
@@ -201,7 +196,7 @@ describe('a runner’s token', () => {
       claim_id: assignment?.claim_id,
       boot_id: runner.bootId,
     };
-    const own = await signingKey(String(stack.settings[ENV.signingKey]));
+    const own = await signingKey(stack.settings.signingKey);
     const times = { nowMs: Date.now(), seconds: 60 };
     const audiences = [AUDIENCES.broker, AUDIENCES.lease, AUDIENCES.lease, AUDIENCES.artifacts];
     for (const [index, route] of ROUTES.entries()) {
@@ -242,7 +237,7 @@ describe('a runner’s token', () => {
     expect((await send('runner-activity', lease_token)).body).toMatchObject({ remaining_ms: expect.any(Number) });
     await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}?epoch=1`);
     expect(problemOf(await send('runner-activity', lease_token)).code).toBe('lease_ended');
-    const own = await signingKey(String(stack.settings[ENV.signingKey]));
+    const own = await signingKey(stack.settings.signingKey);
     const forged = await signControllerToken(
       own,
       AUDIENCES.lease,
@@ -255,7 +250,7 @@ describe('a runner’s token', () => {
 
   it('for artifacts is refused once it has expired, a day after the lease', async () => {
     const { lease, runner } = await leased();
-    const own = await signingKey(String(stack.settings[ENV.signingKey]));
+    const own = await signingKey(stack.settings.signingKey);
     const old = await signControllerToken(
       own,
       AUDIENCES.artifacts,
@@ -269,7 +264,7 @@ describe('a runner’s token', () => {
 it('no token, key or secret of all this reached the log', async () => {
   const logged = stack.logged();
   expect(logged).not.toMatch(/eyJ[\w-]{8,}/);
-  for (const name of [ENV.serviceSecret, ENV.derivationKey]) expect(logged).not.toContain(String(stack.settings[name]));
+  for (const name of ['serviceSecret', 'derivationKey'] as const) expect(logged).not.toContain(stack.settings[name]);
 });
 
 it('two deployments with keys of their own do not accept each other', async () => {

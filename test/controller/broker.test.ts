@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AUDIENCES, ENV } from '../../contract/names.ts';
+import { AUDIENCES } from '../../contract/names.ts';
 import { signControllerToken, signingKey } from '../../contract/tokens.ts';
 import { eventually } from '../eventually.ts';
 import { protocol } from './protocol.ts';
@@ -34,7 +34,7 @@ describe('[O4] the broker', () => {
     };
     const sign = async (extra: object = {}) =>
       signControllerToken(
-        await signingKey(String(stack.settings[ENV.signingKey])),
+        await signingKey(stack.settings.signingKey),
         AUDIENCES.broker,
         { ...claims, jti: randomUUID(), ...extra },
         { nowMs: change.nowMs ?? Date.now(), seconds: change.seconds ?? 60 },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { AUDIENCES, ENV } from '../../contract/names.ts';
+import { AUDIENCES } from '../../contract/names.ts';
 import { problemSchema } from '../../contract/problem.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { eventually } from '../eventually.ts';
@@ -60,7 +60,7 @@ beforeAll(async () => {
   const lease = await stack.lease({ ttl_seconds: 3_600 });
   sessionId = lease.session_id;
   const runner = await eventually('its runner', () => [...stack.machine.runners.values()].find(it => it.redeemed));
-  const egressKey = serviceKey(String(stack.settings[ENV.egressSecret]));
+  const egressKey = serviceKey(stack.settings.egressSecret);
   tokens = {
     service: [await signServiceToken(stack.serviceKey)],
     runner: [runner.redeemed?.lease_token ?? '', runner.redeemed?.artifact_token ?? '', runner.assignmentToken ?? ''],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EGRESS_ROUTES } from '../../contract/egress.ts';
-import { AUDIENCES, ENV } from '../../contract/names.ts';
+import { AUDIENCES } from '../../contract/names.ts';
 import { egressCredential, serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { totpCode } from '../../controller/lease/totp.ts';
 import { eventually } from '../eventually.ts';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack[Symbol.asyncDispose]());
 
-const egressToken = (secret = String(stack.settings[ENV.egressSecret]), audience: string = AUDIENCES.egress) =>
+const egressToken = (secret = stack.settings.egressSecret, audience: string = AUDIENCES.egress) =>
   signServiceToken(serviceKey(secret), undefined, audience);
 const egress = async (path: string, body: unknown) => stack.call('POST', path, { body, token: await egressToken() });
 
@@ -101,7 +101,7 @@ describe('what the egress proxy asks', () => {
       state: 'granted',
       grant: { ...key, version: '0', layers: [] },
     });
-    const derivation = Buffer.from(String(stack.settings[ENV.derivationKey]), 'base64');
+    const derivation = Buffer.from(stack.settings.derivationKey, 'base64');
     for (const [runner_id, credential] of [
       [key.runner_id, 'wrong'],
       [key.runner_id, egressCredential(derivation, { ...key, epoch: 2 })],
@@ -116,7 +116,7 @@ describe('what the egress proxy asks', () => {
     const { given } = await leased();
     const body = { wait_ms: 0, leases: [] };
     for (const token of [
-      await egressToken(String(stack.settings[ENV.serviceSecret])),
+      await egressToken(stack.settings.serviceSecret),
       await egressToken(undefined, AUDIENCES.controller),
       given.lease_token,
       'nonsense',

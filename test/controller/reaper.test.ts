@@ -145,7 +145,7 @@ describe('[S4] retention', () => {
     const bucket = { [ENV.artifactStore]: 's3://bucket', [ENV.egressUrl]: 'http://egress-proxy:3128' };
     await expect(startStack(bucket)).rejects.toThrow('must be a folder (file:) with OMICRON_PROVIDER=local');
     await expect(startStack({ ...bucket, OMICRON_PROVIDER: 'kubernetes' })).rejects.toThrow(
-      'OMICRON_ARTIFACT_ENDPOINTS: is not set',
+      'OMICRON_ARTIFACT_ENDPOINTS is not set',
     );
   });
 });

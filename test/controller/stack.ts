@@ -9,14 +9,14 @@ import { type Problem, problemSchema } from '../../contract/problem.ts';
 import { type GetOrCreateRequest, type LeaseAnswer, leaseAnswer } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { startController } from '../../controller/compose.ts';
-import { type Settings, settings as settingsSchema } from '../../controller/config.ts';
+import { controllerSettings, type Settings } from '../../controller/config.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import { type FakeMachine, fakeMachine } from '../fakes/runners.ts';
 import { emptyDatabaseUrl } from '../postgres.ts';
 
 /** What a deployment shares between its replicas. */
 export interface Deployment extends AsyncDisposable {
-  settings: Record<string, unknown>;
+  environment: Record<string, unknown>;
   machine: FakeMachine;
   dataDir: string;
 }
@@ -44,7 +44,7 @@ export async function deployment(overrides: Record<string, unknown> = {}): Promi
       machine.close();
       await rm(dataDir, { recursive: true, force: true });
     },
-    settings: {
+    environment: {
       OMICRON_HOST: '127.0.0.1',
       OMICRON_PORT: 0,
       OMICRON_DATA_DIR: dataDir,
@@ -66,7 +66,7 @@ export type Stack = Awaited<ReturnType<typeof startStack>>;
 /** A whole controller on Postgres, with runners that have no browser. Ends with `await using`. */
 export async function startStack(overrides: Record<string, unknown> = {}, shared?: Deployment) {
   const deployed = shared ?? (await deployment(overrides));
-  const settings: Settings = settingsSchema.parse({ ...deployed.settings, ...overrides });
+  const settings: Settings = controllerSettings({ ...deployed.environment, ...overrides });
   const lines: string[] = [];
   const log = pino(
     { level: 'debug' },
@@ -77,7 +77,7 @@ export async function startStack(overrides: Record<string, unknown> = {}, shared
       },
     }),
   );
-  const database = postgresDatabase({ url: settings[ENV.databaseUrl], connectionsMax: 10, log });
+  const database = postgresDatabase({ url: settings.databaseUrl, connectionsMax: 10, log });
   const controller = await startController({
     settings,
     database,
@@ -85,7 +85,7 @@ export async function startStack(overrides: Record<string, unknown> = {}, shared
     runnerEnv: {},
     provider: deployed.machine.provider,
   });
-  const key = serviceKey(settings[ENV.serviceSecret]);
+  const key = serviceKey(settings.serviceSecret);
 
   const call: Call = async (method, path, { body, raw, user, token, headers } = {}) => {
     const bearer = token === undefined ? await signServiceToken(key, user) : token;
@@ -112,6 +112,7 @@ export async function startStack(overrides: Record<string, unknown> = {}, shared
   let stopped = false;
   return {
     ...deployed,
+    settings,
     controller,
     database,
     serviceKey: key,

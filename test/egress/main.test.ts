@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, it } from 'vitest';
-import { egressConfig } from '../../egress/config.ts';
+import { egressSettings } from '../../egress/config.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { basic, get, isAnswer, tunnel } from './raw-client.ts';
 import { PUBLIC_ADDRESS, publicSite, type Site } from './sites.ts';
@@ -93,11 +93,11 @@ it('does not start on a wrong environment and says which variables are wrong, ne
 
 it('reads DNS servers of both families, with and without a port', () => {
   const servers = (text: string) =>
-    egressConfig({
+    egressSettings({
       OMICRON_CONTROLLER_URL: 'http://c',
       OMICRON_EGRESS_JWT_SECRET: secret,
       OMICRON_EGRESS_DNS_SERVERS: text,
-    }).OMICRON_EGRESS_DNS_SERVERS;
+    }).dnsServers;
   expect(servers('10.0.0.2, 10.0.0.3:5353 fd00::1,[fd00::2]:53')).toEqual([
     '10.0.0.2',
     '10.0.0.3:5353',

@@ -3,7 +3,7 @@ import type { SiteLayer } from '../../contract/policy/sites.ts';
 import { siteRules } from '../../contract/policy/sites.ts';
 import { serviceKey } from '../../contract/tokens.ts';
 import { type RunningEgress, startEgress } from '../../egress/compose.ts';
-import { type EgressConfig, egressConfig } from '../../egress/config.ts';
+import { type EgressSettings, egressSettings } from '../../egress/config.ts';
 import { controllerPolicies } from '../../egress/controller.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type DnsServer, dnsServer, type Zone } from './dns-server.ts';
@@ -37,7 +37,7 @@ export interface ProxyNetwork {
 export async function proxyNetwork(
   zone: Zone,
   environment: Record<string, string> = {},
-  adjust: (config: EgressConfig) => EgressConfig = config => config,
+  adjust: (config: EgressSettings) => EgressSettings = config => config,
 ): Promise<ProxyNetwork> {
   const [controller, dns, site, trapped] = await Promise.all([
     startFakeController(),
@@ -47,7 +47,7 @@ export async function proxyNetwork(
   ]);
   const secret = controller.egressSecret;
   const config = adjust(
-    egressConfig({
+    egressSettings({
       OMICRON_CONTROLLER_URL: controller.url,
       OMICRON_EGRESS_JWT_SECRET: secret,
       OMICRON_EGRESS_HOST: '127.0.0.1',

@@ -144,7 +144,7 @@ async function egressProcess(stack: Stack, dns: string) {
     env: {
       PATH: process.env.PATH,
       [ENV.controllerUrl]: stack.url,
-      [ENV.egressSecret]: String(stack.settings[ENV.egressSecret]),
+      [ENV.egressSecret]: stack.settings.egressSecret,
       OMICRON_EGRESS_HOST: '127.0.0.1',
       OMICRON_EGRESS_PORT: '0',
       OMICRON_EGRESS_ADMIN_HOST: '127.0.0.1',

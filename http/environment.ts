@@ -1,0 +1,88 @@
+import * as z from 'zod';
+
+/** Settings of a program by field: the environment variable that holds each, and what it must look like. */
+export type Variables = Readonly<Record<string, readonly [name: string, schema: z.ZodType]>>;
+
+export type SettingsOf<V extends Variables> = { readonly [Field in keyof V]: z.output<V[Field][1]> };
+
+/** What is wrong with one variable: `[name, what it must be]`. */
+export type Fault = readonly [name: string, why: string];
+
+/** Thrown for a wrong environment. The message has one line for each variable that is missing or wrong, and no value of a secret. */
+export class EnvironmentError extends Error {
+  constructor(program: string, faults: readonly Fault[]) {
+    super(`The ${program} cannot start:\n${faults.map(([name, why]) => `  ${name} ${why}`).join('\n')}`);
+    this.name = 'EnvironmentError';
+  }
+}
+
+/**
+ * Reads a program's settings from its environment. An empty variable counts as missing. `rules` judge what no variable shows
+ * alone. Throws EnvironmentError.
+ */
+export function parseEnvironment<const V extends Variables>(
+  program: string,
+  variables: V,
+  environment: Readonly<Record<string, unknown>>,
+  rules: (settings: SettingsOf<V>) => readonly Fault[] = () => [],
+): SettingsOf<V> {
+  const faults: Fault[] = [];
+  const settings: Record<string, unknown> = {};
+  for (const [field, [name, schema]] of Object.entries(variables)) {
+    const value = environment[name] === '' ? undefined : environment[name];
+    const parsed = schema.safeParse(value);
+    if (parsed.success) settings[field] = parsed.data;
+    else if (value === undefined) faults.push([name, 'is not set']);
+    else faults.push([name, `is wrong: ${[...new Set(parsed.error.issues.map(issue => issue.message))].join('; ')}`]);
+  }
+  const whole = settings as SettingsOf<V>; // every field was parsed by its own schema, or there is a fault
+  if (faults.length === 0) faults.push(...rules(whole));
+  if (faults.length > 0) throw new EnvironmentError(program, faults);
+  return whole;
+}
+
+/** A whole number. */
+export const integer = (min: number, max: number) => {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z.coerce.number({ error }).int({ error }).min(min, { error }).max(max, { error });
+};
+
+/** A number, such as seconds with a fraction. */
+export const decimal = (min: number, max: number) => {
+  const error = `must be a number from ${min} to ${max}`;
+  return z.coerce.number({ error }).min(min, { error }).max(max, { error });
+};
+
+/** A TCP port; 0: any free one. */
+export const port = () => integer(0, 65_535);
+
+/** One of these words. */
+export const choice = <const W extends readonly [string, ...string[]]>(...words: W) =>
+  z.enum(words, { error: `must be one of ${words.join(', ')}` });
+
+/** An http or https URL, without a slash at its end. */
+export const httpUrl = () =>
+  z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).transform(text => text.replace(/\/+$/, ''));
+
+/** Words joined by commas or white space; none when the variable is not set. */
+export const list = () =>
+  z
+    .string()
+    .default('')
+    .transform(text => text.split(/[\s,]+/).filter(word => word !== ''));
+
+/** A shared secret for HS256: <https://www.rfc-editor.org/rfc/rfc7518#section-3.2>. */
+export const sharedSecret = () =>
+  z.string().refine(text => Buffer.byteLength(text) >= 32, { error: 'must have at least 32 bytes' });
+
+/** What `read` makes of the text; its error becomes a fault of the variable, which names `what` and never the text. */
+export const derived = <T>(what: string, read: (text: string) => T) =>
+  z.string().transform((text, context) => {
+    try {
+      return read(text);
+    } catch (cause) {
+      const code = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
+      context.issues.push({ code: 'custom', message: `must be ${what}${code}`, input: undefined });
+      return z.NEVER;
+    }
+  });
