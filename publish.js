@@ -1,17 +1,21 @@
-// What npm runs before it packs a workspace (`prepack`), in its folder. Node runs no TypeScript inside node_modules, so the
-// published package holds JavaScript with declarations: what its tsconfig.build.json names, and all that those files import.
+// Runs in a workspace's folder before npm packs it (`prepack`) and after (`postpack`, with `clean`). Node.js runs no TypeScript
+// inside node_modules, so a published package holds JavaScript: what its tsconfig.build.json names, and all that those import.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Read at run time: SQL, and scripts that run in pages. */
-const ASSETS = [join('controller', 'store', 'migrations'), join('runner', 'tools')];
+const ASSETS = [join('controller', 'store'), join('runner', 'tools')];
+/** All that this adds to the folder. */
+const ADDED = ['dist', 'LICENSE'];
 
 const root = import.meta.dirname;
-const dist = join(process.cwd(), 'dist');
 
-rmSync(dist, { recursive: true, force: true });
-execFileSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
-for (const folder of ASSETS)
-  if (existsSync(join(dist, folder)))
-    cpSync(join(root, folder), join(dist, folder), { recursive: true, filter: path => !path.endsWith('.ts') });
+for (const name of ADDED) rmSync(name, { recursive: true, force: true });
+if (process.argv[2] !== 'clean') {
+  execFileSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+  for (const folder of ASSETS)
+    if (existsSync(join('dist', folder)))
+      cpSync(join(root, folder), join('dist', folder), { recursive: true, filter: path => !path.endsWith('.ts') });
+  copyFileSync(join(root, 'LICENSE'), 'LICENSE');
+}

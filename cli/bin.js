@@ -1,37 +1,38 @@
 #!/usr/bin/env node
-// The command `omicron-browser`: hands over to Node 24, whatever node the shell has. In a clone it runs the TypeScript as it
-// is; Node does not do that inside node_modules, so a published package brings it as JavaScript in dist/.
+// The command `omicron-browser`. In a clone it runs the TypeScript as it is, on the Node.js of node_modules where the shell's
+// is too old. Node.js runs no TypeScript inside node_modules, so the published package brings JavaScript in dist/.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const main = [join(here, 'main.ts'), join(here, 'dist', 'cli', 'main.js')].find(existsSync);
+const isClone = existsSync(join(here, 'main.ts'));
+const main = isClone ? join(here, 'main.ts') : join(here, 'dist', 'cli', 'main.js');
+const { engines } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'));
+const needed = Number(engines.node.replace('>=', ''));
 
-if (main === undefined) {
-  process.stderr.write('This copy of omicron-browser is not whole; install it again.\n');
-  process.exit(1);
-}
-if (Number(process.versions.node.split('.')[0]) >= 24) {
+if (Number(process.versions.node.split('.')[0]) >= needed) {
   await import(main);
+} else if (isClone) {
+  const node = join(here, '..', 'node_modules', 'node', 'bin', 'node');
+  if (existsSync(node)) handOver(node);
+  else fail('run "npm start" or "npm ci" here, which installs it');
 } else {
-  let node24;
-  try {
-    node24 = join(dirname(createRequire(import.meta.url).resolve('node/package.json')), 'bin', 'node');
-  } catch {
-    process.stderr.write('Node 24 is needed: run "npm ci" here, or use a newer node.\n');
-    process.exit(1);
-  }
-  const child = spawn(node24, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
-  child.on('error', error => {
-    process.stderr.write(
-      `Node 24 could not be started (${error.message}): run "npm ci" with install scripts allowed.\n`,
-    );
-    process.exitCode = 1;
-  });
-  // a terminal's Ctrl-C reaches the child by itself; it says when all has ended
+  fail(`install it (https://nodejs.org/en/download, or "nvm install ${needed}") and run the command again`);
+}
+
+function fail(remedy) {
+  process.stderr.write(
+    `omicron-browser needs Node.js ${needed} or newer, but this is ${process.versions.node}: ${remedy}.\n`,
+  );
+  process.exitCode = 1;
+}
+
+function handOver(node) {
+  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
+  child.on('error', error => fail(`${node} could not be started (${error.message}); run "npm ci" here`));
+  // Ctrl-C in a terminal reaches the child directly; it decides when to exit
   process.on('SIGINT', () => {});
   for (const name of ['SIGTERM', 'SIGHUP']) process.on(name, () => child.kill(name));
   child.on('exit', (code, signal) => {

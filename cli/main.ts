@@ -1,5 +1,4 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import manifest from '../package.json' with { type: 'json' };
 import { answerAction, listActions } from './commands/actions.ts';
 import { type Context, connectController } from './commands/connect.ts';
 import { EXIT, errorLine, exitCodeOf } from './commands/exit.ts';
@@ -7,6 +6,7 @@ import { output } from './commands/output.ts';
 import { applyPolicy, deletePolicy, showPolicy, testPolicy } from './commands/policy.ts';
 import { deleteSecret, listSecrets, setSecret } from './commands/secrets.ts';
 import { archiveSession, closeSession, listSessions, showSession, startSession } from './commands/session.ts';
+import manifest from './package.json' with { type: 'json' };
 
 // Entry of the command `omicron-browser`: reads the command line and the environment, runs one command, exits. What needs the
 // stack, a browser or MCP is loaded when it is asked for: the rest answers in a third of the time.

@@ -1,5 +1,7 @@
 /** What `import ... from 'omicron-browser'` offers. */
 
+import './node-version.ts';
+
 export type { PolicyDocument } from '../contract/policy/document.ts';
 export { OmicronError, type ProblemCode } from '../contract/problem.ts';
 export type { Credential, CredentialList } from '../contract/secrets.ts';

@@ -2,6 +2,7 @@ import { type Logger, pino } from 'pino';
 import type { UploadOrder } from '../../contract/reports.ts';
 import { EnvironmentError } from '../../http/environment.ts';
 import { controllerClient } from '../reporting/controller-client.ts';
+import { requireAwsSdk } from './aws-sdk.ts';
 import type { Bucket } from './bucket.ts';
 import { onceSettings, type SidecarSettings, sidecarSettings } from './settings.ts';
 import { followRecordings } from './sidecar.ts';
@@ -27,6 +28,7 @@ async function once(): Promise<number> {
 /** The sidecar of a pod: lives until SIGTERM, which comes when the browser's container has ended. */
 function sidecar(ending: AbortSignal): Promise<number> {
   const settings = sidecarSettings(process.env);
+  requireAwsSdk();
   const runnerId = settings.runnerId;
   const log: Logger = pino({ level: settings.logLevel, base: { runner_id: runnerId } });
   return followRecordings({
