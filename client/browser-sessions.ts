@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import type { Toolset } from '../contract/assignment.ts';
 import {
   type EffectivePolicy,
   effectivePolicy,
@@ -13,6 +12,7 @@ import {
   artifactList,
   type EventPage,
   eventPage,
+  type getOrCreateRequest,
   heartbeatAnswer,
   LIMITS,
   leaseAnswer,
@@ -23,56 +23,47 @@ import {
   type Tags,
 } from '../contract/session.ts';
 import type { SessionState } from '../contract/states.ts';
-import { type UserAction, userAction, userActionList } from '../contract/user-action.ts';
+import { type UserAction, userAction, type userActionAnswer, userActionList } from '../contract/user-action.ts';
 import { type Clock, realClock } from '../http/clock.ts';
 import { type Call, type Connection, type ControllerApi, controllerApi } from './controller-api.ts';
-import { Lease, type LeasedBrowser } from './lease.ts';
+import { Lease, type LeaseCalls, type LeasedBrowser, type ReadyLease } from './lease.ts';
 import { retrying } from './retry.ts';
+import { type CamelCased, snakeCased } from './wire-names.ts';
 
-export interface AcquireRequest {
-  userId: string;
-  conversationId: string;
-  /** The lease ends so long after its last use; 600 unless given. */
-  ttlSeconds?: number;
-  /** True unless given. */
-  recordVideo?: boolean;
-  tags?: Tags;
-  /** Which tools the browser offers; the deployment's unless given. */
-  toolset?: Toolset;
-  /** How long `acquire` may wait, for a browser or for a free place, in all; 60 unless given. */
-  waitSeconds?: number;
-  /** Fail with `credentials_not_configured` when the user has stored no site credential. */
-  requireCredentials?: boolean;
+/** What a lease is asked for: the fields of `getOrCreateRequest`, and how to wait for it. */
+export interface AcquireRequest extends CamelCased<z.input<typeof getOrCreateRequest>> {
+  /** How long `acquire` may wait in all, for a browser or for a place within a limit; 60 unless given. */
+  waitSeconds?: number | undefined;
   /** Stops waiting. What was leased meanwhile ends by its expiry. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Called once when the lease is lost: superseded, ended elsewhere, or not renewable until its expiry. */
-  onLost?: (error: OmicronError) => void;
+  onLost?: ((error: OmicronError) => void) | undefined;
 }
 
-/** Whatever an application gets its browsers from: a controller, or the one of `PLAYWRIGHT_MCP_URL`. */
+/** Where an application gets its browsers from: a controller, or the one browser of `PLAYWRIGHT_MCP_URL`. */
 export interface BrowserSource {
   acquire(request: AcquireRequest): Promise<LeasedBrowser>;
 }
 
 export interface ListRequest {
-  userId?: string;
-  conversationId?: string;
-  status?: SessionState;
+  userId?: string | undefined;
+  conversationId?: string | undefined;
+  status?: SessionState | undefined;
   /** All must match. */
-  tags?: Tags;
-  /** Archived ones too. */
-  archived?: boolean;
+  tags?: Tags | undefined;
+  /** Whether archived sessions are included; false unless given. */
+  archived?: boolean | undefined;
   /** At most 200; 50 unless given. */
-  limit?: number;
+  limit?: number | undefined;
   /** `next_cursor` of the page before. */
-  cursor?: string;
-  signal?: AbortSignal;
+  cursor?: string | undefined;
+  signal?: AbortSignal | undefined;
 }
 
-/** Bounds one call: only this user's sessions are found. */
-export interface OfUser {
-  userId?: string;
-  signal?: AbortSignal;
+export interface CallOptions {
+  /** Limits the call to this user: sessions of others are not found. */
+  userId?: string | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /** Whose policy: a session's, a user's, or the deployment's (`{}`). */
@@ -86,7 +77,7 @@ export interface BrowserSessionsOptions extends Connection {
 }
 
 const WAIT_SECONDS = 60;
-/** A heartbeat that takes longer is as good as lost; another one follows. */
+/** A heartbeat that takes longer counts as failed; another one follows. */
 const HEARTBEAT_TIMEOUT_MS = 10_000;
 const NETWORK_MS = 15_000;
 
@@ -109,173 +100,147 @@ export class BrowserSessions implements BrowserSource {
    * `lease_starting` (the browser still starts; asking again finds it), ...
    */
   async acquire(request: AcquireRequest): Promise<Lease> {
-    const { userId, conversationId, ttlSeconds = LIMITS.ttlSecondsDefault, waitSeconds = WAIT_SECONDS } = request;
-    const signal = request.signal ?? new AbortController().signal;
+    const { signal = new AbortController().signal, onLost, waitSeconds = WAIT_SECONDS, ...fields } = request;
+    const { userId, ttlSeconds = LIMITS.ttlSecondsDefault } = fields;
     const clock = this.#clock;
     const deadlineMs = clock.nowMs() + waitSeconds * 1000;
     return retrying(
       async leftMs => {
-        const wait_seconds = Math.min(leftMs / 1000, LIMITS.waitSecondsMax);
         const renewedAtMs = clock.nowMs();
-        const { value: answer, retryAfterSeconds = 1 } = await this.#api({
-          method: 'POST',
-          path: '/internal/browser-sessions/get-or-create',
-          userId,
-          body: {
-            user_id: userId,
-            conversation_id: conversationId,
-            ttl_seconds: ttlSeconds,
-            record_video: request.recordVideo ?? true,
-            wait_seconds,
-            require_credentials: request.requireCredentials ?? false,
-            ...(request.tags ? { tags: request.tags } : {}),
-            ...(request.toolset ? { toolset: request.toolset } : {}),
-          },
-          answer: leaseAnswer,
-          signal,
-          timeoutMs: wait_seconds * 1000 + NETWORK_MS,
-        });
-        const { mcp_url, mcp_headers } = answer;
-        if (answer.status === 'starting' || mcp_url === null || mcp_headers === null)
-          throw new OmicronError('lease_starting', 'The browser is still starting; ask again for the same session.', {
-            session_id: answer.session_id,
-            retryAfterSeconds,
-          });
-        return new Lease({
-          answer: { ...answer, mcp_url, mcp_headers },
-          calls: this.#callsOf(userId, answer.session_id, answer.epoch),
-          ttlSeconds,
-          renewedAtMs,
-          onLost: request.onLost,
-          clock,
-        });
+        const wait_seconds = Math.min(leftMs / 1000, LIMITS.waitSecondsMax);
+        const body = { ...snakeCased({ ...fields, ttlSeconds }), wait_seconds };
+        const answer = await this.#getOrCreate(userId, body, wait_seconds, signal);
+        const calls = this.#callsOf(userId, answer.session_id, answer.epoch);
+        return new Lease({ answer, calls, ttlSeconds, renewedAtMs, onLost, clock });
       },
       { clock, deadlineMs, signal },
     );
   }
 
   /** One page of sessions, newest first. */
-  list(request: ListRequest = {}): Promise<SessionPage> {
-    const { userId, conversationId, tags, status, archived, limit, cursor, signal } = request;
-    const query = {
-      user_id: userId,
-      conversation_id: conversationId,
-      status,
-      tag: Object.entries(tags ?? {}).map(([key, value]) => `${key}:${value}`),
-      archived,
-      limit,
-      cursor,
-    };
-    return this.#read({
-      method: 'GET',
-      path: '/internal/browser-sessions',
-      userId,
-      query,
-      answer: sessionPage,
-      signal,
-    });
+  list({ tags = {}, signal, ...fields }: ListRequest = {}): Promise<SessionPage> {
+    const tag = Object.entries(tags).map(([key, value]) => `${key}:${value}`);
+    const query = { ...snakeCased(fields), tag };
+    return this.#call({ method: 'GET', path: SESSIONS, userId: fields.userId, query, answer: sessionPage, signal });
   }
 
-  show(sessionId: string, of: OfUser = {}): Promise<Session> {
-    return this.#read({ method: 'GET', path: session(sessionId), answer: sessionSchema, ...of });
-  }
-
-  /** A page of the session's timeline, oldest first. */
-  events(sessionId: string, of: OfUser & { cursor?: string; limit?: number } = {}): Promise<EventPage> {
-    const { cursor, limit, ...user } = of;
-    const path = `${session(sessionId)}/events`;
-    return this.#read({ method: 'GET', path, query: { cursor, limit }, answer: eventPage, ...user });
-  }
-
-  /** The session's recordings. */
-  async artifacts(sessionId: string, of: OfUser = {}): Promise<Artifact[]> {
-    const path = `${session(sessionId)}/artifacts`;
-    return (await this.#read({ method: 'GET', path, answer: artifactList, ...of })).artifacts;
+  get(sessionId: string, options: CallOptions = {}): Promise<Session> {
+    return this.#call({ method: 'GET', path: sessionPath(sessionId), answer: sessionSchema, ...options });
   }
 
   /** Ends the session's lease; with `epoch` only if it is that one (`lease_superseded` otherwise). */
-  end(sessionId: string, of: OfUser & { epoch?: number } = {}): Promise<Session> {
-    const { epoch, ...user } = of;
-    return this.#read({ method: 'DELETE', path: session(sessionId), query: { epoch }, answer: sessionSchema, ...user });
+  end(sessionId: string, { epoch, ...options }: CallOptions & { epoch?: number | undefined } = {}): Promise<Session> {
+    const path = sessionPath(sessionId);
+    return this.#call({ method: 'DELETE', path, query: { epoch }, answer: sessionSchema, ...options });
   }
 
   /** Ends the lease and takes the session off the list; its timeline and recordings stay. */
-  archive(sessionId: string, of: OfUser = {}): Promise<Session> {
-    return this.#read({ method: 'POST', path: `${session(sessionId)}/archive`, answer: sessionSchema, ...of });
+  archive(sessionId: string, options: CallOptions = {}): Promise<Session> {
+    return this.#call({ method: 'POST', path: `${sessionPath(sessionId)}/archive`, answer: sessionSchema, ...options });
+  }
+
+  /** A page of the session's timeline, oldest first. */
+  listEvents(
+    sessionId: string,
+    { cursor, limit, ...options }: CallOptions & { cursor?: string | undefined; limit?: number | undefined } = {},
+  ): Promise<EventPage> {
+    const path = `${sessionPath(sessionId)}/events`;
+    return this.#call({ method: 'GET', path, query: { cursor, limit }, answer: eventPage, ...options });
+  }
+
+  /** The session's recordings. */
+  async listArtifacts(sessionId: string, options: CallOptions = {}): Promise<Artifact[]> {
+    const path = `${sessionPath(sessionId)}/artifacts`;
+    return (await this.#call({ method: 'GET', path, answer: artifactList, ...options })).artifacts;
+  }
+
+  /** What agents of the session asked of their user, oldest first. */
+  async listUserActions(sessionId: string, options: CallOptions = {}): Promise<UserAction[]> {
+    const path = `${sessionPath(sessionId)}/user-actions`;
+    return (await this.#call({ method: 'GET', path, answer: userActionList, ...options })).user_actions;
+  }
+
+  /** Answers one user action; the first answer counts. */
+  answerUserAction(
+    sessionId: string,
+    actionId: string,
+    answer: z.input<typeof userActionAnswer>,
+    options: CallOptions = {},
+  ): Promise<UserAction> {
+    const path = `${sessionPath(sessionId)}/user-actions/${encodeURIComponent(actionId)}`;
+    return this.#call({ method: 'POST', path, body: answer, answer: userAction, ...options });
   }
 
   /** Site keys and the names an agent uses in place of the values; never a value. */
-  credentials(userId: string): Promise<CredentialList> {
-    return this.#read({ method: 'GET', path: credentials(userId), userId, answer: credentialList });
+  listCredentials(userId: string): Promise<CredentialList> {
+    return this.#call({ method: 'GET', path: credentialsPath(userId), userId, answer: credentialList });
   }
 
   /** Stores or replaces the credential of one site; leases that begin from now on have it. */
   async putCredential(userId: string, site: string, credential: Credential): Promise<void> {
-    const path = `${credentials(userId)}/${encodeURIComponent(site)}`;
-    await this.#read({ method: 'PUT', path, userId, body: credential, answer: z.null() });
+    const path = `${credentialsPath(userId)}/${encodeURIComponent(site)}`;
+    await this.#call({ method: 'PUT', path, userId, body: credential, answer: z.null() });
   }
 
   async deleteCredential(userId: string, site: string): Promise<void> {
-    const path = `${credentials(userId)}/${encodeURIComponent(site)}`;
-    await this.#read({ method: 'DELETE', path, userId, answer: z.null() });
+    const path = `${credentialsPath(userId)}/${encodeURIComponent(site)}`;
+    await this.#call({ method: 'DELETE', path, userId, answer: z.null() });
   }
 
   /** The document of one layer; null: none is set. */
-  async policy(of: PolicyOwner): Promise<PolicyDocument | null> {
+  async getPolicy(owner: PolicyOwner): Promise<PolicyDocument | null> {
     const answer = z.object({ policy: policyDocument.nullable() });
-    return (await this.#read({ method: 'GET', path: policyPath(of), answer })).policy;
+    return (await this.#call({ method: 'GET', path: policyPath(owner), answer })).policy;
   }
 
   /**
-   * Replaces the document of one layer; leases that run obey it within seconds. One with a fault is refused
+   * Replaces the document of one layer; running leases obey it within seconds. An invalid one is refused
    * (`invalid_request`, `errors` name the paths) and the one before stays in force.
    */
-  async putPolicy(of: PolicyOwner, policy: unknown): Promise<PolicyDocument> {
+  async putPolicy(owner: PolicyOwner, policy: unknown): Promise<PolicyDocument> {
     const answer = z.object({ policy: policyDocument });
-    return (await this.#read({ method: 'PUT', path: policyPath(of), body: policy, answer })).policy;
+    return (await this.#call({ method: 'PUT', path: policyPath(owner), body: policy, answer })).policy;
   }
 
-  async deletePolicy(of: PolicyOwner): Promise<void> {
-    await this.#read({ method: 'DELETE', path: policyPath(of), answer: z.null() });
+  async deletePolicy(owner: PolicyOwner): Promise<void> {
+    await this.#call({ method: 'DELETE', path: policyPath(owner), answer: z.null() });
   }
 
   /** Every layer that applies to a session, widest first. */
-  effectivePolicy(sessionId: string, of: OfUser = {}): Promise<EffectivePolicy> {
-    return this.#read({
-      method: 'GET',
-      path: `${session(sessionId)}/policy/effective`,
-      answer: effectivePolicy,
-      ...of,
-    });
+  getEffectivePolicy(sessionId: string, options: CallOptions = {}): Promise<EffectivePolicy> {
+    const path = `${sessionPath(sessionId)}/policy/effective`;
+    return this.#call({ method: 'GET', path, answer: effectivePolicy, ...options });
   }
 
-  /** What agents of the session asked of their person, oldest first. */
-  async userActions(sessionId: string, of: OfUser = {}): Promise<UserAction[]> {
-    const path = `${session(sessionId)}/user-actions`;
-    return (await this.#read({ method: 'GET', path, answer: userActionList, ...of })).user_actions;
-  }
-
-  /** Answers one request; the first answer counts. */
-  answerUserAction(
-    sessionId: string,
-    actionId: string,
-    answer: { status: 'done' | 'declined'; note?: string },
-    of: OfUser = {},
-  ): Promise<UserAction> {
-    const path = `${session(sessionId)}/user-actions/${encodeURIComponent(actionId)}`;
-    return this.#read({ method: 'POST', path, body: answer, answer: userAction, ...of });
-  }
-
-  async #read<Answer>(call: Call<Answer>): Promise<Answer> {
+  async #call<Answer>(call: Call<Answer>): Promise<Answer> {
     return (await this.#api(call)).value;
   }
 
-  #callsOf(userId: string, sessionId: string, epoch: number) {
+  /** One attempt. Throws `lease_starting` when the controller's wait was not long enough. */
+  async #getOrCreate(userId: string, body: object, waitSeconds: number, signal: AbortSignal): Promise<ReadyLease> {
+    const { value, retryAfterSeconds = 1 } = await this.#api({
+      method: 'POST',
+      path: `${SESSIONS}/get-or-create`,
+      userId,
+      body,
+      answer: leaseAnswer,
+      signal,
+      timeoutMs: waitSeconds * 1000 + NETWORK_MS,
+    });
+    const { status, session_id, mcp_url, mcp_headers } = value;
+    if (status === 'ready' && mcp_url !== null && mcp_headers !== null) return { ...value, mcp_url, mcp_headers };
+    throw new OmicronError('lease_starting', 'The browser is still starting; ask again for the same session.', {
+      session_id,
+      retryAfterSeconds,
+    });
+  }
+
+  #callsOf(userId: string, sessionId: string, epoch: number): LeaseCalls {
     return {
-      heartbeat: (signal: AbortSignal) =>
-        this.#read({
+      heartbeat: signal =>
+        this.#call({
           method: 'POST',
-          path: `${session(sessionId)}/heartbeat`,
+          path: `${sessionPath(sessionId)}/heartbeat`,
           userId,
           body: { epoch },
           answer: heartbeatAnswer,
@@ -287,9 +252,11 @@ export class BrowserSessions implements BrowserSource {
   }
 }
 
-const session = (sessionId: string) => `/internal/browser-sessions/${encodeURIComponent(sessionId)}`;
-const policyPath = (of: PolicyOwner): string => {
-  if ('sessionId' in of) return `${session(of.sessionId)}/policy`;
-  return 'userId' in of ? `/internal/users/${encodeURIComponent(of.userId)}/policy` : '/internal/policy';
+const SESSIONS = '/internal/browser-sessions';
+const sessionPath = (sessionId: string) => `${SESSIONS}/${encodeURIComponent(sessionId)}`;
+const userPath = (userId: string) => `/internal/users/${encodeURIComponent(userId)}`;
+const credentialsPath = (userId: string) => `${userPath(userId)}/credentials`;
+const policyPath = (owner: PolicyOwner): string => {
+  if ('sessionId' in owner) return `${sessionPath(owner.sessionId)}/policy`;
+  return 'userId' in owner ? `${userPath(owner.userId)}/policy` : '/internal/policy';
 };
-const credentials = (userId: string) => `/internal/users/${encodeURIComponent(userId)}/credentials`;

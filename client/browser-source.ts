@@ -7,9 +7,9 @@ import type { LeasedBrowser } from './lease.ts';
 const ON = new Set(['1', 'true', 'on', 'yes']);
 
 /**
- * Where an application gets its browsers from, as its environment says (O17): with `BROWSER_SESSIONS_ENABLED` on, the
- * controller of `OMICRON_CONTROLLER_URL`; otherwise the one browser of `PLAYWRIGHT_MCP_URL`, and no controller is
- * called. Throws `not_configured` when what it needs is not set.
+ * The browsers that the environment configures (O17): with `BROWSER_SESSIONS_ENABLED` on, those of the controller at
+ * `OMICRON_CONTROLLER_URL`; otherwise the one browser of `PLAYWRIGHT_MCP_URL`, without calling a controller. Throws
+ * `not_configured` when a variable is missing.
  */
 export function browserSource(environment: Record<string, string | undefined>): BrowserSource {
   if (ON.has((environment[ENV.sessionsEnabled] ?? '').toLowerCase())) {
@@ -29,19 +29,18 @@ export function browserSource(environment: Record<string, string | undefined>): 
   );
 }
 
-/** One browser that everybody shares, for development: nothing is leased, isolated or recorded. */
+/** One browser that all callers share, for development: nothing is leased, isolated or recorded. */
 function sharedBrowser(mcpUrl: string): BrowserSource {
   return {
     async acquire({ signal }): Promise<LeasedBrowser> {
       signal?.throwIfAborted();
-      const over = new AbortController();
-      const end = async () =>
-        over.abort(new OmicronError('lease_ended', 'The browser was given back; acquire it again.'));
+      const ended = new AbortController();
+      const end = async () => ended.abort(new OmicronError('lease_ended', 'The lease was ended; acquire a new one.'));
       return {
         mcpUrl,
         headers: {},
-        signal: over.signal,
-        heartbeat: async () => over.signal.throwIfAborted(),
+        signal: ended.signal,
+        heartbeat: async () => ended.signal.throwIfAborted(),
         end,
         [Symbol.asyncDispose]: end,
       };

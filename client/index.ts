@@ -2,16 +2,26 @@
 
 import './node-version.ts';
 
-export type { PolicyDocument } from '../contract/policy/document.ts';
+export type { Toolset } from '../contract/assignment.ts';
+export type { EffectivePolicy, PolicyDocument } from '../contract/policy/document.ts';
 export { OmicronError, type ProblemCode } from '../contract/problem.ts';
 export type { Credential, CredentialList } from '../contract/secrets.ts';
-export type { Artifact, EventPage, Session, SessionEvent, SessionPage, Tags } from '../contract/session.ts';
+export type {
+  Artifact,
+  EventPage,
+  Session,
+  SessionEvent,
+  SessionPage,
+  Tags,
+} from '../contract/session.ts';
+export type { SessionState } from '../contract/states.ts';
 export type { UserAction } from '../contract/user-action.ts';
 export {
   type AcquireRequest,
   BrowserSessions,
   type BrowserSessionsOptions,
   type BrowserSource,
+  type CallOptions,
   type ListRequest,
   type PolicyOwner,
 } from './browser-sessions.ts';

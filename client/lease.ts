@@ -11,11 +11,14 @@ export interface LeasedBrowser extends AsyncDisposable {
   readonly headers: Readonly<Record<string, string>>;
   /** Aborts when the lease is lost, with the error as its reason, or has ended. */
   readonly signal: AbortSignal;
-  /** Keeps the lease alive now; while it is held this happens by itself. */
+  /** Renews the lease now; while it is held it also renews by itself. */
   heartbeat(): Promise<void>;
-  /** Gives the browser back. Repeating it, or ending what is over already, changes nothing. */
+  /** Ends the lease. Repeating it changes nothing. */
   end(): Promise<void>;
 }
+
+/** The answer of get-or-create once its browser is ready. */
+export type ReadyLease = LeaseAnswer & { mcp_url: string; mcp_headers: Record<string, string> };
 
 /** What a lease calls; each bound to its session and epoch. */
 export interface LeaseCalls {
@@ -24,7 +27,7 @@ export interface LeaseCalls {
 }
 
 export interface LeaseOptions {
-  answer: LeaseAnswer & { mcp_url: string; mcp_headers: Record<string, string> };
+  answer: ReadyLease;
   calls: LeaseCalls;
   ttlSeconds: number;
   /** Monotonic time before the request was sent that this lease answers. */
@@ -33,10 +36,10 @@ export interface LeaseOptions {
   clock: Clock;
 }
 
-/** Two heartbeats may fail before the lease is in danger. */
+/** Two heartbeats in a row may fail without the lease being lost. */
 const HEARTBEATS_PER_TTL = 3;
 
-/** A conversation's hold on its browser. Heartbeats run by themselves, and do not keep the process alive. */
+/** A session's hold on its browser. Heartbeats run by themselves and do not keep the process alive. */
 export class Lease implements LeasedBrowser {
   readonly sessionId: string;
   readonly epoch: number;
@@ -59,7 +62,7 @@ export class Lease implements LeasedBrowser {
     this.#expiresAt = new Date(answer.expires_at);
     this.#endsAt = new Date(answer.ends_at);
     this.#renewedAtMs = options.renewedAtMs;
-    this.#keepAlive().catch(() => {}); // ends by #lose or by `end`; nothing is left to say
+    this.#keepAlive().catch(() => {}); // it ends by `end` or by #lose, which has reported why
   }
 
   get signal(): AbortSignal {
@@ -120,7 +123,7 @@ export class Lease implements LeasedBrowser {
       const untilNextMs = this.#renewedAtMs + ttlMs / HEARTBEATS_PER_TTL - clock.nowMs();
       if (failures === 0 && untilNextMs > 0) {
         await clock.sleep(untilNextMs, this.signal, true);
-        continue; // a heartbeat of the owner's may have come first
+        continue; // the owner may have sent a heartbeat meanwhile
       }
       try {
         await this.heartbeat();

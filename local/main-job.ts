@@ -95,7 +95,7 @@ async function logIn(browser: McpBrowser, step: Steps['step']): Promise<void> {
 }
 
 async function timeline({ sessions, print }: MainJob, sessionId: string, epoch: number): Promise<void> {
-  const { events } = await sessions.events(sessionId, { limit: 200 });
+  const { events } = await sessions.listEvents(sessionId, { limit: 200 });
   const ours = events.filter(event => event.epoch === epoch).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   const startMs = Date.parse(ours[0]?.at ?? '');
   print("\nThe session's timeline, as the controller wrote it down:");

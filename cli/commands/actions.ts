@@ -6,7 +6,7 @@ import type { Output } from './output.ts';
 /** `session actions`: what the session's agents asked of their person. */
 export async function listActions(sessions: BrowserSessions, out: Output, name: SessionName): Promise<void> {
   const { session_id } = await findSession(sessions, name);
-  const actions = await sessions.userActions(session_id);
+  const actions = await sessions.listUserActions(session_id);
   out.rows(
     { user_actions: actions },
     ['ACTION', 'STATUS', 'ASKED', 'UNTIL', 'REASON'],

@@ -16,7 +16,7 @@ export async function findSession(
   { id, user, conversation }: SessionName,
 ): Promise<Session> {
   if (id !== undefined) {
-    const session = await sessions.show(id, user === undefined ? {} : { userId: user });
+    const session = await sessions.get(id, user === undefined ? {} : { userId: user });
     if (conversation === undefined || session.conversation_id === conversation) return session;
     throw new OmicronError('session_not_found', `Session ${id} is not the one of conversation "${conversation}".`);
   }

@@ -26,11 +26,11 @@ export async function showPolicy(
   options: PolicyOptions & { effective?: boolean },
 ): Promise<void> {
   if (!options.effective) {
-    out.fields({ policy: await sessions.policy(ownerOf(options)) });
+    out.fields({ policy: await sessions.getPolicy(ownerOf(options)) });
     return;
   }
   if (options.session === undefined) throw new UsageError('--effective needs --session.');
-  const effective = await sessions.effectivePolicy(options.session);
+  const effective = await sessions.getEffectivePolicy(options.session);
   out.rows(
     effective,
     ['LAYER', 'POLICY'],
@@ -71,7 +71,7 @@ export async function testPolicy(
     throw new UsageError('the arguments are a JSON object, e.g. \'{"url": "https://example.com"}\'.');
   const layers: readonly LayeredPolicy[] =
     file === undefined
-      ? (await (await connect()).effectivePolicy(session ?? '')).layers
+      ? (await (await connect()).getEffectivePolicy(session ?? '')).layers
       : [{ layer: 'deployment', policy: await readPolicy(file) }];
   const call = { tool, arguments: given as Record<string, unknown>, sessionId: session ?? '' }; // checked above
   const context = { untrusted: options.untrusted ?? false };

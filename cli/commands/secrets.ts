@@ -28,7 +28,7 @@ export async function setSecret(
 
 /** `secrets list`: sites, and the names an agent uses; never a value. */
 export async function listSecrets(sessions: BrowserSessions, out: Output, { user }: { user: string }): Promise<void> {
-  const list = await sessions.credentials(user);
+  const list = await sessions.listCredentials(user);
   out.rows(
     list,
     ['SITE', 'NAMES'],

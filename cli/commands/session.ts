@@ -90,7 +90,7 @@ export async function showSession(
   { events }: { events?: boolean },
 ): Promise<void> {
   const session = await findSession(sessions, name);
-  const artifacts = await sessions.artifacts(session.session_id);
+  const artifacts = await sessions.listArtifacts(session.session_id);
   if (!events) {
     out.fields({ ...session, artifacts });
     return;
@@ -117,8 +117,8 @@ export async function archiveSession(sessions: BrowserSessions, out: Output, nam
 
 async function allEvents(sessions: BrowserSessions, { session_id }: Session): Promise<SessionEvent[]> {
   const all: SessionEvent[] = [];
-  for (let cursor: string | null = null; ; ) {
-    const { events, next_cursor } = await sessions.events(session_id, { limit: 200, ...(cursor ? { cursor } : {}) });
+  for (let cursor: string | undefined; ; ) {
+    const { events, next_cursor } = await sessions.listEvents(session_id, { limit: 200, cursor });
     all.push(...events);
     if (next_cursor === null) return all;
     cursor = next_cursor;

@@ -144,7 +144,7 @@ describe('acquire', () => {
     const moved = new BrowserSessions({ ...controller, clock, ...(given === undefined ? {} : { fetch: given }) });
     const elsewhere = { status: 302, headers: { location: `${controller.url}/elsewhere` }, body: '' };
     controller.answerNext(elsewhere);
-    await codeOf(moved.show(SESSION_ID));
+    await codeOf(moved.get(SESSION_ID));
     expect(controller.seen).toHaveLength(1);
   });
 

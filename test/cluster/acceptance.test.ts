@@ -141,11 +141,11 @@ describe('acceptance, on Kubernetes', { timeout: 240_000 }, () => {
       return leaseAnswer.parse(body);
     };
     const first = await idle();
-    const { runner_id: runnerId } = await sessions.show(first.session_id);
+    const { runner_id: runnerId } = await sessions.get(first.session_id);
     const ended = await eventually(
       'the lease to expire',
       async () => {
-        const session = await sessions.show(first.session_id);
+        const session = await sessions.get(first.session_id);
         return session.status === 'ended' && session;
       },
       90_000,
@@ -179,7 +179,7 @@ describe('acceptance, on Kubernetes', { timeout: 240_000 }, () => {
 
   test('[O22] artifacts: the video lies under its prefix in S3, encrypted, plays, and is nowhere else', async () => {
     const lease = await leaseOf(someUser('ada'), {});
-    const { artifacts_prefix: prefix, runner_id: runnerId } = await sessions.show(lease.sessionId);
+    const { artifacts_prefix: prefix, runner_id: runnerId } = await sessions.get(lease.sessionId);
     const pod = await eventually('its pod is labelled', async () => (await runnerPods(lease.sessionId))[0]);
     const files = `${(await kubelet()).root}/pods/${uidOf(pod)}`;
     await access(files);
@@ -230,7 +230,7 @@ describe('acceptance, on Kubernetes', { timeout: 240_000 }, () => {
     expect(problem.detail).toMatch(/Container browser cannot start \((ErrImagePull|ImagePullBackOff)/);
     expect(problem.detail).toContain(image);
     expect(problem.detail).toMatch(/failed to (pull|resolve)|Back-off pulling/i);
-    const session = await new BrowserSessions(own).show(problem.session_id ?? '');
+    const session = await new BrowserSessions(own).get(problem.session_id ?? '');
     expect(session).toMatchObject({ status: 'error', error: problem.detail });
     await eventually(
       'the failed pod is gone',

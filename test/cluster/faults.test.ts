@@ -394,7 +394,7 @@ describe('the template', () => {
         await start?.catch(() => {}); // judged below
       }
       const { sessionId } = (await start)?.lease ?? {};
-      const kinds = (await sessions.events(sessionId ?? '')).events.map(({ kind }) => kind);
+      const kinds = (await sessions.listEvents(sessionId ?? '')).events.map(({ kind }) => kind);
       expect(kinds).toContain('session.ready');
       expect(kinds).not.toContain('session.error'); // waited for, not failed and begun anew
       await afterwards('image cannot be pulled', { sessionsLost: 0 }, () => serves(held));

@@ -41,7 +41,7 @@ export async function holdLease(
   const browser = await connectBrowser(lease);
   await browser.goto(`${SITES.site}/login`); // a still page: pictures that nobody looks at cost two cores much
   await browser.evaluate(`() => { window.mark = '${userId}'; return true; }`);
-  const name = runnerName((await sessions.show(lease.sessionId)).runner_id ?? '');
+  const name = runnerName((await sessions.get(lease.sessionId)).runner_id ?? '');
   const uid = ['-n', NAMESPACES.runners, 'get', 'pod', name, '-o', 'jsonpath={.metadata.uid}'];
   return { userId, recorded, lease, browser, pod: { name, uid: await kubectl(uid) }, lost: false };
 }
@@ -71,7 +71,7 @@ export async function losesItsRunner(sessions: BrowserSessions, held: Held, with
   const session = await eventually(
     'the session is an error',
     async () => {
-      const now = await sessions.show(held.lease.sessionId);
+      const now = await sessions.get(held.lease.sessionId);
       return now.status === 'error' && now;
     },
     withinMs,

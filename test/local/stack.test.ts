@@ -49,7 +49,7 @@ describe('the local stack', () => {
 
   it('does the main job: a credential, a lease, a login through secret names, a playable recording', async () => {
     await sessions.putCredential('ada', 'bakery', site.login);
-    expect(await sessions.credentials('ada')).toEqual({
+    expect(await sessions.listCredentials('ada')).toEqual({
       sites: [{ site: 'bakery', secret_names: ['BAKERY_USERNAME', 'BAKERY_PASSWORD'] }],
     });
     const lease = await sessions.acquire({ userId: 'ada', conversationId: 'main', tags: { team: 'search' } });
@@ -75,7 +75,7 @@ describe('the local stack', () => {
     expect(others).toEqual([]);
     expect(video).toMatchObject({ state: 'stored', kind: 'video' });
     expect(await framesOf(fileURLToPath(video?.uri ?? ''))).toBeGreaterThan(0);
-    const kinds = (await sessions.events(sessionId)).events.map(({ kind }) => kind);
+    const kinds = (await sessions.listEvents(sessionId)).events.map(({ kind }) => kind);
     expect(kinds).toEqual(expect.arrayContaining(['session.ready', 'tool.call', 'session.ended', 'artifact.stored']));
   });
 
@@ -84,7 +84,7 @@ describe('the local stack', () => {
     await using lease = await sessions.acquire(request);
     const again = await sessions.acquire(request);
     expect(again).toMatchObject({ sessionId: lease.sessionId, epoch: lease.epoch, mcpUrl: lease.mcpUrl });
-    await expect(sessions.show(lease.sessionId, { userId: 'bob' })).rejects.toMatchObject({
+    await expect(sessions.get(lease.sessionId, { userId: 'bob' })).rejects.toMatchObject({
       code: 'session_not_found',
     });
     expect((await sessions.list({ userId: 'bob' })).sessions).toEqual([]);
@@ -119,7 +119,7 @@ describe('the local stack', () => {
       async () => lease.expiresAt.getTime() > first + 6_000,
       20_000,
     );
-    expect((await sessions.show(lease.sessionId)).status).toBe('ready');
+    expect((await sessions.get(lease.sessionId)).status).toBe('ready');
     expect(lease.signal.aborted).toBe(false);
   });
 
@@ -187,8 +187,8 @@ describe('the end of the local stack', { timeout: 180_000 }, () => {
     const next = await startStack({ folder, log, poolIdle: 0 });
     const after = new BrowserSessions(next);
     expect(next.url).toBe(stack.url);
-    expect(await after.show(lease.sessionId)).toMatchObject({ status: 'ended', ended_reason: 'shutdown' });
-    const [video] = await after.artifacts(lease.sessionId);
+    expect(await after.get(lease.sessionId)).toMatchObject({ status: 'ended', ended_reason: 'shutdown' });
+    const [video] = await after.listArtifacts(lease.sessionId);
     expect(video?.state).toBe('stored');
     expect(await framesOf(fileURLToPath(video?.uri ?? ''))).toBeGreaterThan(0);
     await next.stop();
