@@ -59,6 +59,7 @@ export type RunnerHealth = z.infer<typeof runnerHealth>;
 /** Body of `POST /internal/runner-totp` (lease token), and its answer: the code of the moment (B3). */
 export const totpRequest = z.strictObject({ site: siteKey }).meta({ id: 'TotpRequest' });
 export const totpAnswer = z.object({ code: z.string(), valid_ms: z.int() }).meta({ id: 'TotpAnswer' });
+export type TotpAnswer = z.infer<typeof totpAnswer>;
 
 /** Answer of the broker (O4): the secrets of one lease, and what the runner needs to act for it. */
 export const redeemAnswer = z

@@ -5,28 +5,29 @@ import { credentialList, credentialSchema, secretNames, secretsOf, siteKey } fro
 import { foreignId } from '../../contract/session.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
-import { problems } from './problems.ts';
+import { describeRoutes } from './describe.ts';
 
 const site = z.object({ user_id: foreignId, site: siteKey });
-const security = [{ service: [] }];
 
-/** Site credentials of a user: written and deleted here, read by runners only, through the broker. */
-export const credentialRoutes: FastifyPluginAsyncZod<{ serviceKey: Uint8Array; secrets: SecretStore }> = async (
-  app,
-  { serviceKey, secrets },
-) => {
+export interface CredentialRoutes {
+  serviceKey: Uint8Array;
+  secrets: SecretStore;
+}
+
+/** Site credentials of a user: written and deleted here, read by runners only, by redemption. */
+export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (app, { serviceKey, secrets }) => {
+  app.addHook('onRoute', describeRoutes('service'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(serviceKey));
 
   app.get(
-    '/internal/users/:user_id/credentials',
+    '',
     {
       schema: {
         operationId: 'listCredentials',
         summary: 'Sites with a stored credential, and the names an agent uses; never a value',
-        security,
         params: z.object({ user_id: foreignId }),
-        response: { 200: credentialList, ...problems },
+        response: { 200: credentialList },
       },
     },
     async request => {
@@ -38,15 +39,14 @@ export const credentialRoutes: FastifyPluginAsyncZod<{ serviceKey: Uint8Array; s
   );
 
   app.put(
-    '/internal/users/:user_id/credentials/:site',
+    '/:site',
     {
       schema: {
         operationId: 'putCredential',
         summary: 'Stores or replaces the credential of one site; leases that begin from now on have it',
-        security,
         params: site,
         body: credentialSchema,
-        response: { 204: z.null(), ...problems },
+        response: { 204: z.null() },
       },
     },
     async (request, reply) => {
@@ -58,7 +58,7 @@ export const credentialRoutes: FastifyPluginAsyncZod<{ serviceKey: Uint8Array; s
       } catch {
         throw new OmicronError(
           'invalid_request',
-          `Another site of this user already has the names ${secretNames(key).join(' and ')}.`,
+          `Another site of this user already has the names ${secretNames(key).join(' and ')}; choose another site key.`,
         );
       }
       await secrets.put(user_id, key, request.body);
@@ -67,14 +67,13 @@ export const credentialRoutes: FastifyPluginAsyncZod<{ serviceKey: Uint8Array; s
   );
 
   app.delete(
-    '/internal/users/:user_id/credentials/:site',
+    '/:site',
     {
       schema: {
         operationId: 'deleteCredential',
         summary: 'Deletes the credential of one site; repeating it changes nothing',
-        security,
         params: site,
-        response: { 204: z.null(), ...problems },
+        response: { 204: z.null() },
       },
     },
     async (request, reply) => {

@@ -8,7 +8,8 @@ import type { Changes } from '../lease/changes.ts';
 import type { Directory } from '../store/directory.ts';
 import type { Policies } from '../store/policies.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
-import { problems, sessionNotFound } from './problems.ts';
+import { describeRoutes } from './describe.ts';
+import { sessionNotFound } from './problems.ts';
 
 export interface PolicyRoutes {
   serviceKey: Uint8Array;
@@ -17,12 +18,12 @@ export interface PolicyRoutes {
   changes: Changes;
 }
 
-const security = [{ service: [] }];
 const answer = z.object({ policy: policyDocument.nullable() }).meta({ id: 'PolicyAnswer' });
 
 /** Policies by layer. A document with a fault is refused with the path to it, and the one before stays in force. */
 export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, parts) => {
   const { policies, directory, changes } = parts;
+  app.addHook('onRoute', describeRoutes('service'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
 
@@ -40,9 +41,8 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
         schema: {
           operationId: named('get'),
           summary: `The ${name}'s policy, null when none is set`,
-          security,
           params,
-          response: { 200: answer, ...problems },
+          response: { 200: answer },
         },
       },
       async request => {
@@ -56,10 +56,9 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
         schema: {
           operationId: named('put'),
           summary: `Replaces the ${name}'s policy; leases that run obey it within seconds`,
-          security,
           params,
           body: z.unknown(),
-          response: { 200: answer, ...problems },
+          response: { 200: answer },
         },
       },
       async request => {
@@ -76,9 +75,8 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
         schema: {
           operationId: named('delete'),
           summary: `Deletes the ${name}'s policy; repeating it changes nothing`,
-          security,
           params,
-          response: { 204: z.null(), ...problems },
+          response: { 204: z.null() },
         },
       },
       async (request, reply) => {
@@ -90,12 +88,12 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
     );
   };
 
-  layer('deployment', '/internal/policy', z.object({}), async (_params, userId) => {
+  layer('deployment', '/policy', z.object({}), async (_params, userId) => {
     if (userId !== null)
       throw new OmicronError('forbidden', 'A token limited to a user may not touch the deployment policy.');
     return '';
   });
-  layer('user', '/internal/users/:user_id/policy', z.object({ user_id: foreignId }), async ({ user_id }, userId) => {
+  layer('user', '/users/:user_id/policy', z.object({ user_id: foreignId }), async ({ user_id }, userId) => {
     mayActFor({ userId }, user_id);
     return user_id;
   });
@@ -107,20 +105,19 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
   };
   layer(
     'session',
-    '/internal/browser-sessions/:session_id/policy',
+    '/browser-sessions/:session_id/policy',
     sessionId,
     async ({ session_id }, userId) => (await found(session_id, userId)).id,
   );
 
   app.get(
-    '/internal/browser-sessions/:session_id/policy/effective',
+    '/browser-sessions/:session_id/policy/effective',
     {
       schema: {
         operationId: 'getEffectivePolicy',
         summary: 'Every layer that applies to the session, widest first',
-        security,
         params: sessionId,
-        response: { 200: effectivePolicy, ...problems },
+        response: { 200: effectivePolicy },
       },
     },
     async request => {

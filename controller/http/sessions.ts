@@ -20,7 +20,8 @@ import type { Directory } from '../store/directory.ts';
 import type { Leases } from '../store/leases.ts';
 import type { SessionRow } from '../store/rows.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
-import { problems, sessionNotFound } from './problems.ts';
+import { describeRoutes } from './describe.ts';
+import { sessionNotFound } from './problems.ts';
 import { sessionView } from './session-view.ts';
 
 export interface SessionRoutes {
@@ -34,7 +35,6 @@ export interface SessionRoutes {
 }
 
 const params = z.object({ session_id: z.uuid() });
-const security = [{ service: [] }];
 
 function superseded(session: SessionRow): OmicronError {
   return new OmicronError('lease_superseded', `The session is at epoch ${session.epoch}; ask for its lease again.`, {
@@ -45,18 +45,18 @@ function superseded(session: SessionRow): OmicronError {
 /** O1, O2, O3, S1, B7: leases for the API. */
 export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, parts) => {
   const { getOrCreate, leases, directory, metrics, kickDrain } = parts;
+  app.addHook('onRoute', describeRoutes('service'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
 
   app.post(
-    '/internal/browser-sessions/get-or-create',
+    '/get-or-create',
     {
       schema: {
         operationId: 'getOrCreateSession',
         summary: 'Leases the browser of one conversation: renews its lease or starts a new one',
-        security,
         body: getOrCreateRequest,
-        response: { 200: leaseAnswer, 202: leaseAnswer, ...problems },
+        response: { 200: leaseAnswer, 202: leaseAnswer },
       },
     },
     async (request, reply) => {
@@ -78,15 +78,14 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
   );
 
   app.post(
-    '/internal/browser-sessions/:session_id/heartbeat',
+    '/:session_id/heartbeat',
     {
       schema: {
         operationId: 'heartbeatSession',
         summary: 'Keeps the lease alive for another ttl_seconds',
-        security,
         params,
         body: heartbeatRequest.nullish(), // Fastify validates a missing body as null
-        response: { 200: heartbeatAnswer, ...problems },
+        response: { 200: heartbeatAnswer },
       },
     },
     async request => {
@@ -114,15 +113,14 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
   );
 
   app.delete(
-    '/internal/browser-sessions/:session_id',
+    '/:session_id',
     {
       schema: {
         operationId: 'endSession',
         summary: 'Ends the lease; repeating it changes nothing',
-        security,
         params,
         querystring: z.strictObject({ epoch: z.coerce.number().pipe(epoch).optional() }),
-        response: { 200: sessionSchema, ...problems },
+        response: { 200: sessionSchema },
       },
     },
     async request => {
@@ -140,14 +138,13 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
   );
 
   app.get(
-    '/internal/browser-sessions',
+    '',
     {
       schema: {
         operationId: 'listSessions',
         summary: 'Sessions, newest first, by user, status and tags',
-        security,
         querystring: listQuery,
-        response: { 200: sessionPage, ...problems },
+        response: { 200: sessionPage },
       },
     },
     async request => {
@@ -165,29 +162,27 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
   };
 
   app.get(
-    '/internal/browser-sessions/:session_id',
+    '/:session_id',
     {
       schema: {
         operationId: 'showSession',
         summary: 'One session',
-        security,
         params,
-        response: { 200: sessionSchema, ...problems },
+        response: { 200: sessionSchema },
       },
     },
     async request => sessionView(await found(request.params.session_id, request.userId)),
   );
 
   app.get(
-    '/internal/browser-sessions/:session_id/events',
+    '/:session_id/events',
     {
       schema: {
         operationId: 'listSessionEvents',
         summary: "The session's timeline, oldest first",
-        security,
         params,
         querystring: eventQuery,
-        response: { 200: eventPage, ...problems },
+        response: { 200: eventPage },
       },
     },
     async request => {
@@ -197,14 +192,13 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
   );
 
   app.get(
-    '/internal/browser-sessions/:session_id/artifacts',
+    '/:session_id/artifacts',
     {
       schema: {
         operationId: 'listSessionArtifacts',
         summary: "The session's recordings: stored, or lost with the reason",
-        security,
         params,
-        response: { 200: artifactList, ...problems },
+        response: { 200: artifactList },
       },
     },
     async request => {
@@ -214,14 +208,13 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
   );
 
   app.post(
-    '/internal/browser-sessions/:session_id/archive',
+    '/:session_id/archive',
     {
       schema: {
         operationId: 'archiveSession',
         summary: 'Ends the lease and takes the session off the list; its timeline and recordings stay',
-        security,
         params,
-        response: { 200: sessionSchema, ...problems },
+        response: { 200: sessionSchema },
       },
     },
     async request => {

@@ -1,0 +1,13 @@
+import type { RouteOptions } from 'fastify';
+import { PROBLEM_TYPE, problemSchema } from '../../contract/problem.ts';
+
+const problem = {
+  description: 'A problem document (RFC 9457)',
+  content: { [PROBLEM_TYPE]: { schema: problemSchema } },
+};
+
+/** An `onRoute` hook: every route of its plugin takes this scheme's token, and answers errors as problem documents. */
+export const describeRoutes = (scheme: 'service' | 'runner' | 'egress') => (route: RouteOptions) => {
+  const response = { ...(route.schema?.response ?? {}), '4xx': problem, '5xx': problem };
+  route.schema = { ...route.schema, security: [{ [scheme]: [] }], response };
+};

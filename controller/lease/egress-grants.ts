@@ -1,0 +1,80 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { EgressClient, EgressGrant, WatchAnswer, WatchRequest } from '../../contract/egress.ts';
+import { egressCredential, uploadCredential } from '../../contract/tokens.ts';
+import type { AwaitedUpload, EgressLeases, LiveLease } from '../store/egress-leases.ts';
+import type { UploadSites } from './upload-sites.ts';
+
+export interface EgressGrantParts {
+  egressLeases: EgressLeases;
+  /** What uploaders may reach; null: nothing. */
+  uploads: UploadSites | null;
+  derivation: Uint8Array;
+}
+
+/** The grant that a credential stands for: its runner's browser or uploader. Null: it is not valid. */
+export async function authorize(
+  { egressLeases, uploads, derivation }: EgressGrantParts,
+  runnerId: string,
+  credential: string,
+): Promise<EgressGrant | null> {
+  const [live] = await egressLeases.live([runnerId]);
+  if (live && isSame(egressCredential(derivation, live.lease), credential)) return browserGrant(live);
+  const [upload] = uploads ? await egressLeases.awaitedUploads([runnerId]) : [];
+  if (uploads && upload && isSame(uploadCredential(derivation, upload.lease), credential))
+    return uploaderGrant(upload, uploads);
+  return null;
+}
+
+/** What each of the leases holds now, in the order asked; undefined: nothing. */
+export async function grantsOf(
+  { egressLeases, uploads }: EgressGrantParts,
+  asked: WatchRequest['leases'],
+): Promise<(EgressGrant | undefined)[]> {
+  const idsOf = (client: EgressClient) => asked.filter(known => known.client === client).map(known => known.runner_id);
+  const browsers = idsOf('browser');
+  const uploaders = uploads ? idsOf('uploader') : [];
+  const live = browsers.length > 0 ? await egressLeases.live(browsers) : [];
+  const awaited = uploaders.length > 0 ? await egressLeases.awaitedUploads(uploaders) : [];
+  const held = [
+    ...live.flatMap(lease => (lease ? browserGrant(lease) : [])),
+    ...awaited.flatMap(upload => (uploads && upload ? uploaderGrant(upload, uploads) : [])),
+  ];
+  const byHolder = new Map(held.map(grant => [`${grant.client} ${grant.runner_id}`, grant]));
+  return asked.map(({ client, runner_id }) => byHolder.get(`${client} ${runner_id}`));
+}
+
+/** What became of each lease since the proxy read it. `held` is in the order asked. */
+export const compareGrants = (
+  asked: WatchRequest['leases'],
+  held: readonly (EgressGrant | undefined)[],
+): WatchAnswer['leases'] =>
+  asked.map((known, place) => {
+    const grant = held[place];
+    const { runner_id, client } = known;
+    if (!grant || grant.session_id !== known.session_id || grant.epoch !== known.epoch)
+      return { state: 'ended', runner_id, client };
+    if (grant.version !== known.version) return { state: 'changed', runner_id, client, grant };
+    return { state: 'unchanged', runner_id, client, remaining_ms: grant.remaining_ms };
+  });
+
+export const browserGrant = ({ lease, policy, remainingMs }: LiveLease): EgressGrant => ({
+  ...lease,
+  client: 'browser',
+  version: policy.version,
+  remaining_ms: Math.max(0, remainingMs),
+  layers: policy.layers.map(each => ({ layer: each.layer, sites: each.policy.sites })),
+});
+
+/** Site policies are for browsers: none of them keeps a recording from its store, or allows any other site. */
+export const uploaderGrant = ({ lease, remainingMs }: AwaitedUpload, uploads: UploadSites): EgressGrant => ({
+  ...lease,
+  client: 'uploader',
+  version: uploads.version,
+  remaining_ms: remainingMs,
+  layers: [{ layer: 'deployment', sites: uploads.sites }],
+});
+
+function isSame(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

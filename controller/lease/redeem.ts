@@ -1,0 +1,50 @@
+import type { RedeemAnswer } from '../../contract/assignment.ts';
+import { leaseKey } from '../../contract/lease-key.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import { secretsOf, type VaultDocument } from '../../contract/secrets.ts';
+import { type BrokerClaims, egressCredential, uploadCredential } from '../../contract/tokens.ts';
+import type { SecretStore } from '../ports/secrets.ts';
+import type { Broker } from '../store/broker.ts';
+import { type Keys, reportTokens } from './assignment-tokens.ts';
+
+const PREDECESSOR_RETRY_SECONDS = 1;
+const NO_CREDENTIALS: VaultDocument = { credentials: {} };
+
+export interface RedeemParts {
+  keys: Keys;
+  broker: Broker;
+  secrets: SecretStore;
+}
+
+/**
+ * O4: the secrets of one lease and the tokens to act for it, once. Throws `predecessor_draining` while the runner of the
+ * previous epoch may still act, and `redemption_refused` when the claim is over, redeemed already or another's.
+ */
+export async function redeem(
+  { keys, broker, secrets }: RedeemParts,
+  claims: BrokerClaims,
+  tokenExpiresMs: number,
+): Promise<RedeemAnswer> {
+  // Read before the redemption, which succeeds once: a store that fails for a moment must not cost the runner.
+  const document = (await secrets.read(claims.user_id)) ?? NO_CREDENTIALS;
+  const handedOut = secretsOf(document);
+  const redeemed = await broker.redeem(claims, tokenExpiresMs);
+  if (redeemed.outcome === 'wait')
+    throw new OmicronError('predecessor_draining', 'The previous runner may still act; try again.', {
+      retryAfterSeconds: PREDECESSOR_RETRY_SECONDS,
+    });
+  if (redeemed.outcome === 'refused') throw refused(redeemed.why);
+  if (redeemed.userId !== claims.user_id) throw refused('other user');
+  const lease = leaseKey.parse(claims);
+  return {
+    secrets: handedOut,
+    sites: Object.entries(document.credentials).map(([site, { totp }]) => ({ site, totp: totp !== undefined })),
+    egress_credential: egressCredential(keys.derivation, lease),
+    upload_credential: uploadCredential(keys.derivation, lease),
+    policy: redeemed.policy,
+    ...(await reportTokens(keys, lease, redeemed)),
+    remaining_ms: redeemed.remainingMs,
+  };
+}
+
+const refused = (why: string) => new OmicronError('redemption_refused', `The lease cannot be redeemed: ${why}.`);
