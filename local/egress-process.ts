@@ -4,6 +4,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
+import * as z from 'zod';
+import { egressReady } from '../contract/egress.ts';
 import { ENV } from '../contract/names.ts';
 
 /** The egress proxy of a local stack: a process of its own, the only way out of its browsers. */
@@ -35,15 +37,12 @@ export async function startEgress(options: EgressOptions): Promise<EgressProcess
     while (!stopping) {
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
       if (stopping) return;
-      options.log.error(
-        { code: child.exitCode, signal: child.signalCode },
-        'the egress proxy ended; it is started again',
-      );
+      options.log.error({ code: child.exitCode, signal: child.signalCode }, 'egress proxy exited; restarting');
       await sleep(RESTART_MS);
       try {
         ({ child, port } = await spawnOnce(options, port));
       } catch (err) {
-        options.log.error({ err }, 'the egress proxy did not start again; browsers reach nothing meanwhile');
+        options.log.error({ err }, 'egress proxy restart failed; browsers reach nothing until it runs');
       }
     }
   };
@@ -59,12 +58,15 @@ export async function startEgress(options: EgressOptions): Promise<EgressProcess
   };
 }
 
+/** A line of the process's log, as pino writes it. */
+const logLine = z.object({ level: z.number(), msg: z.string() });
+const WARN_LEVEL = 40;
+
 async function spawnOnce(options: EgressOptions, port: number): Promise<{ child: ChildProcess; port: number }> {
-  // the channel that fork opens is how it notices that we are gone
+  // When the channel that fork opens is closed, the child knows that this process has ended.
   const child = fork(MAIN, [], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: {
-      PATH: process.env.PATH,
       [ENV.controllerUrl]: options.controllerUrl,
       [ENV.egressSecret]: options.secret,
       OMICRON_EGRESS_HOST: '127.0.0.1',
@@ -75,25 +77,21 @@ async function spawnOnce(options: EgressOptions, port: number): Promise<{ child:
       OMICRON_EGRESS_GRACE_SECONDS: '1',
     },
   });
-  const ready = new Promise<number>((resolve, reject) => {
-    if (!child.stdout) throw new Error('the egress proxy has no output');
-    createInterface({ input: child.stdout }).on('line', line => {
-      const said = JSON.parse(line) as { msg?: string; port?: number; level: number }; // pino's own lines
-      if (said.msg === 'egress proxy ready' && said.port) resolve(said.port);
-      else if (said.level >= 40) options.log.warn({ egress: said.msg }, 'the egress proxy says');
-    });
-    child.once('exit', code => reject(new Error(`the egress proxy ended with ${code} before it was ready`)));
+  if (!child.stdout) throw new Error('the egress proxy has no output');
+  createInterface({ input: child.stdout }).on('line', line => {
+    const { level, msg } = logLine.parse(JSON.parse(line));
+    if (level >= WARN_LEVEL) options.log.warn({ egress: msg }, 'egress proxy warning');
   });
-  const late = new AbortController();
+  const exited = new AbortController();
+  child.once('exit', code => exited.abort(new Error(`the egress proxy exited with ${code} before it was ready`)));
+  const late = AbortSignal.timeout(START_MS);
   try {
-    const limit = sleep(START_MS, undefined, { signal: late.signal }).then(() => {
-      throw new Error(`the egress proxy was not ready within ${START_MS / 1000} s`);
-    });
-    return { child, port: await Promise.race([ready, limit]) };
+    const [message] = await once(child, 'message', { signal: AbortSignal.any([exited.signal, late]) });
+    return { child, port: egressReady.parse(message).port };
   } catch (error) {
     child.kill('SIGKILL');
+    if (exited.signal.aborted) throw exited.signal.reason;
+    if (late.aborted) throw new Error(`the egress proxy was not ready within ${START_MS / 1000} s`);
     throw error;
-  } finally {
-    late.abort();
   }
 }

@@ -5,6 +5,7 @@ import { serviceKey } from '../../contract/tokens.ts';
 import { type RunningEgress, startEgress } from '../../egress/compose.ts';
 import { type EgressSettings, egressSettings } from '../../egress/config.ts';
 import { controllerPolicies } from '../../egress/controller.ts';
+import { type Clock, realClock } from '../../http/clock.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type DnsServer, dnsServer, type Zone } from './dns-server.ts';
 import { basic } from './raw-client.ts';
@@ -38,6 +39,7 @@ export async function proxyNetwork(
   zone: Zone,
   environment: Record<string, string> = {},
   adjust: (config: EgressSettings) => EgressSettings = config => config,
+  clock: Clock = realClock,
 ): Promise<ProxyNetwork> {
   const [controller, dns, site, trapped] = await Promise.all([
     startFakeController(),
@@ -65,7 +67,7 @@ export async function proxyNetwork(
   const write = (fields: object, message: string) =>
     void logs.push(`${message} ${JSON.stringify(fields)} ${'err' in fields ? String(fields.err) : ''}`);
   const source = controllerPolicies({ url: controller.url, key: serviceKey(secret) });
-  const egress = await startEgress(config, source, { warn: write, error: write });
+  const egress = await startEgress(config, source, { warn: write, error: write }, clock);
   let versions = 0;
 
   return {
