@@ -69,12 +69,12 @@ async function spawnOnce(options: EgressOptions, port: number): Promise<{ child:
     env: {
       [ENV.controllerUrl]: options.controllerUrl,
       [ENV.egressSecret]: options.secret,
-      OMICRON_EGRESS_HOST: '127.0.0.1',
-      OMICRON_EGRESS_PORT: String(port),
-      OMICRON_EGRESS_ADMIN_HOST: '127.0.0.1',
-      OMICRON_EGRESS_ADMIN_PORT: '0',
-      OMICRON_EGRESS_ALLOWED_CIDRS: options.allowedCidrs.join(','),
-      OMICRON_EGRESS_GRACE_SECONDS: '1',
+      [ENV.egressHost]: '127.0.0.1',
+      [ENV.egressPort]: String(port),
+      [ENV.egressAdminHost]: '127.0.0.1',
+      [ENV.egressAdminPort]: '0',
+      [ENV.egressAllowedCidrs]: options.allowedCidrs.join(','),
+      [ENV.egressGraceSeconds]: '1',
     },
   });
   if (!child.stdout) throw new Error('the egress proxy has no output');
