@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { PROBLEMS } from '../../contract/problem.ts';
+import { filesOf, pages } from './files.ts';
+
+const PAGES = new Map(await pages());
+const [, table = ''] = (PAGES.get('docs/glossary.md') ?? '').split('## Words to avoid');
+const AVOID = [...table.matchAll(/^\| ([^|]+) \| [^|]+ \|$/gm)]
+  .flatMap(([, words = '']) => words.split(', '))
+  .filter(word => word !== 'avoid');
+
+const found = (text: string): string[] => {
+  const avoided = new RegExp(`\\b(?:${AVOID.join('|')})\\b`, 'i');
+  return text.split('\n').filter(line => avoided.test(line));
+};
+
+it('the glossary lists words to avoid', () => {
+  expect(AVOID).toContain('whoever');
+  expect(AVOID.length).toBeGreaterThan(20);
+});
+
+it('the documentation uses none of them', () => {
+  const lines = [...PAGES]
+    .filter(([page]) => page !== 'docs/glossary.md')
+    .flatMap(([page, text]) => found(text).map(line => `${page}: ${line}`));
+  expect(lines).toEqual([]);
+});
+
+it('the titles of problems use none of them', () => {
+  expect(Object.values(PROBLEMS).flatMap(({ title }) => found(title))).toEqual([]);
+});
+
+it('the command uses none of them', async () => {
+  const lines = (await filesOf(['cli'], /\.ts$/)).flatMap(([file, text]) =>
+    found(text).map(line => `${file}: ${line}`),
+  );
+  expect(lines).toEqual([]);
+});
