@@ -1,8 +1,8 @@
 import { OmicronError, PROBLEMS } from '../contract/problem.ts';
+import { type Backoff, backoffMs } from '../http/backoff.ts';
 import type { Clock } from '../http/clock.ts';
 
-const BACKOFF_FIRST_MS = 200;
-const BACKOFF_MAX_MS = 5_000;
+const BACKOFF: Backoff = { firstMs: 200, maxMs: 5_000, jitter: 0.1 };
 /** Many callers are told the same moment; they must not all come at it. */
 const SPREAD = 0.1;
 
@@ -16,8 +16,8 @@ export function mayRetry(error: unknown): error is OmicronError {
 /** How long to wait before another attempt: as the server says, else longer each time. */
 export function waitMs(error: OmicronError, attempt: number, clock: Clock): number {
   const told = error.retryAfterSeconds;
-  const base = told !== undefined ? told * 1000 : Math.min(BACKOFF_FIRST_MS * 2 ** attempt, BACKOFF_MAX_MS);
-  return base * (1 + SPREAD * clock.random());
+  if (told !== undefined) return told * 1000 * (1 + SPREAD * clock.random());
+  return backoffMs(attempt, BACKOFF, () => clock.random());
 }
 
 /**

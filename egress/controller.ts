@@ -1,7 +1,9 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import { authorizeAnswer, EGRESS_ROUTES, watchAnswer } from '../contract/egress.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { signServiceToken } from '../contract/tokens.ts';
+import { httpCalls } from '../http/call.ts';
+import { problemClient } from '../http/problem-client.ts';
 import type { PolicySource } from './policy-source.ts';
 
 /** How long the controller may take, beyond the wait that was asked for. */
@@ -11,39 +13,23 @@ const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
 /** The controller, over HTTP. */
 export function controllerPolicies(options: { url: string; key: Uint8Array }): PolicySource {
-  const call = async (path: string, body: unknown, waitMs: number, signal: AbortSignal): Promise<Response> => {
-    const response = await fetch(new URL(path, options.url), {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${await signServiceToken(options.key, undefined, AUDIENCES.egress)}`,
-      },
-      body: JSON.stringify(body),
-      redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(waitMs + ANSWER_MS)]),
-    });
-    if (response.ok) return response;
-    await response.body?.cancel();
-    throw new Error(`the controller answered ${path} with ${response.status}`);
+  const call = problemClient(
+    { url: options.url, name: 'The controller', unreachable: 'controller_unreachable', garbled: 'internal_error' },
+    httpCalls({ bytesMax: ANSWER_BYTES_MAX }),
+  );
+  const post = async <T>(path: string, body: unknown, answer: z.ZodType<T>, signal: AbortSignal, waitMs = 0) => {
+    const token = await signServiceToken(options.key, undefined, AUDIENCES.egress);
+    const { value } = await call({ method: 'POST', path, token, body, answer, signal, timeoutMs: waitMs + ANSWER_MS });
+    return value;
   };
-  const parsed = async <T extends z.ZodType>(response: Response, schema: T): Promise<z.output<T>> => {
-    const text = await response.text();
-    if (text.length > ANSWER_BYTES_MAX) throw new Error('the controller sent too long an answer');
-    return schema.parse(JSON.parse(text));
-  };
-
   return {
     async lookup(runnerId, credential, signal) {
-      const response = await call(EGRESS_ROUTES.authorize, { runner_id: runnerId, credential }, 0, signal);
-      const answer = await parsed(response, authorizeAnswer);
+      const answer = await post(EGRESS_ROUTES.authorize, { runner_id: runnerId, credential }, authorizeAnswer, signal);
       return answer.state === 'granted' ? answer.grant : 'refused';
     },
-    async watch(request, signal) {
-      return parsed(await call(EGRESS_ROUTES.watch, request, request.wait_ms, signal), watchAnswer);
-    },
+    watch: (request, signal) => post(EGRESS_ROUTES.watch, request, watchAnswer, signal, request.wait_ms),
     async report(events, signal) {
-      const response = await call(EGRESS_ROUTES.events, { events }, 0, signal);
-      await response.body?.cancel();
+      await post(EGRESS_ROUTES.events, { events }, z.unknown(), signal);
     },
   };
 }

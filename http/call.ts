@@ -10,7 +10,7 @@ export interface HttpAnswer {
 
 export type HttpCall = (
   url: string,
-  request: { method: 'GET' | 'POST'; headers?: Record<string, string>; body?: string },
+  request: { method: 'GET' | 'POST' | 'PUT' | 'DELETE'; headers?: Record<string, string>; body?: string },
   signal: AbortSignal,
 ) => Promise<HttpAnswer>;
 
@@ -18,9 +18,9 @@ export type HttpCall = (
  * Calls over connections that are kept open, for the few small requests of a lease's start: less work than `fetch`, which
  * counts in a process that has run little of it. Knows no proxy (NODE_USE_ENV_PROXY): between controller and runner there is
  * none. Follows no redirect. Rejects when the call was not answered whole. For calls that may be repeated: one that meets a
- * connection closed meanwhile is sent again.
+ * connection closed meanwhile is sent again. An answer of more than `bytesMax` is an error.
  */
-export function httpCalls(): HttpCall {
+export function httpCalls({ bytesMax = Number.POSITIVE_INFINITY } = {}): HttpCall {
   const agent = new Agent({ keepAlive: true });
   const secureAgent = new SecureAgent({ keepAlive: true });
   const call: HttpCall = (url, request, signal) => {
@@ -35,6 +35,7 @@ export function httpCalls(): HttpCall {
         .setEncoding('utf8')
         .on('data', (chunk: string) => {
           text += chunk;
+          if (text.length > bytesMax) answer.destroy(new Error(`the answer has more than ${bytesMax} bytes`));
         })
         .on('error', reject)
         .on('end', () => resolve({ status: answer.statusCode ?? 0, retryAfter: answer.headers['retry-after'], text }));

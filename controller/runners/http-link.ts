@@ -1,15 +1,16 @@
+import type * as z from 'zod';
 import { assignAnswer, drainAnswer, type RunnerHealth, runnerHealth } from '../../contract/assignment.ts';
-import { OmicronError, problemSchema } from '../../contract/problem.ts';
-import { type HttpAnswer, httpCalls } from '../../http/call.ts';
+import { httpCalls } from '../../http/call.ts';
+import { problemClient } from '../../http/problem-client.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 
-/** One for all calls: whoever looked whether a runner was warm has left it a connection that the assignment takes. */
-const call = httpCalls();
+/** One for all calls: a look whether a runner is warm has left it a connection that the assignment takes. */
+const send = httpCalls();
 
 /** What a runner says at /healthz. Null: it does not answer, not yet or not any more. */
 export async function healthOf(endpoint: string, signal: AbortSignal): Promise<RunnerHealth | null> {
   try {
-    const { text } = await call(`${endpoint}/healthz`, { method: 'GET' }, signal);
+    const { text } = await send(`${endpoint}/healthz`, { method: 'GET' }, signal);
     return runnerHealth.parse(JSON.parse(text));
   } catch {
     return null; // no answer is the answer
@@ -18,32 +19,17 @@ export async function healthOf(endpoint: string, signal: AbortSignal): Promise<R
 
 /** Speaks HTTP to runners. */
 export function httpRunnerLink(): RunnerLink {
-  const post = async (url: string, token: string, timeoutMs: number): Promise<unknown> => {
-    let response: HttpAnswer;
-    let body: unknown;
-    try {
-      const order = {
-        method: 'POST' as const,
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ token }),
-      };
-      response = await call(url, order, AbortSignal.timeout(timeoutMs));
-      body = JSON.parse(response.text);
-    } catch (cause) {
-      throw new OmicronError('runner_start_failed', `The runner did not answer within ${timeoutMs / 1000} s.`, {
-        cause,
-      });
-    }
-    if (response.status === 200) return body;
-    const problem = problemSchema.safeParse(body);
-    if (problem.success) throw OmicronError.fromProblem(problem.data);
-    throw new OmicronError('runner_start_failed', `The runner answered ${response.status}.`);
+  const post = async <T>(endpoint: string, path: string, token: string, answer: z.ZodType<T>, timeoutMs: number) => {
+    const call = problemClient(
+      { url: endpoint, name: 'The runner', unreachable: 'runner_start_failed', garbled: 'runner_start_failed' },
+      send,
+    );
+    return (await call({ method: 'POST', path, body: { token }, answer, timeoutMs })).value;
   };
   return {
-    assign: async (endpoint, token, timeoutMs) =>
-      assignAnswer.parse(await post(`${endpoint}/assign`, token, timeoutMs)),
+    assign: (endpoint, token, timeoutMs) => post(endpoint, '/assign', token, assignAnswer, timeoutMs),
     async drain(endpoint, token, timeoutMs) {
-      drainAnswer.parse(await post(`${endpoint}/drain`, token, timeoutMs));
+      await post(endpoint, '/drain', token, drainAnswer, timeoutMs);
     },
     async phase(endpoint, timeoutMs) {
       const health = await healthOf(endpoint, AbortSignal.timeout(timeoutMs));

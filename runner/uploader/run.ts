@@ -66,7 +66,7 @@ export async function run(args: readonly string[], ending: AbortSignal): Promise
     return await (args[0] === '--once' ? once() : sidecar(ending));
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error;
-    process.stderr.write(`omicron uploader: ${error.message}\n`);
+    process.stderr.write(`${error.message}\n`);
     return 2;
   }
 }

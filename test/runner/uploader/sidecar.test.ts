@@ -296,11 +296,13 @@ test("an order for another runner's keys is refused, and no link leads out of th
   expect(w.front.actions().filter(stores)).toEqual([]);
 });
 
-test('a wrong environment is one line that names the variable', async () => {
+test('a wrong environment is an error that names the variable', async () => {
   const uploader = await lease.upload({ OMICRON_ARTIFACT_STORE: 'file:///tmp/x' });
   await eventually('it has ended', () => uploader.child.exitCode !== null);
   expect(uploader.child.exitCode).toBe(2);
-  expect(uploader.output()).toBe('omicron uploader: OMICRON_ARTIFACT_STORE: must be s3://<bucket>\n');
+  expect(uploader.output()).toBe(
+    'The uploader cannot start:\n  OMICRON_ARTIFACT_STORE is wrong: must be s3://<bucket>\n',
+  );
 });
 
 test('what became of recordings is counted, and every replica tells the same', async () => {
