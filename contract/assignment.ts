@@ -9,15 +9,15 @@ import { brokerClaims } from './tokens.ts';
 export const TOOLSETS = ['playwright', 'compat', 'both'] as const;
 export type Toolset = (typeof TOOLSETS)[number];
 
-/** What a lease asks of its runner; without a toolset the deployment's. */
+/** Options of a lease for its runner; without a toolset, the deployment's applies. */
 export const runnerOptions = z.object({ record_video: z.boolean(), toolset: z.enum(TOOLSETS).optional() });
 export type RunnerOptions = z.infer<typeof runnerOptions>;
 
 /**
- * Claims of the token that makes a warm runner one lease's (EdDSA, audiences: this boot of this runner, and the broker, to
- * which the runner shows it once at `POST /internal/runner-secrets`). The same assignment (same `jti`) gets the same answer;
- * any other is refused for good. A runner does not judge `exp`: its clock may be wrong, and the broker decides by the
- * database's.
+ * Claims of the assignment, which gives a warm runner its lease (EdDSA; audiences: this boot of this runner, and the
+ * broker, to which the runner presents it once at `POST /internal/runner-secrets`). The same assignment (same `jti`)
+ * gets the same answer; any other is refused. A runner does not check `exp`: its clock may be wrong, and the broker
+ * checks it by the database's.
  */
 export const assignmentClaims = brokerClaims.extend({
   jti: z.uuid(),
@@ -32,50 +32,53 @@ export type Assignment = z.infer<typeof assignmentClaims>;
 /** Body of `POST /assign` and `POST /drain`: a token signed by the controller. */
 export const signedOrder = z.strictObject({ token: z.string().max(16_384) });
 
-/** Claims of the order to stop (EdDSA, same audience as the assignment). */
+/** Claims of the drain token (EdDSA, the runner's audience of the assignment). */
 export const drainClaims = z.object({ order: z.literal('drain'), reason: z.string() });
 
 export const assignAnswer = z.object({ runner_id: z.uuid(), boot_id: z.uuid(), session_id: z.uuid(), epoch });
 export type AssignAnswer = z.infer<typeof assignAnswer>;
 
-/** The runner no longer serves any agent; it finishes its recording and exits by itself. */
+/** The runner serves no agent any more; it finishes its recording and exits. */
 export const drainAnswer = z.object({ acknowledged: z.literal(true) });
 
-/** One of the two gates of S5: is the process there, and does it speak the protocol. */
+/** One of the two health checks of S5: is the process running, and does it answer the protocol. */
 const gate = z.object({ ok: z.boolean(), detail: z.string() });
 
-/** Answer of `GET /healthz`: 200 when the browser itself answered, else 503. Holds nothing secret. */
+/** Answer of `GET /healthz`: 200 when the browser itself answered, else 503. Contains no secret. */
 export const runnerHealth = z.object({
   runner_id: z.uuid(),
   boot_id: z.uuid(),
   phase: z.enum(RUNNER_PHASES),
   browser: z.object({ process: gate, protocol: gate }),
-  /** Last lines of the browser's own output, when a gate is shut. */
+  /** Last lines of the browser's own output, when a check fails. */
   log: z.array(z.string()).optional(),
   error: z.object({ code: z.string(), detail: z.string() }).optional(),
 });
 export type RunnerHealth = z.infer<typeof runnerHealth>;
 
-/** Body of `POST /internal/runner-totp` (lease token), and its answer: the code of the moment (B3). */
+/** Body of `POST /internal/runner-totp` (lease token), and its answer: the current code (B3). */
 export const totpRequest = z.strictObject({ site: siteKey }).meta({ id: 'TotpRequest' });
 export const totpAnswer = z.object({ code: z.string(), valid_ms: z.int() }).meta({ id: 'TotpAnswer' });
 export type TotpAnswer = z.infer<typeof totpAnswer>;
 
-/** Answer of the broker (O4): the secrets of one lease, and what the runner needs to act for it. */
+/** Answer to a redemption (O4): the secrets of one lease, and what its runner needs to act for it. */
 export const redeemAnswer = z
   .object({
     /** `<SITE>_USERNAME` and `<SITE>_PASSWORD`, as Playwright MCP's `--secrets` takes them. */
     secrets: z.record(z.string(), z.string()),
-    /** Sites whose credential is among the secrets, and whether a TOTP code can be had for it. */
+    /** Sites whose credential is among the secrets, and whether TOTP codes are available. */
     sites: z.array(z.object({ site: siteKey, totp: z.boolean() })),
-    /** What the egress proxy knows the browser by. */
+    /** The browser's credential at the egress proxy. */
     egress_credential: z.string(),
     policy: effectivePolicy,
-    /** Bearer for activity and events; dies with the epoch. */
+    /** Bearer token for activity and events; valid until the epoch ends. */
     lease_token: z.string(),
-    /** Bearer for reporting recordings; outlives the lease by a day. */
+    /** Bearer token for reporting artifacts; valid for a day after the lease. */
     artifact_token: z.string(),
-    /** For the upload order: what the egress proxy knows the uploader by. Absent where uploads do not go through it. */
+    /**
+     * The uploader's credential at the egress proxy, for the upload order. Absent where uploads do not pass the
+     * proxy.
+     */
     upload_credential: z.string().optional(),
     /** Milliseconds until the lease ends, counted from before the request was sent. */
     remaining_ms: z.int(),

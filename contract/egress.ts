@@ -2,23 +2,28 @@ import * as z from 'zod';
 import { leaseKey } from './lease-key.ts';
 import { POLICY_LAYERS, siteRules } from './policy/sites.ts';
 
-/** Every call below carries `Authorization: Bearer`: HS256 under `OMICRON_EGRESS_JWT_SECRET`, audience `egress-authorize`. */
+/**
+ * Every call below carries `Authorization: Bearer`: HS256 under `OMICRON_EGRESS_JWT_SECRET`, audience
+ * `egress-authorize`.
+ */
 export const EGRESS_ROUTES = {
   authorize: '/internal/egress/authorize',
   watch: '/internal/egress/leases/watch',
   events: '/internal/egress/events',
 } as const;
 
-/** Two processes of one runner's pod use the proxy, each under a credential of its own: they share nothing there. */
+/** Two processes of a runner's pod use the proxy, each with its own credential; the proxy keeps them apart. */
 export const EGRESS_CLIENTS = ['browser', 'uploader'] as const;
 export type EgressClient = (typeof EGRESS_CLIENTS)[number];
 const client = z.enum(EGRESS_CLIENTS).default('browser');
 
-/** The site rules of a live lease, or of an uploader whose recordings are awaited. `version` changes whenever they do, in any layer. */
+/** The site rules of a live lease, or of an uploader whose videos are awaited. `version` changes with any layer. */
 export const egressGrant = leaseKey.extend({
   client,
   version: z.string().min(1).max(128),
-  /** Until the lease ends, or the uploader's time does, by the database's clock, counted from before the request was sent. */
+  /**
+   * Until the lease or the uploader's time ends, by the database's clock, counted from before the request was sent.
+   */
   remaining_ms: z.int().min(0),
   /** Layers without site rules may be left out. */
   layers: z.array(z.object({ layer: z.enum(POLICY_LAYERS), sites: siteRules })).max(POLICY_LAYERS.length),
@@ -30,7 +35,7 @@ export const authorizeRequest = z
   .strictObject({ runner_id: z.uuid(), credential: z.string().min(1).max(512) })
   .meta({ id: 'EgressAuthorizeRequest' });
 
-/** A refusal is an expected outcome and says nothing about which part was wrong. */
+/** A refusal is an expected outcome and does not say which part was wrong. */
 export const authorizeAnswer = z
   .discriminatedUnion('state', [
     z.object({ state: z.literal('granted'), grant: egressGrant }),
@@ -43,9 +48,9 @@ export const WATCH_LEASES_MAX = 2000;
 export const WATCH_WAIT_MS_MAX = 20_000;
 
 /**
- * Body of `POST /internal/egress/leases/watch`: the leases that the proxy serves and what it knows of each. The controller
- * answers at once when any of them has ended or has another version, else after `wait_ms`. There is no cursor: each call
- * compares with the rows as they are, so no change can be missed, whichever replica answers.
+ * Body of `POST /internal/egress/leases/watch`: the leases that the proxy serves and what it knows of each. The
+ * controller answers at once when any of them has ended or has another version, else after `wait_ms`. There is no
+ * cursor: each call compares with the rows as they are, so no change can be missed, whichever replica answers.
  */
 export const watchRequest = z
   .strictObject({
@@ -55,7 +60,7 @@ export const watchRequest = z
   .meta({ id: 'EgressWatchRequest' });
 export type WatchRequest = z.infer<typeof watchRequest>;
 
-/** One line for every lease asked about; a lease without a line is taken for ended. */
+/** One entry per lease of the request; a missing entry means that the lease has ended. */
 export const watchAnswer = z
   .object({
     leases: z.array(
@@ -69,7 +74,7 @@ export const watchAnswer = z
   .meta({ id: 'EgressWatchAnswer' });
 export type WatchAnswer = z.infer<typeof watchAnswer>;
 
-/** Classes of addresses that are never dialled, as events and metrics name them. */
+/** Address classes, as events and metrics name them; only `public` is dialled. */
 export const ADDRESS_CLASSES = [
   'loopback',
   'private',
@@ -88,7 +93,7 @@ export const ADDRESS_CLASSES = [
 ] as const;
 export type AddressClass = (typeof ADDRESS_CLASSES)[number];
 
-/** Why the proxy did not do what it was asked: `x-omicron-refusal` of the answer, `code` of the event. */
+/** Why the proxy answered itself: `x-omicron-refusal` of the answer, `code` of the event. */
 export const REFUSALS = {
   bad_request: { status: 400, sentence: 'The request was malformed, so the proxy did not pass it on.' },
   credential_refused: { status: 407, sentence: 'The egress proxy does not know this runner or its lease has ended.' },
@@ -122,10 +127,10 @@ export const REFUSALS = {
 } as const satisfies Record<string, { status: number; sentence: string }>;
 export type RefusalCode = keyof typeof REFUSALS;
 
-/** Header of every answer that is the proxy's own and not the site's; sites cannot set it. */
+/** Header of every answer of the proxy itself; sites cannot set it. */
 export const REFUSAL_HEADER = 'x-omicron-refusal';
 
-/** Refusals that are judgements, and so belong in the session's timeline (kind `egress.denied`). */
+/** Refusals that a policy or an address rule decided; they are in the timeline (kind `egress.denied`). */
 export const DENIALS = [
   'site_denied',
   'site_not_allowed',
@@ -139,10 +144,13 @@ export const DENIALS = [
 ] as const satisfies readonly RefusalCode[];
 export type DenialCode = (typeof DENIALS)[number];
 
-/** `count` equal denials, the first of them `age_ms` ago. Paths and queries are not reported: they may hold secrets. */
+/**
+ * `count` equal denials, the first of them `age_ms` ago. Paths and queries are not reported: they may contain
+ * secrets.
+ */
 export const egressEvent = leaseKey
   .extend({
-    /** Chosen by the proxy; a repeated report writes nothing twice. */
+    /** Chosen by the proxy; a repeated report is written once. */
     id: z.uuid(),
     code: z.enum(DENIALS),
     method: z.enum(['connect', 'http', 'upgrade']),
@@ -158,7 +166,9 @@ export const egressEvent = leaseKey
   .strict();
 export type EgressEvent = z.infer<typeof egressEvent>;
 
-/** Body of `POST /internal/egress/events`; 202 or 204 when written. Lines of leases that ended are written all the same. */
+/**
+ * Body of `POST /internal/egress/events`; 202 or 204 when written. Denials of leases that have ended are written too.
+ */
 export const egressEventReport = z
   .strictObject({ events: z.array(egressEvent).min(1).max(100) })
   .meta({ id: 'EgressEventReport' });

@@ -1,9 +1,9 @@
-/** Names that two rooms share: what a cluster, a role or an environment calls a thing. Each stands here once. */
+/** Names that several rooms share: of clusters, roles and environments. */
 
 export const NAMESPACES = {
   /** The API that leases browsers. */
   api: 'omicron',
-  /** Controller and egress proxy: they hold secrets, so no runner's creator may read here. */
+  /** Controller and egress proxy: they hold secrets, so they are apart from the namespace where pods are created. */
   system: 'omicron-browser-system',
   /** Runners and their Services, nothing else. */
   runners: 'omicron-browser',
@@ -52,19 +52,19 @@ export const BROWSER_NODES = { key: 'workload', value: 'browser', effect: 'NoSch
 /** Pod and Service of one runner. */
 export const runnerName = (runnerId: string): string => `pw-mcp-${runnerId}`;
 
-/** Folder under the temporary one for all that a local runner and its browser keep; whoever kills it deletes this. */
+/** Temporary folder of a local runner and its browser; what kills the runner deletes it. */
 export const runnerTempName = (runnerId: string): string => `omicron-runner-${runnerId}`;
 
-/** The PodTemplate from which the controller makes runners; in their namespace. */
+/** The PodTemplate from which the controller creates runners, in their namespace. */
 export const RUNNER_TEMPLATE = 'pw-mcp-runner';
 
-/** Object keys of recordings start here; the uploader's role may write nowhere else (O14, O15). */
+/** Prefix of all video keys; the uploader's role may write nowhere else (O14, O15). */
 export const VIDEO_PREFIX = 'pw-videos';
 
 export const videoPrefix = (env: string, sessionId: string, epoch: number, runnerId: string): string =>
   `${VIDEO_PREFIX}/${env}/${sessionId}/${epoch}-${runnerId}/`;
 
-/** The seccomp profile under which Chromium's own sandbox can start, as `localhostProfile` names it. */
+/** The seccomp profile that allows Chromium's sandbox, as `localhostProfile` names it. */
 export const SECCOMP_PROFILE = 'seccomp-chromium.json';
 
 export const AUDIENCES = {
@@ -72,7 +72,7 @@ export const AUDIENCES = {
   broker: 'runner-secrets',
   lease: 'lease-report',
   artifacts: 'artifact-report',
-  /** The egress proxy's own calls, under a secret of its own: it must not be able to lease browsers. */
+  /** The egress proxy's calls, under its own secret: it must not be able to lease browsers. */
   egress: 'egress-authorize',
   /** Audience of an assignment: this runner, this boot of it. */
   runner: (runnerId: string, bootId: string): string => `runner/${runnerId}/${bootId}`,
@@ -82,9 +82,10 @@ export const AUDIENCES = {
 export const ISSUER = 'browser-session-controller';
 
 /**
- * How a runner is started: `node <flags> <main>` from the repository's folder, with `env` added. A browser session waits for
- * its browser, so Node trades speed of its young objects for 40 MB less memory per runner, and helper threads for 10 MB;
- * that glibc returns what was freed saves 25 MB (mallopt(3): few arenas, and the threshold stays at its start), measured.
+ * How a runner is started: `node <flags> <main>` from the repository's folder, with `env` added. A browser session
+ * waits for its browser, so Node trades speed of its young objects for 40 MB less memory per runner, and helper
+ * threads for 10 MB; that glibc returns what was freed saves 25 MB (mallopt(3): few arenas, and the threshold stays
+ * at its start), measured.
  */
 export const RUNNER_COMMAND = {
   flags: [
@@ -148,11 +149,11 @@ export const ENV = {
   chromiumPath: 'OMICRON_CHROMIUM',
   chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
   ffmpegPath: 'OMICRON_FFMPEG',
-  /** Base64 SHA-256 digests of public keys, comma-separated, that the browser trusts beside its own roots (B6). */
+  /** Base64 SHA-256 digests of public keys, comma-separated, that the browser trusts besides its own roots (B6). */
   chromiumSpki: 'OMICRON_CHROMIUM_SPKI',
-  /** Which tools runners serve, unless a lease asks otherwise. */
+  /** Default toolset of leases. */
   toolset: 'OMICRON_TOOLSET',
-  /** Exact http origins, comma-separated, on which credentials may be filled all the same: for tests and demos. */
+  /** Exact http origins, comma-separated, on which credentials may be filled: for tests and demos. */
   insecureLoginOrigins: 'OMICRON_INSECURE_LOGIN_ORIGINS',
   /** Seconds that the uploader of a pod has from its SIGTERM; less than what is left of the pod's grace then. */
   uploadSeconds: 'OMICRON_UPLOAD_SECONDS',
@@ -187,8 +188,8 @@ export const ENV = {
 } as const;
 
 /**
- * Outputs of the Pulumi stack, read by name: `pulumi stack output <name>`, or all of them with `--json`. What runs in the
- * cluster needs these values of AWS and nothing else.
+ * Outputs of the Pulumi stack, read by name: `pulumi stack output <name>`, or all of them with `--json`. What runs in
+ * the cluster needs these values of AWS and nothing else.
  */
 export const STACK_OUTPUTS = [
   'env',
@@ -207,7 +208,10 @@ export const STACK_OUTPUTS = [
   'controllerRepositoryUrl',
   'runnerRepositoryUrl',
   'egressRepositoryUrl',
-  /** Ranges that the egress proxy must refuse besides the private ones: a site must not reach the cluster from outside in. */
+  /**
+   * Ranges that the egress proxy must refuse besides the private ones: a site must not reach the cluster from outside
+   * in.
+   */
   'vpcCidr',
   'serviceCidr',
   'natAddresses',

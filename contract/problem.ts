@@ -1,45 +1,45 @@
 import * as z from 'zod';
 
 /**
- * Every error that crosses a wire: a stable code, its HTTP status and title. RFC 9457 problem documents carry the code
- * as `code` and as the end of `type`; `detail` is a sentence that says what to do.
+ * Every error of the API: a stable code, its HTTP status and title. An RFC 9457 problem document has the code as
+ * `code` and at the end of `type`; `detail` says what is wrong and what to do.
  */
 export const PROBLEMS = {
-  invalid_request: { status: 400, title: 'The request is not valid' },
-  unauthorized: { status: 401, title: 'The token was not accepted' },
-  forbidden: { status: 403, title: 'The token does not allow this' },
-  session_not_found: { status: 404, title: 'There is no such session' },
-  artifact_not_found: { status: 404, title: 'There is no such artifact' },
-  user_action_not_found: { status: 404, title: 'There is no such request' },
-  credential_not_found: { status: 404, title: 'There is no such credential' },
-  route_not_found: { status: 404, title: 'There is no such route' },
-  lease_superseded: { status: 409, title: 'A newer lease of this session exists' },
-  lease_ended: { status: 409, title: 'The lease has ended' },
-  assignment_refused: { status: 409, title: 'The runner belongs to another lease' },
-  redemption_refused: { status: 409, title: 'The secrets of this lease cannot be redeemed' },
-  predecessor_draining: { status: 503, title: 'The runner of the lease before has not stopped yet' },
-  payload_too_large: { status: 413, title: 'The request is too large' },
-  unsupported_media_type: { status: 415, title: 'The request body must be JSON' },
-  credentials_not_configured: { status: 422, title: 'No credentials are stored for this user' },
-  user_quota_exceeded: { status: 429, title: 'The user has reached the limit of active sessions' },
-  capacity_exceeded: { status: 429, title: 'All browsers are in use' },
-  internal_error: { status: 500, title: 'The controller failed' },
-  runner_start_failed: { status: 503, title: 'The runner did not start' },
-  browser_crashed: { status: 503, title: 'The browser crashed' },
-  sandbox_runtime_required: { status: 503, title: "Chromium's sandbox cannot run here" },
-  store_unavailable: { status: 503, title: 'The database cannot be reached' },
-  secrets_unavailable: { status: 503, title: 'The secret store cannot be reached' },
-  shutting_down: { status: 503, title: 'This replica is stopping' },
+  invalid_request: { status: 400, title: 'Invalid request' },
+  unauthorized: { status: 401, title: 'Invalid token' },
+  forbidden: { status: 403, title: 'Not allowed by this token' },
+  session_not_found: { status: 404, title: 'Session not found' },
+  artifact_not_found: { status: 404, title: 'Artifact not found' },
+  user_action_not_found: { status: 404, title: 'User action not found' },
+  credential_not_found: { status: 404, title: 'Credential not found' },
+  route_not_found: { status: 404, title: 'Route not found' },
+  lease_superseded: { status: 409, title: 'Superseded by a newer lease' },
+  lease_ended: { status: 409, title: 'Lease ended' },
+  assignment_refused: { status: 409, title: 'Runner assigned to another lease' },
+  redemption_refused: { status: 409, title: 'Redemption refused' },
+  predecessor_draining: { status: 503, title: 'Previous runner still draining' },
+  payload_too_large: { status: 413, title: 'Request body too large' },
+  unsupported_media_type: { status: 415, title: 'Request body must be JSON' },
+  credentials_not_configured: { status: 422, title: 'No credentials stored for this user' },
+  user_quota_exceeded: { status: 429, title: 'User quota exceeded' },
+  capacity_exceeded: { status: 429, title: 'Capacity exceeded' },
+  internal_error: { status: 500, title: 'Internal error' },
+  runner_start_failed: { status: 503, title: 'Runner start failed' },
+  browser_crashed: { status: 503, title: 'Browser crashed' },
+  sandbox_runtime_required: { status: 503, title: 'Chromium sandbox not available' },
+  store_unavailable: { status: 503, title: 'Database unavailable' },
+  secrets_unavailable: { status: 503, title: 'Secret store unavailable' },
+  shutting_down: { status: 503, title: 'Shutting down' },
   // Raised by a client, never sent by a server:
-  controller_unreachable: { status: 503, title: 'The controller cannot be reached' },
-  lease_starting: { status: 503, title: 'The browser is still starting' },
-  not_configured: { status: 422, title: 'The client was not told where its browsers are' },
-  stack_running: { status: 409, title: 'A local stack already runs in this folder' },
+  controller_unreachable: { status: 503, title: 'Controller unreachable' },
+  lease_starting: { status: 503, title: 'Lease still starting' },
+  not_configured: { status: 422, title: 'Client not configured' },
+  stack_running: { status: 409, title: 'Local stack already running' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** RFC 9457 document. `limit` and `active` stand beside a 429. */
+/** RFC 9457 document. A 429 has `limit` and `active`. */
 export const problemSchema = z
   .object({
     type: z.string(),
@@ -59,8 +59,8 @@ export type Problem = z.infer<typeof problemSchema>;
 type Extra = Pick<Problem, 'session_id' | 'limit' | 'active' | 'errors'>;
 
 /**
- * The one error class. `message` tells the reader what to do next and never holds a secret; `retryAfterSeconds` says
- * when the same call may succeed.
+ * The one error class. `message` says what is wrong and what to do, and never contains a secret; `retryAfterSeconds`
+ * says when the same call may succeed.
  */
 export class OmicronError extends Error {
   readonly code: ProblemCode;
@@ -93,7 +93,7 @@ export class OmicronError extends Error {
     };
   }
 
-  /** The error that a problem document stands for. */
+  /** The error that a problem document describes. */
   static fromProblem(problem: Problem): OmicronError {
     const { session_id, limit, active, errors } = problem;
     return new OmicronError(problem.code, problem.detail, {
@@ -109,5 +109,5 @@ export class OmicronError extends Error {
 /** Content type of a problem document: <https://www.rfc-editor.org/rfc/rfc9457>. */
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** S10: the text of a tool result whose action ran out of time, e.g. `browser_action_timeout:browser_click:5s`. */
+/** S10: the text of a tool result whose action timed out, e.g. `browser_action_timeout:browser_click:5s`. */
 export const actionTimeout = (tool: string, seconds: number): string => `browser_action_timeout:${tool}:${seconds}s`;

@@ -10,18 +10,18 @@ export const ACTIVITY_URGENT_SECONDS = 30;
 export const activityReport = z.strictObject({ calls: z.int().min(0).max(1_000_000) }).meta({ id: 'ActivityReport' });
 
 /**
- * Milliseconds left, to be counted from before the request was sent; at zero the runner closes. A report of no calls
- * moves nothing and only asks.
+ * Milliseconds left, counted from before the request was sent; at zero the runner closes. A report of no calls does
+ * not renew.
  */
 export const activityAnswer = z
   .object({
     remaining_ms: z.int(),
-    /** Differs from the lease's: read it again at `GET /internal/runner-policy`. */
+    /** If it differs from the lease's, read the policy again at `GET /internal/runner-policy`. */
     policy_version: z.string(),
   })
   .meta({ id: 'ActivityAnswer' });
 
-/** Kinds a runner may write to the timeline; life-cycle kinds (`session.*`) are written by the controller alone. */
+/** Event kinds that a runner may write; only the controller writes life-cycle kinds (`session.*`). */
 export const RUNNER_EVENT_KINDS = [
   'tool.call',
   'login',
@@ -30,11 +30,11 @@ export const RUNNER_EVENT_KINDS = [
   'secrets.loaded',
 ] as const;
 
-/** A lease lives a week at most. */
+/** The longest maximum age of a lease: a week. */
 const AGE_MS_MAX = 7 * 24 * 3_600_000;
 
 export const runnerEvent = z.strictObject({
-  /** Chosen by the runner; a repeated report writes nothing twice. */
+  /** Chosen by the runner; a repeated report is written once. */
   id: z.uuid(),
   kind: z.enum(RUNNER_EVENT_KINDS),
   /** Milliseconds between the event and this report, by the runner's monotonic clock. */
@@ -44,7 +44,7 @@ export const runnerEvent = z.strictObject({
 });
 export type RunnerEvent = z.infer<typeof runnerEvent>;
 
-/** Body of `POST /internal/runner-events` (lease token, or artifact token for what happened in the lease's last moments). */
+/** Body of `POST /internal/runner-events` (lease token; artifact token for events at the lease's end). */
 export const eventReport = z.strictObject({ events: z.array(runnerEvent).min(1).max(100) }).meta({ id: 'EventReport' });
 
 /** Body of `POST /internal/runner-artifacts` (artifact token); idempotent by `name`. */
@@ -66,14 +66,16 @@ export const artifactReport = z
 export type ArtifactReport = z.infer<typeof artifactReport>;
 
 /**
- * What the runner leaves for its uploader beside the recording (`/output/upload.json`, mode 0600), written before the
- * first frame and deleted with the recording.
+ * The upload order, which a runner leaves for its uploader beside the videos (`/output/upload.json`, mode 0600),
+ * written before the first frame and deleted with the videos.
  */
 export const uploadOrder = leaseKey.extend({
   record_video: z.boolean(),
   artifacts_prefix: z.string(),
   artifact_token: z.string(),
-  /** The uploader's own credential at the egress proxy, where there is one: for the artifact store and nothing else. */
+  /**
+   * The uploader's own credential at the egress proxy, where there is one: for the artifact store and nothing else.
+   */
   upload_credential: z.string().optional(),
 });
 export type UploadOrder = z.infer<typeof uploadOrder>;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { OmicronError } from './problem.ts';
 import { isStorable } from './text.ts';
 
-/** A site's key in the vault document, e.g. `walmart`: it becomes the start of the secret names. */
+/** The name of a credential in the vault document, e.g. `walmart`: the prefix of its secret names. */
 export const siteKey = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores');
@@ -18,7 +18,7 @@ const totpSeed = z
 export const credentialSchema = z.strictObject({
   username: secretText,
   password: secretText,
-  /** B3: never leaves the controller; runners get the code of the moment. */
+  /** B3: never leaves the controller; runners get the current code. */
   totp: totpSeed.optional(),
 });
 export type Credential = z.infer<typeof credentialSchema>;
@@ -27,14 +27,15 @@ export type Credential = z.infer<typeof credentialSchema>;
 export const vaultDocument = z.object({ credentials: z.record(siteKey, credentialSchema) });
 export type VaultDocument = z.infer<typeof vaultDocument>;
 
-/** Name of a user's secret in the vault; derived, never taken from a caller (O8). */
+/** Name of a user's document in the vault; derived, never taken from a caller (O8). */
 export const vaultSecretName = (userId: string): string => `pw_site_creds__${userId}`;
 
 const envName = (site: string): string => site.toUpperCase().replace(/[^A-Z0-9]/g, '_');
 
 /**
- * `{walmart: {username, password}}` -> `{WALMART_USERNAME, WALMART_PASSWORD}`, the form of Playwright MCP's `--secrets`.
- * Throws when two sites would share a name (`a-b` and `a.b`): filling the wrong password must not happen silently.
+ * `{walmart: {username, password}}` -> `{WALMART_USERNAME, WALMART_PASSWORD}`, the form of Playwright MCP's
+ * `--secrets`. Throws when two site keys map to one name (`a-b` and `a.b`), so that no wrong password is filled
+ * silently.
  */
 export function secretsOf(document: VaultDocument): Record<string, string> {
   const secrets: Record<string, string> = {};
@@ -57,5 +58,5 @@ export const credentialList = z
   .meta({ id: 'CredentialList' });
 export type CredentialList = z.infer<typeof credentialList>;
 
-/** Names that the agent uses in place of the values. */
+/** Names that an agent uses instead of the values. */
 export const secretNames = (site: string): string[] => [`${envName(site)}_USERNAME`, `${envName(site)}_PASSWORD`];

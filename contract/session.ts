@@ -4,7 +4,7 @@ import { epoch } from './lease-key.ts';
 import { SESSION_STATES } from './states.ts';
 import { isStorable } from './text.ts';
 
-/** Bounds of what a caller may say. */
+/** Limits of request values. */
 export const LIMITS = {
   idBytesMax: 256,
   tagsMax: 16,
@@ -23,7 +23,7 @@ export const LIMITS = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
-/** An id that the platform chose: any text without control characters, at most 256 bytes of UTF-8. */
+/** An id chosen by the platform: any text without control characters, at most 256 bytes of UTF-8. */
 export const foreignId = z
   .string()
   .min(1)
@@ -74,10 +74,10 @@ export const getOrCreateRequest = z
     record_video: z.boolean().default(true),
     /** How long the call may wait for a browser; 0 answers at once. */
     wait_seconds: z.number().min(0).max(LIMITS.waitSecondsMax).default(LIMITS.waitSecondsDefault),
-    /** Refuse with `credentials_not_configured` when the user has no site credential stored. */
+    /** Refuse with `credentials_not_configured` when the user has no credential. */
     require_credentials: z.boolean().default(false),
     tags: tagsSchema.optional(),
-    /** Which tools the browser offers; the deployment's unless given. A lease that runs keeps its own. */
+    /** The tools that the lease serves; default: the deployment's. A live lease keeps its own. */
     toolset: z.enum(TOOLSETS).optional(),
   })
   .meta({ id: 'GetOrCreateRequest' });
@@ -93,15 +93,15 @@ export const leaseAnswer = z
     mcp_url: z.string().nullable(),
     /** Headers that an MCP client must send; they hold the lease's bearer token. Null while `starting`. */
     mcp_headers: z.record(z.string(), z.string()).nullable(),
-    /** When the lease ends unless it is used; moved by every use. */
+    /** When the lease ends unless it is used; every use moves it. */
     expires_at: z.iso.datetime(),
-    /** When the lease ends whatever happens (S4). */
+    /** When the lease ends at the latest (S4). */
     ends_at: z.iso.datetime(),
   })
   .meta({ id: 'Lease' });
 export type LeaseAnswer = z.infer<typeof leaseAnswer>;
 
-/** A session as operators see it; never a token. */
+/** A session as operators see it, without tokens. */
 export const sessionSchema = z
   .object({
     session_id: z.uuid(),
@@ -122,14 +122,14 @@ export const sessionSchema = z
     ends_at: z.iso.datetime(),
     archived_at: z.iso.datetime().nullable(),
     ended_reason: z.enum(END_REASONS).nullable(),
-    /** What went wrong and what to do, when `status` is `error`. */
+    /** The failure and what to do, when `status` is `error`. */
     error: z.string().nullable(),
     artifacts_prefix: z.string().nullable(),
   })
   .meta({ id: 'Session' });
 export type Session = z.infer<typeof sessionSchema>;
 
-/** Body of heartbeat (O2); an epoch that is not the current one is refused. */
+/** Body of heartbeat (O2); any epoch but the current one is refused. */
 export const heartbeatRequest = z.strictObject({ epoch: epoch.optional() }).meta({ id: 'HeartbeatRequest' });
 
 export const heartbeatAnswer = z
@@ -179,7 +179,7 @@ export const sessionPage = z
   .meta({ id: 'SessionPage' });
 export type SessionPage = z.infer<typeof sessionPage>;
 
-/** One line of a session's append-only timeline. `data` is redacted before it is written. */
+/** One event of a session's timeline. `data` is redacted before it is written. */
 export const eventSchema = z
   .object({
     id: z.string(),
@@ -199,7 +199,7 @@ export const eventPage = z
   .meta({ id: 'EventPage' });
 export type EventPage = z.infer<typeof eventPage>;
 
-/** A recording: stored, or lost with the reason. */
+/** A video: stored, lost with a reason, or past its retention. */
 export const artifactSchema = z
   .object({
     id: z.uuid(),

@@ -1,15 +1,16 @@
 /**
- * The states of the three machines of a lease and every legal move between them. The first two are rows of the database,
- * whose triggers refuse any other move (`controller/store/functions/guards.sql`; test/controller/states.test.ts tries every pair);
- * the third is the memory of one process, and only decides what that process does.
+ * The states of the three machines of a lease and every legal move between them. The first two are rows of the
+ * database, whose triggers refuse any other move (`controller/store/functions/guards.sql`;
+ * test/controller/states.test.ts tries every pair); the third is the memory of one process, and only decides what
+ * that process does.
  */
 
 export const SESSION_STATES = ['starting', 'ready', 'ended', 'error'] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
 /**
- * A session's row, within one epoch. `ended` and `error` are final: only a new claim leaves them (and any other state),
- * by raising the epoch and going to `starting`.
+ * A session's row, within one epoch. `ended` and `error` are final: only a new claim leaves them (and any other
+ * state), by raising the epoch and going to `starting`.
  */
 export const NEXT_SESSION_STATES = {
   // make_ready, once the runner has redeemed | end_lease, expire_leases | fail_claim, fail_stuck_starts, runner_lost
@@ -23,11 +24,11 @@ export const NEXT_SESSION_STATES = {
 export const RUNNER_STATES = ['creating', 'warm', 'claimed', 'leased', 'draining', 'gone'] as const;
 export type RunnerState = (typeof RUNNER_STATES)[number];
 
-/** A runner's row: what the deployment wants of it, and what it has proved. Never back: a runner serves one lease. */
+/** A runner's row. It never moves back: a runner serves one lease. */
 export const NEXT_RUNNER_STATES = {
-  // runner_up: nobody has reserved it | runner_up: a lease has | the pool or its lease gave it up, or it did not start
+  // runner_up, unreserved | runner_up, reserved by a lease | given up by the pool or its lease, or it did not start
   creating: ['warm', 'claimed', 'draining'],
-  // acquire | plan_pool: stale or spare; or it died
+  // acquire | plan_pool: stale or surplus; or it died
   warm: ['claimed', 'draining'],
   // redeem | its lease ended before it redeemed, or it died
   claimed: ['leased', 'draining'],
@@ -43,7 +44,7 @@ export const RUNNER_PHASES = ['launching', 'warm', 'assigning', 'leased', 'drain
 export type RunnerPhase = (typeof RUNNER_PHASES)[number];
 
 /**
- * The runner's own process. It learns of its row's state late or never, so the two are compared nowhere but here:
+ * The runner's own process. It learns of its row's state late or never, so no code compares the two:
  *
  * | phase     | its row, when nothing is late                                                             |
  * |-----------|-------------------------------------------------------------------------------------------|
@@ -66,7 +67,7 @@ export const NEXT_RUNNER_PHASES = {
   draining: [],
 } as const satisfies Record<RunnerPhase, readonly RunnerPhase[]>;
 
-/** Whether this table lets `from` go to `to`; staying is no move and always allowed. */
+/** Whether the table allows `from` to become `to`; staying is always allowed. */
 export const mayMove = <State extends string>(
   next: Readonly<Record<State, readonly State[]>>,
   from: State,

@@ -1,2 +1,2 @@
-/** Whether every store can keep the text: Postgres holds no null byte and no broken Unicode. */
+/** Whether every store can keep the text: Postgres accepts no null byte and no malformed Unicode. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();

@@ -21,7 +21,7 @@ export const CLOCK_SKEW_SECONDS = 5;
 const serviceClaims = z.object({
   iat: z.int(),
   exp: z.int(),
-  /** Limits the call to this user: sessions of others are not found. */
+  /** Limits the call to this user: other users' sessions are not found. */
   user_id: z.string().optional(),
 });
 
@@ -52,7 +52,7 @@ export function serviceKey(secret: string): Uint8Array {
 
 const imported = new WeakMap<Uint8Array, Promise<CryptoKey>>();
 
-/** jose imports a raw secret at every use; once is enough. */
+/** jose imports a raw secret at every use; this imports it once. */
 function hmacKey(secret: Uint8Array): Promise<CryptoKey> {
   const known = imported.get(secret);
   if (known) return known;
@@ -62,13 +62,16 @@ function hmacKey(secret: Uint8Array): Promise<CryptoKey> {
   return key;
 }
 
-/** Signs a call to the controller: the API's, or another service's by its `audience`. With `userId` it is good for that user only. */
+/**
+ * Signs a call to the controller: the API's, or another service's by its `audience`. With `userId` it is valid for
+ * that user only.
+ */
 export async function signServiceToken(
   key: Uint8Array,
   userId?: string,
   audience: string = AUDIENCES.controller,
 ): Promise<string> {
-  const now = Math.floor(Date.now() / 1000); // read once: a second that ends in between makes the token a second too long
+  const now = Math.floor(Date.now() / 1000); // read once: two readings can make the token a second too long
   return new SignJWT(userId === undefined ? {} : { user_id: userId })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
     .setAudience(audience)
@@ -125,7 +128,7 @@ export async function signingKey(json: string): Promise<SigningKey> {
   return { kid, privateKey, publicJwk: { ...jwk, kid, alg: ALG, use: 'sig' } };
 }
 
-/** Signs an order or a credential of the controller. Times are the database's, in milliseconds since the epoch. */
+/** Signs a token of the controller. Times are the database's, in milliseconds since 1970. */
 export function signControllerToken(
   key: SigningKey,
   audience: string | string[],
@@ -144,17 +147,17 @@ export function signControllerToken(
 
 export type ControllerKeys = ReturnType<typeof createLocalJWKSet>;
 
-/** The public keys (a JWKS as JSON) under which the controller's tokens are checked. */
+/** The public keys (a JWKS as JSON) that verify the controller's tokens. */
 export const controllerKeys = (jwks: string): ControllerKeys => createLocalJWKSet(jwksSchema.parse(JSON.parse(jwks)));
 const jwksSchema = z.object({ keys: z.array(z.looseObject({ kty: z.literal('OKP'), kid: z.string() })).min(1) });
 
-/** Imports the keys now; else each is imported by the first check that needs it. */
+/** Imports the keys now rather than at the first check. */
 export async function importControllerKeys(keys: ControllerKeys): Promise<void> {
   await Promise.all(keys.jwks().keys.map(({ kid }) => keys(kid === undefined ? { alg: ALG } : { alg: ALG, kid })));
 }
 
 /**
- * Checks signature, algorithm, issuer and audience, and parses the claims. Does not judge `exp`: the caller hands
+ * Checks signature, algorithm, issuer and audience, and parses the claims. Does not check `exp`: the caller passes
  * `expMs` to the database, whose clock alone decides; a runner, whose clock may be wrong, leaves it to the broker.
  */
 export async function verifyControllerToken<T extends z.ZodType>(
@@ -177,13 +180,16 @@ export async function verifyControllerToken<T extends z.ZodType>(
   }
 }
 
-/** What the broker reads of an assignment, good for one redemption. It names the user, so that the redemption is one statement. */
+/**
+ * What the broker reads of an assignment, valid for one redemption. It names the user, so that the redemption is one
+ * statement.
+ */
 export const brokerClaims = leaseKey.extend({ claim_id: z.uuid(), boot_id: z.uuid(), user_id: z.string() });
 export type BrokerClaims = z.infer<typeof brokerClaims>;
 
 /**
- * Bearer token of a lease's `/mcp`: derived, so that every replica can repeat it and nothing stores it. The runner holds
- * its SHA-256 only.
+ * Bearer token of a lease's `/mcp`: derived, so that every replica can compute it and nothing stores it. The runner
+ * has its SHA-256 only.
  */
 export function mcpToken(derivationKey: Uint8Array, lease: LeaseKey): string {
   return createHmac('sha256', derivationKey)
@@ -191,11 +197,11 @@ export function mcpToken(derivationKey: Uint8Array, lease: LeaseKey): string {
     .digest('base64url');
 }
 
-/** The credential with which a lease's browser speaks to the egress proxy: derived like `mcpToken`, stored nowhere. */
+/** The credential of a lease's browser at the egress proxy: derived like `mcpToken`, stored nowhere. */
 export const egressCredential = (derivationKey: Uint8Array, lease: LeaseKey): string =>
   proxyCredential(derivationKey, 'egress', lease);
 
-/** The uploader's: good for the artifact store alone, and as long as its recordings are awaited. */
+/** The uploader's: it opens the artifact store alone, while videos are awaited. */
 export const uploadCredential = (derivationKey: Uint8Array, lease: LeaseKey): string =>
   proxyCredential(derivationKey, 'upload', lease);
 
@@ -207,8 +213,9 @@ const proxyCredential = (derivationKey: Uint8Array, purpose: 'egress' | 'upload'
 export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
- * Label value for a user: keyed, so that nobody can look a known user up, and cut to 32 of the 63 characters that
- * Kubernetes allows: <https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set>.
+ * Label value for a user: keyed, so that a known user id cannot be looked up, and cut to 32 of the 63 characters that
+ * Kubernetes allows:
+ * <https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set>.
  */
 export const userIdHash = (derivationKey: Uint8Array, userId: string): string =>
   createHmac('sha256', derivationKey).update(`user\n${userId}`).digest('hex').slice(0, 32);

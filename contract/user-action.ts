@@ -13,7 +13,7 @@ export const userAction = z
     epoch,
     reason: z.string(),
     status: userActionStatus,
-    /** What the person said to the agent. */
+    /** The person's message to the agent. */
     note: z.string().nullable(),
     created_at: z.iso.datetime(),
     expires_at: z.iso.datetime(),
@@ -29,7 +29,7 @@ export const userActionAnswer = z
   .strictObject({ status: z.enum(['done', 'declined']), note: z.string().max(2_000).optional() })
   .meta({ id: 'UserActionAnswer' });
 
-/** Body of `POST /internal/runner-user-actions` (lease token). Repeating it with the same id asks how it stands. */
+/** Body of `POST /internal/runner-user-actions` (lease token). Repeating it with the same id reads its state. */
 export const userActionRequest = z
   .strictObject({
     id: z.uuid(),

@@ -23,10 +23,10 @@ const regexText = z
     try {
       re2(pattern);
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : 'unknown fault';
+      const why = cause instanceof Error ? cause.message : 'unknown error';
       context.addIssue({
         code: 'custom',
-        message: `is no RE2 regular expression (${why}); lookaround and backreferences do not exist there`,
+        message: `is not a valid RE2 regular expression (${why}); RE2 has no lookaround and no backreferences`,
       });
     }
   });
@@ -35,8 +35,8 @@ const scalar = z.union([z.string().max(10_000), z.number(), z.boolean()]);
 const text = z.string().min(1).max(10_000);
 
 /**
- * Where the value stands in the call's arguments: names joined by dots, `*` for every element (`fields.*.value`). What
- * lies below the path counts too.
+ * Where the value stands in the call's arguments: names joined by dots, `*` for every element (`fields.*.value`).
+ * What lies below the path counts too.
  */
 const argumentPath = z
   .string()
@@ -49,7 +49,10 @@ const argumentPath = z
 const on = <O extends string, V extends z.ZodType>(operator: O, value: V) =>
   z.strictObject({ path: argumentPath, operator: z.literal(operator), value });
 
-/** A test of one argument. A `not` operator is the exact opposite of its twin: it holds for an argument that is absent. */
+/**
+ * A test of one argument. A `not` operator is the exact opposite of its twin: it holds for an argument that is
+ * absent.
+ */
 export const condition = z
   .discriminatedUnion('operator', [
     on('regex', regexText),

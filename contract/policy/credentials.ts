@@ -20,7 +20,10 @@ function canonicalTarget(text: string): string | null {
   return host !== null && registrableDomain(host) === host ? host : null;
 }
 
-/** `https://accounts.example.com` is that origin alone; `example.com` is every https origin of that registrable domain. */
+/**
+ * `https://accounts.example.com` is that origin alone; `example.com` is every https origin of that registrable
+ * domain.
+ */
 export const credentialTarget = z
   .string()
   .max(300)
@@ -29,7 +32,7 @@ export const credentialTarget = z
   })
   .overwrite(text => canonicalTarget(text) ?? text);
 
-/** Where each site key of the vault may be filled. */
+/** Where the credential of each site key may be filled. */
 export const credentialRules = z.record(siteKey, z.array(credentialTarget).min(1).max(64));
 export type CredentialRules = z.infer<typeof credentialRules>;
 
@@ -45,8 +48,9 @@ export interface CredentialVerdict {
 }
 
 /**
- * Whether the credential of a site key may be typed into a page of this origin (`https://host[:port]`). Every layer that
- * names the key must agree; a key that no layer names is good only where the key itself is the page's registrable domain.
+ * Whether the credential of a site key may be filled on a page of this origin (`https://host[:port]`). Every layer
+ * that names the key must agree; a key that no layer names may be filled only where it is the page's registrable
+ * domain.
  */
 export function decideCredential(layers: readonly CredentialLayer[], key: string, origin: string): CredentialVerdict {
   const url = httpsOrigin(origin);

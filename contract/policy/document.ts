@@ -10,9 +10,9 @@ const toolPattern = z
   .regex(/^[A-Za-z0-9_.*/-]{1,128}$/, 'must be a tool name such as browser_navigate, or a pattern such as browser_*');
 
 /**
- * - `block_always`: refused, whatever any rule of any layer allows.
+ * - `block_always`: refused, even if a rule of any layer allows it.
  * - `allow`: allowed; while the context holds untrusted content only if `defaults.untrustedContext` lets it.
- * - `allow_when_context_is_untrusted`: allowed, untrusted content in the context or not.
+ * - `allow_when_context_is_untrusted`: allowed, with or without untrusted content in the context.
  */
 export const TOOL_ACTIONS = ['allow', 'block_always', 'allow_when_context_is_untrusted'] as const;
 export type ToolAction = (typeof TOOL_ACTIONS)[number];
@@ -20,7 +20,7 @@ export type ToolAction = (typeof TOOL_ACTIONS)[number];
 export const toolRule = z
   .strictObject({
     tools: z.array(toolPattern).min(1).max(100),
-    /** Tools that the rule leaves alone although `tools` covers them. */
+    /** Exceptions to `tools`. */
     except: z.array(toolPattern).max(100).optional(),
     /** All must hold; no condition holds always. Write two rules for "or". */
     when: z.array(condition).max(20).default([]),
@@ -43,7 +43,10 @@ export const policyDocument = z
       .strictObject({
         /** For calls that no rule of any layer matches. */
         tools: z.enum(['allow', 'block_always']).optional(),
-        /** Whether plain `allow` is enough once untrusted web content is in the context; one layer's `block` is enough. */
+        /**
+         * Whether plain `allow` is enough once untrusted web content is in the context; one layer's `block` is
+         * enough.
+         */
         untrustedContext: z.enum(['allow', 'block']).optional(),
       })
       .default({}),
@@ -68,7 +71,10 @@ export type EffectivePolicy = z.infer<typeof effectivePolicy>;
 const bracketed = (path: readonly PropertyKey[]): string =>
   path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i === 0 ? '' : '.'}${String(step)}`)).join('');
 
-/** Parses a policy document; throws `invalid_request` whose `errors` name the path of each fault (`tools[2].when[0].value`). */
+/**
+ * Parses a policy document; throws `invalid_request` whose `errors` name the path of each error
+ * (`tools[2].when[0].value`).
+ */
 export function parsePolicy(input: unknown): PolicyDocument {
   const parsed = policyDocument.safeParse(input);
   if (parsed.success) return parsed.data;
@@ -77,8 +83,8 @@ export function parsePolicy(input: unknown): PolicyDocument {
     message: issue.message,
   }));
   const [first] = errors;
-  throw new OmicronError('invalid_request', `The policy was not taken: ${first?.path} ${first?.message}.`, { errors });
+  throw new OmicronError('invalid_request', `Invalid policy: ${first?.path} ${first?.message}.`, { errors });
 }
 
-/** The published JSON Schema (`docs/policy.schema.json`), of what one writes rather than of what parsing makes of it. */
+/** The published JSON Schema (`docs/policy.schema.json`): of the input, not of the parsed document. */
 export const policyJsonSchema = (): unknown => z.toJSONSchema(policyDocument, { io: 'input', target: 'draft-2020-12' });

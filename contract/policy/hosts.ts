@@ -18,7 +18,7 @@ export function canonicalHost(text: string): string | null {
   return ascii.split('.').every(label => LABEL.test(label)) ? ascii : null;
 }
 
-/** Why the text is no host pattern, or null when it is one. */
+/** Why the text is not a host pattern, or null when it is one. */
 function fault(text: string): string | null {
   const wild = text.startsWith('*.');
   const name = canonicalHost(wild ? text.slice(2) : text);
@@ -34,8 +34,8 @@ function fault(text: string): string | null {
 
 /**
  * `example.com` is that host alone, `*.example.com` every name below it but not itself. Parsed to lower case and
- * punycode. Patterns as wide as a public suffix (`*.com`, `*.co.uk`) are refused; private suffixes (`*.github.io`) are
- * not, since sites load from them.
+ * punycode. Patterns as wide as a public suffix (`*.com`, `*.co.uk`) are refused; private suffixes (`*.github.io`)
+ * are not, since sites load from them.
  */
 export const hostPattern = z
   .string()
@@ -52,8 +52,8 @@ export const hostPattern = z
   });
 
 /**
- * The most specific of the patterns that covers a canonical host, or undefined: the host itself before `*.` patterns, a
- * longer one of those before a shorter. Cost: one lookup per label.
+ * The most specific of the patterns that covers a canonical host, or undefined: the host itself before `*.` patterns,
+ * a longer one of those before a shorter. Cost: one lookup per label.
  */
 export function coveringPattern(patterns: ReadonlySet<string>, host: string): string | undefined {
   if (patterns.has(host)) return host;

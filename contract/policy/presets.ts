@@ -1,12 +1,14 @@
 import { type PolicyDocument, policyDocument } from './document.ts';
 
-/** Session ids as the compatible tools know them (`browser-<profile>-<time>`) and as this system makes them (UUID). */
+/**
+ * Session ids as the compatible tools know them (`browser-<profile>-<time>`) and as this system makes them (UUID).
+ */
 export const SESSION_ID_PATTERN =
   '^(browser-[a-f0-9-]+-[0-9]+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$';
 
 /**
- * A first, readable answer to internal addresses; the boundary is the egress proxy, which judges every address that is
- * dialled. Spellings that only look public are the proxy's to refuse.
+ * A readable first refusal of internal addresses. The boundary is the egress proxy, which checks every address that
+ * is dialled and refuses spellings that only look public.
  */
 const INTERNAL_HOST = [
   String.raw`(?i)^\s*(?:[a-z][a-z0-9+.-]*:[/\\]*)?(?:[^/?#\\@]*@)?(?:`,
@@ -18,7 +20,7 @@ const INTERNAL_HOST = [
 
 const NAVIGATION = ['browser_navigate', 'browser_open', 'browser_tabs'];
 
-/** The defaults offered at installation (P4): take the ones you want, put them into the deployment's document. */
+/** Default policies for an installation (P4), to be copied into the deployment's document. */
 export const POLICY_PRESETS = {
   'chain-allowlist': {
     title: 'Let browser tools chain within a session, and nothing else once web content was read',

@@ -8,12 +8,12 @@ export type PolicyLayer = (typeof POLICY_LAYERS)[number];
 /** Ports that are open while no layer names any. */
 export const DEFAULT_PORTS = [80, 443] as const;
 
-/** Which sites may be reached. Every layer that says something must agree: none can open what another closes. */
+/** Which sites may be reached. Every layer that has rules must agree: none can open what another closes. */
 export const siteRules = z
   .strictObject({
-    /** When present, only hosts that it covers may be reached; an empty list closes everything. */
+    /** If present, only hosts that it covers may be reached; an empty list closes everything. */
     allow: z.array(hostPattern).max(1000).optional(),
-    /** Never reached, whatever any layer allows. */
+    /** Never reached, even if a layer allows them. */
     deny: z.array(hostPattern).max(1000).optional(),
     /** Refuses http:// and ws://; a tunnel must carry TLS. */
     httpsOnly: z.boolean().optional(),
@@ -28,7 +28,7 @@ export interface SiteLayer {
   readonly sites: SiteRules;
 }
 
-/** `tunnel`: what it will carry is not known yet (CONNECT). `host` is canonical. */
+/** `tunnel`: its content is not known yet (CONNECT). `host` is canonical. */
 export interface SiteRequest {
   readonly scheme: 'http' | 'https' | 'tunnel';
   readonly host: string;
@@ -53,7 +53,7 @@ export type SiteVerdict =
 
 export type SiteJudge = (request: SiteRequest) => SiteVerdict;
 
-/** Compiles the layers once; the judge then costs one lookup per label of the host and layer. Pure. */
+/** Compiles the layers once; each verdict then costs one lookup per label of the host and layer. */
 export function compileSites(layers: readonly SiteLayer[]): SiteJudge {
   const byNarrowest = [...layers]
     .sort((a, b) => POLICY_LAYERS.indexOf(b.layer) - POLICY_LAYERS.indexOf(a.layer))

@@ -5,7 +5,7 @@ import { POLICY_LAYERS, type PolicyLayer } from './sites.ts';
 export interface ToolCall {
   readonly tool: string;
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** Stands in for the argument `sessionId` where the caller left it out. */
+  /** Value of the argument `sessionId` if the caller omits it. */
   readonly sessionId: string;
 }
 
@@ -31,7 +31,7 @@ interface Match {
   readonly specificity: readonly [layer: number, literal: number, conditions: number];
 }
 
-/** `*` stands for any run of characters; linear, since each part is searched once from the left. */
+/** `*` matches any run of characters; linear, since each part is searched once from the left. */
 export function coversTool(pattern: string, tool: string): boolean {
   const parts = pattern.split('*');
   const first = parts[0] ?? '';
@@ -80,11 +80,11 @@ function matches(layers: readonly LayeredPolicy[], call: ToolCall): Match[] {
 /**
  * Decides a call, purely:
  * 1. a `block_always` that matches, in any layer, wins over every allow;
- * 2. else the most specific allow: session before user before deployment, then the exact name before a pattern, then the
- *    rule with more conditions, then the earlier one;
- * 3. else the default of the most specific layer that sets one; built in: allow.
- * An allow that is not `allow_when_context_is_untrusted` yields in an untrusted context when any layer's
- * `defaults.untrustedContext` is `block`; a less specific `allow_when_context_is_untrusted` still lets the call pass.
+ * 2. else the most specific allow: session before user before deployment, then the exact name before a pattern, then
+ *    the rule with more conditions, then the earlier one;
+ * 3. else the default of the most specific layer that sets one; built in: allow. An allow that is not
+ *    `allow_when_context_is_untrusted` yields in an untrusted context when any layer's `defaults.untrustedContext` is
+ *    `block`; a less specific `allow_when_context_is_untrusted` still lets the call pass.
  */
 export function decideToolCall(layers: readonly LayeredPolicy[], call: ToolCall, context: CallContext): ToolVerdict {
   const found = matches(layers, call);
@@ -125,7 +125,7 @@ export function decideToolCall(layers: readonly LayeredPolicy[], call: ToolCall,
   };
 }
 
-/** Whether no arguments whatever could get a call of this tool through: it need not be shown to an agent. */
+/** Whether no arguments could make a call of this tool pass; such a tool is not listed. */
 export function neverAllowed(layers: readonly LayeredPolicy[], tool: string): boolean {
   const rules = layers
     .flatMap(({ policy }) => policy.tools)

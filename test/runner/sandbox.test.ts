@@ -98,7 +98,7 @@ test('a warm browser that is killed is a crash, told at /healthz and to an assig
   expect(answer.status).toBe(503);
   expect(await answer.json()).toMatchObject({
     code: 'browser_crashed',
-    title: 'The browser crashed',
+    title: 'Browser crashed',
     detail: body.error?.detail,
   });
   expect(controller.redemptions).toBe(0);
