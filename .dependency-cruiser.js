@@ -27,6 +27,17 @@ const rooms = {
 
 const all = Object.keys(rooms);
 
+// Inside runner/: what each group may reach. The files above the groups (lease.ts, runner.ts, main.ts ...) put them together;
+// the uploader is a program of its own.
+const runnerGroups = {
+  browser: [],
+  reporting: [],
+  recording: ['browser'],
+  tools: ['browser', 'reporting'],
+  mcp: ['browser', 'tools'],
+  uploader: ['reporting'],
+};
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
@@ -40,6 +51,20 @@ export default {
         pathNot: [room, ...allowed].map(path => (path.includes('/') ? `^${path}[./]` : `^${path}/`)),
       },
     })),
+    ...Object.entries(runnerGroups).map(([group, allowed]) => ({
+      name: `runner-${group}-imports`,
+      comment: `runner/${group}/ may import, of runner/, only itself${allowed.length ? ` and ${allowed.join(', ')}` : ''}`,
+      severity: 'error',
+      from: { path: `^runner/${group}/` },
+      to: { path: '^runner/', pathNot: [group, ...allowed].map(each => `^runner/${each}/`) },
+    })),
+    {
+      name: 'runner-without-uploader',
+      comment: 'runner and uploader share a container image, not a process',
+      severity: 'error',
+      from: { path: '^runner/', pathNot: '^runner/uploader/' },
+      to: { path: '^runner/uploader/' },
+    },
     {
       name: 'core-imports-no-adapter',
       comment: "the controller's core decides; only main.ts and compose.ts build adapters",

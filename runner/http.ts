@@ -5,8 +5,8 @@ import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedOrder } f
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../contract/problem.ts';
 import type { Runner } from './runner.ts';
 
-/** An order is a token of at most 16 kB; an MCP call may carry text to type. */
-const ORDER_BYTES_MAX = 32 * 1024;
+/** A signed token has at most 16 kB; an MCP call may carry text to type. */
+const TOKEN_BYTES_MAX = 32 * 1024;
 const MCP_BYTES_MAX = 4 * 1024 * 1024;
 /** A controller that saw the runner become warm keeps its connection for the assignment, which may come much later. */
 const KEEP_ALIVE_MS = 3_600_000;
@@ -19,13 +19,13 @@ export function runnerServer(runner: Runner, log: Logger): Server {
   > = {
     '/assign': {
       async POST(request, response) {
-        const { token } = await order(request);
+        const { token } = await signedToken(request);
         send(response, 200, (await runner.assign(token)) satisfies AssignAnswer);
       },
     },
     '/drain': {
       async POST(request, response) {
-        const { token } = await order(request);
+        const { token } = await signedToken(request);
         await runner.drain(token);
         send(response, 200, { acknowledged: true } satisfies z.infer<typeof drainAnswer>);
       },
@@ -40,8 +40,9 @@ export function runnerServer(runner: Runner, log: Logger): Server {
   };
 
   async function mcp(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const front = runner.front(/^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]);
-    await front.handle(request, response, request.method === 'POST' ? await json(request, MCP_BYTES_MAX) : undefined);
+    const endpoint = runner.endpoint(/^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]);
+    const body = request.method === 'POST' ? await json(request, MCP_BYTES_MAX) : undefined;
+    await endpoint.handle(request, response, body);
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -80,7 +81,7 @@ function send(response: ServerResponse, status: number, body: unknown, type = 'a
 
 function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, log: Logger): void {
   const known = error instanceof OmicronError;
-  if (!known) log.error({ err: error, method: request.method }, 'a request failed');
+  if (!known) log.error({ err: error, method: request.method }, 'unexpected error');
   const problem = (
     known ? error : new OmicronError('internal_error', 'The runner failed; its log has the reason.')
   ).toProblem();
@@ -95,8 +96,8 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   send(response, PROBLEMS[problem.code].status, problem, PROBLEM_TYPE);
 }
 
-async function order(request: IncomingMessage): Promise<z.infer<typeof signedOrder>> {
-  const parsed = signedOrder.safeParse(await json(request, ORDER_BYTES_MAX));
+async function signedToken(request: IncomingMessage): Promise<z.infer<typeof signedOrder>> {
+  const parsed = signedOrder.safeParse(await json(request, TOKEN_BYTES_MAX));
   if (parsed.success) return parsed.data;
   throw new OmicronError('invalid_request', 'The body must be {"token": "..."} and nothing else.');
 }

@@ -1,11 +1,13 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
-import type { Assignment, Toolset } from '../contract/assignment.ts';
+import type { Toolset } from '../contract/assignment.ts';
 import { REFUSALS } from '../contract/egress.ts';
 import type { ToolVerdict } from '../contract/policy/tools.ts';
+import type { Clock } from '../http/clock.ts';
 import type { EgressForwarder } from './browser/egress-forwarder.ts';
-import { type BrowserTools, failure } from './mcp/browser-tools.ts';
+import type { ServedTools } from './mcp/endpoint.ts';
+import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import type { ToolPolicy } from './mcp/tool-policy.ts';
-import { leaseTools } from './mcp/toolset.ts';
+import { type LeaseTool, leaseTools } from './mcp/toolset.ts';
 import type { Recording } from './recording/recording.ts';
 import type { Redeemed } from './redeem.ts';
 import type { ControllerClient } from './reporting/controller-client.ts';
@@ -14,26 +16,15 @@ import type { LeaseClock } from './reporting/lease-clock.ts';
 import { type Redact, redactJson, redactor } from './reporting/redact.ts';
 import { credentials } from './tools/credentials.ts';
 import { loginOrigins } from './tools/login-origins.ts';
-import { CODE_META, failed } from './tools/result.ts';
+import { CODE_META, failed, failure } from './tools/result.ts';
 import { totpCodes } from './tools/totp.ts';
 import { unknownTool } from './tools/unknown-tool.ts';
 
-/** What the agents of one lease may do with its browser. */
-export interface Lease {
-  readonly assignment: Assignment;
-  /** Without those that the policy never allows, as it is now. */
-  tools(): Tool[];
-  /** For the agent: how to log in, and what to think of web content. */
-  readonly instructions: string;
-  /** One tool call: judged, counted as activity, written to the timeline, secrets taken out. Never rejects. */
-  call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
-}
-
 export interface LeaseOptions {
-  readonly assignment: Assignment;
+  readonly sessionId: string;
   readonly redeemed: Redeemed;
-  readonly tools: BrowserTools;
-  readonly clock: LeaseClock;
+  readonly playwright: PlaywrightMcp;
+  readonly lifetime: LeaseClock;
   readonly events: EventQueue;
   readonly recording: Recording;
   readonly policy: ToolPolicy;
@@ -41,15 +32,20 @@ export interface LeaseOptions {
   readonly toolset: Toolset;
   readonly insecureLoginOrigins: readonly string[];
   readonly forwarder: EgressForwarder | undefined;
+  readonly clock: Clock;
 }
 
 /** Web content may hold instructions of strangers: a platform can quarantine what carries this mark (A5). */
 export const UNTRUSTED = { 'omicron.dev/untrusted': true } as const;
 
-export function openLease(options: LeaseOptions): Lease {
-  const { assignment, redeemed, tools, clock, events, recording, policy, controller } = options;
-  const { secrets, sites, lease_token: leaseToken } = redeemed;
-  const codes = totpCodes((site, signal) => controller.totp(leaseToken, site, signal));
+/**
+ * What the agents of one lease may do with its browser. Each call is judged by the policy, counts as activity, is written to
+ * the timeline, and has the secrets taken out of its result.
+ */
+export function openLease(options: LeaseOptions): ServedTools {
+  const { sessionId, redeemed, playwright, lifetime, events, recording, policy, controller, clock } = options;
+  const { secrets, sites, leaseToken } = redeemed;
+  const codes = totpCodes((site, signal) => controller.totp(leaseToken, site, signal), clock);
   const redactSecrets = redactor(secrets);
   const redact: Redact = text => codes.redact(redactSecrets(text));
   const logins = credentials({
@@ -57,70 +53,37 @@ export function openLease(options: LeaseOptions): Lease {
     sites,
     origins: loginOrigins({ sites, policy: policy.current, insecureOrigins: options.insecureLoginOrigins }),
     code: codes.now,
-    unseen: recording.unseen,
+    withoutRecording: recording.withoutRecording,
   });
   const available = leaseTools(options.toolset, {
-    tools,
-    credentials: logins,
-    sessionId: assignment.session_id,
-    askUser: (request, signal) => controller.askUser(leaseToken, request, signal),
-    audit: (domain, status) => events.add('login', { domain, status }),
+    playwright,
+    clock,
+    lease: {
+      sessionId,
+      credentials: logins,
+      askUser: (request, signal) => controller.askUser(leaseToken, request, signal),
+      audit: (domain, status) => events.add('login', { domain, status }),
+    },
   });
-  tools.setSecrets(secrets);
+  playwright.setSecrets(secrets);
   events.add('secrets.loaded', { names: Object.keys(secrets) });
-
-  const listed = () => [...available.values()].map(({ tool }) => tool).filter(({ name }) => policy.lists(name));
-
-  /** Whether the model has seen web content in this lease. */
-  let untrusted = false;
-
-  async function judgeAndRun(name: string, given: Record<string, unknown>, signal: AbortSignal): Promise<Done> {
-    const tool = available.get(name);
-    if (clock.isOver()) return { result: OVER };
-    if (tool === undefined)
-      return {
-        result: unknownTool(
-          name,
-          listed().map(tool => tool.name),
-        ),
-      };
-    const { sessionId, ...args } = given;
-    if (sessionId !== undefined && sessionId !== assignment.session_id) return { result: SESSION_MISMATCH };
-    const verdict = policy.decide(name, await tool.judged(given, signal), untrusted);
-    if (verdict.action === 'block') return { result: failed('policy_blocked', verdict.reason), verdict };
-    const startMs = Date.now();
-    const result = await tool.run(args, signal);
-    untrusted ||= tool.inTurn && tools.showsContent();
-    return { result: { ...result, content: [...result.content, ...refusals(options.forwarder, startMs)] } };
-  }
-
-  /** One call after the other, each judged by what is so when its turn comes. */
-  async function inTurn(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<Done> {
-    if (available.get(name)?.inTurn === false) return judgeAndRun(name, args, signal);
-    let done: Done | undefined;
-    const result = await tools.turn(signal, async () => {
-      done = await judgeAndRun(name, args, signal);
-      return done.result;
-    });
-    return done ?? { result };
-  }
+  const run = judgedCalls(options, available);
 
   return {
-    assignment,
-    tools: listed,
+    listTools: () => listed(available, policy),
     instructions: instructions(logins.names),
     async call(name, args, signal) {
-      const finished = clock.callStarted();
-      const startMs = performance.now();
+      const finished = lifetime.callStarted();
+      const startMs = clock.nowMs();
       try {
         await recording.ready;
-        const { result: raw, verdict } = await inTurn(name, args, signal);
+        const { result: raw, verdict } = await run(name, args, signal);
         const result = redacted(raw, redact);
         events.add('tool.call', {
           tool: redact(name).slice(0, 128),
           arguments: redactJson(args, redact),
           outcome: verdict === undefined ? (result.isError ? 'error' : 'ok') : 'blocked',
-          duration_ms: Math.round(performance.now() - startMs),
+          duration_ms: Math.round(clock.nowMs() - startMs),
           ...(result.isError ? { error: redactJson(firstText(result), redact) } : {}),
           ...(verdict === undefined ? {} : { layer: verdict.layer, rule: verdict.index }),
         });
@@ -132,13 +95,52 @@ export function openLease(options: LeaseOptions): Lease {
   };
 }
 
-/** What came of a call; `verdict` where a policy blocked it. */
+const listed = (available: ReadonlyMap<string, LeaseTool>, policy: ToolPolicy): Tool[] =>
+  [...available.values()].map(({ tool }) => tool).filter(({ name }) => policy.lists(name));
+
+type Call = (name: string, args: Record<string, unknown>, signal: AbortSignal) => Promise<Done>;
+
+/** Runs calls one after the other, each judged by what holds when its turn comes. */
+function judgedCalls(options: LeaseOptions, available: ReadonlyMap<string, LeaseTool>): Call {
+  const { sessionId: ownId, playwright, lifetime, policy, forwarder } = options;
+  /** Whether the model has seen web content in this lease. */
+  let untrusted = false;
+
+  const judgeAndRun: Call = async (name, given, signal) => {
+    const tool = available.get(name);
+    if (lifetime.isOver()) return { result: LEASE_ENDED };
+    if (tool === undefined) {
+      const names = listed(available, policy).map(each => each.name);
+      return { result: unknownTool(name, names) };
+    }
+    const { sessionId, ...args } = given;
+    if (sessionId !== undefined && sessionId !== ownId) return { result: SESSION_MISMATCH };
+    const verdict = policy.decide(name, await tool.judged(given, signal), untrusted);
+    if (verdict.action === 'block') return { result: failed('policy_blocked', verdict.reason), verdict };
+    const startMs = Date.now();
+    const result = await tool.run(args, signal);
+    untrusted ||= tool.inTurn && playwright.showsContent();
+    return { result: { ...result, content: [...result.content, ...refusals(forwarder, startMs)] } };
+  };
+
+  return async (name, args, signal) => {
+    if (available.get(name)?.inTurn === false) return judgeAndRun(name, args, signal);
+    let done: Done | undefined;
+    const result = await playwright.turn(signal, async () => {
+      done = await judgeAndRun(name, args, signal);
+      return done.result;
+    });
+    return done ?? { result };
+  };
+}
+
+/** The outcome of a call; `verdict` where a policy blocked it. */
 interface Done {
   readonly result: CallToolResult;
   readonly verdict?: ToolVerdict;
 }
 
-const OVER = failure('The lease has ended. Ask for the session again and connect to the new address.');
+const LEASE_ENDED = failure('The lease has ended. Ask for the session again and connect to the new address.');
 const SESSION_MISMATCH = failed(
   'session_mismatch',
   'This is the endpoint of another browser session.',

@@ -8,6 +8,7 @@ import { chromium } from 'playwright-core';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { importControllerKeys } from '../contract/tokens.ts';
+import { realClock } from '../http/clock.ts';
 import { EnvironmentError } from '../http/environment.ts';
 import { launchBrowser } from './browser/browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser/browser-path.ts';
@@ -18,12 +19,15 @@ import { abandoned } from './reporting/abandoned.ts';
 import { controllerClient } from './reporting/controller-client.ts';
 import { createRunner } from './runner.ts';
 import { type RunnerSettings, runnerSettings } from './settings.ts';
-import { rehearse } from './warm-up.ts';
+import { warmUp } from './warm-up.ts';
 
-/** An unleased runner asks this often whether its controller is there; a rollout or a restart takes less than the other. */
+/**
+ * How often an unleased runner pings its controller, and how long that may be unreachable before the runner exits: longer
+ * than a rollout or a restart takes.
+ */
 const PING_MS = 15_000;
 const CONTROLLER_GONE_MS = 120_000;
-/** Everything ends in this time, or the process goes without. */
+/** After this time the process exits, whatever has not ended. */
 const END_MS = 10_000;
 
 function settingsOrExit(): RunnerSettings {
@@ -38,7 +42,7 @@ function settingsOrExit(): RunnerSettings {
 
 const settings = settingsOrExit();
 const searchPath = process.env.PATH ?? '';
-// Lines are written beside the work, and at the exit at the latest: a lease's start does not wait for the disk.
+// Asynchronous, flushed at exit: a lease's start does not wait for the disk.
 const lines = pino.destination({ dest: 1, sync: false });
 const log = pino({ level: settings.logLevel, base: { runner_id: settings.runnerId } }, lines);
 mkdirSync(settings.outputDir, { recursive: true });
@@ -52,7 +56,7 @@ if (!settings.chromiumSandbox)
   log.warn(`${ENV.chromiumSandbox}=off: the browser runs WITHOUT its sandbox; a page that breaks it owns this machine`);
 const ffmpeg = commandPath(settings.ffmpegPath, searchPath);
 if (ffmpeg === undefined)
-  log.warn(`no ffmpeg at "${settings.ffmpegPath}": nothing can be recorded; set ${ENV.ffmpegPath} or install it`);
+  log.warn(`no ffmpeg at "${settings.ffmpegPath}": recording fails; install it or set ${ENV.ffmpegPath}`);
 
 if (settings.insecureLoginOrigins.length > 0)
   log.warn({ origins: settings.insecureLoginOrigins }, `${ENV.insecureLoginOrigins}: passwords may go out unencrypted`);
@@ -74,15 +78,16 @@ const runner = createRunner({
       searchPath,
     });
   },
-  async rehearse(browser) {
+  async warmUp(browser) {
     await importControllerKeys(settings.controllerKeys);
-    await rehearse(browser, temp.path);
+    await warmUp(browser, temp.path);
   },
   forwarder,
   toolset: settings.toolset,
   insecureLoginOrigins: settings.insecureLoginOrigins,
   outputDir: settings.outputDir,
   filesDir: temp.files,
+  clock: realClock,
   ffmpeg: ffmpeg ?? settings.ffmpegPath,
   log,
 });
@@ -128,7 +133,8 @@ void abandoned({
   everyMs: PING_MS,
   goneAfterMs: CONTROLLER_GONE_MS,
   signal: ending.signal,
-}).then(gone => gone && runner.stop('its controller is gone and nobody leased it'));
+  clock: realClock,
+}).then(gone => gone && runner.stop('the controller is gone and the runner is not leased'));
 
 const exitCode = await Promise.race([runner.ended, tooLate()]);
 server.close();
@@ -142,10 +148,10 @@ function dropGarbage(): void {
   runInNewContext('gc')();
 }
 
-/** Counts from the first sign of the end. */
+/** Counts from when the runner begins to stop. */
 async function tooLate(): Promise<number> {
   await runner.stopped;
   await new Promise(resolve => setTimeout(resolve, END_MS).unref());
-  log.error(`the end took more than ${END_MS} ms`);
+  log.error(`shutdown took more than ${END_MS} ms`);
   return 1;
 }

@@ -1,7 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { RedeemAnswer } from '../contract/assignment.ts';
+import type { EffectivePolicy } from '../contract/policy/document.ts';
 import { OmicronError } from '../contract/problem.ts';
-import { RETRY, waitBackoff } from '../http/backoff.ts';
+import { backoffMs, RETRY } from '../http/backoff.ts';
+import type { Clock } from '../http/clock.ts';
 import { type ControllerClient, worthRetrying } from './reporting/controller-client.ts';
 
 /** An assignment not redeemed in this time is stale: its claimer has given up (by its own cap of two minutes). */
@@ -9,42 +10,62 @@ const FRESH_MS = 60_000;
 /** The predecessor mostly needs a fraction of a second; the broker's Retry-After counts in whole ones. */
 const POLL_MS = { min: 100, max: 250 };
 
-export interface Redeemed extends RedeemAnswer {
-  /** When the lease ends, by `performance.now()`; counted from before the request was sent. */
+/** What a runner has of its lease. */
+export interface Redeemed {
+  /** Names to values. */
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly sites: RedeemAnswer['sites'];
+  readonly policy: EffectivePolicy;
+  readonly leaseToken: string;
+  readonly artifactToken: string;
+  readonly egressCredential: string;
+  readonly uploadCredential: string | undefined;
+  /** When the lease ends, by the runner's clock; counted from before the request was sent. */
   readonly endsAtMs: number;
 }
 
 /**
- * Redeems the lease's secrets, the moment at which the runner becomes somebody's. Waits while the predecessor drains
- * and while the controller is out of reach; any other refusal is final.
+ * Redeems the lease's secrets: the moment at which the runner becomes the lease's. Waits while the predecessor drains
+ * and while the controller cannot be reached; any other refusal is final.
  */
 export async function redeem(
-  controller: ControllerClient,
+  controller: Pick<ControllerClient, 'redeem'>,
   assignmentToken: string,
   abort: AbortSignal,
+  clock: Clock,
 ): Promise<Redeemed> {
+  const deadlineMs = clock.nowMs() + FRESH_MS;
   const signal = AbortSignal.any([abort, AbortSignal.timeout(FRESH_MS)]);
-  let last: unknown;
-  for (let n = 0; ; n += 1) {
-    const sentMs = performance.now();
+  for (let attempt = 0; ; attempt += 1) {
+    const sentMs = clock.nowMs();
     try {
-      const answer = await controller.redeem(assignmentToken, signal);
-      return { ...answer, endsAtMs: sentMs + answer.remaining_ms };
+      return redeemedOf(await controller.redeem(assignmentToken, signal), sentMs);
     } catch (error) {
-      last = error;
+      const waitMs = waitBeforeRetry(error, attempt, clock);
+      if (waitMs === undefined || signal.aborted || clock.nowMs() + waitMs >= deadlineMs) throw error;
+      await clock.sleep(waitMs, signal).catch(() => {
+        throw error;
+      });
     }
-    const wait = retry(last, n, signal);
-    if (wait === undefined || signal.aborted) throw last;
-    await wait.catch(() => {
-      throw last;
-    });
   }
 }
 
-function retry(error: unknown, n: number, signal: AbortSignal): Promise<void> | undefined {
+const redeemedOf = (answer: RedeemAnswer, sentMs: number): Redeemed => ({
+  secrets: answer.secrets,
+  sites: answer.sites,
+  policy: answer.policy,
+  leaseToken: answer.lease_token,
+  artifactToken: answer.artifact_token,
+  egressCredential: answer.egress_credential,
+  uploadCredential: answer.upload_credential,
+  endsAtMs: sentMs + answer.remaining_ms,
+});
+
+/** Undefined: the refusal is final. */
+function waitBeforeRetry(error: unknown, attempt: number, clock: Clock): number | undefined {
   if (error instanceof OmicronError && error.code === 'predecessor_draining') {
     const askedMs = (error.retryAfterSeconds ?? 1) * 1_000;
-    return delay(Math.min(Math.max(askedMs, POLL_MS.min), POLL_MS.max), undefined, { signal });
+    return Math.min(Math.max(askedMs, POLL_MS.min), POLL_MS.max);
   }
-  return worthRetrying(error) ? waitBackoff(n, { ...RETRY, maxMs: 1_000 }, signal) : undefined;
+  return worthRetrying(error) ? backoffMs(attempt, { ...RETRY, maxMs: 1_000 }, () => clock.random()) : undefined;
 }

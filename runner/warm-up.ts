@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import type { Assignment, RedeemAnswer } from '../contract/assignment.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { controllerKeys, type SigningKey, sha256Hex, signControllerToken, signingKey } from '../contract/tokens.ts';
+import { realClock } from '../http/clock.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { runnerServer } from './http.ts';
 import { controllerClient } from './reporting/controller-client.ts';
@@ -18,60 +19,83 @@ const REQUEST_MS = 5_000;
 const LEASE_MS = 60_000;
 
 /**
- * Plays one whole lease with a controller of its own, under keys that are thrown away, in a browser context that is
- * closed afterwards: assignment, redemption, MCP, a page, a snapshot. The real lease then runs code that has run before,
- * in this process and in the browser. Rejects when the play fails; that costs the lease time, nothing else. A second
- * play showed no gain.
+ * Runs one whole lease against a controller of its own, under keys that are thrown away, in a browser context that is closed
+ * afterwards: assignment, redemption, MCP, a page, a snapshot. The real lease then runs code that has run before, in this
+ * process and in the browser. Rejects when a step fails; that costs the real lease time, nothing else. A second warm-up
+ * showed no gain.
  */
-export async function rehearse(browser: RunnerBrowser, tempDir: string): Promise<void> {
+export async function warmUp(browser: RunnerBrowser, tempDir: string): Promise<void> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const key = await signingKey(JSON.stringify(privateKey.export({ format: 'jwk' })));
-  const stage = await listening(createServer(playController));
+  const controller = await listening(createServer(warmUpController));
   try {
-    await playLease(browser, tempDir, key, urlOf(stage));
+    await warmUpLease(browser, tempDir, key, urlOf(controller));
   } finally {
-    close(stage);
+    close(controller);
   }
 }
 
-async function playLease(browser: RunnerBrowser, tempDir: string, key: SigningKey, stageUrl: string): Promise<void> {
+async function warmUpLease(
+  browser: RunnerBrowser,
+  tempDir: string,
+  key: SigningKey,
+  controllerUrl: string,
+): Promise<void> {
   const context = await browser.newContext();
-  const filesDir = mkdtempSync(join(tempDir, 'rehearsal-'));
+  const filesDir = mkdtempSync(join(tempDir, 'warm-up-'));
   const runnerId = randomUUID();
   const log = pino({ level: 'silent' });
   const runner = createRunner({
-    ...{ runnerId, filesDir, log, outputDir: filesDir, ffmpeg: '', insecureLoginOrigins: [] },
-    ...{ toolset: 'playwright', forwarder: undefined },
+    runnerId,
+    filesDir,
+    outputDir: filesDir,
+    ffmpeg: '',
+    log,
+    clock: realClock,
+    insecureLoginOrigins: [],
+    toolset: 'playwright',
+    forwarder: undefined,
     keys: controllerKeys(JSON.stringify({ keys: [key.publicJwk] })),
-    controller: controllerClient(stageUrl),
+    controller: controllerClient(controllerUrl),
     launch: async () => ({ ...browser, context, gone: new Promise(() => {}), close: () => context.close() }),
-    rehearse: async () => {},
+    warmUp: async () => {},
   });
   const server = await listening(runnerServer(runner, log));
   try {
     await runner.warm();
-    const id = randomUUID();
-    const assignment: Assignment = {
-      ...{ jti: id, session_id: id, epoch: 1, claim_id: id, runner_id: runnerId, boot_id: runner.bootId },
-      ...{ user_id: 'rehearsal', options: { record_video: false } },
-      ...{ mcp_token_sha256: sha256Hex('rehearsal'), artifacts_prefix: '' },
-    };
-    const audience = AUDIENCES.runner(runnerId, runner.bootId);
-    const token = await signControllerToken(key, audience, assignment, { nowMs: Date.now(), seconds: 60 });
+    const token = await assignmentToken(key, runnerId, runner.bootId);
     await post(`${urlOf(server)}/assign`, { token });
-    await playAgent(`${urlOf(server)}/mcp`, stageUrl);
+    await warmUpAgent(`${urlOf(server)}/mcp`, controllerUrl);
   } finally {
-    runner.stop('the rehearsal is over');
+    runner.stop('the warm-up is over');
     await runner.ended;
     close(server);
     rmSync(filesDir, { recursive: true, force: true });
   }
 }
 
+function assignmentToken(key: SigningKey, runnerId: string, bootId: string): Promise<string> {
+  const id = randomUUID();
+  const assignment: Assignment = {
+    jti: id,
+    session_id: id,
+    epoch: 1,
+    claim_id: id,
+    runner_id: runnerId,
+    boot_id: bootId,
+    user_id: 'warm-up',
+    options: { record_video: false },
+    mcp_token_sha256: sha256Hex('warm-up'),
+    artifacts_prefix: '',
+  };
+  const audience = AUDIENCES.runner(runnerId, bootId);
+  return signControllerToken(key, audience, assignment, { nowMs: Date.now(), seconds: 60 });
+}
+
 /** What an agent does first. */
-async function playAgent(mcpUrl: string, pageUrl: string): Promise<void> {
+async function warmUpAgent(mcpUrl: string, pageUrl: string): Promise<void> {
   const protocolVersion = '2025-06-18';
-  const initialize = { protocolVersion, capabilities: {}, clientInfo: { name: 'rehearsal', version: '1' } };
+  const initialize = { protocolVersion, capabilities: {}, clientInfo: { name: 'warm-up', version: '1' } };
   const headers: Record<string, string> = {};
   const send = (method: string, params: object, id?: number) =>
     post(mcpUrl, { jsonrpc: '2.0', method, params, ...(id === undefined ? {} : { id }) }, headers);
@@ -83,23 +107,33 @@ async function playAgent(mcpUrl: string, pageUrl: string): Promise<void> {
   await send('tools/call', { name: 'browser_navigate', arguments: { url: pageUrl } }, 3);
 }
 
-/** Redemption, reports and a page, with nothing in them. Through an egress proxy the page is the refusal of one without lease. */
-const playController: Parameters<typeof createServer>[1] = (request, response) => {
+/**
+ * Answers a redemption, reports and a page, with nothing in them. Through an egress proxy the page is its refusal of a
+ * browser without a lease.
+ */
+const warmUpController: Parameters<typeof createServer>[1] = (request, response) => {
   const isPage = request.method === 'GET';
   const redeemed: RedeemAnswer = {
-    ...{ secrets: {}, sites: [], egress_credential: '', policy: { version: '', layers: [] } },
-    ...{ lease_token: 'rehearsal', artifact_token: 'rehearsal', remaining_ms: LEASE_MS },
+    secrets: {},
+    sites: [],
+    egress_credential: '',
+    policy: { version: '', layers: [] },
+    lease_token: 'warm-up',
+    artifact_token: 'warm-up',
+    remaining_ms: LEASE_MS,
   };
   response.setHeader('content-type', isPage ? 'text/html' : 'application/json');
-  response.end(isPage ? '<!doctype html><title>Rehearsal</title><h1>Rehearsal</h1>' : JSON.stringify(redeemed));
+  response.end(isPage ? '<!doctype html><title>Warm-up</title><h1>Warm-up</h1>' : JSON.stringify(redeemed));
 };
 
 async function post(url: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
   const answer = await fetch(url, {
     method: 'POST',
     headers: {
-      ...{ authorization: 'Bearer rehearsal', 'content-type': 'application/json' },
-      ...{ accept: 'application/json, text/event-stream', ...headers },
+      authorization: 'Bearer warm-up',
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
     },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(REQUEST_MS),

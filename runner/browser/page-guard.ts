@@ -1,5 +1,5 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
-import { isClosedPage } from '../mcp/playwright-tools.ts';
+import { isClosedPage } from './addresses.ts';
 
 /** A page can open popups without end; more tabs than this are closed again. */
 export const TABS_MAX = 20;

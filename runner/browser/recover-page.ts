@@ -10,18 +10,18 @@ const ANSWER_MS = 1_000;
  * never came to be (one at a blocked address, for example) is removed from its page. Returns what was done, for the
  * agent. A tab that shows a dialog is well: it waits for browser_handle_dialog.
  */
-export async function unwedge(context: BrowserContext, guard: PageGuard): Promise<string[]> {
-  const notes = await Promise.all(
-    context.pages().map(async page => {
-      if (guard.showsDialog(page)) return [];
-      if (await answers(page)) return removeDeadFrames(page);
-      await within(guard.stopScript(page));
-      if (await answers(page)) return [`A script that did not end was stopped on ${page.url()}.`];
-      await within(page.close());
-      return [`The tab of ${page.url()} did not answer and was closed.`];
-    }),
-  );
+export async function recoverPages(context: BrowserContext, guard: PageGuard): Promise<string[]> {
+  const notes = await Promise.all(context.pages().map(page => recoverPage(page, guard)));
   return notes.flat();
+}
+
+async function recoverPage(page: Page, guard: PageGuard): Promise<string[]> {
+  if (guard.showsDialog(page)) return [];
+  if (await answers(page)) return removeDeadFrames(page);
+  await within(guard.stopScript(page));
+  if (await answers(page)) return [`A script that did not end was stopped on ${page.url()}.`];
+  await within(page.close());
+  return [`The tab of ${page.url()} did not answer and was closed.`];
 }
 
 async function removeDeadFrames(page: Page): Promise<string[]> {

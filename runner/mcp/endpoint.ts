@@ -2,18 +2,33 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ListToolsRequestSchema,
+  type Tool,
+} from '@modelcontextprotocol/sdk/types.js';
 import { OmicronError } from '../../contract/problem.ts';
-import type { Lease } from '../lease.ts';
+import type { Clock } from '../../http/clock.ts';
+
+/** What the agents of one lease are served. */
+export interface ServedTools {
+  /** Without those that the policy never allows, as it is now. */
+  listTools(): Tool[];
+  /** For the agent: how to log in, and how to treat web content. */
+  readonly instructions: string;
+  /** Never rejects. */
+  call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
+}
 
 /**
  * `/mcp` of a lease: each MCP session of a client gets a cheap server of its own, and all of them speak to the one
  * browser. A client that reconnects finds its tabs; one that vanishes leaves nothing behind but its session.
  */
-export interface McpFront {
+export interface McpEndpoint {
   /** Serves a request whose bearer token was checked. `body` is the parsed body of a POST. */
   handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void>;
-  /** Tells every client that the list of tools is another one. */
+  /** Notifies every client that the list of tools has changed. */
   toolsChanged(): void;
   /** Ends every session, with its running calls and open streams. */
   close(): Promise<void>;
@@ -22,15 +37,15 @@ export interface McpFront {
 interface Session {
   readonly server: Server;
   readonly transport: StreamableHTTPServerTransport;
-  /** Requests in work, with the open stream of the session. */
+  /** Requests in flight, with the open stream of the session. */
   open: number;
   usedMs: number;
 }
 
-/** Clients that connect per request and never say goodbye must not add up. */
+/** Sessions of clients that connect per request and never close them must not accumulate. */
 const SESSIONS_MAX = 64;
 
-export function mcpFront(lease: Lease): McpFront {
+export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
   const sessions = new Map<string, Session>();
 
   async function newSession(): Promise<Session> {
@@ -42,8 +57,8 @@ export function mcpFront(lease: Lease): McpFront {
         sessions.set(id, session);
       },
     });
-    const server = frontServer(lease);
-    const session: Session = { server, transport, open: 0, usedMs: performance.now() };
+    const server = mcpServer(served);
+    const session: Session = { server, transport, open: 0, usedMs: clock.nowMs() };
     server.onclose = () => {
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
     };
@@ -55,8 +70,8 @@ export function mcpFront(lease: Lease): McpFront {
   async function makeRoom(): Promise<void> {
     if (sessions.size < SESSIONS_MAX) return;
     const byAge = [...sessions.values()].sort((a, b) => a.usedMs - b.usedMs);
-    const victim = byAge.find(({ open }) => open === 0) ?? byAge[0];
-    await victim?.server.close();
+    const evicted = byAge.find(({ open }) => open === 0) ?? byAge[0];
+    await evicted?.server.close();
   }
 
   return {
@@ -67,16 +82,16 @@ export function mcpFront(lease: Lease): McpFront {
         throw new OmicronError('session_not_found', 'There is no such MCP session; initialize a new one.');
       const session = known ?? (await newSession());
       session.open += 1;
-      session.usedMs = performance.now();
+      session.usedMs = clock.nowMs();
       response.once('close', () => {
         session.open -= 1;
-        session.usedMs = performance.now();
+        session.usedMs = clock.nowMs();
       });
       await session.transport.handleRequest(request, response, body);
       if (session.transport.sessionId === undefined) await session.server.close();
     },
     toolsChanged() {
-      // A client without an open stream asks again by itself, or not.
+      // A client without an open stream is not reached.
       for (const { server } of sessions.values()) void server.sendToolListChanged().catch(() => undefined);
     },
     async close() {
@@ -86,14 +101,14 @@ export function mcpFront(lease: Lease): McpFront {
 }
 
 /** The low-level Server: tools are passed on as they are, and a client's `roots` are never asked for. */
-function frontServer(lease: Lease): Server {
+function mcpServer(served: ServedTools): Server {
   const server = new Server(
     { name: 'omicron-browser', version: '1' },
-    { capabilities: { tools: { listChanged: true } }, instructions: lease.instructions },
+    { capabilities: { tools: { listChanged: true } }, instructions: served.instructions },
   );
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: lease.tools() }));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: served.listTools() }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) =>
-    lease.call(params.name, params.arguments ?? {}, signal),
+    served.call(params.name, params.arguments ?? {}, signal),
   );
   return server;
 }

@@ -8,7 +8,7 @@ export interface ToolPolicy {
   decide(tool: string, args: Record<string, unknown>, untrusted: boolean): ToolVerdict;
   /** Whether the tool is shown to agents. */
   lists(tool: string): boolean;
-  /** What the controller says is in force. Another version is fetched; until that succeeds the old policy stands. */
+  /** Called with the version in force. Another one is fetched; until that succeeds the previous policy stands. */
   seen(version: string): void;
 }
 
@@ -36,8 +36,8 @@ export function toolPolicy({ policy, sessionId, fetch, onChange, warn }: ToolPol
           current = newer;
           onChange();
         })
-        // The next report tells the version again.
-        .catch((error: unknown) => warn('the policy could not be read; the old one stands', { version, error }))
+        // The answer to the next report carries the version again.
+        .catch((error: unknown) => warn('policy refresh failed; keeping the previous policy', { version, error }))
         .finally(() => {
           fetching = false;
         });

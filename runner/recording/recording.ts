@@ -2,6 +2,7 @@ import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
+import type { Clock } from '../../http/clock.ts';
 import { VIEWPORT } from '../browser/browser.ts';
 import { type VideoFile, videoFile } from './ffmpeg.ts';
 
@@ -11,17 +12,17 @@ import { type VideoFile, videoFile } from './ffmpeg.ts';
  * to record, and loses what it buffers when the browser crashes.
  */
 export interface Recording {
-  /** Resolves when the first tab is being filmed; the first tool call waits for it. Never rejects. */
+  /** Resolves when the first tab is being recorded; the first tool call waits for it. Never rejects. */
   readonly ready: Promise<void>;
-  /** Runs work of which no picture is kept; the one before stands still meanwhile. */
-  unseen<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs work of which no frame is kept; the one before stands still meanwhile. */
+  withoutRecording<T>(work: () => Promise<T>): Promise<T>;
   /** Ends every file. Never rejects. */
   stop(): Promise<void>;
 }
 
 export const NO_RECORDING: Recording = {
   ready: Promise.resolve(),
-  unseen: work => work(),
+  withoutRecording: work => work(),
   stop: async () => undefined,
 };
 
@@ -32,34 +33,35 @@ export interface RecordingOptions {
   readonly order: UploadOrder;
   /** A tab is not recorded (any more). */
   readonly onStopped: (details: { file: string; reason: string }) => void;
+  readonly clock: Clock;
 }
 
 /** Smooth enough to follow what was done, at two thirds of the work of 25. */
 const FRAMES_PER_SECOND = 15;
-/** Chromium keeps so many pictures in flight; holding an acknowledgement back is what slows it down. */
+/** Chromium keeps this many frames in flight; holding an acknowledgement back is what slows it down. */
 const IN_FLIGHT = 5;
 const JPEG_QUALITY = 80;
-/** A still page sends no pictures; its last one is repeated so that the video lasts as long as the page did. */
+/** A still page sends no frames; its last one is repeated so that the video lasts as long as the page did. */
 const STILL_MS = 1_000;
 /** Encoders at once: a page that opens popups without end must not fill the machine with them. */
 const FILES_AT_ONCE_MAX = 8;
 
-/** Starts recording. What the uploader needs is on disk before the first picture. */
+/** Starts recording. What the uploader needs is on disk before the first frame. */
 export function startRecording(options: RecordingOptions): Recording {
-  const { context, outputDir, order, onStopped } = options;
+  const { context, outputDir, order, onStopped, clock } = options;
   const tabs = new Map<Page, Promise<() => Promise<void>>>();
   let count = 0;
   let stopped = false;
-  const veil: Veil = { works: 0, untilMs: 0 };
+  const mask = frameMask(clock);
 
-  const film = (page: Page): Promise<() => Promise<void>> => {
+  const record = (page: Page): Promise<() => Promise<void>> => {
     count += 1;
     const file = `tab-${String(count).padStart(3, '0')}.webm`;
     if (tabs.size >= FILES_AT_ONCE_MAX) {
       onStopped({ file, reason: `more than ${FILES_AT_ONCE_MAX} tabs are open; this one is not recorded` });
       return Promise.resolve(async () => undefined);
     }
-    const started = filmTab(page, { ...options, veil, path: join(outputDir, file) }, reason =>
+    const started = recordTab(page, { ...options, mask, path: join(outputDir, file) }, reason =>
       onStopped({ file, reason }),
     );
     tabs.set(page, started);
@@ -74,26 +76,18 @@ export function startRecording(options: RecordingOptions): Recording {
   };
 
   const onPage = (page: Page) => {
-    if (!stopped) void film(page);
+    if (!stopped) void record(page);
   };
   const ready = writeOrder(outputDir, order)
     .then(async () => {
       if (stopped) return;
       context.on('page', onPage);
-      await Promise.all(context.pages().map(film));
+      await Promise.all(context.pages().map(record));
     })
     .catch((error: unknown) => onStopped({ file: UPLOAD_ORDER_FILE, reason: String(error) }));
   return {
     ready,
-    async unseen(work) {
-      veil.works += 1;
-      try {
-        return await work();
-      } finally {
-        veil.works -= 1;
-        veil.untilMs = performance.now() + VEIL_MS;
-      }
-    },
+    withoutRecording: mask.during,
     async stop() {
       stopped = true;
       await ready;
@@ -103,38 +97,40 @@ export function startRecording(options: RecordingOptions): Recording {
   };
 }
 
-/** Pieces of work that no picture may show, and how long pictures of the last of them may still be on their way. */
-interface Veil {
-  works: number;
-  untilMs: number;
+/** Hides frames while some work is under way, and for as long as frames of its end may still be on their way. */
+interface FrameMask {
+  isOn(): boolean;
+  during<T>(work: () => Promise<T>): Promise<T>;
 }
-const VEIL_MS = 250;
+const MASK_MS = 250;
 
-const isUnseen = ({ works, untilMs }: Veil): boolean => works > 0 || performance.now() < untilMs;
+function frameMask(clock: Clock): FrameMask {
+  let running = 0;
+  let untilMs = Number.NEGATIVE_INFINITY;
+  return {
+    isOn: () => running > 0 || clock.nowMs() < untilMs,
+    async during(work) {
+      running += 1;
+      try {
+        return await work();
+      } finally {
+        running -= 1;
+        untilMs = clock.nowMs() + MASK_MS;
+      }
+    },
+  };
+}
 
-/** Films one tab; the returned function ends the file, and resolves when it has ended, for all who call it. Never rejects. */
-async function filmTab(
+/** Records one tab; the returned function ends the file, and resolves when it has ended, for all who call it. Never rejects. */
+async function recordTab(
   page: Page,
-  { ffmpeg, path, veil }: { ffmpeg: string; path: string; veil: Veil },
+  { ffmpeg, path, mask, clock }: { ffmpeg: string; path: string; mask: FrameMask; clock: Clock },
   onFailed: (reason: string) => void,
 ): Promise<() => Promise<void>> {
-  const video: VideoFile = videoFile({ ffmpeg, path, size: VIEWPORT });
-  let last: Buffer | undefined;
-  /** Came under the veil; if nothing follows it, it is what the page looks like now. */
-  let held: Buffer | undefined;
-  let lastMs = 0;
-  let nextAckMs = 0;
+  const video = videoFile({ ffmpeg, path, size: VIEWPORT });
+  const frames = frameWriter(video, mask, clock);
+  const pace = framePace(clock);
   let ending: Promise<void> | undefined;
-  const show = (picture: Buffer) => {
-    last = picture;
-    held = undefined;
-    lastMs = performance.now();
-    video.frame(picture);
-  };
-  const still = setInterval(() => {
-    if (held !== undefined && !isUnseen(veil)) show(held);
-    else if (last !== undefined && performance.now() - lastMs >= STILL_MS) show(last);
-  }, STILL_MS / 2);
   void video.failed.then(reason => {
     if (ending !== undefined) return;
     onFailed(reason);
@@ -147,9 +143,7 @@ async function filmTab(
   }
 
   async function endFile(): Promise<void> {
-    clearInterval(still);
-    if (held !== undefined && !isUnseen(veil)) last = held;
-    if (last !== undefined) video.frame(last);
+    frames.end();
     // A browser that hangs or is gone does not answer; the file does not wait for it.
     void page.screencast.stop().catch(() => undefined);
     await video.close();
@@ -161,19 +155,55 @@ async function filmTab(
       quality: JPEG_QUALITY,
       onFrame: async ({ data }) => {
         if (ending !== undefined) return;
-        if (isUnseen(veil)) held = data;
-        else show(data);
-        const now = performance.now();
-        nextAckMs = Math.max(now, nextAckMs + 1_000 / FRAMES_PER_SECOND);
-        const waitMs = nextAckMs - now;
-        if (waitMs > 1)
-          await new Promise(resolve => setTimeout(resolve, Math.min(waitMs, (IN_FLIGHT * 1_000) / FRAMES_PER_SECOND)));
+        frames.add(data);
+        await pace();
       },
     })
     .catch((error: unknown) => {
       if (!page.isClosed()) onFailed(error instanceof Error ? error.message : String(error));
     });
   return finish;
+}
+
+/** Writes frames as they come, but for masked ones; repeats the last one while the page is still. */
+function frameWriter(video: VideoFile, mask: FrameMask, clock: Clock): { add(frame: Buffer): void; end(): void } {
+  let last: Buffer | undefined;
+  /** Came while masked; if nothing follows it, it is what the page looks like now. */
+  let held: Buffer | undefined;
+  let lastMs = 0;
+  const write = (frame: Buffer) => {
+    last = frame;
+    held = undefined;
+    lastMs = clock.nowMs();
+    video.frame(frame);
+  };
+  const still = setInterval(() => {
+    if (held !== undefined && !mask.isOn()) write(held);
+    else if (last !== undefined && clock.nowMs() - lastMs >= STILL_MS) write(last);
+  }, STILL_MS / 2);
+  return {
+    add(frame) {
+      if (mask.isOn()) held = frame;
+      else write(frame);
+    },
+    end() {
+      clearInterval(still);
+      if (held !== undefined && !mask.isOn()) last = held;
+      if (last !== undefined) video.frame(last);
+    },
+  };
+}
+
+/** Resolves when Chromium may send another frame: its rate is bounded by holding acknowledgements back. */
+function framePace(clock: Clock): () => Promise<void> {
+  const never = new AbortController().signal;
+  let nextAckMs = 0;
+  return async () => {
+    const now = clock.nowMs();
+    nextAckMs = Math.max(now, nextAckMs + 1_000 / FRAMES_PER_SECOND);
+    const waitMs = Math.min(nextAckMs - now, (IN_FLIGHT * 1_000) / FRAMES_PER_SECOND);
+    if (waitMs > 1) await clock.sleep(waitMs, never);
+  };
 }
 
 /** Atomic and for its owner only: it holds the artifact token. */

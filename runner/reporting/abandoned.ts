@@ -1,30 +1,38 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../http/clock.ts';
 
 export interface Abandonment {
-  /** Whether the runner is still nobody's; a lease has an end of its own. */
+  /** A lease has an end of its own. */
   readonly isUnleased: () => boolean;
   /** Rejects when the controller does not answer. */
   readonly ping: (signal: AbortSignal) => Promise<unknown>;
   readonly everyMs: number;
-  /** Away for so long, a controller counts as gone. */
+  /** How long the controller may be unreachable before it counts as gone. */
   readonly goneAfterMs: number;
   readonly signal: AbortSignal;
+  readonly clock: Clock;
 }
 
 /**
- * Resolves true when an unleased runner's controller is gone for good: whoever started it was killed, and nobody would
- * ever end it. False: it was leased, or it stops for another reason.
+ * Resolves true when an unleased runner's controller is gone: the process that would end the runner was killed. False: it
+ * was leased, or it stops for another reason.
  */
-export async function abandoned({ isUnleased, ping, everyMs, goneAfterMs, signal }: Abandonment): Promise<boolean> {
-  let answeredAtMs = performance.now();
+export async function abandoned({
+  isUnleased,
+  ping,
+  everyMs,
+  goneAfterMs,
+  signal,
+  clock,
+}: Abandonment): Promise<boolean> {
+  let answeredAtMs = clock.nowMs();
   while (isUnleased() && !signal.aborted) {
     try {
       await ping(AbortSignal.any([signal, AbortSignal.timeout(Math.min(everyMs, 5_000))]));
-      answeredAtMs = performance.now();
+      answeredAtMs = clock.nowMs();
     } catch {
-      if (performance.now() - answeredAtMs > goneAfterMs) return isUnleased() && !signal.aborted;
+      if (clock.nowMs() - answeredAtMs > goneAfterMs) return isUnleased() && !signal.aborted;
     }
-    await delay(everyMs, undefined, { signal }).catch(() => {});
+    await clock.sleep(everyMs, signal, true).catch(() => {});
   }
   return false;
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { RUNNER_EVENT_KINDS } from '../../contract/reports.ts';
 import { RETRY, waitBackoff } from '../../http/backoff.ts';
+import type { Clock } from '../../http/clock.ts';
+import { alarm } from './alarm.ts';
 import { type ControllerClient, worthRetrying } from './controller-client.ts';
 import type { JsonValue } from './redact.ts';
 
@@ -24,37 +26,42 @@ export interface EventQueueOptions {
   readonly controller: ControllerClient;
   /** The lease's tokens, in the order in which they are tried: the last moments outlive the first. */
   readonly tokens: readonly string[];
+  readonly clock: Clock;
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
 
-/** A controller that is out of reach for long costs the oldest events, not the runner's memory. */
+/** A controller that cannot be reached for long costs the oldest events, not the runner's memory. */
 const QUEUE_LENGTH_MAX = 1_000;
 const BATCH_LENGTH_MAX = 100;
 /** Events of one moment travel together. */
 const GATHER_MS = 200;
-/** While the controller is out of reach, a batch is tried this long before the next one gathers. */
+/** While the controller cannot be reached, a batch is tried this long before the next one gathers. */
 const TRY_MS = 30_000;
 
 /** The timeline's entries on their way to the controller: bounded, batched, retried. */
-export function eventQueue({ controller, tokens, warn }: EventQueueOptions): EventQueue {
+export function eventQueue({ controller, tokens, clock, warn }: EventQueueOptions): EventQueue {
   const waiting: Pending[] = [];
   let dropped = 0;
   let sending: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  let scheduled = false;
+  const gathered = alarm(clock, () => {
+    scheduled = false;
+    void send(AbortSignal.timeout(TRY_MS));
+  });
 
   async function sendBatch(signal: AbortSignal): Promise<void> {
     const batch = waiting.slice(0, BATCH_LENGTH_MAX);
     for (let n = 0; !signal.aborted; n += 1) {
-      const now = performance.now();
+      const now = clock.nowMs();
       const events = batch.map(({ id, kind, atMs, data }) => ({ id, kind, age_ms: Math.max(0, now - atMs), data }));
       const error = await sendWithAnyToken(events, signal);
       if (error === undefined) break;
       if (!worthRetrying(error)) {
-        warn('events were refused and dropped', { events: batch.length, error });
+        warn('events refused; dropping them', { events: batch.length, error });
         break;
       }
-      if (n === 0) warn('events wait: the controller is out of reach', { waiting: waiting.length });
-      await waitBackoff(n, RETRY, signal).catch(() => undefined);
+      if (n === 0) warn('events not sent; retrying', { waiting: waiting.length, error });
+      await waitBackoff(n, RETRY, signal, clock).catch(() => undefined);
       if (signal.aborted) return;
     }
     if (!signal.aborted) for (const sent of batch) remove(sent);
@@ -92,29 +99,34 @@ export function eventQueue({ controller, tokens, warn }: EventQueueOptions): Eve
   };
 
   const schedule = () => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void send(AbortSignal.timeout(TRY_MS));
-    }, GATHER_MS).unref();
+    if (scheduled) return;
+    scheduled = true;
+    gathered.setAt(clock.nowMs() + GATHER_MS);
+  };
+
+  const unschedule = () => {
+    scheduled = false;
+    gathered.clear();
   };
 
   return {
     add(kind, data) {
-      waiting.push({ id: randomUUID(), kind, atMs: performance.now(), data });
+      waiting.push({ id: randomUUID(), kind, atMs: clock.nowMs(), data });
       if (waiting.length > QUEUE_LENGTH_MAX) {
         waiting.shift();
         dropped += 1;
-        if (dropped === 1 || dropped % QUEUE_LENGTH_MAX === 0) warn('the event queue is full', { dropped });
+        if (dropped === 1 || dropped % QUEUE_LENGTH_MAX === 0)
+          warn('event queue full; dropping the oldest', { dropped });
       }
       schedule();
     },
     async flush(signal) {
-      clearTimeout(timer);
+      unschedule();
       const { promise: aborted, resolve } = Promise.withResolvers<void>();
       signal.addEventListener('abort', () => resolve(), { once: true });
       // A send under way may be older than some events; once it ended, the rest goes.
       while (waiting.length > 0 && !signal.aborted) await Promise.race([send(signal), aborted]);
-      clearTimeout(timer);
+      unschedule();
     },
   };
 }

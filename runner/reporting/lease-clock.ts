@@ -1,6 +1,8 @@
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import { ACTIVITY_REPORT_SECONDS, ACTIVITY_URGENT_SECONDS } from '../../contract/reports.ts';
 import { RETRY, waitBackoff } from '../../http/backoff.ts';
+import type { Clock } from '../../http/clock.ts';
+import { alarm } from './alarm.ts';
 import type { ControllerClient } from './controller-client.ts';
 
 /**
@@ -16,10 +18,11 @@ export interface LeaseClock {
 }
 
 export interface LeaseClockOptions {
-  readonly controller: ControllerClient;
+  readonly controller: Pick<ControllerClient, 'activity'>;
   readonly leaseToken: string;
-  /** End of the lease by `performance.now()`, as the redemption told. */
+  /** End of the lease by `clock`, as the redemption told. */
   readonly endsAtMs: number;
+  readonly clock: Clock;
   /** Called once: the deadline has passed, or the controller says that the lease is over. */
   readonly onEnd: (reason: string) => void;
   /** Called with each answer: the policy in force may be another one now. */
@@ -47,23 +50,23 @@ export function nextReportMs(state: { now: number; sentMs: number; deadlineMs: n
   const { now, sentMs, deadlineMs, calls } = state;
   const leftMs = deadlineMs - now;
   const soonest = sentMs + REPORT_MIN_MS;
-  // A heartbeat of the API may have extended the lease: ask once more when 30 s are left, and again while it gets short.
+  // A heartbeat of the API may have renewed the lease: ask once more when 30 s are left, and again while it gets short.
   if (leftMs > URGENT_MS) return Math.min(sentMs + REPORT_MS, Math.max(soonest, deadlineMs - URGENT_MS));
   return calls > 0 ? soonest : Math.max(soonest, sentMs + Math.min(REPORT_MS, leftMs / 2));
 }
 
 /** Starts the clock. */
 export function leaseClock(options: LeaseClockOptions): LeaseClock {
-  const { controller, leaseToken, endsAtMs, onEnd, onPolicyVersion, debug } = options;
+  const { controller, leaseToken, endsAtMs, clock, onEnd, onPolicyVersion, debug } = options;
   const abort = new AbortController();
   let deadlineMs = endsAtMs - MARGIN_MS;
-  let sentMs = performance.now();
+  let sentMs = clock.nowMs();
   let finished = 0;
   let running = 0;
   let reporting = false;
   let over = false;
-  let reportTimer: NodeJS.Timeout | undefined;
-  let endTimer: NodeJS.Timeout | undefined;
+  const deadline = alarm(clock, () => end('the lease has expired'));
+  const nextReport = alarm(clock, () => void report());
 
   const end = (reason: string) => {
     if (abort.signal.aborted) return;
@@ -74,59 +77,53 @@ export function leaseClock(options: LeaseClockOptions): LeaseClock {
 
   const stop = () => {
     abort.abort();
-    clearTimeout(reportTimer);
-    clearTimeout(endTimer);
+    deadline.clear();
+    nextReport.clear();
   };
 
-  function armEnd(): void {
-    clearTimeout(endTimer);
-    endTimer = setTimeout(() => end('the lease has expired'), Math.max(0, deadlineMs - performance.now()));
-  }
-
-  function armReport(): void {
-    clearTimeout(reportTimer);
+  function scheduleReport(): void {
+    nextReport.clear();
     if (reporting || abort.signal.aborted) return;
-    const now = performance.now();
-    const atMs = nextReportMs({ now, sentMs, deadlineMs, calls: finished + running });
-    reportTimer = setTimeout(() => void report(), Math.max(0, atMs - now));
+    nextReport.setAt(nextReportMs({ now: clock.nowMs(), sentMs, deadlineMs, calls: finished + running }));
   }
 
   async function report(): Promise<void> {
     reporting = true;
-    for (let n = 0; !abort.signal.aborted; n += 1) {
-      sentMs = performance.now();
-      const told = finished;
+    for (let attempt = 0; !abort.signal.aborted; attempt += 1) {
+      sentMs = clock.nowMs();
+      const reported = finished;
       try {
-        const { remainingMs, policyVersion } = await controller.activity(leaseToken, told + running, abort.signal);
-        finished -= told;
+        const calls = reported + running;
+        const { remainingMs, policyVersion } = await controller.activity(leaseToken, calls, abort.signal);
+        finished -= reported;
         deadlineMs = sentMs + remainingMs - MARGIN_MS;
-        if (!abort.signal.aborted) armEnd();
+        if (!abort.signal.aborted) deadline.setAt(deadlineMs);
         onPolicyVersion(policyVersion);
         break;
       } catch (error) {
         if (error instanceof OmicronError && OVER.includes(error.code)) {
-          end(`the controller says: ${error.message}`);
+          end(`the controller ended the lease: ${error.message}`);
           break;
         }
-        debug('activity could not be reported', { error });
-        await waitBackoff(n, { ...RETRY, maxMs: 2_000 }, abort.signal).catch(() => undefined);
+        debug('activity report failed; retrying', { error });
+        await waitBackoff(attempt, { ...RETRY, maxMs: 2_000 }, abort.signal, clock).catch(() => undefined);
       }
     }
     reporting = false;
-    armReport();
+    scheduleReport();
   }
 
-  armEnd();
-  armReport();
+  deadline.setAt(deadlineMs);
+  scheduleReport();
   return {
-    isOver: () => over || performance.now() >= deadlineMs,
+    isOver: () => over || clock.nowMs() >= deadlineMs,
     callStarted() {
       running += 1;
-      armReport();
+      scheduleReport();
       return () => {
         running -= 1;
         finished += 1;
-        armReport();
+        scheduleReport();
       };
     },
     stop,

@@ -1,12 +1,12 @@
 import * as z from 'zod';
+import { defineTool } from './define-tool.ts';
 import { failed, succeeded } from './result.ts';
 import { settled } from './settle.ts';
 import { locate } from './target.ts';
-import { ownTool } from './tool.ts';
 
 const ACTION_MS = 5_000;
 
-export const click = ownTool({
+export const click = defineTool({
   name: 'browser_click',
   description: 'Click an element, by selector or at coordinates of the visible part of the page',
   seconds: 30,
@@ -15,7 +15,7 @@ export const click = ownTool({
     x: z.number().optional().describe('X coordinate'),
     y: z.number().optional().describe('Y coordinate'),
   },
-  async run(page, { selector, x, y }) {
+  async run({ selector, x, y }, { page }) {
     if (selector !== undefined) await settled(page, () => locate(page, selector).click({ timeout: ACTION_MS }));
     else if (x !== undefined && y !== undefined) await settled(page, () => page.mouse.click(x, y));
     else return failed('invalid_arguments', 'Give a selector, or both x and y.');

@@ -30,10 +30,10 @@ export interface CredentialsOptions {
   readonly secrets: Readonly<Record<string, string>>;
   readonly sites: readonly Site[];
   readonly origins: LoginOrigins;
-  /** The code of the moment; rejects when there is none. */
+  /** The current TOTP code; rejects when there is none. */
   readonly code: (site: string, signal: AbortSignal) => Promise<string>;
-  /** Work that no picture of the recording shows. */
-  readonly unseen: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Runs work that no frame of the recording shows. */
+  readonly withoutRecording: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 interface Secret {
@@ -43,7 +43,7 @@ interface Secret {
 
 const CODE_SUFFIX = /_USERNAME$/;
 
-export function credentials({ secrets, sites, origins, code, unseen }: CredentialsOptions): Credentials {
+export function credentials({ secrets, sites, origins, code, withoutRecording }: CredentialsOptions): Credentials {
   const byName = new Map<string, Secret>();
   const nameOf = ({ site }: Site, kind: SecretKind): string => {
     const [username = '', password = ''] = secretNames(site);
@@ -72,7 +72,7 @@ export function credentials({ secrets, sites, origins, code, unseen }: Credentia
     if (refused !== undefined) return refused;
     const value = kind === 'code' ? await code(site.site, signal).catch(() => undefined) : secrets[name];
     if (value === undefined) return { code: 'no_credential', message: `There is no value for ${name} now.` } as const;
-    return unseen(async () => {
+    return withoutRecording(async () => {
       // Once more, right before typing. From here on the field's own document is held: if it goes, so does the call.
       const now = signal.aborted ? PAGE_CHANGED : refusedFrames(site.site, frame);
       if (now !== undefined) return now;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
+import { defineTool } from './define-tool.ts';
 import { succeeded } from './result.ts';
-import { ownTool } from './tool.ts';
 
 const CHARACTERS_MAX = 60_000;
 const LINKS_MAX = 500;
@@ -40,14 +40,14 @@ const cut = (text: string): { content: string; truncated: boolean } => ({
   truncated: text.length > CHARACTERS_MAX,
 });
 
-export const getContent = ownTool({
+export const getContent = defineTool({
   name: 'browser_get_content',
   description:
     'Get the content of the page: its text, its html, its links, or its accessibility tree with forms, fields and the ' +
     'selectors that other tools take',
   seconds: 20,
   input: { format: z.enum(['text', 'html', 'accessibility', 'links']).default('accessibility') },
-  async run(page, { format }) {
+  async run({ format }, { page }) {
     switch (format) {
       case 'text':
         return succeeded(page, { format, ...cut(String(await page.evaluate('document.body?.innerText ?? ""'))) });

@@ -1,12 +1,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import type { Credentials, Refusal, SecretKind } from './credentials.ts';
+import type { Refusal, SecretKind } from './credentials.ts';
+import { defineTool } from './define-tool.ts';
 import { siteDomain } from './login-origins.ts';
 import { CODE_META } from './result.ts';
 import { settled } from './settle.ts';
 import { locate } from './target.ts';
-import { toolFace } from './tool.ts';
 
 const ACTION_MS = 5_000;
 const CODE_FIELD_MS = 8_000;
@@ -40,24 +40,15 @@ const INPUT = {
   totp_selector: selector,
 };
 
-export interface LoginOptions {
-  readonly credentials: Credentials;
-  /** Told of every attempt: the domain and how it went, nothing else. */
-  readonly audit: (domain: string, status: string) => void;
-}
-
-const loginTool = toolFace({
+/** A8: the agent names the fields; the runner finds the credential by the page's own domain and fills it in. */
+export const login = defineTool({
   name: 'browser_login',
   description:
     'Log in with the stored credential of the site that is shown. Name the fields; the values are filled in by the ' +
     'browser and never shown to you. Fields of a login in two steps may be given one after the other.',
   seconds: 60,
   input: INPUT,
-});
-
-/** A8: the agent found the fields, the runner finds the credential by the page's own domain and fills it in. */
-export const login = ({ credentials, audit }: LoginOptions) =>
-  loginTool(async (page, args, signal) => {
+  async run(args, { page, lease: { credentials, audit }, signal }) {
     const domain = siteDomain(page.url());
     const answer = (status: Status, detail?: string): CallToolResult => {
       audit(domain, status);
@@ -102,7 +93,8 @@ export const login = ({ credentials, audit }: LoginOptions) =>
       }
     }
     return answer(await seenAfter(page));
-  });
+  },
+});
 
 async function send(page: Page, last: string | undefined, submit: string | undefined): Promise<void> {
   await settled(page, async () => {

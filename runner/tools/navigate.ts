@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import { refusedUrl } from '../mcp/playwright-tools.ts';
+import { refusedUrl } from '../browser/addresses.ts';
+import { defineTool } from './define-tool.ts';
 import { failed, succeeded } from './result.ts';
 import { screenshotPart } from './screenshot.ts';
-import { ownTool, toolFace } from './tool.ts';
 
 const NAVIGATION_MS = 30_000;
 const LOAD_MS = 5_000;
@@ -18,26 +18,24 @@ async function goTo(page: Page, text: string): Promise<ReturnType<typeof failed>
   return undefined;
 }
 
-export const navigate = ownTool({
+export const navigate = defineTool({
   name: 'browser_navigate',
   description: 'Navigate to a URL in the browser',
   seconds: 45,
   input: { url: z.string().min(1).describe('URL to navigate to') },
-  run: async (page, { url }) => (await goTo(page, url)) ?? succeeded(page),
+  run: async ({ url }, { page }) => (await goTo(page, url)) ?? succeeded(page),
 });
 
-const openTool = toolFace({
+/** The session is open as long as the lease lives; what is left to do is to navigate. */
+export const open = defineTool({
   name: 'browser_open',
   description: 'Open the browser session, at a URL if one is given; answers its id and a picture of the page',
   seconds: 45,
   input: { url: z.string().min(1).optional().describe('URL to start with') },
-});
-
-/** The session is open as long as the lease lives; what is left to do is to go somewhere. */
-export const open = (sessionId: string) =>
-  openTool(async (page, { url }) => {
+  async run({ url }, { page, lease }) {
     const refused = url === undefined ? undefined : await goTo(page, url);
     if (refused !== undefined) return refused;
-    const result = await succeeded(page, { status: 'opened', sessionId });
+    const result = await succeeded(page, { status: 'opened', sessionId: lease.sessionId });
     return { content: [...result.content, await screenshotPart(page)] };
-  });
+  },
+});

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 /** Where a tool result says its code, for programs; the text says it for models. */
 export const CODE_META = 'omicron.dev/code';
 
-/** S2: every result of an own tool has one shape. */
+/** S2: every result of a custom tool has one shape. */
 export async function succeeded(
   page: Page,
   fields: Record<string, unknown> = {},
@@ -13,6 +13,16 @@ export async function succeeded(
   const result = { success: true, url: page.url(), title: await page.title(), ...fields };
   return { content: [{ type: 'text', text: JSON.stringify(hints.length > 0 ? { ...result, hints } : result) }] };
 }
+
+/** A failure as plain text, as Playwright MCP words its own. */
+export const failure = (...lines: string[]): CallToolResult => ({
+  content: lines.map(text => ({ type: 'text', text })),
+  isError: true,
+});
+
+/** The text of a result, its parts joined by line breaks. */
+export const textOf = ({ content }: Pick<CallToolResult, 'content'>): string =>
+  content.map(part => (part.type === 'text' ? part.text : '')).join('\n');
 
 /** A failure with a stable code, a sentence, and what may help. */
 export const failed = (code: string, message: string, ...hints: string[]): CallToolResult => ({

@@ -1,10 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Locator, Page } from 'playwright-core';
 import * as z from 'zod';
+import { defineTool } from './define-tool.ts';
 import { succeeded } from './result.ts';
 import { SECRET_FIELDS } from './secret-field.ts';
 import { locate } from './target.ts';
-import { ownTool } from './tool.ts';
 
 const SCREENSHOT_MS = 10_000;
 
@@ -20,12 +20,12 @@ export async function screenshotPart(
   return { type: 'image', data: picture.toString('base64'), mimeType: `image/${type}` };
 }
 
-export const screenshot = ownTool({
+export const screenshot = defineTool({
   name: 'browser_screenshot',
   description: 'Take a screenshot of the current page, or of all of it',
   seconds: 30,
   input: { fullPage: z.boolean().default(false).describe('Also what lies below the visible part') },
-  async run(page, { fullPage }) {
+  async run({ fullPage }, { page }) {
     const picture = await screenshotPart(page, { fullPage });
     const { content } = await succeeded(page, { mimeType: 'image/png' });
     return { content: [...content, picture] };

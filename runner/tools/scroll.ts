@@ -1,11 +1,11 @@
 import * as z from 'zod';
+import { defineTool } from './define-tool.ts';
 import { succeeded } from './result.ts';
-import { ownTool } from './tool.ts';
 
 const UNITS = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] } as const;
 const where = z.object({ scrollX: z.number(), scrollY: z.number(), atEnd: z.boolean() });
 
-export const scroll = ownTool({
+export const scroll = defineTool({
   name: 'browser_scroll',
   description: 'Scroll the page',
   seconds: 20,
@@ -13,7 +13,7 @@ export const scroll = ownTool({
     direction: z.enum(['up', 'down', 'left', 'right']),
     amount: z.number().min(0).max(1_000_000).default(500).describe('Pixels'),
   },
-  async run(page, { direction, amount }) {
+  async run({ direction, amount }, { page }) {
     const [x, y] = UNITS[direction];
     const answer = await page.evaluate(
       `(() => {

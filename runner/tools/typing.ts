@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import type { Credentials } from './credentials.ts';
+import { defineTool } from './define-tool.ts';
 import { failed, succeeded } from './result.ts';
 import { settled } from './settle.ts';
 import { locate } from './target.ts';
-import { toolFace } from './tool.ts';
 
 const ACTION_MS = 5_000;
 
@@ -18,7 +18,7 @@ async function put(page: Page, selector: string, text: string, credentials: Cred
   return undefined;
 }
 
-const typeTool = toolFace({
+export const type = defineTool({
   name: 'browser_type',
   description: 'Type text into a form field, in place of what it holds',
   seconds: 30,
@@ -26,15 +26,11 @@ const typeTool = toolFace({
     selector: z.string().min(1).describe('CSS selector of the field'),
     text: z.string().describe('Text to type, or the name of a secret'),
   },
+  run: async ({ selector, text }, { page, lease, signal }) =>
+    (await put(page, selector, text, lease.credentials, signal)) ?? succeeded(page),
 });
 
-export const type = (credentials: Credentials) =>
-  typeTool(
-    async (page, { selector, text }, signal) =>
-      (await put(page, selector, text, credentials, signal)) ?? succeeded(page),
-  );
-
-const fillAndSubmitTool = toolFace({
+export const fillAndSubmit = defineTool({
   name: 'browser_fill_and_submit',
   description: 'Fill the fields of a form and submit it',
   seconds: 45,
@@ -45,12 +41,9 @@ const fillAndSubmitTool = toolFace({
       .max(50),
     submitSelector: z.string().min(1).optional().describe('Left out: Enter is pressed in the last field'),
   },
-});
-
-export const fillAndSubmit = (credentials: Credentials) =>
-  fillAndSubmitTool(async (page, { fields, submitSelector }, signal) => {
+  async run({ fields, submitSelector }, { page, lease, signal }) {
     for (const { selector, value } of fields) {
-      const refused = await put(page, selector, value, credentials, signal);
+      const refused = await put(page, selector, value, lease.credentials, signal);
       if (refused !== undefined) return refused;
     }
     const last = fields.at(-1)?.selector ?? 'body';
@@ -60,4 +53,5 @@ export const fillAndSubmit = (credentials: Credentials) =>
         : locate(page, submitSelector).click({ timeout: ACTION_MS }),
     );
     return succeeded(page);
-  });
+  },
+});

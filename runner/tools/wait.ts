@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
+import { defineTool } from './define-tool.ts';
 import { failed, succeeded } from './result.ts';
 import { locate } from './target.ts';
-import { ownTool } from './tool.ts';
 
 const WAIT_MS_MAX = 30_000;
 
-export const wait = ownTool({
+export const wait = defineTool({
   name: 'browser_wait',
   description: 'Wait for some time, or until an element is visible',
   seconds: 40,
@@ -14,7 +14,7 @@ export const wait = ownTool({
     ms: z.number().min(0).max(WAIT_MS_MAX).optional().describe('How long, or how long at most with a selector'),
     selector: z.string().min(1).optional().describe('Wait until this element is visible'),
   },
-  async run(page, { ms, selector }, signal) {
+  async run({ ms, selector }, { page, signal }) {
     if (selector !== undefined)
       await locate(page, selector)
         .first()

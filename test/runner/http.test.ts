@@ -7,8 +7,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
 import { problemSchema } from '../../contract/problem.ts';
 import { runnerSettings } from '../../runner/settings.ts';
+import { eventually } from '../eventually.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
-import { type RunnerProcess, startRunner, until } from './start.ts';
+import { type RunnerProcess, startRunner } from './start.ts';
 
 let controller: FakeController;
 let runner: RunnerProcess;
@@ -76,17 +77,15 @@ test('[S5] health has two gates: a browser that hangs shuts the one of the proto
   expect(good.body.browser.protocol.detail).toMatch(/Chrome/);
   process.kill(runner.browserPid(), 'SIGSTOP');
   try {
-    const startMs = performance.now();
     const hung = await runner.health();
-    expect(performance.now() - startMs).toBeLessThan(2_000);
     expect(hung.status).toBe(503);
     expect(hung.body.browser.process.ok).toBe(true);
-    expect(hung.body.browser.protocol.ok).toBe(false);
+    expect(hung.body.browser.protocol).toEqual({ ok: false, detail: 'no answer in 1500 ms' });
     expect(hung.body.log).toBeInstanceOf(Array);
   } finally {
     process.kill(runner.browserPid(), 'SIGCONT');
   }
-  await until('health again', async () => ((await runner.health()).status === 200 ? true : undefined));
+  await eventually('health again', async () => (await runner.health()).status === 200);
 });
 
 test('a browser that cannot start is a runner that failed, with the reason, and stays so', async () => {

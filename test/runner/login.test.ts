@@ -8,10 +8,11 @@ import { siteRules } from '../../contract/policy/sites.ts';
 import { encodedForms } from '../../runner/reporting/redact-disguised.ts';
 import { type ProxyNetwork, proxyNetwork } from '../egress/proxy-network.ts';
 import { PUBLIC_ADDRESS } from '../egress/sites.ts';
+import { eventually } from '../eventually.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type LoginSite, startLoginSite } from '../site/login-site.ts';
 import { connectionsOfGroup } from './sockets.ts';
-import { connect, type RunnerProcess, startRunner, until } from './start.ts';
+import { connect, type RunnerProcess, startRunner } from './start.ts';
 
 const USERNAME = 'alice.smith@mail.invalid';
 const PASSWORD = 'correct horse "battery" & staple 77';
@@ -113,7 +114,7 @@ test("[A8] a login finds the credential by the page's own domain, and answers no
   await goTo(at('bank.test', '/login'));
   expect(await login()).toMatchObject({ status: 'ok', domain: 'bank.test' });
   expect(posted('/welcome')?.form.get('password')).toBe('banker-4711-secret');
-  const logins = await until('the events', () => {
+  const logins = await eventually('the events', () => {
     const found = controller.events.filter(({ kind }) => kind === 'login');
     return found.length >= 3 ? found : undefined;
   });
@@ -293,7 +294,7 @@ test('the browser has connections to its forwarder and no others, whatever a pag
 });
 
 test('no value is in any result, event, log line, or request to another site', async () => {
-  await until('the last events', () =>
+  await eventually('the last events', () =>
     controller.events.find(({ data }) => JSON.stringify(data).includes('localhost')),
   );
   const strangers = site.arrived.filter(({ host }) => /evil|sh0p/.test(host));

@@ -3,9 +3,10 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { EffectivePolicy } from '../../contract/policy/document.ts';
 import { type PolicyDocument, parsePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
+import { eventually } from '../eventually.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
+import { callText, connect, type RunnerProcess, startRunner } from './start.ts';
 
 let site: Site;
 let controller: FakeController;
@@ -91,7 +92,7 @@ test('[A6] each call is decided by the rules of every layer, and the timeline sa
   }
   // What was blocked did not happen.
   expect(await callText(client, 'browser_tabs', { action: 'list' })).not.toContain('/login');
-  const events = await until('every event', () => {
+  const events = await eventually('every event', () => {
     const calls = controller.events.filter(({ kind }) => kind === 'tool.call');
     return calls.length > table.length ? calls : undefined;
   });
@@ -140,7 +141,7 @@ test('a policy changed while the lease lives holds without a new connection; one
     tools: [{ tools: ['browser_navigate'], action: 'block_always', reason: 'Changed.' }],
   });
   let tries = 0;
-  const changed = await until('the new policy', async () => {
+  const changed = await eventually('the new policy', async () => {
     tries += 1;
     const { code, text } = await call('browser_navigate', { url: site.url });
     return code === 'policy_blocked' ? text : undefined;
@@ -149,7 +150,7 @@ test('a policy changed while the lease lives holds without a new connection; one
   expect(tries).toBeGreaterThan(1);
   expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('browser_navigate');
   controller.policy = policy('3', {});
-  await until(
+  await eventually(
     'the policy after it',
     async () => (await call('browser_navigate', { url: site.url })).code === undefined,
   );

@@ -7,9 +7,10 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
 import { UPLOAD_ORDER_FILE, uploadOrder } from '../../contract/reports.ts';
+import { eventually } from '../eventually.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
+import { callText, connect, type RunnerProcess, startRunner } from './start.ts';
 
 let site: Site;
 let controller: FakeController;
@@ -77,7 +78,7 @@ function probe(path: string): { codec: string; width: number; height: number; pi
 function expectPlayable(path: string | undefined, secondsMin: number): void {
   const video = probe(path ?? 'no file');
   expect(video).toMatchObject({ codec: 'vp8', width: 1920, height: 1080 });
-  // A busy machine films fewer pictures, but for as long.
+  // A busy machine records fewer frames, but for as long.
   expect(video.pictures).toBeGreaterThan(2);
   expect(video.seconds).toBeGreaterThan(secondsMin);
   expect(video.seconds).toBeLessThan(secondsMin + 12);
@@ -96,10 +97,9 @@ const upload = () =>
 
 test('[O12] SIGTERM: the recording is finalised at 1920x1080, as long as the session was, then the process exits', async () => {
   const { seconds } = await useBrowser();
-  const endMs = performance.now();
   runner.child.kill('SIGTERM');
+  // 1 would mean that the shutdown took more than its 10 s.
   expect(await runner.exited).toBe(0);
-  expect(performance.now() - endMs).toBeLessThan(10_000);
   expectPlayable(videos(runner.outputDir)[0], seconds - 1.5);
 });
 
@@ -123,7 +123,7 @@ test('kill -9 of the browser: the recording is finalised, agents are told, the c
   expect(after.isError).toBe(true);
   expect(JSON.stringify(after)).toContain('browser_crashed');
   // A killed process is there until the kernel has freed its memory.
-  const { status, body } = await until('the gate of the process to shut', async () => {
+  const { status, body } = await eventually('the gate of the process to shut', async () => {
     const health = await runner.health();
     return health.body.browser.process.ok ? undefined : health;
   });
@@ -165,13 +165,13 @@ test('kill -9 of the encoder too: what was seen until a moment before can be pla
   });
   expect(encoders).toHaveLength(1);
   for (const pid of encoders) process.kill(Number(pid), 'SIGKILL');
-  await until('the event', () => controller.events.find(({ kind }) => kind === 'recording.stopped'));
+  await eventually('the event', () => controller.events.find(({ kind }) => kind === 'recording.stopped'));
   runner.child.kill('SIGKILL');
   await runner.exited;
   expectPlayable(videos(runner.outputDir)[0], seconds / 4); // a killed encoder takes its buffer along
 });
 
-/** Leases the runner, opens a second tab, and closes it when its film has begun. */
+/** Leases the runner, opens a second tab, and closes it when its video has begun. */
 async function closeSecondTab(): Promise<void> {
   const { token, mcpToken } = await controller.assignment(runner, { recordVideo: true });
   await runner.post('/assign', { token });
@@ -179,7 +179,7 @@ async function closeSecondTab(): Promise<void> {
   await callText(client, 'browser_navigate', { url: site.url });
   await callText(client, 'browser_tabs', { action: 'new', url: `${site.url}/animated` });
   const second = join(runner.outputDir, 'tab-002.webm');
-  await until('its first picture', () => existsSync(second) && statSync(second).size > 0);
+  await eventually('its first picture', () => existsSync(second) && statSync(second).size > 0);
   await callText(client, 'browser_tabs', { action: 'close' });
   await client.close();
 }
@@ -222,10 +222,10 @@ test('record_video: false records nothing and leaves nothing to upload', async (
   expect(controller.artifacts).toEqual([]);
 });
 
-test('the order for the uploader is there before the first picture, readable by its owner only', async () => {
+test('the upload order is there before the first frame, readable by its owner only', async () => {
   const { token } = await controller.assignment(runner, { recordVideo: true });
   await runner.post('/assign', { token });
-  await until('a video file', () => videos(runner.outputDir)[0]);
+  await eventually('a video file', () => videos(runner.outputDir)[0]);
   const path = join(runner.outputDir, UPLOAD_ORDER_FILE);
   expect(existsSync(path)).toBe(true);
   expect(statSync(path).mode & 0o777).toBe(0o600);

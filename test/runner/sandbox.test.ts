@@ -131,10 +131,9 @@ test('a browser that hangs is killed, and the runner still ends in time', async 
   await runner.post('/assign', { token });
   const processes = tree(runner.browserPid());
   for (const { pid } of processes) process.kill(pid, 'SIGSTOP');
-  const startMs = performance.now();
   runner.child.kill('SIGTERM');
-  await runner.exited;
-  expect(performance.now() - startMs).toBeLessThan(11_000);
+  // 1 would mean that the shutdown took more than its 10 s.
+  expect(await runner.exited).toBe(0);
   for (const { pid } of processes) expect(read(`/proc/${pid}/cmdline`)).toBe('');
 });
 
@@ -143,10 +142,7 @@ test('kill -9 of the runner takes its browser along, and the next runner deletes
   const processes = tree(runner.browserPid());
   runner.child.kill('SIGKILL');
   await runner.exited;
-  const deadline = performance.now() + 5_000;
-  while (processes.some(({ pid }) => read(`/proc/${pid}/cmdline`) !== '') && performance.now() < deadline)
-    await new Promise(resolve => setTimeout(resolve, 50));
-  for (const { pid } of processes) expect(read(`/proc/${pid}/cmdline`)).toBe('');
+  await eventually('the browser is gone', () => processes.every(({ pid }) => read(`/proc/${pid}/cmdline`) === ''));
   expect(existsSync(runnerTempDir(runner.runnerId))).toBe(true);
   const next = await startRunner(controller);
   const left = existsSync(runnerTempDir(runner.runnerId));

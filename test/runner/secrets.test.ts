@@ -4,9 +4,10 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { runnerTempDir } from '../../runner/browser/temp-dir.ts';
+import { eventually } from '../eventually.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
+import { callText, connect, type RunnerProcess, startRunner } from './start.ts';
 
 let site: Site;
 let controller: FakeController;
@@ -77,7 +78,9 @@ test('no event, log line or file of the runner holds a value', async () => {
   // An agent that knows a value by another way and types it does not bring it into the timeline.
   await callText(client, 'browser_type', { target: 'body', text: `it is ${password}` });
   await callText(client, 'browser_navigate', { url: `http://127.0.0.1:1/${encodeURIComponent(password)}` });
-  await until('the events', () => controller.events.find(({ data }) => String(data.error).includes('ERR_UNSAFE_PORT')));
+  await eventually('the events', () =>
+    controller.events.find(({ data }) => String(data.error).includes('ERR_UNSAFE_PORT')),
+  );
   const events = JSON.stringify(controller.events);
   expect(events).toContain('tool.call');
   expect(events).toContain('SHOP_PASSWORD');
@@ -96,7 +99,7 @@ test('every call is on the timeline with its arguments, outcome and duration; pi
   await callText(client, 'browser_take_screenshot');
   const long = 'x'.repeat(10_000);
   await callText(client, 'browser_evaluate', { function: `() => ${JSON.stringify(long)}.length` });
-  const event = await until('the event', () =>
+  const event = await eventually('the event', () =>
     controller.events.find(({ data }) => String(JSON.stringify(data.arguments)).includes('xxx')),
   );
   expect(event.kind).toBe('tool.call');

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { type RunnerHealth, runnerHealth } from '../../contract/assignment.ts';
 import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
+import { eventually } from '../eventually.ts';
 import type { FakeController } from '../fakes/controller.ts';
 
 /** A real runner process. */
@@ -27,21 +27,6 @@ export interface RunnerProcess {
   readonly exited: Promise<number | null>;
   /** Ends it if it still runs, and deletes its folders. */
   dispose(): Promise<void>;
-}
-
-/** Polls until `check` answers something, or throws after the deadline. */
-export async function until<T>(
-  what: string,
-  check: () => T | undefined | Promise<T | undefined>,
-  ms = 15_000,
-): Promise<T> {
-  const deadline = performance.now() + ms;
-  for (;;) {
-    const found = await check();
-    if (found !== undefined && found !== false) return found;
-    if (performance.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
-    await delay(25);
-  }
 }
 
 /** Starts a runner and waits until it is warm (or failed, when told so). */
@@ -82,14 +67,12 @@ export async function startRunner(
       return undefined;
     }
   };
-  const port = await until(
-    `a port from the runner: ${output}`,
-    () => {
-      if (child.exitCode !== null) throw new Error(`the runner exited with ${child.exitCode}: ${output}`);
-      return read(portFile);
-    },
-    60_000,
-  ).catch((error: unknown) => {
+  const port = await Promise.race([
+    eventually('a port from the runner', () => read(portFile), 60_000),
+    exited.then(code => {
+      throw new Error(`the runner exited with ${code}: ${output}`);
+    }),
+  ]).catch((error: unknown) => {
     child.kill('SIGKILL');
     throw error;
   });
@@ -98,18 +81,18 @@ export async function startRunner(
     const response = await fetch(`${url}/healthz`);
     return { status: response.status, body: runnerHealth.parse(await response.json()) };
   };
-  const { boot_id: bootId } = await until(
+  const { body: reached } = await eventually(
     `phase ${wanted}`,
     async () => {
-      const { body } = await health();
-      if (body.phase === 'failed' && wanted !== 'failed') throw new Error(JSON.stringify(body));
-      return body.phase === wanted ? body : undefined;
+      const answer = await health();
+      return [wanted, 'failed'].includes(answer.body.phase) && answer;
     },
     30_000,
   );
+  if (reached.phase !== wanted) throw new Error(JSON.stringify(reached));
   return {
     runnerId,
-    bootId,
+    bootId: reached.boot_id,
     url,
     outputDir,
     child,

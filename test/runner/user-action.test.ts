@@ -1,9 +1,10 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OmicronError } from '../../contract/problem.ts';
+import { eventually } from '../eventually.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { callText, connect, type RunnerProcess, startRunner, until } from './start.ts';
+import { callText, connect, type RunnerProcess, startRunner } from './start.ts';
 
 let site: Site;
 let controller: FakeController;
@@ -26,7 +27,7 @@ afterAll(async () => {
 
 const ask = async (args: object) => JSON.parse(await callText(client, 'browser_request_user_action', { ...args }));
 const asked = (reason: string) =>
-  until('the request', () => controller.userActions.find(action => action.reason === reason));
+  eventually('the request', () => controller.userActions.find(action => action.reason === reason));
 const answer = async (reason: string, status: 'done' | 'declined' | 'expired', note: string | null = null) => {
   const action = await asked(reason);
   Object.assign(action, { status, note });

@@ -372,9 +372,8 @@ describe('[P4] the policy defaults offered at installation', () => {
 });
 
 it('matches tool patterns in linear time, however many stars', () => {
-  const startedMs = performance.now();
+  // A matcher that backtracks would not return: it tries every way to place 60 stars.
   expect(coversTool('*a'.repeat(60), 'a'.repeat(20_000).concat('b'))).toBe(false);
-  expect(performance.now() - startedMs).toBeLessThan(200);
   expect([coversTool('*', ''), coversTool('a*a', 'a'), coversTool('a*a', 'aa'), coversTool('a**b', 'ab')]).toEqual([
     true,
     false,

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { browserPath } from '../../runner/browser/browser-path.ts';
+import { browserPath } from '../../../runner/browser/browser-path.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -5,9 +5,9 @@ import { expect, test } from 'vitest';
 import { launchBrowser } from '../../runner/browser/browser.ts';
 import { browserPath } from '../../runner/browser/browser-path.ts';
 import { createTempDir } from '../../runner/browser/temp-dir.ts';
-import { rehearse } from '../../runner/warm-up.ts';
+import { warmUp } from '../../runner/warm-up.ts';
 
-test('a rehearsal plays to its end and leaves nothing: one blank context, no file', { timeout: 60_000 }, async () => {
+test('a warm-up succeeds and leaves nothing: one blank context, no file', { timeout: 60_000 }, async () => {
   const temp = createTempDir(randomUUID());
   const searchPath = process.env.PATH ?? '';
   const browser = await launchBrowser({
@@ -19,7 +19,7 @@ test('a rehearsal plays to its end and leaves nothing: one blank context, no fil
   });
   try {
     const files = readdirSync(temp.path).filter(name => !name.startsWith('playwright'));
-    await rehearse(browser, temp.path);
+    await warmUp(browser, temp.path);
     expect(browser.context.browser()?.contexts()).toEqual([browser.context]);
     expect(browser.context.pages().map(page => page.url())).toEqual(['about:blank']);
     expect(readdirSync(temp.path).filter(name => !name.startsWith('playwright'))).toEqual(files);

@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser, type RunnerBrowser } from '../../runner/browser/browser.ts';
-import { browserPath, commandPath } from '../../runner/browser/browser-path.ts';
-import { createTempDir, type TempDir } from '../../runner/browser/temp-dir.ts';
-import { startRecording } from '../../runner/recording/recording.ts';
-import { eventually } from '../eventually.ts';
+import { realClock } from '../../../http/clock.ts';
+import { launchBrowser, type RunnerBrowser } from '../../../runner/browser/browser.ts';
+import { browserPath, commandPath } from '../../../runner/browser/browser-path.ts';
+import { createTempDir, type TempDir } from '../../../runner/browser/temp-dir.ts';
+import { startRecording } from '../../../runner/recording/recording.ts';
+import { eventually } from '../../eventually.ts';
 
 let temp: TempDir;
 let browser: RunnerBrowser;
@@ -27,7 +28,9 @@ afterAll(async () => {
   temp.remove();
 });
 
-test('the recording shows nothing of what is done unseen, and goes on after it', { timeout: 90_000 }, async () => {
+test('the recording shows nothing of what is done without recording, and goes on after it', {
+  timeout: 90_000,
+}, async () => {
   const [page] = browser.context.pages();
   if (page === undefined) throw new Error('no page');
   const show = (color: string, ms: number) =>
@@ -39,6 +42,7 @@ test('the recording shows nothing of what is done unseen, and goes on after it',
     context: browser.context,
     ffmpeg: commandPath('ffmpeg', searchPath) ?? 'ffmpeg',
     outputDir,
+    clock: realClock,
     order: {
       ...{ session_id: id, epoch: 1, runner_id: id, record_video: true },
       ...{ artifacts_prefix: '', artifact_token: '' },
@@ -49,13 +53,13 @@ test('the recording shows nothing of what is done unseen, and goes on after it',
   });
   await recording.ready;
   await show('blue', 700);
-  await recording.unseen(async () => {
+  await recording.withoutRecording(async () => {
     await show('red', 700);
     await show('blue', 700);
   });
   await show('lime', 0);
   const video = join(outputDir, 'tab-001.webm');
-  await eventually('the page after it to be filmed', () => dominantColors(video).has('lime'), 60_000);
+  await eventually('the page after it to be recorded', () => dominantColors(video).has('lime'), 60_000);
   await recording.stop();
   expect([...dominantColors(video)].sort()).toEqual(['blue', 'lime']);
 });

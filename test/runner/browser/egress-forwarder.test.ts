@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { type EgressForwarder, egressForwarder } from '../../runner/browser/egress-forwarder.ts';
-import { type ProxyNetwork, proxyNetwork } from '../egress/proxy-network.ts';
-import { exchange, get, isAnswer, parseAnswer, tunnel, untilClosed } from '../egress/raw-client.ts';
+import { type EgressForwarder, egressForwarder } from '../../../runner/browser/egress-forwarder.ts';
+import { type ProxyNetwork, proxyNetwork } from '../../egress/proxy-network.ts';
+import { exchange, get, isAnswer, parseAnswer, tunnel, untilClosed } from '../../egress/raw-client.ts';
 
 let w: ProxyNetwork;
 let forwarder: EgressForwarder;

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser, type RunnerBrowser } from '../../runner/browser/browser.ts';
-import { browserPath } from '../../runner/browser/browser-path.ts';
-import { guardPages } from '../../runner/browser/page-guard.ts';
-import { createTempDir, type TempDir } from '../../runner/browser/temp-dir.ts';
-import { type BrowserTools, browserTools } from '../../runner/mcp/browser-tools.ts';
-import { type Site, startSite } from '../site/site.ts';
+import { launchBrowser, type RunnerBrowser } from '../../../runner/browser/browser.ts';
+import { browserPath } from '../../../runner/browser/browser-path.ts';
+import { guardPages } from '../../../runner/browser/page-guard.ts';
+import { createTempDir, type TempDir } from '../../../runner/browser/temp-dir.ts';
+import { type PlaywrightMcp, playwrightMcp } from '../../../runner/mcp/playwright-mcp.ts';
+import { type Site, startSite } from '../../site/site.ts';
 
 let site: Site;
 let temp: TempDir;
 let browser: RunnerBrowser;
-let tools: BrowserTools;
+let playwright: PlaywrightMcp;
 const never = new AbortController().signal;
 beforeAll(async () => {
   site = await startSite();
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const guard = guardPages(browser.context, () => undefined);
   // One tool has a short bound, so that the test need not wait for a long one.
   const secondsMax = (tool: string) => (tool === 'browser_evaluate' ? 2 : 30);
-  tools = await browserTools({ browser, guard, filesDir: temp.files, secondsMax });
+  playwright = await playwrightMcp({ browser, guard, filesDir: temp.files, secondsMax });
 });
 afterAll(async () => {
   await browser.close();
@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 const call = async (name: string, args: Record<string, unknown> = {}, signal = never) => {
-  const { content, isError } = await tools.turn(signal, () => tools.call(name, args, signal));
+  const { content, isError } = await playwright.turn(signal, () => playwright.call(name, args, signal));
   return { isError: isError === true, texts: content.map(part => (part.type === 'text' ? part.text : '')) };
 };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { redactJson, redactor } from '../../runner/reporting/redact.ts';
+import { redactJson, redactor } from '../../../runner/reporting/redact.ts';
 
 test('finds a value in the forms in which results hold it', () => {
   const value = 'p@ss "word" & <more>';

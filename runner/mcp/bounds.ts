@@ -1,0 +1,89 @@
+import { type CallToolResult, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import type { Page } from 'playwright-core';
+import { actionTimeout } from '../../contract/problem.ts';
+import type { RunnerBrowser } from '../browser/browser.ts';
+import type { PageGuard } from '../browser/page-guard.ts';
+import { recoverPages } from '../browser/recover-page.ts';
+import { failure, textOf } from '../tools/result.ts';
+
+export const CANCELLED = failure('The call was cancelled.');
+
+const BROWSER_CRASHED = failure(
+  'browser_crashed',
+  'The browser of this lease crashed. Ask for the session again and connect to the new address.',
+);
+
+const DIALOG_OPEN = failure('A dialog is open on the page; answer it with browser_handle_dialog.');
+
+/** The limits of every call: its time, its cancelling, and the life of the browser. */
+export interface Bounds {
+  /** Runs work on the browser; every way in which it may fail is a result. */
+  bounded(
+    name: string,
+    seconds: number,
+    signal: AbortSignal,
+    work: () => Promise<CallToolResult>,
+  ): Promise<CallToolResult>;
+  /** Names a time-out of Playwright's, or the browser's crash, in the words of our own results. */
+  explained(name: string, result: CallToolResult): CallToolResult;
+}
+
+export function callBounds(browser: RunnerBrowser, guard: PageGuard): Bounds {
+  function explained(name: string, result: CallToolResult): CallToolResult {
+    if (browser.isGone()) return BROWSER_CRASHED;
+    const text = textOf(result);
+    const timeout = /Timeout (\d+)ms exceeded/.exec(text);
+    if (timeout === null) return result;
+    return failure(actionTimeout(name, Number(timeout[1]) / 1_000), text);
+  }
+  return {
+    explained,
+    async bounded(name, seconds, signal, work) {
+      if (browser.isGone()) return BROWSER_CRASHED;
+      try {
+        return await Promise.race([work(), browser.gone.then(() => BROWSER_CRASHED)]);
+      } catch (error) {
+        if (browser.isGone()) return BROWSER_CRASHED;
+        if (signal.aborted) return CANCELLED;
+        if (isTimeout(error)) {
+          const notes = await recoverPages(browser.context, guard);
+          return failure(actionTimeout(name, seconds), 'The call was given up; the next one is served.', ...notes);
+        }
+        return explained(name, failure(error instanceof Error ? error.message : 'The call failed.'));
+      }
+    },
+  };
+}
+
+/**
+ * Runs work on a page until it ends, is cancelled, or a dialog opens, which it would wait for. Rejects as Playwright MCP
+ * does when the time is over. The signal that `work` is given aborts when its result is no longer awaited.
+ */
+export async function workOnPage(
+  page: Page,
+  guard: PageGuard,
+  { seconds, signal }: { seconds: number; signal: AbortSignal },
+  work: (page: Page, signal: AbortSignal) => Promise<CallToolResult>,
+): Promise<CallToolResult> {
+  const abort = new AbortController();
+  const { promise: ended, resolve: end, reject: giveUp } = Promise.withResolvers<CallToolResult>();
+  const onAbort = () => end(CANCELLED);
+  const onDialog = () => end(DIALOG_OPEN);
+  const late = setTimeout(() => giveUp(new McpError(ErrorCode.RequestTimeout, 'late')), seconds * 1_000);
+  ended.catch(() => undefined);
+  signal.addEventListener('abort', onAbort, { once: true });
+  page.once('dialog', onDialog);
+  try {
+    if (guard.showsDialog(page)) return DIALOG_OPEN;
+    const worked = work(page, abort.signal);
+    worked.catch(() => undefined);
+    return await Promise.race([worked, ended]);
+  } finally {
+    clearTimeout(late);
+    signal.removeEventListener('abort', onAbort);
+    page.off('dialog', onDialog);
+    abort.abort();
+  }
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof McpError && error.code === ErrorCode.RequestTimeout;

@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { BrowserContext, Page } from 'playwright-core';
+import { actionTimeout } from '../../contract/problem.ts';
+import { type PageGuard, TABS_MAX } from '../browser/page-guard.ts';
+import { failure, textOf } from '../tools/result.ts';
+import type { PlaywrightConnection } from './connection.ts';
+
+const LIST_MS = 5_000;
+
+export const TABS_FULL = failure(
+  `${TABS_MAX} tabs are open, and a browser here has no more; close one first, with browser_tabs and the action close.`,
+);
+
+/** The page on which Playwright MCP's next tool would act: it alone knows which tab was selected. */
+export async function currentPage(
+  context: BrowserContext,
+  connection: PlaywrightConnection,
+  signal: AbortSignal,
+): Promise<Page> {
+  const [only, ...others] = context.pages();
+  if (only === undefined) return context.newPage();
+  if (others.length === 0) return only;
+  const list = await connection.request('browser_tabs', { action: 'list' }, LIST_MS, signal);
+  const index = /^- (\d+): \(current\)/m.exec(textOf(list))?.[1];
+  return context.pages()[Number(index ?? 0)] ?? only;
+}
+
+/** Upstream's browser_close ends the connection for good; the lease's browser stays, with one blank tab. */
+export async function closeTabs(context: BrowserContext, guard: PageGuard, seconds: number): Promise<CallToolResult> {
+  const blank = await guard.newTab();
+  const others = () => context.pages().filter(page => page !== blank);
+  const late = AbortSignal.timeout(seconds * 1_000);
+  const closeOthers = async () => {
+    // Popups of a tab that closes may still arrive.
+    while (others().length > 0 && !late.aborted) await Promise.all(others().map(page => page.close()));
+  };
+  await Promise.race([closeOthers(), once(late, 'abort')]);
+  if (late.aborted) return failure(actionTimeout('browser_close', seconds));
+  return { content: [{ type: 'text', text: 'All tabs were closed; one blank tab is open.' }] };
+}

@@ -1,0 +1,119 @@
+import type { Logger } from 'pino';
+import type { Assignment, Toolset } from '../contract/assignment.ts';
+import type { Clock } from '../http/clock.ts';
+import type { RunnerBrowser } from './browser/browser.ts';
+import type { EgressForwarder } from './browser/egress-forwarder.ts';
+import { openLease } from './lease.ts';
+import { type McpEndpoint, mcpEndpoint } from './mcp/endpoint.ts';
+import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
+import { toolPolicy } from './mcp/tool-policy.ts';
+import { NO_RECORDING, type Recording, startRecording } from './recording/recording.ts';
+import type { Redeemed } from './redeem.ts';
+import type { ControllerClient } from './reporting/controller-client.ts';
+import { type EventQueue, eventQueue } from './reporting/events.ts';
+import { leaseClock } from './reporting/lease-clock.ts';
+
+/** A lease while it is served. */
+export interface ServedLease {
+  readonly endpoint: McpEndpoint;
+  /** Ends activity reports and the recording, and writes the crash to the timeline; agents are still answered. */
+  browserCrashed(): void;
+  /** Ends service; resolves when no agent is served any more. */
+  close(): Promise<void>;
+  /** Finalises the recording. Never rejects. */
+  stopRecording(): Promise<void>;
+  /** Sends what the timeline still lacks. Never rejects. */
+  flushEvents(signal: AbortSignal): Promise<void>;
+}
+
+export interface ServeLeaseOptions {
+  readonly assignment: Assignment;
+  readonly redeemed: Redeemed;
+  readonly browser: RunnerBrowser;
+  readonly playwright: PlaywrightMcp;
+  readonly controller: ControllerClient;
+  readonly forwarder: EgressForwarder | undefined;
+  /** Unless the lease asks for another. */
+  readonly toolset: Toolset;
+  readonly insecureLoginOrigins: readonly string[];
+  readonly outputDir: string;
+  readonly ffmpeg: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called once: the lease is over. */
+  readonly onEnd: (reason: string) => void;
+  /** Aborts with the runner's end. */
+  readonly signal: AbortSignal;
+}
+
+/** Starts everything that a lease has: its clock, timeline, recording, policy and MCP endpoint. */
+export function serveLease(options: ServeLeaseOptions): ServedLease {
+  const { assignment, redeemed, playwright, controller, forwarder, insecureLoginOrigins, clock, log } = options;
+  const warn = (message: string, details: Record<string, unknown>) => log.warn(details, message);
+  const { leaseToken, artifactToken, endsAtMs } = redeemed;
+  const events = eventQueue({ controller, tokens: [leaseToken, artifactToken], clock, warn });
+  const policy = toolPolicy({
+    policy: redeemed.policy,
+    sessionId: assignment.session_id,
+    fetch: () => controller.policy(leaseToken, options.signal),
+    onChange: () => endpoint.toolsChanged(),
+    warn,
+  });
+  const lifetime = leaseClock({
+    controller,
+    leaseToken,
+    endsAtMs,
+    clock,
+    onEnd: options.onEnd,
+    onPolicyVersion: version => policy.seen(version),
+    debug: (message, details) => log.debug(details, message),
+  });
+  const recording = recordLease(options, events);
+  forwarder?.lease({ runnerId: assignment.runner_id, credential: redeemed.egressCredential });
+  const toolset = assignment.options.toolset ?? options.toolset;
+  const served = openLease({
+    sessionId: assignment.session_id,
+    ...{ redeemed, playwright, lifetime, events, recording, policy, controller },
+    ...{ toolset, insecureLoginOrigins, forwarder, clock },
+  });
+  const endpoint = mcpEndpoint(served, clock);
+  return {
+    endpoint,
+    browserCrashed() {
+      lifetime.stop();
+      events.add('browser.crashed', { detail: 'the browser process ended' });
+      void recording.stop();
+    },
+    close() {
+      lifetime.stop();
+      return endpoint.close();
+    },
+    stopRecording: recording.stop,
+    flushEvents: events.flush,
+  };
+}
+
+function recordLease(options: ServeLeaseOptions, events: EventQueue): Recording {
+  const { assignment, redeemed, browser, ffmpeg, outputDir, clock, log } = options;
+  if (!assignment.options.record_video) return NO_RECORDING;
+  const { artifactToken, uploadCredential } = redeemed;
+  return startRecording({
+    context: browser.context,
+    ffmpeg,
+    outputDir,
+    clock,
+    order: {
+      session_id: assignment.session_id,
+      epoch: assignment.epoch,
+      runner_id: assignment.runner_id,
+      record_video: true,
+      artifacts_prefix: assignment.artifacts_prefix,
+      artifact_token: artifactToken,
+      ...(uploadCredential === undefined ? {} : { upload_credential: uploadCredential }),
+    },
+    onStopped(details) {
+      log.warn(details, 'recording stopped');
+      events.add('recording.stopped', details);
+    },
+  });
+}
