@@ -2,7 +2,7 @@ import * as aws from '@pulumi/aws';
 import * as pulumi from '@pulumi/pulumi';
 import type { Cluster } from './cluster.ts';
 import type { StackConfig } from './config.ts';
-import { type Deployment, named } from './deployment.ts';
+import { type Deployment, tagsFor } from './deployment.ts';
 
 /** https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html */
 const RIGHTS = {
@@ -14,15 +14,15 @@ export const roleArn = (accountId: string, name: string): string => `arn:aws:iam
 
 /** Who may use the cluster: IAM roles by access entries, no aws-auth map. The viewers' right shows no Secret. */
 export class Access extends pulumi.ComponentResource {
-  constructor(to: Deployment, cluster: Cluster, config: StackConfig['cluster']) {
+  constructor(deployment: Deployment, cluster: Cluster, config: StackConfig['cluster']) {
     super('omicron:infra:Access', 'access');
     const allow = (kind: keyof typeof RIGHTS, roleName: string): void => {
       const name = `${kind}-${roleName.replaceAll('/', '-')}`;
-      const principalArn = to.accountId.apply(id => roleArn(id, roleName));
+      const principalArn = deployment.accountId.apply(id => roleArn(id, roleName));
       const opts = { parent: this, dependsOn: [cluster.ready] };
       const entry = new aws.eks.AccessEntry(
         name,
-        { clusterName: cluster.name, principalArn, type: 'STANDARD', tags: named(to, name) },
+        { clusterName: cluster.name, principalArn, type: 'STANDARD', tags: tagsFor(deployment, name) },
         opts,
       );
       new aws.eks.AccessPolicyAssociation(

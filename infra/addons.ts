@@ -1,7 +1,7 @@
 import * as aws from '@pulumi/aws';
 import type * as pulumi from '@pulumi/pulumi';
 import type { Cluster } from './cluster.ts';
-import { type Deployment, named } from './deployment.ts';
+import { type Deployment, tagsFor } from './deployment.ts';
 
 /**
  * VPC CNI. `strict`: a new pod is closed until its policies are there; in `standard` mode it may talk until then. Strict mode
@@ -21,7 +21,7 @@ interface AddonArgs {
 }
 
 /** An EKS add-on of which we are the only author: what somebody changes in the cluster is put back. */
-export function addon(to: Deployment, name: string, args: AddonArgs): aws.eks.Addon {
+export function addon(deployment: Deployment, name: string, args: AddonArgs): aws.eks.Addon {
   return new aws.eks.Addon(
     name,
     {
@@ -31,7 +31,7 @@ export function addon(to: Deployment, name: string, args: AddonArgs): aws.eks.Ad
       resolveConflictsOnUpdate: 'OVERWRITE',
       ...(args.configuration ? { configurationValues: JSON.stringify(args.configuration) } : {}),
       ...(args.roleArn ? { serviceAccountRoleArn: args.roleArn } : {}),
-      tags: named(to, name),
+      tags: tagsFor(deployment, name),
     },
     { parent: args.cluster, dependsOn: [...args.dependsOn] },
   );

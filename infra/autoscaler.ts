@@ -7,7 +7,7 @@ export const AUTOSCALER_ACCOUNT = { namespace: 'kube-system', name: SERVICE_ACCO
 
 /** Cluster autoscaler from its chart: adds browser nodes while runners are pending, takes away what stays empty (O16). */
 export function clusterAutoscaler(
-  to: Deployment,
+  deployment: Deployment,
   args: { clusterName: string; roleArn: pulumi.Input<string> },
   opts: pulumi.CustomResourceOptions,
 ): k8s.helm.v3.Release {
@@ -21,7 +21,7 @@ export function clusterAutoscaler(
       repositoryOpts: { repo: 'https://kubernetes.github.io/autoscaler' },
       values: {
         cloudProvider: 'aws',
-        awsRegion: to.region,
+        awsRegion: deployment.region,
         autoDiscovery: { clusterName: args.clusterName },
         rbac: {
           serviceAccount: {

@@ -2,7 +2,7 @@ import * as aws from '@pulumi/aws';
 import * as pulumi from '@pulumi/pulumi';
 import { VIDEO_PREFIX } from '../contract/names.ts';
 import type { StackConfig } from './config.ts';
-import { type Deployment, named } from './deployment.ts';
+import { type Deployment, tagsFor } from './deployment.ts';
 import { accessLogBucketPolicy, bucketPolicy } from './documents/bucket-policy.ts';
 import { type Recordings, readerPolicy, recordingsKeyPolicy } from './documents/recordings.ts';
 import { key } from './keys.ts';
@@ -19,36 +19,36 @@ export class ArtifactBucket extends pulumi.ComponentResource {
   readonly recordings: pulumi.Output<Recordings>;
 
   constructor(
-    to: Deployment,
+    deployment: Deployment,
     args: { config: StackConfig['artifacts']; uploader: aws.iam.Role; reader: aws.iam.Role },
   ) {
     super('omicron:infra:ArtifactBucket', 'artifacts');
     const opts = { parent: this };
     const bucketName = (kind: string): pulumi.Output<string> =>
-      pulumi.interpolate`${to.name}-${kind}-${to.accountId}-${to.region}`;
+      pulumi.interpolate`${deployment.name}-${kind}-${deployment.accountId}-${deployment.region}`;
     const arnOf = (name: string): string => `arn:aws:s3:::${name}`;
 
-    const log = this.#bucket(to, 'access-log', bucketName('log'));
-    const bucket = this.#bucket(to, 'artifacts', bucketName('artifacts'));
+    const log = this.#bucket(deployment, 'access-log', bucketName('log'));
+    const bucket = this.#bucket(deployment, 'artifacts', bucketName('artifacts'));
 
     // A key's own policy calls the key `*`; its ARN, known later, completes what the other documents need.
     const known = pulumi
-      .all([bucket.bucket, to.accountId, args.uploader.arn, args.reader.arn])
+      .all([bucket.bucket, deployment.accountId, args.uploader.arn, args.reader.arn])
       .apply(([name, accountId, uploaderRoleArn, readerRoleArn]) => ({
         bucketArn: arnOf(name),
-        env: to.env,
-        region: to.region,
+        env: deployment.env,
+        region: deployment.region,
         accountId,
         uploaderRoleArn,
         readerRoleArn,
       }));
     const made = key(
-      to,
+      deployment,
       'artifacts',
       {
         description: 'Recordings of browser sessions',
         policy: json(known.apply(recordingsKeyPolicy)),
-        protect: to.protect,
+        protect: deployment.protect,
       },
       opts,
     );
@@ -86,7 +86,7 @@ export class ArtifactBucket extends pulumi.ComponentResource {
         bucket: log.bucket,
         policy: json(
           pulumi
-            .all([log.bucket, bucket.bucket, to.accountId])
+            .all([log.bucket, bucket.bucket, deployment.accountId])
             .apply(([name, source, accountId]) =>
               accessLogBucketPolicy({ bucketArn: arnOf(name), sourceBucketArn: arnOf(source), accountId }),
             ),
@@ -109,12 +109,12 @@ export class ArtifactBucket extends pulumi.ComponentResource {
   }
 
   /** A bucket that no setting of itself or of an object can open. */
-  #bucket(to: Deployment, name: string, bucket: pulumi.Output<string>): aws.s3.Bucket {
+  #bucket(deployment: Deployment, name: string, bucket: pulumi.Output<string>): aws.s3.Bucket {
     const opts = { parent: this };
     const made = new aws.s3.Bucket(
       name,
-      { bucket, forceDestroy: !to.protect, tags: named(to, name) },
-      { ...opts, protect: to.protect },
+      { bucket, forceDestroy: !deployment.protect, tags: tagsFor(deployment, name) },
+      { ...opts, protect: deployment.protect },
     );
     new aws.s3.BucketPublicAccessBlock(
       name,

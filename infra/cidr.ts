@@ -1,16 +1,16 @@
+import ipaddr from 'ipaddr.js';
+
 /** An IPv4 range: the address of its first host as a number, and the length of its prefix. */
 export interface Range {
   readonly base: number;
   readonly prefix: number;
 }
 
-/** Reads `a.b.c.d/n`. Undefined when it is not IPv4, or when bits are set behind the prefix. */
+/** Parses `a.b.c.d/n`. Undefined when it is not an IPv4 range, or when host bits are set. */
 export function parseCidr(text: string): Range | undefined {
-  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/.exec(text);
-  if (!match) return undefined;
-  const [a = 0, b = 0, c = 0, d = 0, prefix = 0] = match.slice(1).map(Number);
-  if (Math.max(a, b, c, d) > 255 || prefix > 32) return undefined;
-  const base = a * 2 ** 24 + b * 2 ** 16 + c * 2 ** 8 + d;
+  if (!ipaddr.IPv4.isValidCIDRFourPartDecimal(text)) return undefined;
+  const [network, prefix] = ipaddr.IPv4.parseCIDR(text);
+  const base = network.toByteArray().reduce((number, byte) => number * 256 + byte, 0);
   return base % size(prefix) === 0 ? { base, prefix } : undefined;
 }
 

@@ -2,7 +2,7 @@ import * as aws from '@pulumi/aws';
 import * as eks from '@pulumi/eks';
 import * as pulumi from '@pulumi/pulumi';
 import { SERVICE_CIDR, type StackConfig } from './config.ts';
-import { type Deployment, named } from './deployment.ts';
+import { type Deployment, tagsFor } from './deployment.ts';
 import { secretsKeyUse } from './documents/platform.ts';
 import { serviceTrust } from './documents/trust.ts';
 import type { Network } from './network.ts';
@@ -12,7 +12,8 @@ import { attach, grant, role } from './role.ts';
 const CONTROL_PLANE_LOGS = ['api', 'audit', 'authenticator', 'controllerManager', 'scheduler'];
 
 /** The name that EKS gives to the log group of a cluster. Made here first, it is encrypted, expires, and goes with the stack. */
-export const controlPlaneLogGroup = (to: Pick<Deployment, 'name'>): string => `/aws/eks/${to.name}/cluster`;
+export const controlPlaneLogGroup = (deployment: Pick<Deployment, 'name'>): string =>
+  `/aws/eks/${deployment.name}/cluster`;
 
 /**
  * The control plane. `@pulumi/eks` makes the cluster alone; what decides over security (roles, OIDC provider, add-ons,
@@ -27,7 +28,7 @@ export class Cluster extends pulumi.ComponentResource {
   readonly ready: pulumi.Resource;
 
   constructor(
-    to: Deployment,
+    deployment: Deployment,
     args: {
       network: Network;
       config: StackConfig['cluster'];
@@ -37,20 +38,20 @@ export class Cluster extends pulumi.ComponentResource {
   ) {
     super('omicron:infra:Cluster', 'cluster');
     const opts = { parent: this };
-    this.name = to.name;
+    this.name = deployment.name;
 
     const logs = new aws.cloudwatch.LogGroup(
       'control-plane',
       {
-        name: controlPlaneLogGroup(to),
+        name: controlPlaneLogGroup(deployment),
         retentionInDays: args.config.logDays,
         kmsKeyId: args.logKeyArn,
-        tags: named(to, 'control-plane'),
+        tags: tagsFor(deployment, 'control-plane'),
       },
       opts,
     );
     const serviceRole = role(
-      to,
+      deployment,
       'cluster',
       {
         description: 'EKS manages the network interfaces of the control plane',
@@ -64,7 +65,7 @@ export class Cluster extends pulumi.ComponentResource {
     const cluster = new eks.Cluster(
       'cluster',
       {
-        name: to.name,
+        name: deployment.name,
         version: args.config.version,
         vpcId: args.network.vpcId,
         subnetIds: [...args.network.intraSubnetIds],
@@ -76,7 +77,7 @@ export class Cluster extends pulumi.ComponentResource {
         endpointPublicAccess: args.config.publicAccessCidrs.length > 0,
         ...(args.config.publicAccessCidrs.length > 0 ? { publicAccessCidrs: args.config.publicAccessCidrs } : {}),
         enabledClusterLogTypes: CONTROL_PLANE_LOGS,
-        deletionProtection: to.protect,
+        deletionProtection: deployment.protect,
         upgradePolicy: { supportType: 'STANDARD' }, // extended support costs six times as much an hour
         // Ours, not the component's: add-ons, nodes, OIDC provider (docs/adr/0004).
         bootstrapSelfManagedAddons: false,
@@ -86,14 +87,14 @@ export class Cluster extends pulumi.ComponentResource {
         skipDefaultNodeGroup: true,
         skipDefaultSecurityGroups: true,
         createOidcProvider: false,
-        tags: named(to, 'cluster'),
+        tags: tagsFor(deployment, 'cluster'),
       },
-      { ...opts, dependsOn: [logs, keyUse, ...attached], protect: to.protect },
+      { ...opts, dependsOn: [logs, keyUse, ...attached], protect: deployment.protect },
     );
 
     const provider = new aws.iam.OpenIdConnectProvider(
       'oidc',
-      { url: cluster.oidcProviderUrl, clientIdLists: ['sts.amazonaws.com'], tags: named(to, 'oidc') },
+      { url: cluster.oidcProviderUrl, clientIdLists: ['sts.amazonaws.com'], tags: tagsFor(deployment, 'oidc') },
       opts,
     );
     this.ready = cluster;

@@ -134,7 +134,7 @@ export function parseConfig(env: string, values: Readonly<Record<string, string>
   const stray = parsed.data?.network.zones.filter(zone => !zone.startsWith(region)) ?? [];
   if (stray.length > 0) wrong.push(`${prefix}network.zones: expected zones of ${region}, got ${JSON.stringify(stray)}`);
   if (!parsed.data || wrong.length > 0) {
-    throw new RunError([`Pulumi.${env}.yaml is wrong:`, ...wrong.map(line => `  ${line}`)].join('\n'));
+    throw new RunError([`Invalid configuration in Pulumi.${env}.yaml:`, ...wrong.map(line => `  ${line}`)].join('\n'));
   }
   return { ...parsed.data, env, region };
 }

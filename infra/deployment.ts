@@ -14,7 +14,7 @@ export interface Deployment {
   readonly protect: boolean;
 }
 
-export function deployment(args: Omit<Deployment, 'name' | 'tags'>): Deployment {
+export function deploymentOf(args: Omit<Deployment, 'name' | 'tags'>): Deployment {
   return {
     ...args,
     name: `${PROJECT}-${args.env}`,
@@ -23,7 +23,7 @@ export function deployment(args: Omit<Deployment, 'name' | 'tags'>): Deployment 
 }
 
 /** Tags of one resource that has a name of its own in the console. */
-export const named = (to: Deployment, name: string): Record<string, string> => ({
-  ...to.tags,
-  Name: `${to.name}-${name}`,
+export const tagsFor = (deployment: Deployment, name: string): Record<string, string> => ({
+  ...deployment.tags,
+  Name: `${deployment.name}-${name}`,
 });

@@ -1,7 +1,7 @@
 import * as aws from '@pulumi/aws';
 import * as pulumi from '@pulumi/pulumi';
 import type { StackConfig } from './config.ts';
-import { type Deployment, named } from './deployment.ts';
+import { type Deployment, tagsFor } from './deployment.ts';
 import type { Network } from './network.ts';
 
 /** Services that nodes and roles talk to without the internet. */
@@ -15,10 +15,10 @@ const INTERFACES = ['ecr.api', 'ecr.dkr', 'sts', 'logs', 'kms'] as const;
  * addresses too are routed here. What a runner may reach is the egress proxy's matter, what it may write the bucket's.
  */
 export class Endpoints extends pulumi.ComponentResource {
-  constructor(to: Deployment, network: Network, config: StackConfig['network']) {
+  constructor(deployment: Deployment, network: Network, config: StackConfig['network']) {
     super('omicron:infra:Endpoints', 'endpoints');
     const opts = { parent: this };
-    const service = (name: string): string => `com.amazonaws.${to.region}.${name}`;
+    const service = (name: string): string => `com.amazonaws.${deployment.region}.${name}`;
 
     new aws.ec2.VpcEndpoint(
       's3',
@@ -27,14 +27,18 @@ export class Endpoints extends pulumi.ComponentResource {
         serviceName: service('s3'),
         vpcEndpointType: 'Gateway',
         routeTableIds: [...network.innerRouteTableIds],
-        tags: named(to, 's3'),
+        tags: tagsFor(deployment, 's3'),
       },
       opts,
     );
 
     const group = new aws.ec2.SecurityGroup(
       'endpoints',
-      { vpcId: network.vpcId, description: 'HTTPS from the VPC to AWS endpoints', tags: named(to, 'endpoints') },
+      {
+        vpcId: network.vpcId,
+        description: 'HTTPS from the VPC to AWS endpoints',
+        tags: tagsFor(deployment, 'endpoints'),
+      },
       opts,
     );
     new aws.vpc.SecurityGroupIngressRule(
@@ -46,7 +50,7 @@ export class Endpoints extends pulumi.ComponentResource {
         ipProtocol: 'tcp',
         fromPort: 443,
         toPort: 443,
-        tags: named(to, 'endpoints'),
+        tags: tagsFor(deployment, 'endpoints'),
       },
       opts,
     );
@@ -60,7 +64,7 @@ export class Endpoints extends pulumi.ComponentResource {
           privateDnsEnabled: true,
           subnetIds: network.privateSubnetIds.slice(0, config.endpointZones),
           securityGroupIds: [group.id],
-          tags: named(to, name),
+          tags: tagsFor(deployment, name),
         },
         opts,
       );

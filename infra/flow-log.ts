@@ -1,31 +1,34 @@
 import * as aws from '@pulumi/aws';
 import * as pulumi from '@pulumi/pulumi';
-import { type Deployment, named } from './deployment.ts';
+import { type Deployment, tagsFor } from './deployment.ts';
 import { flowLogPolicy } from './documents/platform.ts';
 import { flowLogTrust } from './documents/trust.ts';
 import { grant, role } from './role.ts';
 
-export const flowLogGroup = (to: Pick<Deployment, 'name'>): string => `/${to.name}/vpc-flow`;
+export const flowLogGroup = (deployment: Pick<Deployment, 'name'>): string => `/${deployment.name}/vpc-flow`;
 
 /** Who talked to whom in the VPC, accepted and refused: what an incident is reconstructed from. */
 export class FlowLog extends pulumi.ComponentResource {
-  constructor(to: Deployment, args: { vpcId: pulumi.Input<string>; keyArn: pulumi.Input<string>; days: number }) {
+  constructor(
+    deployment: Deployment,
+    args: { vpcId: pulumi.Input<string>; keyArn: pulumi.Input<string>; days: number },
+  ) {
     super('omicron:infra:FlowLog', 'flow-log');
     const opts = { parent: this };
     const group = new aws.cloudwatch.LogGroup(
       'flow-log',
       {
-        name: flowLogGroup(to),
+        name: flowLogGroup(deployment),
         retentionInDays: args.days,
         kmsKeyId: args.keyArn,
-        tags: named(to, 'flow-log'),
+        tags: tagsFor(deployment, 'flow-log'),
       },
       opts,
     );
     const writer = role(
-      to,
+      deployment,
       'flow-log',
-      { description: 'VPC flow logs write to CloudWatch', trust: to.accountId.apply(flowLogTrust) },
+      { description: 'VPC flow logs write to CloudWatch', trust: deployment.accountId.apply(flowLogTrust) },
       opts,
     );
     const granted = grant('flow-log', writer, group.arn.apply(flowLogPolicy), opts);
@@ -38,7 +41,7 @@ export class FlowLog extends pulumi.ComponentResource {
         logDestination: group.arn,
         iamRoleArn: writer.arn,
         maxAggregationInterval: 600,
-        tags: named(to, 'flow-log'),
+        tags: tagsFor(deployment, 'flow-log'),
       },
       { ...opts, dependsOn: [granted] },
     );

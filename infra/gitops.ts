@@ -8,7 +8,7 @@ import { ARGOCD, rootApplication } from './root-application.ts';
 /** Argo CD, installed from its chart, and the root Application. After this the cluster follows the repository. */
 export class GitOps extends pulumi.ComponentResource {
   constructor(
-    to: Deployment,
+    deployment: Deployment,
     args: { provider: k8s.Provider; config: StackConfig['gitops']; dependsOn: readonly pulumi.Resource[] },
   ) {
     super('omicron:infra:GitOps', 'gitops');
@@ -19,7 +19,7 @@ export class GitOps extends pulumi.ComponentResource {
       { ...opts, dependsOn: [...args.dependsOn] },
     );
     const policy = platformPolicy('argocd', { ...opts, dependsOn: [namespace] });
-    const replicas = to.protect ? 2 : 1;
+    const replicas = deployment.protect ? 2 : 1;
     const release = new k8s.helm.v3.Release(
       'argocd',
       {
@@ -40,7 +40,7 @@ export class GitOps extends pulumi.ComponentResource {
       },
       { ...opts, dependsOn: [policy] },
     );
-    new k8s.apiextensions.CustomResource('root', rootApplication(to.env, args.config), {
+    new k8s.apiextensions.CustomResource('root', rootApplication(deployment.env, args.config), {
       ...opts,
       dependsOn: [release],
     });

@@ -7,7 +7,7 @@ import { role } from './role.ts';
 
 /** A role that the pods of one service account, and nobody else, can become. */
 export function serviceAccountRole(
-  to: Deployment,
+  deployment: Deployment,
   cluster: Cluster,
   name: string,
   args: { description: string; account: ServiceAccount },
@@ -18,5 +18,5 @@ export function serviceAccountRole(
     .apply(([oidcProviderArn, oidcIssuer]) =>
       serviceAccountTrust({ oidcProviderArn, oidcIssuer, account: args.account }),
     );
-  return role(to, name, { description: args.description, trust }, opts);
+  return role(deployment, name, { description: args.description, trust }, opts);
 }

@@ -2,7 +2,7 @@ import * as aws from '@pulumi/aws';
 import * as pulumi from '@pulumi/pulumi';
 import { parseCidr, planSubnets } from './cidr.ts';
 import type { StackConfig } from './config.ts';
-import { type Deployment, named } from './deployment.ts';
+import { type Deployment, tagsFor } from './deployment.ts';
 
 /**
  * A VPC over three zones. Public subnets hold NAT gateways and load balancers, private ones the nodes, intra ones (no route
@@ -18,7 +18,7 @@ export class Network extends pulumi.ComponentResource {
   /** The addresses under which the cluster appears outside. */
   readonly natAddresses: readonly pulumi.Output<string>[];
 
-  constructor(to: Deployment, config: StackConfig['network']) {
+  constructor(deployment: Deployment, config: StackConfig['network']) {
     super('omicron:infra:Network', 'network');
     const opts = { parent: this };
     const range = parseCidr(config.cidr);
@@ -31,12 +31,12 @@ export class Network extends pulumi.ComponentResource {
         cidrBlock: config.cidr,
         enableDnsHostnames: true, // private names of the interface endpoints need both
         enableDnsSupport: true,
-        tags: named(to, 'vpc'),
+        tags: tagsFor(deployment, 'vpc'),
       },
       opts,
     );
     // Nothing uses the group that every VPC is born with; without rules nothing can by mistake.
-    new aws.ec2.DefaultSecurityGroup('default', { vpcId: vpc.id, tags: named(to, 'unused-default') }, opts);
+    new aws.ec2.DefaultSecurityGroup('default', { vpcId: vpc.id, tags: tagsFor(deployment, 'unused-default') }, opts);
 
     const subnets = (kind: keyof typeof plan, tags: Record<string, string>): aws.ec2.Subnet[] =>
       plan[kind].map(
@@ -48,13 +48,13 @@ export class Network extends pulumi.ComponentResource {
               cidrBlock,
               availabilityZone: config.zones[zone],
               mapPublicIpOnLaunch: false,
-              tags: { ...named(to, `${kind}-${zone}`), ...tags },
+              tags: { ...tagsFor(deployment, `${kind}-${zone}`), ...tags },
             },
             opts,
           ),
       );
     const table = (name: string, members: readonly aws.ec2.Subnet[]): aws.ec2.RouteTable => {
-      const made = new aws.ec2.RouteTable(name, { vpcId: vpc.id, tags: named(to, name) }, opts);
+      const made = new aws.ec2.RouteTable(name, { vpcId: vpc.id, tags: tagsFor(deployment, name) }, opts);
       members.forEach((subnet, index) => {
         new aws.ec2.RouteTableAssociation(`${name}-${index}`, { subnetId: subnet.id, routeTableId: made.id }, opts);
       });
@@ -66,16 +66,20 @@ export class Network extends pulumi.ComponentResource {
     const privateSubnets = subnets('private', { 'kubernetes.io/role/internal-elb': '1' });
     const intraSubnets = subnets('intra', {});
 
-    const gateway = new aws.ec2.InternetGateway('internet', { vpcId: vpc.id, tags: named(to, 'internet') }, opts);
+    const gateway = new aws.ec2.InternetGateway(
+      'internet',
+      { vpcId: vpc.id, tags: tagsFor(deployment, 'internet') },
+      opts,
+    );
     const publicTable = table('public', publicSubnets);
     const everywhere = { destinationCidrBlock: '0.0.0.0/0' };
     new aws.ec2.Route('public', { ...everywhere, routeTableId: publicTable.id, gatewayId: gateway.id }, opts);
 
     const nats = publicSubnets.slice(0, config.natGateways === 'one' ? 1 : publicSubnets.length).map((subnet, zone) => {
-      const address = new aws.ec2.Eip(`nat-${zone}`, { domain: 'vpc', tags: named(to, `nat-${zone}`) }, opts);
+      const address = new aws.ec2.Eip(`nat-${zone}`, { domain: 'vpc', tags: tagsFor(deployment, `nat-${zone}`) }, opts);
       const nat = new aws.ec2.NatGateway(
         `nat-${zone}`,
-        { allocationId: address.id, subnetId: subnet.id, tags: named(to, `nat-${zone}`) },
+        { allocationId: address.id, subnetId: subnet.id, tags: tagsFor(deployment, `nat-${zone}`) },
         { ...opts, dependsOn: [gateway] },
       );
       return { id: nat.id, address: address.publicIp };

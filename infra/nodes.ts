@@ -2,7 +2,7 @@ import * as aws from '@pulumi/aws';
 import * as pulumi from '@pulumi/pulumi';
 import { BROWSER_NODES } from '../contract/names.ts';
 import type { Cluster } from './cluster.ts';
-import { type Deployment, named } from './deployment.ts';
+import { type Deployment, tagsFor } from './deployment.ts';
 import { userData } from './user-data.ts';
 
 export interface NodeGroupArgs {
@@ -26,10 +26,10 @@ export interface NodeGroupArgs {
 export class NodeGroup extends pulumi.ComponentResource {
   readonly group: aws.eks.NodeGroup;
 
-  constructor(to: Deployment, name: string, args: NodeGroupArgs) {
+  constructor(deployment: Deployment, name: string, args: NodeGroupArgs) {
     super('omicron:infra:NodeGroup', name);
     const opts = { parent: this };
-    const template = launchTemplate(to, name, args, opts);
+    const template = launchTemplate(deployment, name, args, opts);
     this.group = new aws.eks.NodeGroup(
       name,
       {
@@ -49,7 +49,7 @@ export class NodeGroup extends pulumi.ComponentResource {
         taints: args.browsers
           ? [{ key: BROWSER_NODES.key, value: BROWSER_NODES.value, effect: 'NO_SCHEDULE' }] // EKS's name for NoSchedule
           : [],
-        tags: named(to, name),
+        tags: tagsFor(deployment, name),
       },
       // The autoscaler moves the size from here on.
       { ...opts, dependsOn: [...args.dependsOn], ignoreChanges: ['scalingConfig.desiredSize'] },
@@ -60,16 +60,16 @@ export class NodeGroup extends pulumi.ComponentResource {
 }
 
 function launchTemplate(
-  to: Deployment,
+  deployment: Deployment,
   name: string,
   args: NodeGroupArgs,
   opts: pulumi.CustomResourceOptions,
 ): aws.ec2.LaunchTemplate {
-  const tags = named(to, name);
+  const tags = tagsFor(deployment, name);
   return new aws.ec2.LaunchTemplate(
     name,
     {
-      namePrefix: `${to.name}-${name}-`,
+      namePrefix: `${deployment.name}-${name}-`,
       updateDefaultVersion: true,
       // A pod is one hop further than its node: with a limit of 1 the answer of the metadata service never reaches it.
       // https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html

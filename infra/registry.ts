@@ -1,6 +1,6 @@
 import * as aws from '@pulumi/aws';
 import * as pulumi from '@pulumi/pulumi';
-import { type Deployment, named } from './deployment.ts';
+import { type Deployment, tagsFor } from './deployment.ts';
 
 /** One repository per image that the manifests name. */
 const IMAGES = ['controller', 'runner', 'egress'] as const;
@@ -31,19 +31,19 @@ const LIFECYCLE = {
 export class Registry extends pulumi.ComponentResource {
   readonly urls: Readonly<Record<Image, pulumi.Output<string>>>;
 
-  constructor(to: Deployment, keyArn: pulumi.Input<string>) {
+  constructor(deployment: Deployment, keyArn: pulumi.Input<string>) {
     super('omicron:infra:Registry', 'registry');
     const opts = { parent: this };
     const repository = (image: Image): pulumi.Output<string> => {
       const made = new aws.ecr.Repository(
         image,
         {
-          name: `${to.name}/${image}`,
+          name: `${deployment.name}/${image}`,
           imageTagMutability: 'IMMUTABLE',
           imageScanningConfiguration: { scanOnPush: true },
           encryptionConfigurations: [{ encryptionType: 'KMS', kmsKey: keyArn }],
-          forceDelete: !to.protect,
-          tags: named(to, image),
+          forceDelete: !deployment.protect,
+          tags: tagsFor(deployment, image),
         },
         opts,
       );

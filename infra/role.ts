@@ -1,7 +1,7 @@
 import * as aws from '@pulumi/aws';
 import * as pulumi from '@pulumi/pulumi';
 import type { Deployment } from './deployment.ts';
-import { named } from './deployment.ts';
+import { tagsFor } from './deployment.ts';
 import type { Document } from './documents/document.ts';
 
 /** An IAM document as AWS wants it, from values that may not be known yet. */
@@ -10,7 +10,7 @@ export const json = (text: pulumi.Input<Document>): pulumi.Output<string> =>
 
 /** A role named after the deployment. What it may do comes from `attach` and `grant`. */
 export function role(
-  to: Deployment,
+  deployment: Deployment,
   name: string,
   args: { description: string; trust: pulumi.Input<Document> },
   opts: pulumi.CustomResourceOptions = {},
@@ -18,10 +18,10 @@ export function role(
   return new aws.iam.Role(
     name,
     {
-      name: `${to.name}-${name}`,
+      name: `${deployment.name}-${name}`,
       description: args.description,
       assumeRolePolicy: json(args.trust),
-      tags: named(to, name),
+      tags: tagsFor(deployment, name),
     },
     opts,
   );
@@ -33,7 +33,7 @@ export function role(
  */
 export function attach(
   name: string,
-  to: aws.iam.Role,
+  role: aws.iam.Role,
   policies: readonly string[],
   opts: pulumi.CustomResourceOptions = {},
 ): pulumi.Resource[] {
@@ -41,7 +41,7 @@ export function attach(
     policy =>
       new aws.iam.RolePolicyAttachment(
         `${name}-${policy}`,
-        { role: to.name, policyArn: `arn:aws:iam::aws:policy/${policy}` },
+        { role: role.name, policyArn: `arn:aws:iam::aws:policy/${policy}` },
         opts,
       ),
   );
@@ -50,9 +50,9 @@ export function attach(
 /** The one document that says what a role may do. */
 export function grant(
   name: string,
-  to: aws.iam.Role,
+  role: aws.iam.Role,
   document: pulumi.Input<Document>,
   opts: pulumi.CustomResourceOptions = {},
 ): aws.iam.RolePolicy {
-  return new aws.iam.RolePolicy(name, { name, role: to.name, policy: json(document) }, opts);
+  return new aws.iam.RolePolicy(name, { name, role: role.name, policy: json(document) }, opts);
 }

@@ -8,7 +8,7 @@ import { AUTOSCALER_ACCOUNT, clusterAutoscaler } from './autoscaler.ts';
 import { ArtifactBucket } from './bucket.ts';
 import { Cluster, controlPlaneLogGroup } from './cluster.ts';
 import { SERVICE_CIDR, type StackConfig } from './config.ts';
-import { type Deployment, deployment } from './deployment.ts';
+import { type Deployment, deploymentOf } from './deployment.ts';
 import { accountKeyPolicy, autoscalerPolicy, platformKeyPolicy } from './documents/platform.ts';
 import { controllerPolicy, uploaderPolicy } from './documents/recordings.ts';
 import { roleTrust, serviceTrust } from './documents/trust.ts';
@@ -31,51 +31,51 @@ export function stack(
   config: StackConfig,
 ): Record<StackOutput, pulumi.Input<string | readonly pulumi.Input<string>[]>> {
   const accountId = aws.getCallerIdentityOutput().accountId;
-  const to = deployment({ env: config.env, region: config.region, accountId, protect: config.protect });
+  const deployment = deploymentOf({ env: config.env, region: config.region, accountId, protect: config.protect });
 
-  const platformKey = key(to, 'platform', {
+  const platformKey = key(deployment, 'platform', {
     description: 'Log groups and images',
     policy: json(
       accountId.apply(id =>
         platformKeyPolicy({
           accountId: id,
-          region: to.region,
-          logGroups: [flowLogGroup(to), controlPlaneLogGroup(to)],
+          region: deployment.region,
+          logGroups: [flowLogGroup(deployment), controlPlaneLogGroup(deployment)],
         }),
       ),
     ),
   });
-  const secretsKey = key(to, 'secrets', {
+  const secretsKey = key(deployment, 'secrets', {
     description: 'Kubernetes Secrets',
     policy: json(accountId.apply(accountKeyPolicy)),
-    protect: to.protect, // without it a backup of etcd is noise
+    protect: deployment.protect, // without it a backup of etcd is noise
   });
 
-  const network = new Network(to, config.network);
-  new Endpoints(to, network, config.network);
-  new FlowLog(to, { vpcId: network.vpcId, keyArn: platformKey.arn, days: config.network.logDays });
+  const network = new Network(deployment, config.network);
+  new Endpoints(deployment, network, config.network);
+  new FlowLog(deployment, { vpcId: network.vpcId, keyArn: platformKey.arn, days: config.network.logDays });
 
-  const cluster = new Cluster(to, {
+  const cluster = new Cluster(deployment, {
     network,
     config: config.cluster,
     secretsKeyArn: secretsKey.arn,
     logKeyArn: platformKey.arn,
   });
-  const access = new Access(to, cluster, config.cluster);
-  const roles = serviceAccountRoles(to, cluster);
-  const reader = role(to, 'artifact-reader', {
+  const access = new Access(deployment, cluster, config.cluster);
+  const roles = serviceAccountRoles(deployment, cluster);
+  const reader = role(deployment, 'artifact-reader', {
     description: 'Administrators read recordings',
     trust: accountId.apply(id => roleTrust(config.artifacts.readerRoles.map(name => roleArn(id, name)))),
   });
-  const artifacts = new ArtifactBucket(to, { config: config.artifacts, uploader: roles.uploader, reader });
+  const artifacts = new ArtifactBucket(deployment, { config: config.artifacts, uploader: roles.uploader, reader });
   grant('uploader', roles.uploader, artifacts.recordings.apply(uploaderPolicy));
   grant('controller', roles.controller, artifacts.recordings.apply(controllerPolicy));
   grant(
     'cluster-autoscaler',
     roles.autoscaler,
-    accountId.apply(id => autoscalerPolicy({ clusterName: cluster.name, region: to.region, accountId: id })),
+    accountId.apply(id => autoscalerPolicy({ clusterName: cluster.name, region: deployment.region, accountId: id })),
   );
-  const registry = new Registry(to, platformKey.arn);
+  const registry = new Registry(deployment, platformKey.arn);
 
   const provider = new k8s.Provider(
     'cluster',
@@ -83,18 +83,18 @@ export function stack(
     // Whoever destroys the stack may have come in by an access entry: it goes after everything in the cluster.
     { dependsOn: [access] },
   );
-  const system = nodesAndAddons(to, config, cluster, network, roles.cni, provider);
+  const system = nodesAndAddons(deployment, config, cluster, network, roles.cni, provider);
   const autoscalerPolicyInCluster = platformPolicy('cluster-autoscaler', { provider });
   clusterAutoscaler(
-    to,
+    deployment,
     { clusterName: cluster.name, roleArn: roles.autoscaler.arn },
     { provider, dependsOn: [system, autoscalerPolicyInCluster] },
   );
-  new GitOps(to, { provider, config: config.gitops, dependsOn: [system] });
+  new GitOps(deployment, { provider, config: config.gitops, dependsOn: [system] });
 
   return {
-    env: to.env,
-    region: to.region,
+    env: deployment.env,
+    region: deployment.region,
     accountId,
     clusterName: cluster.name,
     kubeconfig: cluster.kubeconfig,
@@ -116,21 +116,21 @@ export function stack(
 }
 
 /** One role for each service account that speaks to AWS. */
-function serviceAccountRoles(to: Deployment, cluster: Cluster) {
+function serviceAccountRoles(deployment: Deployment, cluster: Cluster) {
   return {
-    uploader: serviceAccountRole(to, cluster, 'uploader', {
+    uploader: serviceAccountRole(deployment, cluster, 'uploader', {
       description: 'Runners write recordings',
       account: { namespace: NAMESPACES.runners, name: SERVICE_ACCOUNTS.runner },
     }),
-    controller: serviceAccountRole(to, cluster, 'controller', {
+    controller: serviceAccountRole(deployment, cluster, 'controller', {
       description: 'The controller sees which recordings arrived',
       account: { namespace: NAMESPACES.system, name: SERVICE_ACCOUNTS.controller },
     }),
-    autoscaler: serviceAccountRole(to, cluster, 'cluster-autoscaler', {
+    autoscaler: serviceAccountRole(deployment, cluster, 'cluster-autoscaler', {
       description: 'The cluster autoscaler sizes the node groups',
       account: AUTOSCALER_ACCOUNT,
     }),
-    cni: serviceAccountRole(to, cluster, 'vpc-cni', {
+    cni: serviceAccountRole(deployment, cluster, 'vpc-cni', {
       description: 'The VPC CNI attaches addresses to nodes',
       account: { namespace: 'kube-system', name: 'aws-node' },
     }),
@@ -142,26 +142,26 @@ function serviceAccountRoles(to: Deployment, cluster: Cluster) {
  * (strict mode closes it otherwise), CoreDNS after there is a node for it. Resolves to what a workload must wait for.
  */
 function nodesAndAddons(
-  to: Deployment,
+  deployment: Deployment,
   config: StackConfig,
   cluster: Cluster,
   network: Network,
   cniRole: aws.iam.Role,
   provider: k8s.Provider,
 ): pulumi.Resource {
-  const nodeRole = role(to, 'node', {
+  const nodeRole = role(deployment, 'node', {
     description: 'Nodes join the cluster and pull images',
     trust: serviceTrust('ec2.amazonaws.com'),
   });
   const nodeRights = attach('node', nodeRole, ['AmazonEKSWorkerNodePolicy', 'AmazonEC2ContainerRegistryPullOnly']);
   const cniRights = attach('vpc-cni', cniRole, ['AmazonEKS_CNI_Policy']);
-  const cni = addon(to, 'vpc-cni', {
+  const cni = addon(deployment, 'vpc-cni', {
     cluster,
     configuration: VPC_CNI_CONFIGURATION,
     roleArn: cniRole.arn,
     dependsOn: [cluster.ready, ...cniRights],
   });
-  const proxy = addon(to, 'kube-proxy', { cluster, dependsOn: [cluster.ready] });
+  const proxy = addon(deployment, 'kube-proxy', { cluster, dependsOn: [cluster.ready] });
   const names = platformPolicy('coredns', { provider });
   const shared = {
     cluster,
@@ -170,13 +170,13 @@ function nodesAndAddons(
     subnetIds: network.privateSubnetIds,
     dependsOn: [cni, proxy, network, ...nodeRights],
   };
-  const system = new NodeGroup(to, 'system', {
+  const system = new NodeGroup(deployment, 'system', {
     ...shared,
     ...config.systemNodes,
     capacity: 'on-demand',
     podPidsMax: SYSTEM_POD_PIDS,
     browsers: false,
   });
-  new NodeGroup(to, 'browser', { ...shared, ...config.browserNodes, browsers: true });
-  return addon(to, 'coredns', { cluster, dependsOn: [system.group, names] });
+  new NodeGroup(deployment, 'browser', { ...shared, ...config.browserNodes, browsers: true });
+  return addon(deployment, 'coredns', { cluster, dependsOn: [system.group, names] });
 }

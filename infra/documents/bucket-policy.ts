@@ -47,17 +47,17 @@ const refuseOtherEncryption = (objects: string, keyArn: string): Statement[] => 
 ];
 
 /** The uploader writes and gives up uploads, in its prefix. Said here too, so that a wider role policy gains nothing. */
-function confineUploader(to: Recordings, objects: string): Statement[] {
+function confineUploader(recordings: Recordings, objects: string): Statement[] {
   const writing = ['s3:PutObject', 's3:AbortMultipartUpload'];
-  const uploader: Condition = { ArnEquals: { 'aws:PrincipalArn': to.uploaderRoleArn } };
+  const uploader: Condition = { ArnEquals: { 'aws:PrincipalArn': recordings.uploaderRoleArn } };
   const confine = { Effect: 'Deny', Principal: '*', Condition: uploader } as const;
   return [
-    { Sid: 'UploaderOnlyWrites', ...confine, NotAction: writing, Resource: [to.bucketArn, objects] },
+    { Sid: 'UploaderOnlyWrites', ...confine, NotAction: writing, Resource: [recordings.bucketArn, objects] },
     {
       Sid: 'UploaderStaysInItsPrefix',
       ...confine,
       Action: writing,
-      NotResource: [`${to.bucketArn}/${recordingsPrefix(to.env)}*`],
+      NotResource: [`${recordings.bucketArn}/${recordingsPrefix(recordings.env)}*`],
     },
   ];
 }
@@ -66,14 +66,14 @@ function confineUploader(to: Recordings, objects: string): Statement[] {
  * The policy of the recordings' bucket. It allows nobody anything: roles of the account get their rights from their own
  * policies, and this document says what even those may not do.
  */
-export function bucketPolicy(to: Recordings): Document {
-  const objects = `${to.bucketArn}/*`;
+export function bucketPolicy(recordings: Recordings): Document {
+  const objects = `${recordings.bucketArn}/*`;
   return document(
-    ...refusePlain(to.bucketArn),
-    ...refuseOtherEncryption(objects, to.keyArn),
-    ...confineUploader(to, objects),
-    refuse('RefuseOtherAccounts', 's3:*', [to.bucketArn, objects], {
-      StringNotEquals: { 'aws:PrincipalAccount': to.accountId },
+    ...refusePlain(recordings.bucketArn),
+    ...refuseOtherEncryption(objects, recordings.keyArn),
+    ...confineUploader(recordings, objects),
+    refuse('RefuseOtherAccounts', 's3:*', [recordings.bucketArn, objects], {
+      StringNotEquals: { 'aws:PrincipalAccount': recordings.accountId },
       BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },
     }),
     // Steps of a multipart upload before its completion create no object and carry no If-None-Match:

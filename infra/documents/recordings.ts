@@ -19,11 +19,11 @@ export const recordingsPrefix = (env: string): string => `${VIDEO_PREFIX}/${env}
  * The key may be used by S3 for this bucket alone. With a bucket key the encryption context is the bucket's ARN:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucket-key.html
  */
-const throughBucket = (to: Omit<Recordings, 'keyArn'>): NonNullable<Statement['Condition']> => ({
+const throughBucket = (recordings: Omit<Recordings, 'keyArn'>): NonNullable<Statement['Condition']> => ({
   StringEquals: {
-    'kms:ViaService': `s3.${to.region}.amazonaws.com`,
-    'kms:CallerAccount': to.accountId,
-    'kms:EncryptionContext:aws:s3:arn': to.bucketArn,
+    'kms:ViaService': `s3.${recordings.region}.amazonaws.com`,
+    'kms:CallerAccount': recordings.accountId,
+    'kms:EncryptionContext:aws:s3:arn': recordings.bucketArn,
   },
 });
 
@@ -32,51 +32,51 @@ const throughBucket = (to: Omit<Recordings, 'keyArn'>): NonNullable<Statement['C
 const ENCRYPT = ['kms:GenerateDataKey', 'kms:Decrypt'] as const;
 
 /** The runner's role (O14): write its recordings and give up an upload. No List: the names of sessions are not its business. */
-export function uploaderPolicy(to: Recordings): Document {
+export function uploaderPolicy(recordings: Recordings): Document {
   return document(
     {
       Sid: 'WriteRecordings',
       Effect: 'Allow',
       Action: ['s3:PutObject', 's3:AbortMultipartUpload'],
-      Resource: [`${to.bucketArn}/${recordingsPrefix(to.env)}*`],
+      Resource: [`${recordings.bucketArn}/${recordingsPrefix(recordings.env)}*`],
     },
     {
       Sid: 'EncryptRecordings',
       Effect: 'Allow',
       Action: ENCRYPT,
-      Resource: [to.keyArn],
-      Condition: throughBucket(to),
+      Resource: [recordings.keyArn],
+      Condition: throughBucket(recordings),
     },
   );
 }
 
-const listRecordings = (to: Recordings): Statement => ({
+const listRecordings = (recordings: Recordings): Statement => ({
   Sid: 'ListRecordings',
   Effect: 'Allow',
   Action: ['s3:ListBucket'],
-  Resource: [to.bucketArn],
-  Condition: { StringLike: { 's3:prefix': [`${recordingsPrefix(to.env)}*`] } },
+  Resource: [recordings.bucketArn],
+  Condition: { StringLike: { 's3:prefix': [`${recordingsPrefix(recordings.env)}*`] } },
 });
 
 /** The controller's role: see that a recording arrived or expired (O21). It never reads one. */
-export const controllerPolicy = (to: Recordings): Document => document(listRecordings(to));
+export const controllerPolicy = (recordings: Recordings): Document => document(listRecordings(recordings));
 
 /** The administrators' role: the only one that reads recordings (O15). */
-export function readerPolicy(to: Recordings): Document {
+export function readerPolicy(recordings: Recordings): Document {
   return document(
-    listRecordings(to),
+    listRecordings(recordings),
     {
       Sid: 'ReadRecordings',
       Effect: 'Allow',
       Action: ['s3:GetObject'],
-      Resource: [`${to.bucketArn}/${recordingsPrefix(to.env)}*`],
+      Resource: [`${recordings.bucketArn}/${recordingsPrefix(recordings.env)}*`],
     },
     {
       Sid: 'DecryptRecordings',
       Effect: 'Allow',
       Action: ['kms:Decrypt'],
-      Resource: [to.keyArn],
-      Condition: throughBucket(to),
+      Resource: [recordings.keyArn],
+      Condition: throughBucket(recordings),
     },
   );
 }
@@ -93,7 +93,7 @@ const ADMINISTER = [
  * still cannot decrypt a recording without changing this document, which CloudTrail shows.
  * https://docs.aws.amazon.com/kms/latest/developerguide/key-policy-default.html
  */
-export function recordingsKeyPolicy(to: Omit<Recordings, 'keyArn'>): Document {
+export function recordingsKeyPolicy(recordings: Omit<Recordings, 'keyArn'>): Document {
   const allow = (
     Sid: string,
     AWS: string,
@@ -108,8 +108,8 @@ export function recordingsKeyPolicy(to: Omit<Recordings, 'keyArn'>): Document {
     ...(Condition ? { Condition } : {}),
   });
   return document(
-    allow('AccountAdministers', `arn:aws:iam::${to.accountId}:root`, ADMINISTER),
-    allow('UploaderEncrypts', to.uploaderRoleArn, ENCRYPT, throughBucket(to)),
-    allow('ReaderDecrypts', to.readerRoleArn, ['kms:Decrypt'], throughBucket(to)),
+    allow('AccountAdministers', `arn:aws:iam::${recordings.accountId}:root`, ADMINISTER),
+    allow('UploaderEncrypts', recordings.uploaderRoleArn, ENCRYPT, throughBucket(recordings)),
+    allow('ReaderDecrypts', recordings.readerRoleArn, ['kms:Decrypt'], throughBucket(recordings)),
   );
 }

@@ -28,7 +28,7 @@ function complaints(values: Record<string, string>, env = 'dev'): string[] {
     return [];
   } catch (error) {
     const [heading, ...lines] = (error as Error).message.split('\n');
-    expect(heading).toBe(`Pulumi.${env}.yaml is wrong:`);
+    expect(heading).toBe(`Invalid configuration in Pulumi.${env}.yaml:`);
     return lines.map(line => line.trim());
   }
 }
