@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { LABELS, NAMESPACES, RUNNER_TEMPLATE, SECCOMP_PROFILE, SERVICES } from '../contract/names.ts';
-import type { Environment } from '../manifests/environment.ts';
+import type { Environment } from '../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../manifests/environments.ts';
 import { FOLDERS, type KubernetesObject, objects } from '../manifests/render.ts';
-import { DATABASE_HOST, FIXTURES, fixtures, HOSTS, POSTGRES_SECRET, WAY_IN } from './fixtures/objects.ts';
+import { DATABASE_HOST, FIXTURES, fixtures, HOSTS, INGRESS, POSTGRES_SECRET } from './fixtures/objects.ts';
 import { follow, hasArgo, push, synced } from './gitops.ts';
 import { type ClusterImages, clusterImages } from './images.ts';
 import { apply, clusterEnvironment, kubectl, localTool, tryKubectl } from './kubectl.ts';
@@ -39,8 +39,8 @@ export async function deployedEnvironment(): Promise<Environment> {
   return localEnvironment({ controller, egress, runner });
 }
 
-/** Namespaces, fixtures and Secrets: what must be there before the environment is synced. */
-async function deployGround(env: Environment, image: string): Promise<void> {
+/** Namespaces, fixtures and Secrets: what must exist before the environment is synced. */
+async function deployBase(env: Environment, image: string): Promise<void> {
   const namespace = {
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -49,27 +49,30 @@ async function deployGround(env: Environment, image: string): Promise<void> {
   const core = coreObjects(env);
   await apply([namespace, ...core.filter(({ kind }) => kind === 'Namespace')]);
   const password = await postgresPassword();
-  // Postgres stays as it is: with its pod its data would go, and controllers make their tables when they start.
+  // A running Postgres is left alone: its data lives in its pod, and controllers create their tables when they start.
   const there = await kubectl(['-n', FIXTURES, 'get', 'deployment', 'postgres', '--ignore-not-found', '-o', 'name']);
   await apply(fixtures(image, env).filter(({ metadata }) => there === '' || metadata?.name !== 'postgres'));
-  await names();
+  await addHostNames();
   await makeSecrets(`postgres://omicron:${password}@${DATABASE_HOST}:5432/omicron`);
   for (const name of ['postgres', 's3', 'sites']) await rolledOut(FIXTURES, name);
 }
 
-/** Puts everything on the cluster: images, fixtures, Secrets, the environment. Answers how. Repeating it is harmless. */
+/** Deploys everything to the cluster: images, fixtures, Secrets, the environment. Answers how. Idempotent. */
 export async function deploy({
   registry,
+  environment,
   log,
 }: {
   registry?: string | undefined;
+  /** For docker or buildah. */
+  environment: NodeJS.ProcessEnv;
   log: (line: string) => void;
 }): Promise<string> {
-  const images = await clusterImages(registry, log);
+  const images = await clusterImages(registry, environment, log);
   const tool = localTool();
   if (tool) await promisify(execFile)(tool, ['seccomp', `infra/${SECCOMP_PROFILE}`]);
   const env = localEnvironment(images);
-  await deployGround(env, images.fixtures);
+  await deployBase(env, images.fixtures);
   const argo = await hasArgo();
   if (argo) {
     const revision = await push(env);
@@ -80,7 +83,7 @@ export async function deploy({
   return argo ? 'by Argo CD' : 'by server-side apply';
 }
 
-/** Resolves when no pod and no Service of a runner is there any more. */
+/** Resolves when no pod and no Service of the runner is left. */
 export async function nothingLeft(runnerId: string): Promise<void> {
   const own = ['-n', NAMESPACES.runners, 'get', 'pods,services', '-l', `${LABELS.runnerId}=${runnerId}`, '-o', 'name'];
   const deadline = performance.now() + 60_000;
@@ -92,10 +95,10 @@ export async function nothingLeft(runnerId: string): Promise<void> {
   }
 }
 
-/** Waits until the controller, the egress proxy and the way in run as they were last applied. */
+/** Waits until the controller, the egress proxy and the ingress run as they were last applied. */
 export async function running(): Promise<void> {
   for (const name of Object.values(SERVICES)) await rolledOut(NAMESPACES.system, name);
-  await rolledOut(NAMESPACES.api, WAY_IN);
+  await rolledOut(NAMESPACES.api, INGRESS);
 }
 
 async function rolledOut(namespace: string, name: string): Promise<void> {
@@ -112,13 +115,16 @@ async function rolledOut(namespace: string, name: string): Promise<void> {
   const events = await kubectl(['-n', namespace, 'get', 'events', '--sort-by=.lastTimestamp']);
   const logs = await tryKubectl(['-n', namespace, 'logs', `deployment/${name}`, '--tail=20']);
   throw new Error(
-    [`${namespace}/${name} does not run: ${stderr}`, pods, events.split('\n').slice(-8).join('\n'), logs.stdout].join(
-      '\n',
-    ),
+    [
+      `${namespace}/${name} did not become available: ${stderr}`,
+      pods,
+      events.split('\n').slice(-8).join('\n'),
+      logs.stdout,
+    ].join('\n'),
   );
 }
 
-/** The password that is there, or a new one. */
+/** The existing password, or a new one. */
 async function postgresPassword(): Promise<string> {
   const there = [
     '-n',
@@ -144,10 +150,12 @@ async function postgresPassword(): Promise<string> {
   return password;
 }
 
-/** Teaches the cluster's DNS the fixtures' names. */
-async function names(): Promise<void> {
+/** Adds the fixtures' names to the cluster's DNS. */
+async function addHostNames(): Promise<void> {
   if (localTool() === undefined)
-    throw new Error(`Add these lines to the cluster's DNS (CoreDNS's hosts plugin), then run it again:\n${HOSTS}`);
+    throw new Error(
+      `Add these lines to the cluster's DNS (CoreDNS's hosts plugin), then run this command again:\n${HOSTS}`,
+    );
   const config = ['-n', 'kube-system', 'get', 'configmap', 'coredns', '-o', 'jsonpath={.data.hosts}'];
   const before = await kubectl(config);
   if (before.includes(HOSTS)) return;
@@ -167,7 +175,7 @@ async function names(): Promise<void> {
   await rolledOut('kube-system', 'coredns');
 }
 
-/** Runs the operator's own script; the URL goes in by its standard input. */
+/** Runs the operator's script; the URL is passed on its standard input. */
 function makeSecrets(databaseUrl: string): Promise<void> {
   const script = fileURLToPath(new URL('../manifests/make-secrets.ts', import.meta.url));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, '--database-url-file', '-'], {
@@ -176,6 +184,6 @@ function makeSecrets(databaseUrl: string): Promise<void> {
   });
   child.stdin?.end(databaseUrl);
   return new Promise((resolve, reject) =>
-    child.on('close', code => (code === 0 ? resolve() : reject(new Error(`make-secrets ended with ${code}`)))),
+    child.on('close', code => (code === 0 ? resolve() : reject(new Error(`make-secrets.ts exited with ${code}`)))),
   );
 }

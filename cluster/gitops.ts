@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import * as z from 'zod';
 import { ARGOCD, renderedPath, rootApplication } from '../infra/root-application.ts';
-import type { Environment } from '../manifests/environment.ts';
+import type { Environment } from '../manifests/environment-type.ts';
 import { render } from '../manifests/render.ts';
 import { apply, kubectl, localTool, tryKubectl } from './kubectl.ts';
 

@@ -13,26 +13,31 @@ const run = promisify(execFile);
 /** References under which the cluster finds the images. */
 export type ClusterImages = Readonly<Record<ImageName | 'fixtures', string>>;
 
-/** The machine of the local cluster reaches no registry: it has a base image of its own, with a browser. */
+/** The local cluster's machine reaches no registry: it has a base image of its own, with a browser. */
 const LOCAL = { base: 'localhost/omicron-base', runnerPackages: 'ffmpeg tini chromium-headless-shell' } as const;
+
+/** How buildah runs inside a container; the caller's environment may say otherwise. */
+const BUILDAH = { STORAGE_DRIVER: 'overlay', BUILDAH_ISOLATION: 'chroot' } as const;
 
 const FIXTURE_PARTS = ['local', 'cluster', 'test/site', 'test/fakes'];
 const MOTO = 'moto[server]==5.2.1';
 
 /**
- * Builds the images of the product and of the fixtures, and brings them where the cluster finds them: into the node of the
+ * Builds the images of the product and of the fixtures, and puts them where the cluster pulls them: into the node of the
  * local cluster, else into `registry`.
  */
-export async function clusterImages(registry: string | undefined, log: (line: string) => void): Promise<ClusterImages> {
+export async function clusterImages(
+  registry: string | undefined,
+  environment: NodeJS.ProcessEnv,
+  log: (line: string) => void,
+): Promise<ClusterImages> {
   const tool = localTool();
   if (tool === undefined && registry === undefined)
-    throw new Error('Say where this cluster finds images: npm run cluster -- --registry HOST/PATH');
-  if (tool !== undefined) {
-    process.env.STORAGE_DRIVER ??= 'overlay';
-    process.env.BUILDAH_ISOLATION ??= 'chroot';
-    await run(tool, ['base']);
-  }
-  const builder = await findBuilder();
+    throw new Error(
+      'No image registry for this cluster. Name one that its nodes can pull from: npm run cluster -- --registry HOST/PATH',
+    );
+  if (tool !== undefined) await run(tool, ['base'], { env: { ...BUILDAH, ...environment } });
+  const builder = await findBuilder(tool === undefined ? environment : { ...BUILDAH, ...environment });
   const product = await buildImages(builder, { ...(tool === undefined ? {} : LOCAL), log });
   const images = { ...product, fixtures: await fixturesImage(builder, product.runner, log) };
   if (tool === undefined) return push(builder, images, registry ?? '', log);

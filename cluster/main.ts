@@ -5,35 +5,37 @@ import { mainJob } from '../local/main-job.ts';
 import { steps } from '../local/steps.ts';
 import { deploy, nothingLeft } from './deploy.ts';
 import { SITES } from './fixtures/objects.ts';
+import { openIngress } from './ingress.ts';
 import { store } from './store.ts';
-import { openWayIn } from './way-in.ts';
 
-// `npm run cluster [-- --registry HOST/PATH]`: everything on the cluster that KUBECONFIG names, and the main job on it, once.
+// `npm run cluster [-- --registry HOST/PATH]`: deploys everything to the cluster that KUBECONFIG names and runs the main job once.
 
 const { values } = parseArgs({ options: { registry: { type: 'string' } } });
 const print = (line = '') => process.stdout.write(`${line}\n`);
 const { step } = steps(print);
 
 async function main(): Promise<void> {
-  await step('deploy', say => deploy({ registry: values.registry, log: print }).then(how => say(how)));
-  const wayIn = await openWayIn();
+  await step('deploy', say =>
+    deploy({ registry: values.registry, environment: process.env, log: print }).then(how => say(how)),
+  );
+  const ingress = await openIngress();
   try {
     const { video } = await mainJob({
-      sessions: new BrowserSessions(wayIn),
+      sessions: new BrowserSessions(ingress),
       url: `${SITES.shop}/login`,
       login: DEMO_LOGIN,
       screenshot: '.omicron/cluster/screenshot.png',
       print,
     });
-    await step('look into the bucket', async say => {
+    await step('check the bucket', async say => {
       const { objects } = await store.list();
       const found = objects.find(({ key }) => video.uri?.endsWith(key));
       if (found === undefined) throw new Error(`${video.uri} is not in the bucket`);
       say(`${found.key}, ${found.bytes} bytes, encrypted by ${found.encryption}`);
     });
-    await step('see that nothing of the lease is left', () => nothingLeft(video.runner_id));
+    await step('check that nothing of the lease is left', () => nothingLeft(video.runner_id));
   } finally {
-    wayIn.close();
+    ingress.close();
   }
 }
 

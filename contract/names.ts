@@ -159,6 +159,9 @@ export const ENV = {
   uploadSeconds: 'OMICRON_UPLOAD_SECONDS',
   awsRegion: 'AWS_REGION',
   awsS3Endpoint: 'AWS_ENDPOINT_URL_S3',
+  awsStsEndpoint: 'AWS_ENDPOINT_URL_STS',
+  awsRoleArn: 'AWS_ROLE_ARN',
+  awsWebIdentityTokenFile: 'AWS_WEB_IDENTITY_TOKEN_FILE',
 
   // the egress proxy
   egressHost: 'OMICRON_EGRESS_HOST',

@@ -20,11 +20,15 @@ export interface Builder {
 const ARCHIVED_MAX = 16;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Runs a command; its own words are the error when it fails. */
-async function run(command: string, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(command, args, { maxBuffer: OUTPUT_BYTES_MAX });
-  return stdout.trim();
-}
+/** Runs a command and answers what it printed; throws what it printed as errors when it fails. */
+type Run = (command: string, ...args: readonly string[]) => Promise<string>;
+
+const runIn =
+  (environment: NodeJS.ProcessEnv): Run =>
+  async (command, ...args) => {
+    const { stdout } = await promisify(execFile)(command, args, { env: environment, maxBuffer: OUTPUT_BYTES_MAX });
+    return stdout.trim();
+  };
 
 const succeeds = (work: Promise<unknown>): Promise<boolean> =>
   work.then(
@@ -35,7 +39,7 @@ const succeeds = (work: Promise<unknown>): Promise<boolean> =>
 const buildArgs = (args: Readonly<Record<string, string>>) =>
   Object.entries(args).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
 
-const docker: Builder = {
+const docker = (run: Run): Builder => ({
   exists: image => succeeds(run('docker', 'image', 'inspect', image)),
   build: async (image, context, dockerfile, args) =>
     void (await run('docker', 'build', '-t', image, '-f', dockerfile, ...buildArgs(args), context)),
@@ -50,9 +54,9 @@ const docker: Builder = {
     return digest;
   },
   archive: async (images, path) => void (await run('docker', 'save', '-o', path, ...images)),
-};
+});
 
-const buildah: Builder = {
+const buildah = (run: Run): Builder => ({
   exists: image => succeeds(run('buildah', 'inspect', '--type', 'image', image)),
   build: async (image, context, dockerfile, args) =>
     void (await run('buildah', 'bud', '--layers', '-t', image, '-f', dockerfile, ...buildArgs(args), context)),
@@ -83,12 +87,13 @@ const buildah: Builder = {
     for (const image of images) await run('buildah', 'push', '--disable-compression', image, `oci:${folder}:${image}`);
     await run('tar', '-C', folder, '-cf', path, '.');
   },
-};
+});
 
-/** Docker where its engine answers, else buildah. */
-export async function findBuilder(): Promise<Builder> {
-  if (await succeeds(run('docker', 'version'))) return docker;
-  if (await succeeds(run('buildah', '--version'))) return buildah;
+/** Docker where its engine answers, else buildah. Both run with this environment. */
+export async function findBuilder(environment: NodeJS.ProcessEnv): Promise<Builder> {
+  const run = runIn(environment);
+  if (await succeeds(run('docker', 'version'))) return docker(run);
+  if (await succeeds(run('buildah', '--version'))) return buildah(run);
   throw new Error(
     'Images need docker with a running engine, or buildah ("apt install buildah"). Install one and run it again.',
   );

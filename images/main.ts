@@ -19,7 +19,7 @@ const command = new Command('images')
   .parse();
 const options = command.opts<{ base?: string; push?: string }>();
 
-const builder = await findBuilder();
+const builder = await findBuilder(process.env);
 const images = await buildImages(builder, { ...(options.base ? { base: options.base } : {}), log: console.log });
 
 if (options.push !== undefined) {

@@ -1,4 +1,4 @@
-import type { Environment } from './environment.ts';
+import type { Environment } from './environment-type.ts';
 import images from './images.json' with { type: 'json' };
 import { type Outputs, readOutputs } from './outputs.ts';
 import { NOT_PUBLIC } from './ranges.ts';
@@ -27,7 +27,7 @@ const UPLOADER = {
 const GITOPS = { repository: 'https://github.com/example/omicron-browser.git', revision: 'main' } as const;
 
 /**
- * The first address of a range plus `offset`. Kubernetes hands out the first 256 of a /16 last, so that Services may name
+ * The first address of a range plus `offset`. Kubernetes assigns the first 256 of a /16 last, so that Services may request
  * one: https://kubernetes.io/docs/concepts/services-networking/cluster-ip-allocation/
  */
 const address = (cidr: string, offset: number): string => `${cidr.split('.').slice(0, 2).join('.')}.0.${offset}`;
@@ -37,7 +37,7 @@ const clusterIps = (serviceCidr: string) => ({
   egress: address(serviceCidr, 41),
 });
 
-/** One node, two cores, nothing outside answers: what stands for the internet, S3 and Postgres are pods of the tests. */
+/** One node with two cores and no internet: web sites, S3 and Postgres are pods of the tests. */
 const local: Environment = {
   name: 'local',
   podSecurityVersion: 'v1.35',
@@ -49,18 +49,15 @@ const local: Environment = {
   },
   clusterIps: clusterIps('10.96.0.0/16'),
   apiServer: { cidrs: ['10.96.0.1/32', '10.245.0.0/24'], ports: [443, 6443] },
-  database: { to: [standIn('database')], ports: [5432] },
+  database: { to: [testDouble('database')], ports: [5432] },
   controllerReachesPublicHttps: false,
   ownCidrs: ['10.244.0.0/16', '10.96.0.0/16', '10.245.0.0/24'],
-  // Services of the tests that browsers and uploaders may reach take an address of this range.
-  standIns: { cidrs: ['10.96.0.64/28'], peers: [standIn('internet')] },
+  // Services of the tests that browsers and uploaders may reach have addresses in this range.
+  testDoubles: { cidrs: ['10.96.0.64/28'], peers: [testDouble('internet')] },
   artifacts: {
     bucket: 'omicron-browser-local-artifacts',
     region: 'eu-central-1',
-    endpoints: {
-      AWS_ENDPOINT_URL_S3: 'http://s3.omicron-fixtures.test',
-      AWS_ENDPOINT_URL_STS: 'http://sts.omicron-fixtures.test',
-    },
+    endpoints: { s3: 'http://s3.omicron-fixtures.test', sts: 'http://sts.omicron-fixtures.test' },
     webIdentityRole: 'arn:aws:iam::000000000000:role/omicron-browser-local-uploader',
   },
   replicas: { controller: 2, egress: 2 },
@@ -76,15 +73,15 @@ const local: Environment = {
   gitops: GITOPS,
 };
 
-/** Pods of a test, in any namespace made for tests, that stand for what a deployment has outside. */
-function standIn(part: 'internet' | 'database') {
+/** Pods in a namespace of the tests that take the place of what a deployment has outside the cluster. */
+function testDouble(part: 'internet' | 'database') {
   return {
     namespaceSelector: { matchLabels: { 'omicron.dev/fixtures': 'true' } },
     podSelector: { matchLabels: { 'omicron.dev/stands-for': part } },
   };
 }
 
-/** The choices in which the two environments on AWS differ. */
+/** How the two environments on AWS differ. */
 type Choices = Pick<Environment, 'spareRunners' | 'logLevel'> & { limits?: Partial<Environment['limits']> };
 
 function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Choices): Environment {
@@ -99,21 +96,21 @@ function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Cho
       pause: 'registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a',
     },
     clusterIps: clusterIps(outputs.serviceCidr),
-    // The VPC CNI judges a packet before and after the Service's address is replaced by the control plane's in the VPC.
-    // The interface endpoints of STS and KMS are there too.
+    // The VPC CNI applies policies both before and after the Service's address is translated to the control plane's in
+    // the VPC. The interface endpoints of STS and KMS are in the VPC too.
     apiServer: { cidrs: [`${address(outputs.serviceCidr, 1)}/32`, outputs.vpcCidr], ports: [443] },
     // Supabase's database and pooler, on the internet. A database in the VPC: its subnets instead.
     database: { to: [{ ipBlock: { cidr: '0.0.0.0/0', except: [...NOT_PUBLIC] } }], ports: [5432, 6543] },
     controllerReachesPublicHttps: true,
     ownCidrs: [outputs.vpcCidr, outputs.serviceCidr, ...outputs.natAddresses.map(nat => `${nat}/32`)],
-    standIns: { cidrs: [], peers: [] },
+    testDoubles: { cidrs: [], peers: [] },
     roles: { uploader: outputs.uploaderRoleArn, controller: outputs.controllerRoleArn },
     artifacts: {
       bucket: outputs.artifactsBucket,
       region: outputs.region,
-      // The regional name resolves to an interface endpoint inside the VPC, which the egress proxy refuses as every
-      // private address; the global one stays public.
-      endpoints: { AWS_ENDPOINT_URL_STS: 'https://sts.amazonaws.com' },
+      // The regional name resolves to an interface endpoint inside the VPC, which the egress proxy refuses like any
+      // private address; the global name resolves to a public one.
+      endpoints: { sts: 'https://sts.amazonaws.com' },
     },
     replicas: { controller: 2, egress: 2 },
     runner: { browser: BROWSER, uploader: UPLOADER },
@@ -128,12 +125,12 @@ function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Cho
 /** Every environment, by name. */
 export const ENVIRONMENTS: Readonly<Record<Environment['name'], Environment>> = {
   local,
-  // Nobody waits in dev for money: nodes come when a runner asks (Pulumi.dev.yaml: browserNodes.min 0).
+  // Cheaper rather than faster: nodes are added when a runner needs one (Pulumi.dev.yaml: browserNodes.min 0).
   dev: aws('dev', readOutputs('dev'), {
     spareRunners: 0,
     logLevel: 'debug',
     limits: { capacity: 20, poolIdle: 1 },
   }),
-  // Seven runners fill an m6a.2xlarge: one node is spare.
+  // Seven runners fill an m6a.2xlarge, so this is one spare node.
   prod: aws('prod', readOutputs('prod'), { spareRunners: 7, logLevel: 'info' }),
 };

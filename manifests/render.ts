@@ -1,5 +1,5 @@
 import { App, Chart, Yaml } from 'cdk8s';
-import type { Environment } from './environment.ts';
+import type { Environment } from './environment-type.ts';
 import { accounts } from './parts/accounts.ts';
 import { admission } from './parts/admission.ts';
 import { applications } from './parts/applications.ts';

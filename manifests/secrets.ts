@@ -30,7 +30,7 @@ export const SECRETS = {
 } as const satisfies Record<string, OperatorMade>;
 
 /** Set besides in the controller's Secret where credentials come from the vault over REST. */
-export const VAULT_REST_KEYS = ['SUPABASE_URL', 'SUPABASE_SERVICE_ROLE_KEY'] as const;
+export const VAULT_REST_KEYS = [ENV.supabaseUrl, ENV.supabaseServiceRoleKey] as const;
 
 /** The public half of the signing key. Not secret; made with it, for it must fit. */
 export const PUBLIC_KEYS = {

@@ -1,7 +1,7 @@
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 import { CONTROLLER_RIGHTS } from './controller-rights.ts';
 import { KEEP, meta } from './meta.ts';
 
@@ -17,7 +17,7 @@ const assumes = (roleArn: string | undefined): Record<string, string> =>
 export function accounts(scope: Construct, env: Environment): void {
   const account = (name: string, namespace: string, annotations: Readonly<Record<string, string>> = {}) =>
     new k8s.KubeServiceAccount(scope, `account-${name}`, {
-      metadata: meta(name, { namespace, wave: 'walls', annotations }),
+      metadata: meta(name, { namespace, wave: 'isolation', annotations }),
       automountServiceAccountToken: false,
     });
   // Leased runners are owned by their account: deleting it would take them along (policy runner-account-stays).
@@ -29,7 +29,7 @@ export function accounts(scope: Construct, env: Environment): void {
   new k8s.KubeRole(scope, 'controller-role', {
     metadata: meta(CONTROLLER_ROLE, {
       namespace: NAMESPACES.runners,
-      wave: 'walls',
+      wave: 'isolation',
       waives: {
         'access-to-create-pods':
           'Making runners is its work; their namespace holds no Secret (quota: 0) and admits pods like the template only.',
@@ -43,7 +43,7 @@ export function accounts(scope: Construct, env: Environment): void {
     })),
   });
   new k8s.KubeRoleBinding(scope, 'controller-binding', {
-    metadata: meta(CONTROLLER_ROLE, { namespace: NAMESPACES.runners, wave: 'walls' }),
+    metadata: meta(CONTROLLER_ROLE, { namespace: NAMESPACES.runners, wave: 'isolation' }),
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: CONTROLLER_ROLE },
     subjects: [{ kind: 'ServiceAccount', name: SERVICE_ACCOUNTS.controller, namespace: NAMESPACES.system }],
   });

@@ -1,9 +1,9 @@
-import { SECCOMP_PROFILE } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import { ENV, SECCOMP_PROFILE } from '../../contract/names.ts';
+import type { Environment } from '../environment-type.ts';
 import { PUBLIC_KEYS } from '../secrets.ts';
 import { PRIORITIES } from './limits.ts';
 import { BROWSER, browser, IRSA, UPLOADER, uploader } from './runner-containers.ts';
-import { hostAliases } from './runner-ways.ts';
+import { hostAliases } from './runner-endpoints.ts';
 
 /** A policy over the runners' namespace. Expressions are CEL; a request is refused where a `must` is false. */
 export interface AdmissionPolicy {
@@ -26,11 +26,11 @@ const named = (list: string, name: string): string => `${list}.filter(c, c.name 
 
 /** EKS's webhook adds these to the uploader. */
 const IRSA_ENV = [
-  'AWS_ROLE_ARN',
-  'AWS_WEB_IDENTITY_TOKEN_FILE',
+  ENV.awsRoleArn,
+  ENV.awsWebIdentityTokenFile,
   'AWS_STS_REGIONAL_ENDPOINTS',
   'AWS_DEFAULT_REGION',
-  'AWS_REGION',
+  ENV.awsRegion,
 ];
 
 const envNames = (container: { env?: readonly { name: string }[] | undefined }): string[] =>

@@ -1,5 +1,5 @@
 import { NAMESPACES, SERVICE_ACCOUNTS } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 import {
   type AdmissionPolicy,
   ALL,
@@ -11,7 +11,7 @@ import {
   shape,
   volumes,
 } from './admission-pod.ts';
-import { runnerAccount } from './runner-ways.ts';
+import { runnerAccount } from './runner-endpoints.ts';
 
 const CONTROLLER = `system:serviceaccount:${NAMESPACES.system}:${SERVICE_ACCOUNTS.controller}`;
 

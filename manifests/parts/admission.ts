@@ -1,7 +1,7 @@
 import { ApiObject } from 'cdk8s';
 import type { Construct } from 'constructs';
 import { NAMESPACES } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 import type { AdmissionPolicy } from './admission-pod.ts';
 import { runnerPolicies } from './admission-policies.ts';
 import { meta, namespaceNamed } from './meta.ts';
@@ -18,7 +18,7 @@ export function admission(scope: Construct, env: Environment): void {
     new ApiObject(scope, `policy-${policy.name}`, {
       apiVersion,
       kind: 'ValidatingAdmissionPolicy',
-      metadata: meta(policy.name, { wave: 'walls' }),
+      metadata: meta(policy.name, { wave: 'isolation' }),
       spec: spec(policy),
     });
     new ApiObject(scope, `binding-${policy.name}`, {

@@ -1,7 +1,7 @@
 import { ApiObject } from 'cdk8s';
 import type { Construct } from 'constructs';
 import { NAMESPACES } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 
 const ARGOCD = 'argocd';
 const PROJECT = 'omicron-browser';

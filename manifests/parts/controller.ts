@@ -1,6 +1,6 @@
 import type { Construct } from 'constructs';
 import { PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 import { SECRETS, VAULT_REST_KEYS } from '../secrets.ts';
 import { controllerSettings, START_SECONDS } from './configuration.ts';
 import { workload } from './deployment.ts';

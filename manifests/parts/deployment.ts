@@ -1,7 +1,7 @@
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { NAMESPACES } from '../../contract/names.ts';
-import type { Resources } from '../environment.ts';
+import type { Resources } from '../environment-type.ts';
 import { digestOf, fromSecret } from './configuration.ts';
 import { containerSecurity, emptyDir, PULL, plain, podSecurity, resources, spread } from './container.ts';
 import { PRIORITIES } from './limits.ts';

@@ -1,6 +1,6 @@
 import type { Construct } from 'constructs';
 import { PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 import { SECRETS } from '../secrets.ts';
 import { EGRESS_GRACE_SECONDS, egressSettings } from './configuration.ts';
 import { workload } from './deployment.ts';

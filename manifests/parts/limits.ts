@@ -1,7 +1,7 @@
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { NAMESPACES } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 import { meta, quantity } from './meta.ts';
 import { bytesTimes, cpuTimes } from './quantities.ts';
 
@@ -27,7 +27,7 @@ export function limits(scope: Construct, env: Environment): void {
   const count = (number: number) => quantity(String(number));
 
   new k8s.KubeResourceQuota(scope, 'runner-quota', {
-    metadata: meta('runners', { namespace: NAMESPACES.runners, wave: 'walls' }),
+    metadata: meta('runners', { namespace: NAMESPACES.runners, wave: 'isolation' }),
     spec: {
       hard: {
         'count/pods': count(pods),
@@ -47,7 +47,7 @@ export function limits(scope: Construct, env: Environment): void {
     },
   });
   new k8s.KubeLimitRange(scope, 'runner-limits', {
-    metadata: meta('runners', { namespace: NAMESPACES.runners, wave: 'walls' }),
+    metadata: meta('runners', { namespace: NAMESPACES.runners, wave: 'isolation' }),
     spec: {
       limits: [
         {
@@ -62,17 +62,17 @@ export function limits(scope: Construct, env: Environment): void {
     },
   });
   new k8s.KubePriorityClass(scope, 'priority-system', {
-    metadata: meta(PRIORITIES.system, { wave: 'ground' }),
+    metadata: meta(PRIORITIES.system, { wave: 'base' }),
     value: 1000,
     description: 'Controller and egress proxy: a full node has room for them, whatever it takes.',
   });
   new k8s.KubePriorityClass(scope, 'priority-runner', {
-    metadata: meta(PRIORITIES.runner, { wave: 'ground' }),
+    metadata: meta(PRIORITIES.runner, { wave: 'base' }),
     value: 0, // as a pod that names no class: a pool that fills a node must push nobody out but placeholders
     description: 'Browsers: they push out the placeholders that keep a node warm, and nothing else.',
   });
   new k8s.KubePriorityClass(scope, 'priority-spare', {
-    metadata: meta(PRIORITIES.spare, { wave: 'ground' }),
+    metadata: meta(PRIORITIES.spare, { wave: 'base' }),
     // The cluster autoscaler adds no node for anything below -10:
     // https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md (expendable pods)
     value: -10,

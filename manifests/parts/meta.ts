@@ -1,20 +1,20 @@
 import { k8s } from 'cdk8s-plus-28';
 import { LABELS } from '../../contract/names.ts';
 
-/** When Argo CD applies an object: a wave begins when the one before is healthy. */
+/** Sync waves of Argo CD: a wave begins when the one before it is healthy. */
 export const WAVES = {
-  /** Namespaces and priorities: everything else names them. */
-  ground: -3,
-  /** Rights and walls stand before the first pod. */
-  walls: -2,
+  /** Namespaces and priority classes, which everything else refers to. */
+  base: -3,
+  /** Accounts, rights, quotas, network and admission policies: all in force before the first pod. */
+  isolation: -2,
   bindings: -1,
   config: 0,
   workloads: 1,
-  /** What only makes sense beside running pods. */
+  /** What needs running pods. */
   after: 2,
 } as const;
 
-interface Wanted {
+interface MetaOptions {
   readonly namespace?: string;
   readonly wave: keyof typeof WAVES;
   readonly labels?: Readonly<Record<string, string>>;
@@ -23,8 +23,8 @@ interface Wanted {
   readonly waives?: Readonly<Record<string, string>>;
 }
 
-/** Metadata of an object of ours. */
-export function meta(name: string, { namespace, wave, labels, annotations, waives = {} }: Wanted) {
+/** Metadata of an object that this repository renders. */
+export function meta(name: string, { namespace, wave, labels, annotations, waives = {} }: MetaOptions) {
   return {
     name,
     ...(namespace ? { namespace } : {}),
@@ -37,7 +37,7 @@ export function meta(name: string, { namespace, wave, labels, annotations, waive
   };
 }
 
-/** Argo CD leaves the object alone when it leaves the repository, and when the Application is deleted. */
+/** Argo CD keeps the object when it is removed from the repository, and when the Application is deleted. */
 export const KEEP = { 'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false' } as const;
 
 export const CONTROLLER = { [LABELS.app]: LABELS.controllerApp } as const;
@@ -49,5 +49,5 @@ export const namespaceNamed = (name: string): k8s.LabelSelector => ({
 });
 
 export const port = (number: number): k8s.IntOrString => k8s.IntOrString.fromNumber(number);
-/** A number alone would be rendered as one, which server-side apply refuses. */
+/** A bare number would be rendered as one, which server-side apply rejects. */
 export const quantity = (text: string): k8s.Quantity => k8s.Quantity.fromString(text);

@@ -1,7 +1,7 @@
 import { ApiObject } from 'cdk8s';
 import type { Construct } from 'constructs';
 import { NAMESPACES, SERVICES } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 import { ruleGroups } from '../monitoring/rules.ts';
 import { CONTROLLER, EGRESS, meta } from './meta.ts';
 

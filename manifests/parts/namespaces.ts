@@ -1,7 +1,7 @@
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { NAMESPACES } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 import { KEEP, meta } from './meta.ts';
 
 /** https://kubernetes.io/docs/concepts/security/pod-security-standards/ */
@@ -18,7 +18,7 @@ export function namespaces(scope: Construct, env: Environment): void {
   for (const name of Object.values(NAMESPACES)) {
     new k8s.KubeNamespace(scope, `namespace-${name}`, {
       metadata: meta(name, {
-        wave: 'ground',
+        wave: 'base',
         labels: restricted(env.podSecurityVersion),
         ...(name === NAMESPACES.api ? { annotations: KEEP } : {}),
       }),

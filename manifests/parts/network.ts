@@ -1,7 +1,7 @@
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 import { NOT_PUBLIC } from '../ranges.ts';
 import { CONTROLLER, EGRESS, meta, namespaceNamed, port } from './meta.ts';
 
@@ -52,7 +52,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
     waives: Readonly<Record<string, string>> = {},
   ) =>
     new k8s.KubeNetworkPolicy(scope, `network-${namespace}-${name}`, {
-      metadata: meta(name, { namespace, wave: 'walls', waives }),
+      metadata: meta(name, { namespace, wave: 'isolation', waives }),
       spec: { policyTypes: ['Ingress', 'Egress'], ...spec },
     });
 
@@ -90,7 +90,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
       { to: [controller], ports: tcp(PORTS.controller) },
       // Every TCP port: which of them a session may use is its site policy's matter.
       { to: [internet(env)], ports: [{ protocol: 'TCP', port: port(1), endPort: 65_535 }] },
-      ...(env.standIns.peers.length > 0 ? [{ to: [...env.standIns.peers] }] : []),
+      ...(env.testDoubles.peers.length > 0 ? [{ to: [...env.testDoubles.peers] }] : []),
     ],
   });
   policy(

@@ -1,24 +1,24 @@
 import type { k8s } from 'cdk8s-plus-28';
 import { ENV, LABELS, PORTS, RUNNER_COMMAND, SECCOMP_PROFILE } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 import { PUBLIC_KEYS } from '../secrets.ts';
 import { artifactStore } from './configuration.ts';
 import { containerSecurity, emptyDir, PULL, plain, resources } from './container.ts';
 import { port } from './meta.ts';
-import { CONTROLLER_URL, EGRESS_URL } from './runner-ways.ts';
+import { CONTROLLER_URL, EGRESS_URL } from './runner-endpoints.ts';
 
 /**
  * SIGTERM to the end of the pod: the browser ends within 10 s (runner/main.ts), the uploader has the rest. A spot instance
  * leaves two minutes.
  */
 export const RUNNER_GRACE_SECONDS = 120;
-/** Of those, for sending; then it has 8 s to report what is lost (runner/uploader/sidecar.ts). */
+/** The part of those for uploading; then it has 8 s to report what is lost (runner/uploader/sidecar.ts). */
 export const UPLOAD_SECONDS = RUNNER_GRACE_SECONDS - 10 - 8 - 7;
 
 export const BROWSER = 'browser';
 export const UPLOADER = 'uploader';
 
-/** Where EKS's webhook puts the token with which a pod becomes its role. */
+/** Where EKS's webhook mounts the token with which a pod assumes its role. */
 export const IRSA = { volume: 'aws-iam-token', path: '/var/run/secrets/eks.amazonaws.com/serviceaccount' } as const;
 
 const OUTPUT = { name: 'output', mountPath: '/output' };
@@ -28,7 +28,7 @@ const runnerId: k8s.EnvVar = {
   valueFrom: { fieldRef: { fieldPath: `metadata.labels['${LABELS.runnerId}']` } },
 };
 
-/** The runner: browser and MCP endpoint, without any credential of its own. */
+/** The runner: browser and MCP endpoint, without credentials of its own. */
 export function browser(env: Environment): k8s.Container {
   const health = { httpGet: { path: '/healthz', port: port(PORTS.runner) }, timeoutSeconds: 5 };
   return {
@@ -55,13 +55,13 @@ export function browser(env: Environment): k8s.Container {
       },
     ],
     ports: [{ name: 'mcp', containerPort: PORTS.runner, protocol: 'TCP' }],
-    // A browser has a minute to start (controller/compose.ts); until then nobody asks further.
+    // A browser has a minute to start (controller/compose.ts); the other probes begin after that.
     startupProbe: { ...health, periodSeconds: 1, failureThreshold: 60 },
-    // O11: the port alone, so that a slow page does not take the runner out of its Service.
+    // O11: only the port, so that a slow page does not remove the runner from its Service.
     readinessProbe: { tcpSocket: { port: port(PORTS.runner) }, periodSeconds: 5, timeoutSeconds: 2 },
-    // Asks the browser: a dead Chromium in a live process is noticed here.
+    // Asks the browser, so that a dead Chromium in a live process is noticed.
     livenessProbe: { ...health, periodSeconds: 10, failureThreshold: 3 },
-    // Its last words, for the reason of a start that failed.
+    // The end of its log becomes the reason of a failed start.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     resources: resources(env.runner.browser),
     securityContext: {
@@ -73,7 +73,7 @@ export function browser(env: Environment): k8s.Container {
   };
 }
 
-/** A native sidecar: starts before the browser, outlives it, holds the only credential, and reaches S3 by the proxy alone. */
+/** A native sidecar: starts before the browser, outlives it, holds the only credential, and reaches S3 through the proxy. */
 export function uploader(env: Environment): k8s.Container {
   const { region, endpoints, webIdentityRole } = env.artifacts;
   return {
@@ -92,10 +92,11 @@ export function uploader(env: Environment): k8s.Container {
         [ENV.artifactStore]: artifactStore(env),
         [ENV.uploadSeconds]: String(UPLOAD_SECONDS),
         [ENV.logLevel]: env.logLevel,
-        AWS_REGION: region,
-        ...endpoints,
+        [ENV.awsRegion]: region,
+        ...(endpoints.s3 ? { [ENV.awsS3Endpoint]: endpoints.s3 } : {}),
+        ...(endpoints.sts ? { [ENV.awsStsEndpoint]: endpoints.sts } : {}),
         ...(webIdentityRole
-          ? { AWS_ROLE_ARN: webIdentityRole, AWS_WEB_IDENTITY_TOKEN_FILE: `${IRSA.path}/token` }
+          ? { [ENV.awsRoleArn]: webIdentityRole, [ENV.awsWebIdentityTokenFile]: `${IRSA.path}/token` }
           : {}),
         HOME: '/tmp',
       }),

@@ -1,12 +1,12 @@
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { BROWSER_NODES, NAMESPACES, RUNNER_TEMPLATE } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 import { podSecurity, spread } from './container.ts';
 import { PRIORITIES } from './limits.ts';
 import { meta, RUNNER } from './meta.ts';
 import { BROWSER, browser, RUNNER_GRACE_SECONDS, uploader, volumes } from './runner-containers.ts';
-import { hostAliases, runnerAccount } from './runner-ways.ts';
+import { hostAliases, runnerAccount } from './runner-endpoints.ts';
 
 /** What every runner is made from; the controller copies it pod by pod. A change replaces warm runners and no leased one. */
 export function runnerTemplate(scope: Construct, env: Environment): void {

@@ -1,7 +1,7 @@
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { BROWSER_NODES, LABELS, NAMESPACES } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 import { SPARE_ACCOUNT } from './accounts.ts';
 import { containerSecurity, PULL, podSecurity, resources } from './container.ts';
 import { PRIORITIES } from './limits.ts';

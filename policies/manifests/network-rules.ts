@@ -86,7 +86,7 @@ export const NETWORK_RULES: readonly ManifestRule[] = [
         .map(({ manifest }) => ({ manifest, message: 'its namespace has another policy than one for all pods' })),
   },
   {
-    name: 'runner-ways-out',
+    name: 'runner-egress-endpoints',
     reason: 'A runner reaches the egress proxy and the controller; DNS is a way to carry data out.',
     check: manifests =>
       pods(manifests)

@@ -9,8 +9,8 @@ import { parseArgs } from 'node:util';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { running } from '../../cluster/deploy.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
+import { openIngress } from '../../cluster/ingress.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
-import { openWayIn } from '../../cluster/way-in.ts';
 import { LABELS, NAMESPACES, SERVICES } from '../../contract/names.ts';
 import { argoPaused } from '../cluster/argo-paused.ts';
 import { processesOf } from '../cluster/node.ts';
@@ -30,11 +30,11 @@ const rounds = Number(values.rounds);
 /** Leases of a run that was broken off may still live. */
 const run = randomUUID();
 const say = (line: string) => process.stderr.write(`${line}\n`);
-const wayIn = await openWayIn();
-const sessions = new BrowserSessions(wayIn);
+const ingress = await openIngress();
+const sessions = new BrowserSessions(ingress);
 
 async function warmRunners(): Promise<number> {
-  const health = (await (await fetch(`${wayIn.url}/health`)).json()) as { runners: { warm: number } }; // the controller's document
+  const health = (await (await fetch(`${ingress.url}/health`)).json()) as { runners: { warm: number } }; // the controller's document
   return health.runners.warm;
 }
 
@@ -152,5 +152,5 @@ try {
   say(`written to ${file}`);
 } finally {
   await pool(null);
-  wayIn.close();
+  ingress.close();
 }

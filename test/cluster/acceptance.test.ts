@@ -11,8 +11,8 @@ import type { Connection } from '../../client/controller-api.ts';
 import type { Lease } from '../../client/lease.ts';
 import { nothingLeft } from '../../cluster/deploy.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
+import { type Ingress, openIngress } from '../../cluster/ingress.ts';
 import { store } from '../../cluster/store.ts';
-import { openWayIn, type WayIn } from '../../cluster/way-in.ts';
 import { ENV, LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
 import { problemSchema } from '../../contract/problem.ts';
 import { LIMITS, leaseAnswer } from '../../contract/session.ts';
@@ -27,16 +27,16 @@ import { eventually } from '../eventually.ts';
 import { startPostgresServer } from '../postgres-server.ts';
 import { kubelet } from './node.ts';
 import { addressOf, podsOf, uidOf } from './pods.ts';
-import { asController, twin } from './twin.ts';
+import { asController, copyRunnersNamespace } from './runners-namespace-copy.ts';
 
 // The six acceptance scenarios of the seed once more, through Services and NetworkPolicies: this process speaks as the API.
-let wayIn: WayIn;
+let ingress: Ingress;
 let sessions: BrowserSessions;
 beforeAll(async () => {
-  wayIn = await openWayIn();
-  sessions = new BrowserSessions(wayIn);
+  ingress = await openIngress();
+  sessions = new BrowserSessions(ingress);
 });
-afterAll(() => wayIn.close());
+afterAll(() => ingress.close());
 
 /** Users of one test; nobody else's quota. */
 const someUser = (name: string): string => `${name}-${randomUUID()}`;
@@ -52,7 +52,7 @@ async function leaseOf(userId: string, more: { recordVideo?: boolean } = { recor
 async function replicas(): Promise<[BrowserSessions, BrowserSessions]> {
   const pods = await podsOf(NAMESPACES.system, `${LABELS.app}=${LABELS.controllerApp}`);
   const [one, two] = pods.map(
-    pod => new BrowserSessions({ ...wayIn, url: `http://${addressOf(pod)}:${PORTS.controller}` }),
+    pod => new BrowserSessions({ ...ingress, url: `http://${addressOf(pod)}:${PORTS.controller}` }),
   );
   if (!one || !two) throw new Error('there are no two controllers');
   return [one, two];
@@ -136,7 +136,7 @@ describe('acceptance, on Kubernetes', { timeout: 240_000 }, () => {
     // Not by the SDK: that keeps what it holds alive.
     const request = { user_id: someUser('ada'), conversation_id: 'same', ttl_seconds: 5, record_video: false };
     const idle = async () => {
-      const { status, body } = await getOrCreate(wayIn, request);
+      const { status, body } = await getOrCreate(ingress, request);
       expect(status).toBe(200);
       return leaseAnswer.parse(body);
     };
@@ -215,12 +215,12 @@ describe('acceptance, on Kubernetes', { timeout: 240_000 }, () => {
 
   // A controller of the test's own, on a namespace of its own: the deployment's template stays as it is.
   test('[O22] failure: a runner that cannot start makes the session an error that says why, as the kubelet says it', async () => {
-    await using ground = await twin('omicron-browser-twin-failure', { walls: false });
+    await using copy = await copyRunnersNamespace('omicron-browser-copy-failure', { admissionPolicies: false });
     const image = 'localhost/omicron-browser-runner:never-built';
-    const templateName = await ground.template('cannot-start', ({ template }) => {
+    const templateName = await copy.template('cannot-start', ({ template }) => {
       for (const browser of template?.spec?.containers ?? []) browser.image = image;
     });
-    await using own = await controllerOn(ground.namespace, templateName);
+    await using own = await controllerOn(copy.namespace, templateName);
     // Not by the SDK: that tries again.
     const { status, body } = await getOrCreate(own, { user_id: 'ada', conversation_id: 'same' });
     expect(status).toBe(503);
@@ -234,7 +234,7 @@ describe('acceptance, on Kubernetes', { timeout: 240_000 }, () => {
     expect(session).toMatchObject({ status: 'error', error: problem.detail });
     await eventually(
       'the failed pod is gone',
-      async () => (await podsOf(ground.namespace, LABELS.runnerId)).length === 0,
+      async () => (await podsOf(copy.namespace, LABELS.runnerId)).length === 0,
       60_000,
     );
   });

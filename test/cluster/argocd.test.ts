@@ -5,11 +5,11 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { deployedEnvironment } from '../../cluster/deploy.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
 import { argoStatus, follow, push, synced, unfollow } from '../../cluster/gitops.ts';
+import { type Ingress, openIngress } from '../../cluster/ingress.ts';
 import { kubectl, localTool, tryKubectl } from '../../cluster/kubectl.ts';
-import { openWayIn, type WayIn } from '../../cluster/way-in.ts';
 import { LABELS, NAMESPACES } from '../../contract/names.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
-import type { Environment } from '../../manifests/environment.ts';
+import type { Environment } from '../../manifests/environment-type.ts';
 import { eventually } from '../eventually.ts';
 
 const MINUTE_MS = 60_000;
@@ -32,18 +32,18 @@ async function runners(state: 'warm' | 'leased'): Promise<string[]> {
 
 describe('Argo CD, on a git repository of the test', { timeout: 5 * MINUTE_MS }, () => {
   let env: Environment;
-  let wayIn: WayIn;
+  let ingress: Ingress;
   beforeAll(async () => {
     const tool = localTool();
     if (tool) await promisify(execFile)(tool, ['argocd']);
     env = await deployedEnvironment();
-    wayIn = await openWayIn();
+    ingress = await openIngress();
     await follow(env);
   }, 3 * MINUTE_MS);
   afterAll(async () => {
     await synced(await push(env));
     await unfollow();
-    wayIn.close();
+    ingress.close();
   }, 5 * MINUTE_MS);
 
   it('syncs manifests/rendered/local: Synced and Healthy', async () => {
@@ -51,7 +51,7 @@ describe('Argo CD, on a git repository of the test', { timeout: 5 * MINUTE_MS },
   });
 
   it('sees no drift after a minute of a live controller that leases and ends', async () => {
-    const sessions = new BrowserSessions(wayIn);
+    const sessions = new BrowserSessions(ingress);
     const seen = new Set<string | undefined>();
     for (const endMs = performance.now() + MINUTE_MS; performance.now() < endMs; ) {
       const lease = await sessions.acquire({ userId: 'argo', conversationId: 'drift', recordVideo: false });
@@ -86,7 +86,7 @@ describe('Argo CD, on a git repository of the test', { timeout: 5 * MINUTE_MS },
   });
 
   it('brings a changed template: warm runners are replaced, a leased one serves on', async () => {
-    const lease = await new BrowserSessions(wayIn).acquire({
+    const lease = await new BrowserSessions(ingress).acquire({
       userId: 'argo',
       conversationId: 'roll',
       recordVideo: false,

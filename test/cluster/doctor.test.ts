@@ -26,7 +26,17 @@ it('finds a deployment that works whole', async () => {
   const { code, report } = await doctor();
   expect(report.checks.filter(({ ok }) => !ok)).toEqual([]);
   expect(report.checks.map(({ check }) => check)).toEqual(
-    expect.arrayContaining(['cluster', 'nodes', 'namespaces', 'walls', 'template', 'secrets', 'runners', 'argocd']),
+    expect.arrayContaining([
+      'cluster',
+      'nodes',
+      'namespaces',
+      'admission-policies',
+      'network-policies',
+      'template',
+      'secrets',
+      'runners',
+      'argocd',
+    ]),
   );
   expect(code).toBe(0);
 });

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { running } from '../../cluster/deploy.ts';
 import { FIXTURES } from '../../cluster/fixtures/objects.ts';
+import { type Ingress, openIngress } from '../../cluster/ingress.ts';
 import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
-import { openWayIn, type WayIn } from '../../cluster/way-in.ts';
 import { LABELS, NAMESPACES, RUNNER_TEMPLATE } from '../../contract/names.ts';
 import { eventually } from '../eventually.ts';
 import { argoPaused } from './argo-paused.ts';
@@ -39,7 +39,7 @@ const LIMIT = { timeout: 300_000 };
 const WARM = "select id from omicron.runners where state = 'warm'";
 
 const lines: FaultLine[] = [];
-let wayIn: WayIn;
+let ingress: Ingress;
 let sessions: BrowserSessions;
 let heldNow: Held[] = [];
 /** When the fault of this test happened; null: it lasts until `afterwards`. */
@@ -98,8 +98,8 @@ async function afterwards(
 
 beforeAll(async () => {
   await installGate();
-  wayIn = await openWayIn();
-  sessions = new BrowserSessions(wayIn);
+  ingress = await openIngress();
+  sessions = new BrowserSessions(ingress);
 });
 beforeEach(async () => {
   happenedMs = null;
@@ -113,7 +113,7 @@ afterEach(async () => {
 afterAll(async () => {
   report(lines, '.omicron/faults.json');
   await removeGate();
-  wayIn.close();
+  ingress.close();
 });
 
 describe('a controller killed', () => {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
 import { FIXTURES } from '../../cluster/fixtures/objects.ts';
+import { type Ingress, openIngress } from '../../cluster/ingress.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
-import { openWayIn, type WayIn } from '../../cluster/way-in.ts';
 import { LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
 import { eventually } from '../eventually.ts';
 import { kubelet, networkOf } from './node.ts';
@@ -53,12 +53,12 @@ const EXPECTED = {
   'credentials of a pod identity by IPv6': only('node'),
 } as const satisfies Record<string, Readonly<Record<From, Seen>>>;
 
-let wayIn: WayIn;
+let ingress: Ingress;
 let leases: Lease[] = [];
 
 beforeAll(async () => {
-  wayIn = await openWayIn();
-  const sessions = new BrowserSessions(wayIn);
+  ingress = await openIngress();
+  const sessions = new BrowserSessions(ingress);
   leases = await Promise.all(
     ['a', 'b'].map(conversationId =>
       sessions.acquire({ userId: `reach-${randomUUID()}`, conversationId, recordVideo: false }),
@@ -67,12 +67,12 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all(leases.map(lease => lease.end()));
-  wayIn.close();
+  ingress.close();
 });
 
 /** A pod in a namespace that no policy knows. */
 async function stranger(): Promise<number> {
-  const image = ['-n', NAMESPACES.api, 'get', 'deployment', 'way-in', '-o'];
+  const image = ['-n', NAMESPACES.api, 'get', 'deployment', 'ingress', '-o'];
   const container = {
     name: 'stranger',
     image: await kubectl([...image, 'jsonpath={.spec.template.spec.containers[0].image}']),

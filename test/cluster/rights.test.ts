@@ -8,19 +8,19 @@ import { runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
 import { CONTROLLER_RIGHTS, type Right } from '../../manifests/parts/controller-rights.ts';
 import { eventually } from '../eventually.ts';
-import { asAccount, type Twin, twin } from './twin.ts';
+import { asAccount, copyRunnersNamespace, type NamespaceCopy } from './runners-namespace-copy.ts';
 
 // What the provider does with all rights of the controller but one. Each of them has its reason in CONTROLLER_RIGHTS; here is
 // the proof that it is needed. Pods wait for a node that does not exist: nothing runs.
 
 type Runners = ReturnType<typeof kubernetesRunners>;
 
-let ground: Twin;
+let copy: NamespaceCopy;
 /** An account that has every right. */
 let whole: { runners: Runners };
 beforeAll(async () => {
-  ground = await twin('omicron-browser-twin-rights', { walls: false });
-  await ground.template('never-runs', ({ template }) => {
+  copy = await copyRunnersNamespace('omicron-browser-copy-rights', { admissionPolicies: false });
+  await copy.template('never-runs', ({ template }) => {
     if (template?.spec) template.spec.nodeSelector = { nowhere: 'true' };
   });
   whole = runnersOf(await accountWithout());
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   whole?.runners.stop();
-  await ground?.[Symbol.asyncDispose]();
+  await copy?.[Symbol.asyncDispose]();
 });
 
 /** A service account with the controller's rights, but for one verb on one resource. */
@@ -40,7 +40,7 @@ async function accountWithout(resource = 'nothing', verb = 'is-missing'): Promis
     verbs: Object.keys(right.verbs).filter(each => right.resource !== resource || each !== verb),
     ...(only ? { resourceNames: [only] } : {}),
   })).filter(({ verbs }) => verbs.length > 0);
-  const metadata = { name, namespace: ground.namespace };
+  const metadata = { name, namespace: copy.namespace };
   const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata };
   const objects = [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
@@ -49,11 +49,11 @@ async function accountWithout(resource = 'nothing', verb = 'is-missing'): Promis
       ...rbac,
       kind: 'RoleBinding',
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
-      subjects: [{ kind: 'ServiceAccount', name, namespace: ground.namespace }],
+      subjects: [{ kind: 'ServiceAccount', name, namespace: copy.namespace }],
     },
   ];
   await kubectl(['create', '-f', '-'], objects.map(each => JSON.stringify(each)).join('\n'));
-  return asAccount(ground.namespace, name);
+  return asAccount(copy.namespace, name);
 }
 
 function runnersOf(config: KubeConfig): { runners: Runners; logged: () => string } {
@@ -65,7 +65,7 @@ function runnersOf(config: KubeConfig): { runners: Runners; logged: () => string
     },
   });
   const runners = kubernetesRunners({
-    ...{ config, namespace: ground.namespace, templateName: 'never-runs', onChange: () => {} },
+    ...{ config, namespace: copy.namespace, templateName: 'never-runs', onChange: () => {} },
     log: pino({}, sink),
   });
   return { runners, logged: () => lines.join('') };
@@ -158,7 +158,7 @@ describe('every right of the controller is needed', () => {
     expect(await runners.templateDigest()).toMatch(/^[0-9a-f]{16}$/);
     expect(await runners.deathOf(id)).toBeNull();
     runners.publish({ id, endpoint: 'http://unused' }, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
-    const owner = ['-n', ground.namespace, 'get', 'pod', runnerName(id), '-o', 'jsonpath={.metadata.ownerReferences}'];
+    const owner = ['-n', copy.namespace, 'get', 'pod', runnerName(id), '-o', 'jsonpath={.metadata.ownerReferences}'];
     await eventually('it is a lease', async () => (await kubectl(owner)).includes(SERVICE_ACCOUNTS.runner));
     await eventually('it is gone', async () => (await runners.remove(id)) === 'gone');
   });

@@ -8,35 +8,35 @@ import { type ProviderUnderTest, runnerProviderContract } from '../controller/ru
 import { eventually } from '../eventually.ts';
 import { processesOf, procFile } from './node.ts';
 import { containerOf, podsOf, uidOf } from './pods.ts';
-import { asController, type Twin, twin } from './twin.ts';
+import { asController, copyRunnersNamespace, type NamespaceCopy } from './runners-namespace-copy.ts';
 
-// In this process, with the controller's own account, on pods of the deployment's template. What is broken is broken so that
-// the walls would refuse it, and stands beside them.
+// In this process, under the controller's own account, with pods of the deployment's template. Templates that the admission
+// policies would refuse are in a namespace of their own, without them.
 
-let ground: Twin;
-let brokenGround: Twin;
+let copy: NamespaceCopy;
+let brokenCopy: NamespaceCopy;
 beforeAll(async () => {
-  ground = await twin('omicron-browser-twin', { walls: true });
-  brokenGround = await twin('omicron-browser-twin-broken', { walls: false });
-  await brokenGround.template('runner-start-failed', ({ template }) => {
+  copy = await copyRunnersNamespace('omicron-browser-copy', { admissionPolicies: true });
+  brokenCopy = await copyRunnersNamespace('omicron-browser-copy-broken', { admissionPolicies: false });
+  await brokenCopy.template('runner-start-failed', ({ template }) => {
     for (const browser of template?.spec?.containers ?? [])
       browser.image = 'localhost/omicron-browser-runner:never-built';
   });
-  await brokenGround.template('sandbox-runtime-required', ({ template }) => {
+  await brokenCopy.template('sandbox-runtime-required', ({ template }) => {
     for (const { securityContext } of template?.spec?.containers ?? [])
       if (securityContext) securityContext.seccompProfile = { type: 'RuntimeDefault' };
   });
 });
 afterAll(async () => {
-  await ground[Symbol.asyncDispose]();
-  await brokenGround[Symbol.asyncDispose]();
+  await copy[Symbol.asyncDispose]();
+  await brokenCopy[Symbol.asyncDispose]();
 });
 
 async function podRunners() {
   const config = await asController();
   const started: { stop(): void }[] = [];
   const ended = new Set<string>();
-  const provider = async ({ namespace }: Twin = ground, templateName: string = RUNNER_TEMPLATE) => {
+  const provider = async ({ namespace }: NamespaceCopy = copy, templateName: string = RUNNER_TEMPLATE) => {
     const runners = kubernetesRunners({
       ...{ config, namespace, templateName, log: pino({ level: 'silent' }) },
       // Told that something changed, a controller looks which of its runners died.
@@ -57,14 +57,13 @@ async function podRunners() {
   };
   return {
     another: provider,
-    broken: (why: 'runner_start_failed' | 'sandbox_runtime_required') =>
-      provider(brokenGround, why.replaceAll('_', '-')),
+    broken: (why: 'runner_start_failed' | 'sandbox_runtime_required') => provider(brokenCopy, why.replaceAll('_', '-')),
     published: (id: string) => ({
-      mcpUrl: `http://${runnerName(id)}.${ground.namespace}.svc.cluster.local:${PORTS.runner}/mcp`,
+      mcpUrl: `http://${runnerName(id)}.${copy.namespace}.svc.cluster.local:${PORTS.runner}/mcp`,
       workload: runnerName(id),
     }),
     async kill(id: string) {
-      const [pod] = await podsOf(ground.namespace, `${LABELS.runnerId}=${id}`);
+      const [pod] = await podsOf(copy.namespace, `${LABELS.runnerId}=${id}`);
       const pids = pod ? await processesOf(containerOf(pod, 'browser')) : [];
       for (const pid of pids)
         if ((await procFile(pid, 'cmdline'))?.startsWith('node\0')) return void process.kill(pid, 'SIGKILL');
@@ -72,7 +71,7 @@ async function podRunners() {
     },
     async leftovers(id: string) {
       const found = await Promise.all(
-        [ground, brokenGround].map(({ namespace }) =>
+        [copy, brokenCopy].map(({ namespace }) =>
           kubectl(['-n', namespace, 'get', 'pods,services', '-l', `${LABELS.runnerId}=${id}`, '-o', 'name']),
         ),
       );
@@ -89,10 +88,10 @@ runnerProviderContract('Kubernetes, with a browser', async (): Promise<ProviderU
 
 it('says in the policy’s own words why the API server refuses a pod', async () => {
   await using under = await podRunners();
-  const other = await ground.template('another-image', ({ template }) => {
+  const other = await copy.template('another-image', ({ template }) => {
     for (const browser of template?.spec?.containers ?? []) browser.image = 'localhost/another:1';
   });
-  const provider = await under.another(ground, other);
+  const provider = await under.another(copy, other);
   await expect(provider.create(randomUUID())).rejects.toMatchObject({
     code: 'runner_start_failed',
     message: expect.stringMatching(/^The API server refused the pod: .*'runner-pod-image'.*and no other/),
@@ -101,15 +100,15 @@ it('says in the policy’s own words why the API server refuses a pod', async ()
 
 it('a leased pod says whose it is, and outlives the template that warm ones go with', async () => {
   await using under = await podRunners();
-  const other = await ground.template('goes-away', ({ template }) => {
+  const other = await copy.template('goes-away', ({ template }) => {
     if (template?.spec) template.spec.nodeSelector = { nowhere: 'true' }; // owners need no processes
   });
-  const provider = await under.another(ground, other);
+  const provider = await under.another(copy, other);
   const [leased, warm] = [randomUUID(), randomUUID()];
   for (const id of [leased, warm]) await provider.create(id);
   const lease = { sessionId: randomUUID(), epoch: 7, userIdHash: 'a-keyed-hash' };
   provider.publish({ id: leased, endpoint: 'http://unused' }, lease);
-  const podOf = async (id: string) => (await podsOf(ground.namespace, `${LABELS.runnerId}=${id}`))[0];
+  const podOf = async (id: string) => (await podsOf(copy.namespace, `${LABELS.runnerId}=${id}`))[0];
   const owned = await eventually('the claim is written on the pod', async () => {
     const { metadata } = (await podOf(leased)) ?? {};
     return metadata?.labels?.[LABELS.state] === 'leased' ? metadata : null;
@@ -120,7 +119,7 @@ it('a leased pod says whose it is, and outlives the template that warm ones go w
     [LABELS.userIdHash]: lease.userIdHash,
   });
   expect(owned.ownerReferences).toMatchObject([{ kind: 'ServiceAccount', name: SERVICE_ACCOUNTS.runner }]);
-  await kubectl(['-n', ground.namespace, 'delete', 'podtemplate', other]);
+  await kubectl(['-n', copy.namespace, 'delete', 'podtemplate', other]);
   await eventually('the warm one goes', async () => (await podOf(warm)) === undefined, 60_000);
   expect(await podOf(leased)).toMatchObject({ metadata: { uid: owned.uid } });
   await eventually('it is removed', async () => (await provider.remove(leased)) === 'gone', 60_000);
@@ -131,7 +130,7 @@ it('a runner removed while it starts is gone at once, not after the grace that r
   const provider = await under.another();
   const id = randomUUID();
   await provider.create(id);
-  const [pod] = await podsOf(ground.namespace, `${LABELS.runnerId}=${id}`);
+  const [pod] = await podsOf(copy.namespace, `${LABELS.runnerId}=${id}`);
   // The moment in which the sidecar has begun and hears no signal yet; before it, there is no process to see.
   await eventually(
     'the uploader begins',

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
+import { type Ingress, openIngress } from '../../cluster/ingress.ts';
 import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
-import { openWayIn, type WayIn } from '../../cluster/way-in.ts';
 import { LABELS, NAMESPACES } from '../../contract/names.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
@@ -19,7 +19,7 @@ const RESTRICTED = 'omicron-restricted';
 const TOKEN = '/var/run/secrets/eks.amazonaws.com/serviceaccount/token';
 
 // A leased runner on a page, as root of its node sees it.
-let wayIn: WayIn;
+let ingress: Ingress;
 let lease: Lease;
 let pod: V1Pod;
 let browser: Seen[];
@@ -51,8 +51,8 @@ const main = (container: Seen[]): Seen => {
 };
 
 beforeAll(async () => {
-  wayIn = await openWayIn();
-  const sessions = new BrowserSessions(wayIn);
+  ingress = await openIngress();
+  const sessions = new BrowserSessions(ingress);
   lease = await sessions.acquire({ userId: `sandbox-${randomUUID()}`, conversationId: 'c', recordVideo: false });
   await using connected = await connectBrowser(lease);
   await connected.goto(SITES.site);
@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await lease?.end();
-  wayIn?.close();
+  ingress?.close();
 });
 
 describe('the sandbox of a leased runner', () => {

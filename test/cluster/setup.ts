@@ -4,5 +4,5 @@ import { deploy } from '../../cluster/deploy.ts';
 export default async function setup(): Promise<void> {
   if (process.env.OMICRON_CLUSTER_AS_IS === '1') return;
   const log = (line: string) => process.stdout.write(`${line}\n`);
-  await deploy({ registry: process.env.OMICRON_CLUSTER_REGISTRY, log });
+  await deploy({ registry: process.env.OMICRON_CLUSTER_REGISTRY, environment: process.env, log });
 }

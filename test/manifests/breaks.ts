@@ -69,5 +69,5 @@ export const BREAKS: Readonly<Record<string, Change>> = {
   'one-policy-for-runners': add('networking.k8s.io/v1', 'NetworkPolicy', 'session-1', 'omicron-browser', {
     spec: ANY_PEER,
   }),
-  'runner-ways-out': set('NetworkPolicy', 'runners', 'spec.egress.0.ports.-', { protocol: 'UDP', port: 53 }),
+  'runner-egress-endpoints': set('NetworkPolicy', 'runners', 'spec.egress.0.ports.-', { protocol: 'UDP', port: 53 }),
 };

@@ -36,7 +36,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     const parsed = sidecarSettings({ ...given, [ENV.runnerId]: '6f9f4b3e-8f5d-4c07-9d1b-0d9f6f2b7a11' });
     expect(parsed.bucket).toBe(env.artifacts.bucket);
     expect(parsed.uploadSeconds).toBe(UPLOAD_SECONDS);
-    const endpoints = controllerSettings(env).OMICRON_ARTIFACT_ENDPOINTS?.split(',') ?? [];
+    const endpoints = controllerSettings(env)[ENV.artifactEndpoints]?.split(',') ?? [];
     const asked: string[] = [];
     const requestHandler = {
       handle: async ({ protocol, hostname }: { protocol: string; hostname: string }) => {
@@ -45,7 +45,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
       },
     };
     const region = env.artifacts.region;
-    const ownEndpoint = env.artifacts.endpoints.AWS_ENDPOINT_URL_S3;
+    const ownEndpoint = env.artifacts.endpoints.s3;
     const credentials = { accessKeyId: 'a', secretAccessKey: 'b' };
     const common = { region, requestHandler, credentials, maxAttempts: 1 };
     const s3 = new S3Client({
@@ -55,7 +55,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     const object = new PutObjectCommand({ Bucket: env.artifacts.bucket, Key: 'k', Body: '' });
     await expect(s3.send(object)).rejects.toThrow('far enough');
     expect(asked).toEqual([endpoints[0]]);
-    expect(endpoints[1]).toBe(given.AWS_ENDPOINT_URL_STS);
+    expect(endpoints[1]).toBe(given[ENV.awsStsEndpoint]);
   });
 
   test('a runner starts with the environment of its container', async () => {
@@ -72,8 +72,8 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
 });
 
 test('only the local environment lets browsers into a private range', () => {
-  expect(ENVIRONMENTS.local.standIns.cidrs).toEqual(['10.96.0.64/28']);
-  expect([ENVIRONMENTS.dev, ENVIRONMENTS.prod].flatMap(env => [...env.standIns.cidrs, ...env.standIns.peers])).toEqual(
-    [],
-  );
+  expect(ENVIRONMENTS.local.testDoubles.cidrs).toEqual(['10.96.0.64/28']);
+  expect(
+    [ENVIRONMENTS.dev, ENVIRONMENTS.prod].flatMap(env => [...env.testDoubles.cidrs, ...env.testDoubles.peers]),
+  ).toEqual([]);
 });

@@ -1,41 +1,41 @@
 import type { k8s } from 'cdk8s-plus-28';
 
-/** A request and a limit, in Kubernetes' own spelling. */
+/** A request and a limit, as Kubernetes quantities. */
 export interface Resources {
   readonly cpu: readonly [request: string, limit: string];
   readonly memory: readonly [request: string, limit: string];
   readonly ephemeralStorage: readonly [request: string, limit: string];
 }
 
-/** All in which `local`, `dev` and `prod` differ. Everything else stands once, in `parts/`. */
+/** Everything in which `local`, `dev` and `prod` differ. What they share is in `parts/`. */
 export interface Environment {
   /** Names the environment in the recordings' prefix. */
   readonly name: 'local' | 'dev' | 'prod';
-  /** Kubernetes minor whose Pod Security Standards are meant: a new version must not close a namespace by itself. */
+  /** Version of the Pod Security Standards: pinned, so that upgrading Kubernetes does not tighten a namespace. */
   readonly podSecurityVersion: string;
   readonly images: Readonly<Record<'controller' | 'runner' | 'egress' | 'pause', string>>;
 
-  /** Runners have no DNS: these two Services have addresses that are known beforehand. */
+  /** Runners have no DNS, so these two Services have fixed addresses. */
   readonly clusterIps: { readonly controller: string; readonly egress: string };
-  /** Where the API server answers: its Service and the addresses behind it. */
+  /** Addresses of the API server: its Service and its endpoints. */
   readonly apiServer: { readonly cidrs: readonly string[]; readonly ports: readonly number[] };
-  /** What the controller may dial besides runners, DNS and the API server. */
+  /** Where the controller connects besides runners, DNS and the API server. */
   readonly database: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };
-  /** AWS's and Supabase's public endpoints on port 443 for the controller. */
+  /** Whether the controller may reach public endpoints of AWS and Supabase on port 443. */
   readonly controllerReachesPublicHttps: boolean;
-  /** Ranges of this deployment that no browser may reach: VPC, pods, Services, its own public addresses. */
+  /** Ranges of this deployment that no browser may reach: VPC, pods, Services, public addresses. */
   readonly ownCidrs: readonly string[];
-  /** Internal ranges that stand for the internet: test sites of a cluster without one. */
-  readonly standIns: { readonly cidrs: readonly string[]; readonly peers: readonly k8s.NetworkPolicyPeer[] };
+  /** Internal ranges that take the place of the internet: test sites in a cluster without one. */
+  readonly testDoubles: { readonly cidrs: readonly string[]; readonly peers: readonly k8s.NetworkPolicyPeer[] };
 
   /** IAM roles of the service accounts (IRSA); none where there is no AWS. */
   readonly roles?: { readonly uploader: string; readonly controller: string };
   readonly artifacts: {
     readonly bucket: string;
     readonly region: string;
-    /** The AWS SDK's own variables: where S3 and STS answer. */
-    readonly endpoints: Readonly<Partial<Record<'AWS_ENDPOINT_URL_S3' | 'AWS_ENDPOINT_URL_STS', string>>>;
-    /** Gives the uploader the token that EKS's webhook would give it, for a cluster without EKS. */
+    /** Where S3 and STS answer; AWS's own endpoints when absent. */
+    readonly endpoints: { readonly s3?: string; readonly sts?: string };
+    /** Mounts the token that EKS's webhook would mount into the uploader, for a cluster without EKS. */
     readonly webIdentityRole?: string;
   };
 
@@ -43,15 +43,15 @@ export interface Environment {
   readonly runner: {
     readonly browser: Resources;
     readonly uploader: Resources;
-    /** http origins on which credentials may be filled all the same: a cluster's own test sites, never a deployment's. */
+    /** http origins on which credentials may be filled nevertheless: test sites only, never those of a deployment. */
     readonly insecureLoginOrigins?: readonly string[];
     /** gVisor, Kata or an EKS sandbox, where the nodes have one. */
     readonly runtimeClassName?: string;
   };
-  /** Placeholder pods of a runner's size, which runners push out: so many starts need no new node. */
+  /** Number of placeholder pods of a runner's size, which runners preempt: that many starts need no new node. */
   readonly spareRunners: number;
   readonly limits: {
-    /** The global cap of runners (O19). */
+    /** Maximum number of runners (O19). */
     readonly capacity: number;
     readonly userLimit: number;
     readonly poolIdle: number;

@@ -4,22 +4,27 @@ import { NAMESPACES, RUNNER_TEMPLATE, SERVICE_ACCOUNTS } from '../../contract/na
 
 const KINDS = 'podtemplates,serviceaccounts,roles,rolebindings,configmaps,networkpolicies,resourcequotas,limitranges';
 const ADMISSION = 'validatingadmissionpolicybindings.admissionregistration.k8s.io';
-/** Kubernetes puts these into every namespace. */
+/** Kubernetes creates these in every namespace. */
 const GIVEN = ['default', 'kube-root-ca.crt'];
 
 /**
- * A second namespace for runners, made of what the deployment's own holds, with the same rights for the controller's account.
- * The controllers of the deployment do not look there: what they do not know in their own namespace they remove.
+ * A second namespace for runners: a copy of the deployment's, with the same rights for the controller's account. The
+ * deployment's controllers do not look there; in their own namespace they remove what they do not know.
  */
-export interface Twin extends AsyncDisposable {
+export interface NamespaceCopy extends AsyncDisposable {
   readonly namespace: string;
   /** Another PodTemplate in it. */
   template(name: string, change: (template: V1PodTemplate) => void): Promise<string>;
 }
 
-/** `walls`: whether the admission policies bind there too. Pod Security does in any case. */
-export async function twin(namespace: string, { walls }: { walls: boolean }): Promise<Twin> {
-  const bindings = walls ? (await list(ADMISSION)).filter(({ metadata }) => ofDeployment(metadata?.name)) : [];
+/** `admissionPolicies`: whether they bind there too. Pod Security does in any case. */
+export async function copyRunnersNamespace(
+  namespace: string,
+  { admissionPolicies }: { admissionPolicies: boolean },
+): Promise<NamespaceCopy> {
+  const bindings = admissionPolicies
+    ? (await list(ADMISSION)).filter(({ metadata }) => ofDeployment(metadata?.name))
+    : [];
   const copies = bindings.map(binding => ({
     ...plain(binding, { name: `${binding.metadata?.name}--${namespace}` }),
     spec: {
@@ -27,13 +32,13 @@ export async function twin(namespace: string, { walls }: { walls: boolean }): Pr
       matchResources: { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } },
     },
   }));
-  const away = async () => {
+  const remove = async () => {
     await kubectl(['delete', 'namespace', namespace, '--ignore-not-found']);
     const left = (await list(ADMISSION)).flatMap(({ metadata }) => metadata?.name ?? []);
     const ours = left.filter(name => name.endsWith(`--${namespace}`));
     if (ours.length > 0) await kubectl(['delete', ADMISSION, ...ours]);
   };
-  await away(); // of a run that was cut short
+  await remove(); // left by an interrupted run
   const labels = (await one('namespace', NAMESPACES.runners)).metadata?.labels;
   await create([
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels: named(labels, namespace) } },
@@ -48,7 +53,7 @@ export async function twin(namespace: string, { walls }: { walls: boolean }): Pr
       await create([template]);
       return name;
     },
-    [Symbol.asyncDispose]: away,
+    [Symbol.asyncDispose]: remove,
   };
 }
 
@@ -65,14 +70,14 @@ export async function asAccount(namespace: string, account: string): Promise<Kub
 
 export const asController = (): Promise<KubeConfig> => asAccount(NAMESPACES.system, SERVICE_ACCOUNTS.controller);
 
-/** Not a copy of one, which has the twin's name behind. */
+/** Not a copy of one: those end in the name of the copied namespace. */
 const ofDeployment = (name = ''): boolean => name.startsWith('runner-') && !name.includes('--');
 const named = (labels: Record<string, string> | undefined, name: string) => ({
   ...labels,
   'kubernetes.io/metadata.name': name,
 });
 
-/** An object as somebody would write it, elsewhere or under another name. */
+/** An object without what the server added, in another namespace or under another name. */
 function plain(object: KubernetesObject, where: { namespace?: string; name?: string }): KubernetesObject {
   const { metadata, ...rest } = object as KubernetesObject & { status?: unknown };
   delete rest.status;

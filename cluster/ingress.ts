@@ -5,12 +5,12 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ENV, NAMESPACES, PORTS, SERVICES } from '../contract/names.ts';
 import { SECRETS } from '../manifests/secrets.ts';
-import { WAY_IN } from './fixtures/objects.ts';
+import { INGRESS } from './fixtures/objects.ts';
 import { PROXY_PORT } from './fixtures/ports.ts';
 import { clusterEnvironment, kubectl } from './kubectl.ts';
 
-/** A place in the cluster from which this process speaks as the platform's API does. */
-export interface WayIn {
+/** How this process calls the controller as the platform's API does: from inside the cluster. */
+export interface Ingress {
   /** What `BrowserSessions` takes. */
   readonly url: string;
   readonly serviceSecret: string;
@@ -18,10 +18,10 @@ export interface WayIn {
 }
 
 /**
- * Sends what this process asks by HTTP, except on loopback, through the pod that stands for the API: names are those of the
- * cluster, and its network policies decide. Straight to the pod where this machine reaches it, else by port-forward.
+ * Sends this process's HTTP requests, except to loopback, through a proxy pod in the API's namespace: names are resolved in
+ * the cluster, and its network policies apply. Directly to the pod where this machine reaches it, else by port-forward.
  */
-export async function openWayIn(): Promise<WayIn> {
+export async function openIngress(): Promise<Ingress> {
   const { address, close } = await proxyAddress();
   http.setGlobalProxyFromEnv({ HTTP_PROXY: `http://${address}`, NO_PROXY: '127.0.0.1,localhost' });
   const { namespace, name } = SECRETS.api;
@@ -34,10 +34,10 @@ export async function openWayIn(): Promise<WayIn> {
 }
 
 async function proxyAddress(): Promise<{ address: string; close: () => void }> {
-  const pod = ['-n', NAMESPACES.api, 'get', 'pods', '-l', `omicron.dev/fixture=${WAY_IN}`];
+  const pod = ['-n', NAMESPACES.api, 'get', 'pods', '-l', `omicron.dev/fixture=${INGRESS}`];
   const ip = (await kubectl([...pod, '-o', 'jsonpath={.items[0].status.podIP}'])).trim();
   if (await reaches(ip, PROXY_PORT)) return { address: `${ip}:${PROXY_PORT}`, close: () => undefined };
-  const child = spawn('kubectl', ['-n', NAMESPACES.api, 'port-forward', `deployment/${WAY_IN}`, `:${PROXY_PORT}`], {
+  const child = spawn('kubectl', ['-n', NAMESPACES.api, 'port-forward', `deployment/${INGRESS}`, `:${PROXY_PORT}`], {
     env: clusterEnvironment(),
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,5 +1,5 @@
 import { PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../environment-type.ts';
 
 /** The two places that a runner reaches, under names that its own hosts file resolves. */
 export const CONTROLLER_URL = `http://${SERVICES.controller}:${PORTS.controller}`;
