@@ -6,6 +6,7 @@ import { defineConfig } from 'vitest/config';
  */
 export default defineConfig({
   test: {
+    name: 'cluster',
     include: ['test/cluster/**/*.test.ts'],
     globalSetup: 'test/cluster/setup.ts',
     pool: 'forks',

@@ -1,14 +1,54 @@
 import { defineConfig } from 'vitest/config';
 
+/**
+ * Tests without Postgres, browser and processes of their own; test/setup/unit.ts holds them to it. All others are integration
+ * tests: those of these folders too that start a program (Pulumi's, promtool, a shell), and the model's that take a core half a
+ * minute. Tests on a cluster have a configuration of their own, so that no cluster is touched by accident.
+ */
+const UNIT = [
+  'test/client/*.test.ts',
+  'test/contract/!(tokens).test.ts',
+  'test/contract/policy/*.test.ts',
+  'test/controller/kubernetes-*.test.ts',
+  'test/docs/*.test.ts',
+  'test/egress/{address,leases,proxy,ssrf}.test.ts',
+  'test/http/*.test.ts',
+  'test/images/*.test.ts',
+  'test/infra/!(program|user-data).test.ts',
+  'test/manifests/!(alerts).test.ts',
+  'test/model/!(holes|protocol).test.ts',
+  'test/packages/*.test.ts',
+  'test/policies/!(crossguard).test.ts',
+  'test/runner/{abandoned,browser-path,egress,redact,settings}.test.ts',
+  'test/setup/*.test.ts',
+];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/cluster/**', 'node_modules/**'],
-    globalSetup: ['test/setup/postgres.ts'],
-    pool: 'forks',
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
     // Two cores: browsers and Postgres share them; more workers than cores only make every wait longer.
     maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: UNIT,
+          setupFiles: ['test/setup/unit.ts'],
+          pool: 'forks',
+          testTimeout: 20_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'integration',
+          include: ['test/**/*.test.ts'],
+          exclude: [...UNIT, 'test/cluster/**'],
+          globalSetup: ['test/setup/postgres.ts'],
+          pool: 'forks',
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
   },
 });

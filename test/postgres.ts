@@ -8,15 +8,17 @@ import { postgresDatabase } from '../controller/store/postgres.ts';
 
 /** A new, empty database on the run's Postgres. */
 export async function emptyDatabaseUrl(): Promise<string> {
+  const server: string | undefined = inject('postgresUrl');
+  if (server === undefined) throw new Error('only integration tests have a Postgres: see UNIT in vitest.config.ts');
   const name = `t_${randomBytes(6).toString('hex')}`;
-  const client = new pg.Client(`${inject('postgresUrl')}/postgres`);
+  const client = new pg.Client(`${server}/postgres`);
   await client.connect();
   try {
     await client.query(`create database ${name}`);
   } finally {
     await client.end();
   }
-  return `${inject('postgresUrl')}/${name}`;
+  return `${server}/${name}`;
 }
 
 /** A migrated database with a pool of its own; closed with the test. */

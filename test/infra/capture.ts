@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as pulumi from '@pulumi/pulumi';
-import { Yaml } from 'cdk8s';
+import { parse } from 'yaml';
 import { parseConfig, type StackConfig } from '../../infra/config.ts';
 import { stack } from '../../infra/stack.ts';
 import { answer, created } from './aws.ts';
@@ -21,10 +21,10 @@ export interface CapturedStack {
 /** The values of `Pulumi.<env>.yaml` as the CLI hands them to the program: objects as JSON, strings as they are. */
 export function stackValues(env: string): Record<string, string> {
   const path = new URL(`../../Pulumi.${env}.yaml`, import.meta.url).pathname;
-  readFileSync(path); // cdk8s answers nothing for a file that is not there
-  const [file] = Yaml.load(path) as [{ config: Record<string, unknown> }];
+  // not cdk8s' own Yaml.load, which starts a process for each file
+  const { config } = parse(readFileSync(path, 'utf8')) as { config: Record<string, unknown> };
   return Object.fromEntries(
-    Object.entries(file.config).map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
+    Object.entries(config).map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
   );
 }
 
