@@ -7,7 +7,7 @@ import { controllerSettings } from '../controller/config.ts';
 import { pgliteDatabase } from '../controller/store/pglite.ts';
 import { postgresDatabase } from '../controller/store/postgres.ts';
 
-/** The keys of one local stack, as the controller's settings name them. */
+/** The keys of one local stack. */
 export interface LocalKeys {
   /** Text of at least 32 bytes. */
   serviceSecret: string;
@@ -22,7 +22,7 @@ export interface LocalKeys {
 }
 
 export interface LocalController {
-  /** Holds database, runners' folders, recordings and the vault file. */
+  /** Holds the database, the runners' folders, recordings and the secret file. */
   folder: string;
   keys: LocalKeys;
   /** Null: PGlite in the folder. */
@@ -33,36 +33,36 @@ export interface LocalController {
   poolIdle: number;
   /** Other settings of the controller, by environment variable. */
   settings: Record<string, string>;
-  /** The browser's settings for runners (path, sandbox, ffmpeg). */
+  /** Environment of the runners: browser, sandbox, ffmpeg. */
   runnerEnv: Record<string, string>;
   log: Logger;
 }
 
-/** A controller of one machine, on loopback; `stop` and `shutdown` close its database too. */
+/** A controller on loopback, with its database: `stop` and `shutdown` close that too. */
 export async function startLocalController(options: LocalController): Promise<Controller> {
   const { folder, keys, databaseUrl, log } = options;
-  const given = controllerSettings({
-    OMICRON_POOL_IDLE: options.poolIdle,
-    OMICRON_SECRET_STORE: 'file',
+  const settings = controllerSettings({
+    [ENV.poolIdle]: options.poolIdle,
+    [ENV.secretStore]: 'file',
     ...options.settings,
-    OMICRON_HOST: '127.0.0.1',
-    OMICRON_PORT: options.port,
-    OMICRON_DATA_DIR: folder,
-    // PGlite has no address; the setting is for the controller of a cluster
+    [ENV.controllerHost]: '127.0.0.1',
+    [ENV.controllerPort]: options.port,
+    [ENV.dataDir]: folder,
+    // required, but PGlite has no address
     [ENV.databaseUrl]: databaseUrl ?? 'postgres://pglite',
     [ENV.serviceSecret]: keys.serviceSecret,
     [ENV.signingKey]: keys.signingKey,
     [ENV.derivationKey]: keys.derivationKey,
-    OMICRON_SECRET_FILE_KEY: keys.secretFileKey,
+    [ENV.secretFileKey]: keys.secretFileKey,
     [ENV.egressSecret]: keys.egressSecret,
   });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const database =
     databaseUrl === null
       ? await pgliteDatabase(join(folder, 'db'))
-      : postgresDatabase({ url: databaseUrl, connectionsMax: given.databaseConnections, log });
+      : postgresDatabase({ url: databaseUrl, connectionsMax: settings.databaseConnections, log });
   try {
-    const controller = await startController({ settings: given, database, log, runnerEnv: options.runnerEnv });
+    const controller = await startController({ settings, database, log, runnerEnv: options.runnerEnv });
     return {
       url: controller.url,
       stop: () => controller.stop().finally(() => database.close()),

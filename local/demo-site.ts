@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A bakery with a login, on loopback: what the demo works on without the internet. */
+/** A bakery with a login, on loopback, so that the demo works offline. */
 export interface DemoSite {
   /** e.g. `http://127.0.0.2:41234`. */
   readonly url: string;
@@ -9,7 +9,7 @@ export interface DemoSite {
   close(): Promise<void>;
 }
 
-/** Of its own, so that opening the way to it opens nothing else of this machine; elsewhere loopback has one address. */
+/** An address of its own, so that allowing it allows nothing else on this machine; other systems have one loopback address. */
 const HOST = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1';
 /** The one customer. */
 export const DEMO_LOGIN = { username: 'ada@example.com', password: 'analytical-engine-1843' };
@@ -43,7 +43,7 @@ const ORDERS = page(
   '<h1>Welcome back, Ada</h1><ul><li>2 sourdough loaves, ready at 8:00</li><li>1 apple pie, ready at 15:00</li></ul>',
 );
 
-/** Starts the site, on a free port unless told. Only its one customer gets in. */
+/** Starts the site, by default on a free port. */
 export async function startDemoSite({ host = HOST, port = 0 } = {}): Promise<DemoSite> {
   const server = createServer(async (request, response) => {
     const html = (status: number, text: string) =>

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * Holds a file for this process until `release`, or until the process is gone however it went: SQLite's exclusive lock
- * is the operating system's, so nothing stale can stay behind. Null: another process holds it.
+ * Locks a file for this process until `release` or until the process exits: SQLite's exclusive lock is the operating
+ * system's, so no stale lock can remain. Null: another process holds it.
  */
 export function lockFile(path: string): { release(): void } | null {
   const database = new DatabaseSync(path, { timeout: 0 });

@@ -5,8 +5,8 @@ import type { BrowserSessions } from '../client/browser-sessions.ts';
 import { secretNames } from '../contract/secrets.ts';
 import type { Artifact } from '../contract/session.ts';
 import { connectBrowser, type McpBrowser } from './mcp-browser.ts';
-import { recordings } from './recordings.ts';
 import { type Steps, steps } from './steps.ts';
+import { waitForRecordings } from './wait-for-recordings.ts';
 
 const USER = 'demo-user';
 const CONVERSATION = 'demo-chat';
@@ -17,25 +17,25 @@ export interface MainJob {
   readonly sessions: BrowserSessions;
   /** The page, or the demo site's login form. */
   readonly url: string;
-  /** The demo site's customer; null: `url` is a page of somebody else's. */
+  /** The demo site's customer; null: `url` is another page. */
   readonly login: { readonly username: string; readonly password: string } | null;
   /** File for the screenshot. */
   readonly screenshot: string;
-  /** Finishing a recording and storing it; 30 s unless given. */
+  /** Limit for finishing and storing the recording; 30 unless given. */
   readonly recordingSeconds?: number;
   readonly print: (line?: string) => void;
 }
 
-/** The whole of it, once, before the reader's eyes: credential, lease, login, screenshot, end, video, timeline. */
+/** The main job, step by step: credential, lease, login, screenshot, end, video, timeline. */
 export async function mainJob(job: MainJob): Promise<{ sessionId: string; video: Artifact }> {
   const { sessions, url, login, screenshot, recordingSeconds = 30, print } = job;
   const { step } = steps(print);
   if (login)
     await step('store a credential', async say => {
       await sessions.putCredential(USER, SITE, login);
-      say(`for "${SITE}"; the agent will only know the names ${USERNAME} and ${PASSWORD}`);
+      say(`for site "${SITE}"; the agent sees only the names ${USERNAME} and ${PASSWORD}`);
     });
-  // 80 and 443 are open by themselves
+  // ports other than 80 and 443 must be allowed
   const { port } = new URL(url);
   if (port) await sessions.putPolicy({ userId: USER }, { version: 1, sites: { ports: [80, 443, Number(port)] } });
   const lease = await step('lease a browser', async say => {
@@ -58,19 +58,19 @@ export async function mainJob(job: MainJob): Promise<{ sessionId: string; video:
       await writeFile(screenshot, images[0] ?? '');
       say(shown(screenshot));
     });
-    await step('heartbeat', async say => {
+    await step('renew the lease', async say => {
       await lease.heartbeat();
-      say(`the lease now ends at ${lease.expiresAt.toISOString()} unless it is used`);
+      say(`it now expires at ${lease.expiresAt.toISOString()}`);
     });
   } finally {
     await step('end the lease', () => lease.end());
   }
   const { sessionId, epoch } = lease;
   const video = await step('wait for the recording', async say => {
-    const [found] = await recordings(sessions, { sessionId, epoch, withinSeconds: recordingSeconds });
+    const [found] = await waitForRecordings(sessions, { sessionId, epoch, withinSeconds: recordingSeconds });
     if (found?.state !== 'stored' || !found.uri) throw new Error(`The recording was lost: ${found?.reason}`);
-    const place = found.uri.startsWith('file:') ? shown(fileURLToPath(found.uri)) : found.uri;
-    say(`${place} (${Math.ceil((found.bytes ?? 0) / 1024)} KiB)`);
+    const location = found.uri.startsWith('file:') ? shown(fileURLToPath(found.uri)) : found.uri;
+    say(`${location} (${Math.ceil((found.bytes ?? 0) / 1024)} KiB)`);
     return found;
   });
   await timeline(job, sessionId, epoch);
@@ -80,7 +80,7 @@ export async function mainJob(job: MainJob): Promise<{ sessionId: string; video:
 const shown = (path: string) => relative(process.cwd(), path) || '.';
 
 async function logIn(browser: McpBrowser, step: Steps['step']): Promise<void> {
-  await step('log in through secret names', async say => {
+  await step('log in with secret names', async say => {
     await browser.call('browser_fill_form', {
       fields: [
         { name: 'E-mail', type: 'textbox', target: '#username', value: USERNAME },
@@ -89,7 +89,7 @@ async function logIn(browser: McpBrowser, step: Steps['step']): Promise<void> {
     });
     await browser.call('browser_click', { element: 'Log in', target: '#submit' });
     const heading = await browser.evaluate("() => document.querySelector('h1').textContent");
-    say(`the page says "${heading}"`);
+    say(`the page shows "${heading}"`);
     if (!String(heading).startsWith('Welcome back')) throw new Error('The login failed.');
   });
 }
@@ -98,7 +98,7 @@ async function timeline({ sessions, print }: MainJob, sessionId: string, epoch: 
   const { events } = await sessions.listEvents(sessionId, { limit: 200 });
   const ours = events.filter(event => event.epoch === epoch).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   const startMs = Date.parse(ours[0]?.at ?? '');
-  print("\nThe session's timeline, as the controller wrote it down:");
+  print('\nTimeline of the session, as the controller recorded it:');
   for (const { at, kind, data } of ours) {
     const { tool, duration_ms, reason } = data;
     const detail = [tool, duration_ms === undefined ? undefined : `${duration_ms} ms`, reason]

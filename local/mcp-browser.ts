@@ -4,7 +4,7 @@ import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod';
 import type { LeasedBrowser } from '../client/lease.ts';
 
-/** A tool said that it failed; the message is its own. */
+/** A tool call failed; the message is the tool's. */
 export class ToolError extends Error {}
 
 export interface ToolAnswer {
@@ -12,13 +12,13 @@ export interface ToolAnswer {
   images: Buffer[];
 }
 
-/** An agent's connection to its browser. */
+/** An MCP client's connection to a leased browser. */
 export interface McpBrowser extends AsyncDisposable {
   /** Throws ToolError when the tool failed. */
   call(tool: string, args?: Record<string, unknown>): Promise<ToolAnswer>;
-  /** Answers the page's title. A page that comes with an error status (refused by the egress proxy, say) is a ToolError. */
+  /** Returns the page's title. Throws ToolError for an error status, such as a refusal of the egress proxy. */
   goto(url: string): Promise<string>;
-  /** Evaluates a function without arguments in the page; the answer is what it returned, as JSON. */
+  /** Evaluates a function without arguments in the page and returns its JSON result. */
   evaluate(source: string): Promise<unknown>;
 }
 
@@ -46,7 +46,7 @@ export async function connectBrowser({
   const evaluate: McpBrowser['evaluate'] = async source => {
     const { text } = await call('browser_evaluate', { function: source });
     const result = /### Result\n([\s\S]*?)(?:\n### |$)/.exec(text)?.[1];
-    if (result === undefined) throw new ToolError(`browser_evaluate answered without a result: ${text}`);
+    if (result === undefined) throw new ToolError(`browser_evaluate returned no result: ${text}`);
     return JSON.parse(result);
   };
   return {

@@ -17,7 +17,7 @@ export type RunningStack = z.infer<typeof runningSchema>;
 
 const random = () => randomBytes(32).toString('base64');
 
-/** The folder of one local stack (`.omicron`), for its owner's eyes only: keys, database, recordings, logs. */
+/** The folder of one local stack (`.omicron`), readable by its owner only: keys, database, recordings, logs. */
 export class StackFolder {
   readonly path: string;
 
@@ -49,7 +49,7 @@ export class StackFolder {
     await chmod(this.path, 0o700);
   }
 
-  /** The keys of this stack, made at its first start; those that an older version did not know are added. Call with the lock held. */
+  /** The keys of this stack, generated at its first start; missing ones are added. Call with the lock held. */
   async keys(): Promise<StackKeys> {
     const known = await this.#readKeys();
     const keys: StackKeys = {
@@ -69,7 +69,7 @@ export class StackFolder {
     await writePrivately(this.#portFile, Number(new URL(running.url).port));
   }
 
-  /** Where the stack listened last time. Runners that outlived a killed stack report there. */
+  /** The previous port, or 0. Runners that outlived a killed stack report there. */
   async lastPort(): Promise<number> {
     return z.coerce
       .number()
@@ -100,7 +100,7 @@ export class StackFolder {
   }
 }
 
-/** Whole or not at all, and never readable by others. */
+/** Atomic, and never readable by other users. */
 async function writePrivately(path: string, content: object | number): Promise<void> {
   await writeFile(`${path}.new`, JSON.stringify(content, null, 2), { mode: 0o600 });
   await rename(`${path}.new`, path);

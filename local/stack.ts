@@ -3,11 +3,11 @@ import type { Logger } from 'pino';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { startLocalController } from './controller.ts';
-import { startEgress } from './egress-process.ts';
+import { type EgressProcess, startEgress } from './egress-process.ts';
 import { lockFile } from './lock.ts';
 import { StackFolder } from './stack-folder.ts';
 
-/** Controller, database and warm runners of one machine, in this process. */
+/** Controller, database, egress proxy and warm runners on one machine. The controller runs in this process. */
 export interface Stack {
   readonly url: string;
   readonly serviceSecret: string;
@@ -18,24 +18,24 @@ export interface Stack {
 }
 
 export interface StackOptions {
-  /** e.g. `.omicron`; made when it is not there. */
+  /** e.g. `.omicron`; created when it does not exist. */
   folder: string;
   log: Logger;
-  /** Left out: the one of last time if it is free, else any. */
-  port?: number;
-  /** Left out: Postgres in this process (PGlite), in the folder. */
-  databaseUrl?: string;
-  /** Browsers kept warm; 1 unless given. */
-  poolIdle?: number;
+  /** By default the previous one if it is free, else any free one. */
+  port?: number | undefined;
+  /** By default Postgres in this process (PGlite), in the folder. */
+  databaseUrl?: string | undefined;
+  /** Browsers kept warm; 1 by default. */
+  poolIdle?: number | undefined;
   /**
-   * Ranges that browsers may reach although they are internal, e.g. `127.0.0.1/32`; none unless given. `off`: no egress
-   * proxy at all, so that pages reach this machine and its network.
+   * Internal ranges that browsers may reach, e.g. `127.0.0.1/32`; none by default. `off`: no egress proxy, so that pages
+   * reach this machine and its network.
    */
-  egress?: { allowedCidrs: readonly string[] } | 'off';
+  egress?: { allowedCidrs: readonly string[] } | 'off' | undefined;
   /** Other settings of the controller, by environment variable, e.g. `OMICRON_USER_LIMIT`. */
-  settings?: Record<string, string>;
-  /** Which browser and ffmpeg the runners take: `OMICRON_CHROMIUM`, `OMICRON_FFMPEG`, `OMICRON_CHROMIUM_SANDBOX`. */
-  runnerEnv?: Record<string, string>;
+  settings?: Record<string, string> | undefined;
+  /** Environment of the runners: `OMICRON_CHROMIUM`, `OMICRON_FFMPEG`, `OMICRON_CHROMIUM_SANDBOX`. */
+  runnerEnv?: Record<string, string> | undefined;
 }
 
 /** Starts the local stack. Throws `stack_running` when the folder has one. */
@@ -43,74 +43,67 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const folder = new StackFolder(options.folder);
   await folder.make();
   const lock = lockFile(folder.lockFile);
-  if (!lock) {
-    const running = await folder.running();
-    throw new OmicronError(
-      'stack_running',
-      `${folder.path} belongs to a stack that runs${running ? ` at ${running.url} (process ${running.pid})` : ''}. ` +
-        'Use that one, stop it, or choose another --folder.',
-    );
-  }
-  try {
-    const keys = await folder.keys();
-    const port = options.port || (await freePort(await folder.lastPort()));
-    const { egress: ways = { allowedCidrs: [] } } = options;
-    if (ways === 'off') options.log.warn('no egress proxy: pages reach this machine and its network');
-    const egress =
-      ways === 'off'
-        ? null
-        : await startEgress({
-            controllerUrl: `http://127.0.0.1:${port}`,
-            secret: keys.egressSecret,
-            allowedCidrs: ways.allowedCidrs,
-            log: options.log,
-          });
-    const controller = await startLocalController({
-      folder: folder.path,
-      keys,
-      databaseUrl: options.databaseUrl ?? null,
-      port,
-      poolIdle: options.poolIdle ?? 1,
-      settings: { ...options.settings, ...(egress ? { [ENV.egressUrl]: egress.url } : {}) },
-      runnerEnv: options.runnerEnv ?? {},
-      log: options.log,
-    }).catch(async error => {
-      await egress?.stop();
-      throw error;
-    });
-    await folder.setRunning({ url: controller.url, pid: process.pid });
-    const end = async () => {
-      try {
-        await controller.shutdown();
-      } finally {
-        await egress?.stop();
-        await folder.clearRunning();
-        lock.release();
-      }
-    };
-    let stopped: Promise<void> | undefined;
-    return {
-      url: controller.url,
-      serviceSecret: keys.serviceSecret,
-      folder: folder.path,
-      stop() {
-        stopped ??= end();
-        return stopped;
-      },
-    };
-  } catch (error) {
-    lock.release();
-    throw error;
-  }
+  if (!lock) throw await stackRunning(folder);
+  await using started = new AsyncDisposableStack();
+  started.defer(() => lock.release());
+  started.defer(() => folder.clearRunning());
+
+  const keys = await folder.keys();
+  const port = options.port || (await freePort(await folder.lastPort()));
+  const egress = await egressOf(options, port, keys.egressSecret);
+  if (egress) started.defer(() => egress.stop());
+  const controller = await startLocalController({
+    folder: folder.path,
+    keys,
+    databaseUrl: options.databaseUrl ?? null,
+    port,
+    poolIdle: options.poolIdle ?? 1,
+    settings: { ...options.settings, ...(egress && { [ENV.egressUrl]: egress.url }) },
+    runnerEnv: options.runnerEnv ?? {},
+    log: options.log,
+  });
+  started.defer(() => controller.shutdown());
+  await folder.setRunning({ url: controller.url, pid: process.pid });
+
+  const parts = started.move();
+  let stopped: Promise<void> | undefined;
+  return {
+    url: controller.url,
+    serviceSecret: keys.serviceSecret,
+    folder: folder.path,
+    stop() {
+      stopped ??= parts.disposeAsync();
+      return stopped;
+    },
+  };
 }
 
-/** The port if nobody listens there, else a free one. The egress proxy must know it before the controller listens. */
+async function stackRunning(folder: StackFolder): Promise<OmicronError> {
+  const running = await folder.running();
+  const where = running ? ` at ${running.url} (process ${running.pid})` : '';
+  return new OmicronError(
+    'stack_running',
+    `A stack is already running in ${folder.path}${where}. Use it, stop it, or choose another --folder.`,
+  );
+}
+
+async function egressOf(options: StackOptions, controllerPort: number, secret: string): Promise<EgressProcess | null> {
+  const { egress = { allowedCidrs: [] }, log } = options;
+  if (egress === 'off') {
+    log.warn('no egress proxy: pages reach this machine and its network');
+    return null;
+  }
+  const { allowedCidrs } = egress;
+  return startEgress({ controllerUrl: `http://127.0.0.1:${controllerPort}`, secret, allowedCidrs, log });
+}
+
+/** The port if it is free, else a free one. The egress proxy must know it before the controller listens. */
 const freePort = (port: number): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', error => (port === 0 ? reject(error) : resolve(freePort(0))));
     probe.listen(port, '127.0.0.1', () => {
-      const { port: got } = probe.address() as AddressInfo; // it listens on TCP
-      probe.close(() => resolve(got));
+      const { port: bound } = probe.address() as AddressInfo; // it listens on TCP
+      probe.close(() => resolve(bound));
     });
   });

@@ -1,11 +1,11 @@
-/** What was done, as it is done: one line a step, with how long it took. */
+/** A log of steps: one line for each, with its duration. */
 export interface Steps {
-  /** Runs the work and says so; what it answers in `say` stands behind the name. */
+  /** Runs the work and prints its line; `say` adds a detail to it. */
   step<T>(name: string, work: (say: (detail: string) => void) => Promise<T>): Promise<T>;
   readonly done: readonly { name: string; ms: number; detail: string; ok: boolean }[];
 }
 
-/** `print` gets each line when its step has ended. */
+/** `print` is called when a step has ended. */
 export function steps(print: (line: string) => void): Steps {
   const done: { name: string; ms: number; detail: string; ok: boolean }[] = [];
   return {

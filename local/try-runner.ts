@@ -9,14 +9,14 @@ import { type RunnerHealth, runnerHealth } from '../contract/assignment.ts';
 import { ENV } from '../contract/names.ts';
 import { signingKey } from '../contract/tokens.ts';
 
-/** As TypeScript in a clone, as JavaScript in a published package. */
+/** TypeScript in a clone, JavaScript in a published package. */
 const RUNNER = fileURLToPath(
   new URL(`../runner/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
 );
 const POLL_MS = 50;
 const STOP_MS = 5_000;
 
-/** Starts a runner that nobody will lease, and says how its browser is: warm, or failed and why. Leaves nothing behind. */
+/** Starts a runner that is never leased and returns its health: warm, or failed with the reason. Leaves nothing behind. */
 export async function tryRunner(
   environment: Record<string, string | undefined>,
   withinSeconds: number,
@@ -29,7 +29,7 @@ export async function tryRunner(
     env: {
       ...environment,
       [ENV.runnerId]: randomUUID(),
-      [ENV.controllerUrl]: 'http://127.0.0.1:9', // discard: it is never asked for anything
+      [ENV.controllerUrl]: 'http://127.0.0.1:9', // the discard port: an unleased runner needs no controller
       [ENV.controllerJwks]: JSON.stringify({ keys: [key.publicJwk] }),
       [ENV.runnerHost]: '127.0.0.1',
       [ENV.runnerPort]: '0',
@@ -65,6 +65,6 @@ const healthOf = async (url: string, signal: AbortSignal): Promise<RunnerHealth 
   try {
     return runnerHealth.parse(await (await fetch(url, { signal })).json());
   } catch {
-    return null; // it does not answer yet
+    return null; // not listening yet
   }
 };

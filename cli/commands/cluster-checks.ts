@@ -10,7 +10,7 @@ const TIMEOUT_MS = 15_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const RENDERED = 'apply manifests/rendered/<env> (docs/rollout.md)';
 
-/** As much of Kubernetes' objects as is read here. */
+/** The fields of Kubernetes objects that are read here. */
 const keyRef = z.object({ name: z.string(), key: z.string() });
 const podSpec = z.object({
   hostAliases: z.array(z.object({ ip: z.string(), hostnames: z.array(z.string()) })).optional(),
@@ -47,7 +47,7 @@ const named = z.object({
   metadata: z.object({ name: z.string(), labels: z.record(z.string(), z.string()).optional() }),
 });
 
-/** `doctor --cluster`: what the cluster that KUBECONFIG names needs. The first line that fails to reach it is the only one. */
+/** `doctor --cluster`: checks the cluster of KUBECONFIG. When it cannot be reached, that is the only line. */
 export async function clusterChecks(environment: NodeJS.ProcessEnv): Promise<Check[]> {
   const kubectl = reader(environment);
   const reached = await checked('cluster', async () => version(kubectl));
@@ -67,7 +67,7 @@ export async function clusterChecks(environment: NodeJS.ProcessEnv): Promise<Che
   return [reached, ...(await Promise.all(checks.map(([name, look]) => checked(name, () => look(kubectl)))))];
 }
 
-/** What `look` throws is the problem, in words for its reader. */
+/** The message of what `look` throws is the problem and its remedy. */
 async function checked(check: string, look: () => Promise<string>): Promise<Check> {
   try {
     return { check, ok: true, detail: await look() };
@@ -78,13 +78,13 @@ async function checked(check: string, look: () => Promise<string>): Promise<Chec
 
 type Kubectl = <Answer>(args: readonly string[], answer: z.ZodType<Answer>) => Promise<Answer>;
 
-/** kubectl's JSON; null-like for what is not there: `get` with `--ignore-not-found` prints nothing. */
+/** kubectl's JSON, or null: `get --ignore-not-found` prints nothing for a missing object. */
 const reader =
   (environment: NodeJS.ProcessEnv): Kubectl =>
   async (args, answer) => {
     const options = { env: environment, timeout: TIMEOUT_MS, maxBuffer: OUTPUT_BYTES_MAX };
     const { stdout } = await promisify(execFile)('kubectl', [...args, '-o', 'json'], options).catch(error => {
-      if (error.code === 'ENOENT') throw new Error('kubectl was not found: install it, it speaks to the cluster');
+      if (error.code === 'ENOENT') throw new Error('kubectl was not found: install it');
       throw new Error(
         `kubectl ${args.join(' ')}: ${String(error.stderr ?? error.message)
           .trim()
@@ -104,7 +104,7 @@ async function version(kubectl: Kubectl): Promise<string> {
     z.object({ serverVersion: z.object({ gitVersion: z.string(), minor: z.string() }).optional() }),
   );
   if (!serverVersion)
-    throw new Error('no API server answers: KUBECONFIG must name a cluster that this machine reaches');
+    throw new Error('no API server answers: KUBECONFIG must name a cluster that this machine can reach');
   if (Number.parseInt(serverVersion.minor, 10) < MINOR_MIN)
     throw new Error(`${serverVersion.gitVersion}: Kubernetes 1.${MINOR_MIN} or newer is needed, for native sidecars`);
   return serverVersion.gitVersion;
@@ -123,7 +123,9 @@ async function nodes(kubectl: Kubectl): Promise<string> {
   );
   if (ready.length > 0) return `${ready.length} of ${items.length} with ${key}=${value} take browsers`;
   if (items.length === 0) return `none with ${key}=${value} yet: fine where an autoscaler adds one, else label a node`;
-  throw new Error(`none of ${items.length} nodes with ${key}=${value} is ready and schedulable: uncordon or mend one`);
+  throw new Error(
+    `none of ${items.length} nodes with ${key}=${value} is ready and schedulable: uncordon or repair one`,
+  );
 }
 
 async function namespaces(kubectl: Kubectl): Promise<string> {
@@ -134,7 +136,7 @@ async function namespaces(kubectl: Kubectl): Promise<string> {
     if (found.metadata.labels?.['pod-security.kubernetes.io/enforce'] !== 'restricted')
       throw new Error(`${name} does not enforce the restricted Pod Security Standard: ${RENDERED}`);
   }
-  return `${Object.values(NAMESPACES).join(', ')}: there and restricted`;
+  return `${Object.values(NAMESPACES).join(', ')}: present and restricted`;
 }
 
 async function admissionPolicies(kubectl: Kubectl): Promise<string> {
@@ -147,7 +149,8 @@ async function admissionPolicies(kubectl: Kubectl): Promise<string> {
 async function networkPolicies(kubectl: Kubectl): Promise<string> {
   for (const namespace of Object.values(NAMESPACES)) {
     const { items } = await kubectl(['-n', namespace, 'get', 'networkpolicies'], listOf(named));
-    if (items.length === 0) throw new Error(`${namespace} has no NetworkPolicy, so it is open to all: ${RENDERED}`);
+    if (items.length === 0)
+      throw new Error(`${namespace} has no NetworkPolicy, so every pod can reach it: ${RENDERED}`);
   }
   return 'in every namespace (whether the CNI enforces them is not checked)';
 }
@@ -157,20 +160,20 @@ const podTemplate = z.object({ template: z.object({ spec: podSpec }) });
 async function template(kubectl: Kubectl): Promise<string> {
   const found = await get(kubectl, NAMESPACES.runners, ['podtemplate', RUNNER_TEMPLATE], podTemplate);
   if (!found)
-    throw new Error(`${NAMESPACES.runners}/${RUNNER_TEMPLATE} is missing, so no runner can be made: ${RENDERED}`);
+    throw new Error(`${NAMESPACES.runners}/${RUNNER_TEMPLATE} is missing, so no runner can be created: ${RENDERED}`);
   const service = z.object({ spec: z.object({ clusterIP: z.string() }) });
   for (const { ip, hostnames } of found.template.spec.hostAliases ?? [])
     for (const name of hostnames) {
       const there = await get(kubectl, NAMESPACES.system, ['service', name], service);
       if (there?.spec.clusterIP !== ip)
         throw new Error(
-          `runners expect ${name} at ${ip}, but its Service has ${there?.spec.clusterIP ?? 'not been made'}: set clusterIps of the environment and render again`,
+          `runners expect ${name} at ${ip}, but its Service has ${there?.spec.clusterIP ?? 'no address'}: set clusterIps of the environment and render again`,
         );
     }
-  return `${RUNNER_TEMPLATE}, and the Services that it names have their addresses`;
+  return `${RUNNER_TEMPLATE}; the Services that it names have the expected addresses`;
 }
 
-/** Every Secret and ConfigMap key that the workloads name. Only names are read, never a value. */
+/** Every Secret and ConfigMap key that the workloads name. Values are not reported. */
 async function secrets(kubectl: Kubectl): Promise<string> {
   const workload = z.object({ spec: z.object({ template: z.object({ spec: podSpec }) }) });
   const { items } = await kubectl(['-n', NAMESPACES.system, 'get', 'deployments'], listOf(workload));
@@ -193,7 +196,7 @@ async function secrets(kubectl: Kubectl): Promise<string> {
     if (!(key in (found.data ?? {})))
       throw new Error(`${kind} ${namespace}/${name} has no key ${key}: run manifests/make-secrets.ts, or add it`);
   }
-  return `${new Set(wanted.map(({ namespace, kind, name }) => `${kind} ${namespace}/${name}`)).size} that are named are there`;
+  return `${new Set(wanted.map(({ namespace, kind, name }) => `${kind} ${namespace}/${name}`)).size} referenced objects are present`;
 }
 
 async function deployment(kubectl: Kubectl, name: string): Promise<string> {
@@ -222,13 +225,13 @@ async function runners(kubectl: Kubectl): Promise<string> {
   const waiting = items.filter(each => !isReady(each)).map(waitsFor);
   const stuck = waiting.find(Boolean);
   if (stuck) throw new Error(`${waiting.length} of ${items.length} are not ready: ${stuck}`);
-  return `${of('warm')} warm, ${of('leased')} leased, ${waiting.length} on their way`;
+  return `${of('warm')} warm, ${of('leased')} leased, ${waiting.length} starting`;
 }
 
 const isReady = ({ status }: Pod): boolean =>
   status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
 
-/** The scheduler's or the kubelet's own words for what a pod waits for. */
+/** Why a pod is not ready, in the scheduler's or the kubelet's words. */
 function waitsFor({ metadata, status }: Pod): string | undefined {
   const placed = status.conditions?.find(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
   if (placed) return `${metadata.name}: no node takes it: ${placed.message ?? ''}`;
@@ -243,7 +246,7 @@ function waitsFor({ metadata, status }: Pod): string | undefined {
 async function argocd(kubectl: Kubectl): Promise<string> {
   const crds = await kubectl(['get', 'customresourcedefinitions'], listOf(named));
   if (!crds.items.some(({ metadata }) => metadata.name === 'applications.argoproj.io'))
-    return 'is not installed: the manifests are applied by hand';
+    return 'is not installed; manifests are applied by hand';
   const application = named.extend({
     status: z
       .object({
@@ -255,7 +258,7 @@ async function argocd(kubectl: Kubectl): Promise<string> {
   });
   const { items } = await kubectl(['-n', 'argocd', 'get', 'applications'], listOf(application));
   const ours = items.filter(({ metadata }) => metadata.name.startsWith('omicron-browser'));
-  if (ours.length === 0) return 'is installed, but follows no omicron-browser Application';
+  if (ours.length === 0) return 'is installed, but has no omicron-browser Application';
   for (const { metadata, status } of ours) {
     const [sync, health] = [status?.sync?.status ?? 'Unknown', status?.health?.status ?? 'Unknown'];
     if (sync !== 'Synced' || health !== 'Healthy')

@@ -6,11 +6,10 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
 import { findTools, toolsEnvironment } from '../../local/machine-tools.ts';
 import { tryRunner } from '../../local/try-runner.ts';
+import { type Cli, findController } from '../connect.ts';
+import { errorLine } from '../exit.ts';
 import type { Check } from './check.ts';
 import { clusterChecks } from './cluster-checks.ts';
-import { type Context, findController } from './connect.ts';
-import { errorLine } from './exit.ts';
-import type { Output } from './output.ts';
 
 const MIB = 1024 * 1024;
 /** An hour of 1080p video is some 300 MiB; the embedded database takes 50. */
@@ -19,11 +18,11 @@ const DISK_FREE_BYTES_MIN = 1024 * MIB;
 const MEMORY_FREE_BYTES_MIN = 600 * MIB;
 const RUNNER_SECONDS = 30;
 
-/** `doctor`: what this machine, or with `cluster` that of KUBECONFIG, needs: each line ok, or the problem and what to do. */
-export async function doctor(context: Context, out: Output, { cluster = false } = {}): Promise<boolean> {
-  const checks = cluster ? await clusterChecks(context.environment) : await machineChecks(context);
+/** `doctor`: checks this machine, or with `cluster` the cluster of KUBECONFIG. Each line is ok, or a problem and its remedy. */
+export async function doctor(cli: Cli, { cluster = false } = {}): Promise<boolean> {
+  const checks = cluster ? await clusterChecks(cli.environment) : await machineChecks(cli);
   const ok = checks.every(check => check.ok);
-  out.rows(
+  cli.out.rows(
     { ok, checks },
     ['CHECK', 'RESULT', 'DETAIL'],
     checks.map(({ check, ok, detail }) => [check, ok ? 'ok' : 'PROBLEM', detail]),
@@ -31,22 +30,26 @@ export async function doctor(context: Context, out: Output, { cluster = false } 
   return ok;
 }
 
-async function machineChecks(context: Context): Promise<Check[]> {
-  const tools = findTools(context.environment);
+async function machineChecks(cli: Cli): Promise<Check[]> {
+  const tools = findTools(cli.environment);
   return [
     node(),
     ...browserAndFfmpeg(tools),
-    await runner(context),
-    await disk(context.folder),
+    await runner(cli),
+    await disk(cli.folder),
     memory(),
-    await controller(context),
+    await controller(cli),
   ];
 }
 
 function node(): Check {
   const { node: version } = process.versions;
   const ok = Number(version.split('.')[0]) >= 24;
-  return { check: 'node', ok, detail: ok ? version : `${version}: Node 24 is needed; run "npm ci", which brings it` };
+  return {
+    check: 'node',
+    ok,
+    detail: ok ? version : `${version}: Node 24 or newer is needed; run "npm ci", which installs it`,
+  };
 }
 
 function browserAndFfmpeg({ browser, ffmpeg }: ReturnType<typeof findTools>): Check[] {
@@ -59,23 +62,23 @@ function browserAndFfmpeg({ browser, ffmpeg }: ReturnType<typeof findTools>): Ch
       ok: browser !== undefined,
       detail: browser
         ? `${version(browser, '--version')} (${browser})`
-        : `none was found: ${install}, or set ${ENV.chromiumPath}`,
+        : `not found: ${install}, or set ${ENV.chromiumPath}`,
     },
     {
       check: 'ffmpeg',
       ok: ffmpeg !== undefined,
       detail: ffmpeg
         ? `${version(ffmpeg, '-version')} (${ffmpeg})`
-        : `none was found, so nothing can be recorded: ${install}, or set ${ENV.ffmpegPath}`,
+        : `not found, so nothing can be recorded: ${install}, or set ${ENV.ffmpegPath}`,
     },
   ];
 }
 
 /** The browser as a runner starts it: process, protocol and sandbox. */
-async function runner({ environment }: Context): Promise<Check> {
+async function runner({ environment }: Cli): Promise<Check> {
   const health = await tryRunner({ ...environment, ...toolsEnvironment(findTools(environment)) }, RUNNER_SECONDS);
   if (health.phase === 'silent')
-    return { check: 'runner', ok: false, detail: `did not answer; its last output: ${health.output || '(none)'}` };
+    return { check: 'runner', ok: false, detail: `does not answer; its last output: ${health.output || '(none)'}` };
   const { process: started, protocol } = health.browser;
   const sandbox = environment[ENV.chromiumSandbox] === 'off' ? 'WITHOUT its sandbox' : "in Chromium's sandbox";
   const ok = health.phase === 'warm';
@@ -95,24 +98,28 @@ async function disk(folder: string): Promise<Check> {
   const free = bavail * bsize;
   const ok = free >= DISK_FREE_BYTES_MIN;
   const detail = `${Math.round(free / MIB)} MiB free for ${folder}`;
-  return { check: 'disk', ok, detail: ok ? detail : `${detail}: free some; recordings need room` };
+  return {
+    check: 'disk',
+    ok,
+    detail: ok ? detail : `${detail}; recordings need ${DISK_FREE_BYTES_MIN / MIB} MiB: free some space`,
+  };
 }
 
 function memory(): Check {
   const free = freemem();
   const ok = free >= MEMORY_FREE_BYTES_MIN;
   const detail = `${Math.round(free / MIB)} MiB free`;
-  return { check: 'memory', ok, detail: ok ? detail : `${detail}: a browser with video takes some 500 MB` };
+  return { check: 'memory', ok, detail: ok ? detail : `${detail}; a browser that records needs about 500 MB` };
 }
 
-/** No controller is no problem: one is started when it is needed. */
-async function controller(context: Context): Promise<Check> {
+/** No controller is no problem: `up` starts one. */
+async function controller(cli: Cli): Promise<Check> {
   try {
-    const connection = await findController(context);
+    const connection = await findController(cli);
     if (!connection)
-      return { check: 'controller', ok: true, detail: `none runs here; "omicron-browser up" starts one` };
+      return { check: 'controller', ok: true, detail: 'none runs here; "omicron-browser up" starts one' };
     await new BrowserSessions(connection).list({ limit: 1 });
-    return { check: 'controller', ok: true, detail: `${connection.url} answers and takes our tokens` };
+    return { check: 'controller', ok: true, detail: `${connection.url} answers and accepts our tokens` };
   } catch (error) {
     return { check: 'controller', ok: false, detail: errorLine(error) };
   }

@@ -1,91 +1,108 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import type { BrowserSessions, PolicyOwner } from '../../client/browser-sessions.ts';
+import { type Command, Option } from 'commander';
+import * as z from 'zod';
+import type { PolicyOwner } from '../../client/browser-sessions.ts';
 import { type LayeredPolicy, type PolicyDocument, parsePolicy } from '../../contract/policy/document.ts';
 import { decideToolCall, explainToolCall } from '../../contract/policy/tools.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { UsageError } from './exit.ts';
-import type { Output } from './output.ts';
+import { type Cli, connectController } from '../connect.ts';
+import { UsageError } from '../exit.ts';
 
-/** Whose policy a command means; neither: the deployment's. */
-export interface PolicyOptions {
+/** `policy ...`. */
+export function policyCommands(program: Command, cli: Cli): void {
+  const policy = program
+    .command('policy')
+    .description('manage the browsing policy of the deployment, of a user (--user) or of a session (--session)');
+  const withOwner = (command: Command) =>
+    command.addOption(new Option('--user <id>', 'user id').conflicts('session')).option('--session <id>', 'session id');
+  withOwner(policy.command('show').description('show the policy'))
+    .option('--effective', 'show every layer that applies to the session')
+    .action(options => showPolicy(cli, options));
+  withOwner(policy.command('apply').description('replace the policy with FILE (- for stdin)'))
+    .argument('<file>', 'policy document (JSON)')
+    .action((file, options) => applyPolicy(cli, file, options));
+  withOwner(policy.command('delete').description('delete the policy')).action(options => deletePolicy(cli, options));
+  policy
+    .command('test')
+    .description('explain which rule decides a tool call, under the policy of a session or of a file')
+    .argument('<tool>', 'tool name, e.g. browser_navigate')
+    .argument('[arguments]', 'arguments of the call (JSON; default {})')
+    .option('--session <id>', 'test every layer that applies to this session')
+    .option('--file <path>', "test this document as the deployment's policy; needs no controller")
+    .option('--untrusted', 'assume that the agent has seen web content')
+    .action((tool, args, options) => testPolicy(cli, tool, args, options));
+}
+
+/** Neither: the deployment's policy. */
+interface OwnerOptions {
   user?: string;
   session?: string;
 }
 
-function ownerOf({ user, session }: PolicyOptions): PolicyOwner {
-  if (user !== undefined && session !== undefined) throw new UsageError('give --user or --session, not both.');
+function ownerOf({ user, session }: OwnerOptions): PolicyOwner {
   if (session !== undefined) return { sessionId: session };
   return user === undefined ? {} : { userId: user };
 }
 
-/** `policy show`: the document of one layer, or every layer that applies to a session. */
-export async function showPolicy(
-  sessions: BrowserSessions,
-  out: Output,
-  options: PolicyOptions & { effective?: boolean },
-): Promise<void> {
-  if (!options.effective) {
-    out.fields({ policy: await sessions.getPolicy(ownerOf(options)) });
-    return;
-  }
-  if (options.session === undefined) throw new UsageError('--effective needs --session.');
-  const effective = await sessions.getEffectivePolicy(options.session);
-  out.rows(
-    effective,
+async function showPolicy(cli: Cli, options: OwnerOptions & { effective?: boolean }): Promise<void> {
+  const { effective, session } = options;
+  if (effective && session === undefined) throw new UsageError('--effective needs --session.');
+  const sessions = await connectController(cli);
+  if (!effective || session === undefined)
+    return cli.out.fields({ policy: await sessions.getPolicy(ownerOf(options)) });
+  const found = await sessions.getEffectivePolicy(session);
+  cli.out.rows(
+    found,
     ['LAYER', 'POLICY'],
-    effective.layers.map(({ layer, policy }) => [layer, JSON.stringify(policy)]),
+    found.layers.map(({ layer, policy }) => [layer, JSON.stringify(policy)]),
   );
 }
 
-/** `policy apply`: a document with a fault is refused here, by its path, and nothing changes. */
-export async function applyPolicy(
-  sessions: BrowserSessions,
-  out: Output,
-  file: string,
-  options: PolicyOptions,
-  stdin: NodeJS.ReadStream,
-): Promise<void> {
-  const policy = parsePolicy(json(file === '-' ? await text(stdin) : await readText(file), file));
-  out.fields({ policy: await sessions.putPolicy(ownerOf(options), policy) });
+/** An invalid document is refused here, with the path of each fault, and nothing changes. */
+async function applyPolicy(cli: Cli, file: string, options: OwnerOptions): Promise<void> {
+  const policy = parsePolicy(parseJson(file === '-' ? await text(cli.stdin) : await readText(file), file));
+  const sessions = await connectController(cli);
+  cli.out.fields({ policy: await sessions.putPolicy(ownerOf(options), policy) });
 }
 
-/** `policy delete`: repeating it changes nothing. */
-export async function deletePolicy(sessions: BrowserSessions, out: Output, options: PolicyOptions): Promise<void> {
+/** Repeating it changes nothing. */
+async function deletePolicy(cli: Cli, options: OwnerOptions): Promise<void> {
+  const sessions = await connectController(cli);
   await sessions.deletePolicy(ownerOf(options));
-  out.fields({ deleted: true });
+  cli.out.fields({ deleted: true });
 }
 
-/** `policy test`: what would become of a call, and which rule says so. */
-export async function testPolicy(
-  connect: () => Promise<BrowserSessions>,
-  out: Output,
-  tool: string,
-  args: string | undefined,
-  options: { session?: string; file?: string; untrusted?: boolean },
-): Promise<void> {
-  const { session, file } = options;
-  if ((session === undefined) === (file === undefined)) throw new UsageError('give --session or --file.');
-  const given = json(args ?? '{}', 'the arguments');
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw new UsageError('the arguments are a JSON object, e.g. \'{"url": "https://example.com"}\'.');
-  const layers: readonly LayeredPolicy[] =
-    file === undefined
-      ? (await (await connect()).getEffectivePolicy(session ?? '')).layers
-      : [{ layer: 'deployment', policy: await readPolicy(file) }];
-  const call = { tool, arguments: given as Record<string, unknown>, sessionId: session ?? '' }; // checked above
+interface TestOptions {
+  session?: string;
+  file?: string;
+  untrusted?: boolean;
+}
+
+async function testPolicy(cli: Cli, tool: string, args: string | undefined, options: TestOptions): Promise<void> {
+  const given = z.record(z.string(), z.unknown()).safeParse(parseJson(args ?? '{}', 'the arguments'));
+  if (!given.success)
+    throw new UsageError('the arguments must be a JSON object, e.g. \'{"url": "https://example.com"}\'.');
+  const layers = await layersOf(cli, options);
+  const call = { tool, arguments: given.data, sessionId: options.session ?? '' };
   const context = { untrusted: options.untrusted ?? false };
-  const verdict = decideToolCall(layers, call, context);
-  const { action, layer, index, reason } = verdict;
+  const { action, layer, index, reason } = decideToolCall(layers, call, context);
   const explained = explainToolCall(layers, call, context);
-  out.rows(
+  cli.out.rows(
     { action, layer, rule: index, reason, explained },
     [action.toUpperCase()],
     explained.map(line => [line]),
   );
 }
 
-const readPolicy = async (file: string): Promise<PolicyDocument> => parsePolicy(json(await readText(file), file));
+async function layersOf(cli: Cli, { session, file }: TestOptions): Promise<readonly LayeredPolicy[]> {
+  if (file !== undefined && session === undefined) return [{ layer: 'deployment', policy: await readPolicy(file) }];
+  if (session === undefined || file !== undefined) throw new UsageError('give --session or --file.');
+  const sessions = await connectController(cli);
+  return (await sessions.getEffectivePolicy(session)).layers;
+}
+
+const readPolicy = async (file: string): Promise<PolicyDocument> => parsePolicy(parseJson(await readText(file), file));
 
 async function readText(file: string): Promise<string> {
   try {
@@ -95,13 +112,11 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-function json(source: string, what: string): unknown {
+function parseJson(source: string, what: string): unknown {
   try {
     return JSON.parse(source);
   } catch (cause) {
-    throw new OmicronError(
-      'invalid_request',
-      `${what} is not JSON: ${cause instanceof Error ? cause.message : 'unreadable'}.`,
-    );
+    const why = cause instanceof Error ? cause.message : 'unreadable';
+    throw new OmicronError('invalid_request', `${what} is not JSON: ${why}.`);
   }
 }

@@ -1,73 +1,104 @@
-import type { BrowserSessions, ListRequest } from '../../client/browser-sessions.ts';
-import type { Session, SessionEvent, Tags } from '../../contract/session.ts';
+import { type Command, Option } from 'commander';
+import type { BrowserSessions } from '../../client/browser-sessions.ts';
+import { TOOLSETS, type Toolset } from '../../contract/assignment.ts';
+import type { SessionEvent, Tags } from '../../contract/session.ts';
 import { SESSION_STATES, type SessionState } from '../../contract/states.ts';
-import { UsageError } from './exit.ts';
-import { findSession, type SessionName } from './find-session.ts';
-import type { Output } from './output.ts';
+import { count, seconds, tagOption } from '../arguments.ts';
+import { type Cli, connectController } from '../connect.ts';
+import { findSession, type SessionName, sessionName, withSessionName } from '../find-session.ts';
+import { userActionCommands } from './user-actions.ts';
 
-export interface StartOptions {
+/** `session ...`. */
+export function sessionCommands(program: Command, cli: Cli): void {
+  const session = program.command('session').description('manage sessions');
+  session
+    .command('start')
+    .description('lease the browser of a conversation; the lease ends when it is unused for its time to live')
+    .requiredOption('--user <id>', 'user id')
+    .requiredOption('--conversation <id>', 'conversation id')
+    .option('--ttl <seconds>', 'time to live after the last use (default 600)', seconds)
+    .option('--wait <seconds>', 'maximum wait for a browser (default 60)', seconds)
+    .addOption(new Option('--toolset <name>', "tools to offer (default: the deployment's)").choices(TOOLSETS))
+    .option('--no-video', 'do not record videos')
+    .addOption(tagOption('tag of the session'))
+    .option('--require-credentials', 'fail when the user has no stored credential')
+    .option('--show-token', "show the lease's bearer token")
+    .action(options => startSession(cli, options));
+  session
+    .command('list')
+    .description('list sessions, newest first')
+    .option('--user <id>', 'user id')
+    .option('--conversation <id>', 'conversation id')
+    .addOption(new Option('--status <state>', 'session state').choices(SESSION_STATES))
+    .addOption(tagOption('tag that must match'))
+    .option('--archived', 'include archived sessions')
+    .option('--limit <count>', 'maximum number of results (default 50)', count)
+    .option('--cursor <cursor>', 'next_cursor of the previous page')
+    .action(options => listSessions(cli, options));
+  withSessionName(session.command('show').description('show a session and its recordings'))
+    .option('--events', 'include its timeline')
+    .action((id, options) => showSession(cli, sessionName(id, options), options));
+  withSessionName(session.command('close').description('end the lease of a session')).action((id, options) =>
+    endSession(cli, sessionName(id, options), 'end'),
+  );
+  withSessionName(session.command('archive').description('end the lease of a session and take it off the list')).action(
+    (id, options) => endSession(cli, sessionName(id, options), 'archive'),
+  );
+  userActionCommands(session, cli);
+}
+
+interface StartOptions {
   user: string;
   conversation: string;
   ttl?: number;
   wait?: number;
+  toolset?: Toolset;
   video: boolean;
-  tag: string[];
+  tag?: Tags;
   requireCredentials?: boolean;
   showToken?: boolean;
 }
 
-/** `session start`: leases a browser and leaves it to its time to live. The token is not shown unless asked for. */
-export async function startSession(
-  sessions: BrowserSessions,
-  out: Output,
-  options: StartOptions,
-  signal: AbortSignal,
-): Promise<void> {
+/** Leases a browser and leaves it to its time to live. The token is hidden unless asked for. */
+async function startSession(cli: Cli, options: StartOptions): Promise<void> {
+  const sessions = await connectController(cli);
   const lease = await sessions.acquire({
     userId: options.user,
     conversationId: options.conversation,
+    ttlSeconds: options.ttl,
+    waitSeconds: options.wait,
+    toolset: options.toolset,
     recordVideo: options.video,
-    tags: tagsOf(options.tag),
-    requireCredentials: options.requireCredentials ?? false,
-    signal,
-    ...(options.ttl === undefined ? {} : { ttlSeconds: options.ttl }),
-    ...(options.wait === undefined ? {} : { waitSeconds: options.wait }),
+    tags: options.tag,
+    requireCredentials: options.requireCredentials,
+    signal: cli.signal,
   });
-  const shown = options.showToken
-    ? lease.headers
-    : Object.fromEntries(Object.keys(lease.headers).map(name => [name, '(hidden; --show-token shows it)']));
-  out.fields({
-    session_id: lease.sessionId,
-    epoch: lease.epoch,
-    mcp_url: lease.mcpUrl,
-    mcp_headers: shown,
-    expires_at: lease.expiresAt.toISOString(),
-    ends_at: lease.endsAt.toISOString(),
+  const { sessionId, epoch, mcpUrl, headers, expiresAt, endsAt } = lease;
+  const hidden = Object.fromEntries(Object.keys(headers).map(name => [name, '(hidden; --show-token shows it)']));
+  cli.out.fields({
+    session_id: sessionId,
+    epoch,
+    mcp_url: mcpUrl,
+    mcp_headers: options.showToken ? headers : hidden,
+    expires_at: expiresAt.toISOString(),
+    ends_at: endsAt.toISOString(),
   });
 }
 
-export interface ListOptions {
+interface ListOptions {
   user?: string;
   conversation?: string;
-  status?: string;
-  tag: string[];
+  status?: SessionState;
+  tag?: Tags;
   archived?: boolean;
   limit?: number;
   cursor?: string;
 }
 
-/** `session list`: one page, newest first. */
-export async function listSessions(sessions: BrowserSessions, out: Output, options: ListOptions): Promise<void> {
-  const { user, conversation, status, tag, ...rest } = options;
-  const request: ListRequest = {
-    ...rest,
-    tags: tagsOf(tag),
-    ...(user === undefined ? {} : { userId: user }),
-    ...(conversation === undefined ? {} : { conversationId: conversation }),
-    ...(status === undefined ? {} : { status: stateOf(status) }),
-  };
-  const page = await sessions.list(request);
-  out.rows(
+async function listSessions(cli: Cli, { user, conversation, tag, ...rest }: ListOptions): Promise<void> {
+  const sessions = await connectController(cli);
+  const page = await sessions.list({ ...rest, userId: user, conversationId: conversation, tags: tag });
+  cli.out.rows(
     page,
     ['SESSION', 'USER', 'CONVERSATION', 'STATUS', 'EPOCH', 'EXPIRES', 'REASON'],
     page.sessions.map(session => [
@@ -82,60 +113,31 @@ export async function listSessions(sessions: BrowserSessions, out: Output, optio
   );
 }
 
-/** `session show`: the session and its recordings; with `events` its timeline. */
-export async function showSession(
-  sessions: BrowserSessions,
-  out: Output,
-  name: SessionName,
-  { events }: { events?: boolean },
-): Promise<void> {
+async function showSession(cli: Cli, name: SessionName, { events }: { events?: boolean }): Promise<void> {
+  const sessions = await connectController(cli);
   const session = await findSession(sessions, name);
   const artifacts = await sessions.listArtifacts(session.session_id);
-  if (!events) {
-    out.fields({ ...session, artifacts });
-    return;
-  }
-  const timeline = await allEvents(sessions, session);
-  out.rows(
+  if (!events) return cli.out.fields({ ...session, artifacts });
+  const timeline = await allEvents(sessions, session.session_id);
+  cli.out.rows(
     { ...session, artifacts, events: timeline },
     ['AT', 'EPOCH', 'KIND', 'DATA'],
     timeline.map(event => [event.at, event.epoch, event.kind, JSON.stringify(event.data)]),
   );
 }
 
-/** `session close`: ends the lease. */
-export async function closeSession(sessions: BrowserSessions, out: Output, name: SessionName): Promise<void> {
+async function endSession(cli: Cli, name: SessionName, how: 'end' | 'archive'): Promise<void> {
+  const sessions = await connectController(cli);
   const { session_id } = await findSession(sessions, name);
-  out.fields(await sessions.end(session_id));
+  cli.out.fields(await sessions[how](session_id));
 }
 
-/** `session archive`: ends the lease and takes the session off the list. */
-export async function archiveSession(sessions: BrowserSessions, out: Output, name: SessionName): Promise<void> {
-  const { session_id } = await findSession(sessions, name);
-  out.fields(await sessions.archive(session_id));
-}
-
-async function allEvents(sessions: BrowserSessions, { session_id }: Session): Promise<SessionEvent[]> {
+async function allEvents(sessions: BrowserSessions, sessionId: string): Promise<SessionEvent[]> {
   const all: SessionEvent[] = [];
   for (let cursor: string | undefined; ; ) {
-    const { events, next_cursor } = await sessions.listEvents(session_id, { limit: 200, cursor });
+    const { events, next_cursor } = await sessions.listEvents(sessionId, { limit: 200, cursor });
     all.push(...events);
     if (next_cursor === null) return all;
     cursor = next_cursor;
   }
-}
-
-const tagsOf = (pairs: string[]): Tags =>
-  Object.fromEntries(
-    pairs.map(pair => {
-      const [, key, value] = /^([^=]+)=(.+)$/.exec(pair) ?? [];
-      if (key === undefined || value === undefined) throw new UsageError(`a tag is key=value, not "${pair}".`);
-      return [key, value];
-    }),
-  );
-
-function stateOf(text: string): SessionState {
-  const state = SESSION_STATES.find(each => each === text);
-  if (state) return state;
-  throw new UsageError(`--status takes ${SESSION_STATES.join(', ')}, not "${text}".`);
 }

@@ -3,33 +3,26 @@ import { dirname, join, resolve } from 'node:path';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
 import { steps } from '../../local/steps.ts';
-import { type Context, findController } from './connect.ts';
-import { UsageError } from './exit.ts';
-import type { Output } from './output.ts';
-import { startHere } from './up.ts';
+import { type Cli, findController } from '../connect.ts';
+import { UsageError } from '../exit.ts';
+import { startLocalStack } from './up.ts';
 
-/** As much of the page's text as shows that it is there. */
+/** How much of the page's text is shown. */
 const TEXT_CHARACTERS = 500;
 
 /**
- * `smoke <url>` (S9): starts a session, goes to the page, extracts title and text, takes a screenshot, archives. On the
- * controller at hand, or on a stack of its own for this run. Throws what went wrong.
+ * `smoke <url>` (S9): starts a session, opens the page, extracts title and text, takes a screenshot and archives the session.
+ * Uses the configured controller, or a local stack of its own for this run. Throws the error of the step that failed.
  */
-export async function smoke(
-  context: Context,
-  out: Output,
-  url: string,
-  options: { screenshot?: string },
-  print: (line: string) => void,
-): Promise<void> {
+export async function smoke(cli: Cli, url: string, options: { screenshot?: string }): Promise<void> {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new UsageError(`"${url}" is not an http(s) URL.`);
-  const { step, done } = steps(print);
-  const screenshot = resolve(options.screenshot ?? join(context.folder, 'smoke.png'));
-  const existing = await findController(context);
-  const stack = existing ? null : await step('stack.start', () => startHere(context));
+  const { step, done } = steps(cli.progress);
+  const screenshot = resolve(options.screenshot ?? join(cli.folder, 'smoke.png'));
+  const existing = await findController(cli);
+  const stack = existing ? null : await step('stack.start', () => startLocalStack(cli));
   const connection = existing ?? stack;
-  if (!connection) throw new Error('there is no controller');
+  if (!connection) throw new Error('no controller and no stack');
   try {
     const sessions = new BrowserSessions(connection);
     const userId = 'omicron-browser-smoke';
@@ -38,7 +31,7 @@ export async function smoke(
         userId,
         conversationId: crypto.randomUUID(),
         recordVideo: false,
-        signal: context.signal,
+        signal: cli.signal,
       });
       return { lease, browser: await connectBrowser(lease) };
     });
@@ -56,16 +49,18 @@ export async function smoke(
       });
       await step('page.screenshot', async say => {
         const { images } = await browser.call('browser_take_screenshot');
-        if (!images[0]) throw new Error('browser_take_screenshot answered without a picture');
+        if (!images[0]) throw new Error('browser_take_screenshot returned no image');
         await mkdir(dirname(screenshot), { recursive: true });
         await writeFile(screenshot, images[0]);
         say(screenshot);
       });
       await step('session.archive', () => sessions.archive(lease.sessionId, { userId }));
-      const seen = { url, title, text: text.slice(0, TEXT_CHARACTERS), screenshot, session_id: lease.sessionId };
-      out.fields({ ...seen, steps: done.map(({ name, ms }) => ({ name, ms })) });
+      cli.out.fields(
+        { url, title, text: text.slice(0, TEXT_CHARACTERS), screenshot, session_id: lease.sessionId },
+        { steps: done.map(({ name, ms }) => ({ name, ms })) },
+      );
     } catch (error) {
-      await sessions.archive(lease.sessionId, { userId }).catch(() => {}); // what failed before says more
+      await sessions.archive(lease.sessionId, { userId }).catch(() => {}); // the first error is reported
       throw error;
     } finally {
       await browser[Symbol.asyncDispose]();

@@ -37,7 +37,9 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
 
   it('[S1] starts, lists, shows, closes and archives sessions, each named by its id or by whose it is', async () => {
     const names = ['--user', 'ada', '--conversation', 'chat-1'];
-    const started = json(await run('session', 'start', ...names, '--no-video', '--tag', 'team=search'));
+    const started = json(
+      await run('session', 'start', ...names, '--no-video', '--tag', 'team=search', '--toolset', 'both'),
+    );
     expect(started).toMatchObject({ epoch: 1, mcp_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/) });
     const id = started.session_id;
 
@@ -90,12 +92,12 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
 
   it('takes a password from a pipe or the environment, never from its arguments, and shows it nowhere', async () => {
     const password = 'correct horse "battery" stäple';
-    const set = ['--folder', stack.folder, 'secrets', 'set'];
+    const set = ['--folder', stack.folder, 'credentials', 'set'];
     const who = ['--user', 'ada', '--username', 'ada@example.com'];
     const piped = await command([...set, 'shop', ...who], { input: `${password}\n` });
     expect(json(piped)).toEqual({ site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'] });
     json(await command([...set, 'bank', ...who, '--password-env', 'BANK_PW'], { env: { BANK_PW: password } }));
-    expect(json(await run('secrets', 'list', '--user', 'ada')).sites).toEqual([
+    expect(json(await run('credentials', 'list', '--user', 'ada')).sites).toEqual([
       { site: 'bank', secret_names: ['BANK_USERNAME', 'BANK_PASSWORD'] },
       { site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'] },
     ]);
@@ -105,9 +107,9 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
 
     expect(refusal(await command([...set, 'shop', ...who])).code).toBe(2);
     expect(refusal(await command([...set, 'shop', ...who, '--password-env', 'NOT_SET'])).line).toContain('NOT_SET');
-    json(await run('secrets', 'delete', 'shop', '--user', 'ada'));
-    json(await run('secrets', 'delete', 'shop', '--user', 'ada'));
-    expect(json(await run('secrets', 'list', '--user', 'ada')).sites).toHaveLength(1);
+    json(await run('credentials', 'delete', 'shop', '--user', 'ada'));
+    json(await run('secrets', 'delete', 'shop', '--user', 'ada')); // its old name; nothing is left to delete
+    expect(json(await run('credentials', 'list', '--user', 'ada')).sites).toHaveLength(1);
   });
 
   it('tells by its exit code what kind of failure it was', async () => {
@@ -117,7 +119,6 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(usage.code).toBe(2);
     expect(usage.stderr).toContain('--conversation');
     expect(refusal(await run('session', 'show')).code).toBe(2);
-    expect(refusal(await run('session', 'list', '-o', 'xml')).code).toBe(2);
     expect(refusal(await start('ada', '--conversation', 'x', '--ttl', '1'))).toEqual({
       code: 2,
       line: expect.stringMatching(/^invalid_request: .*ttl_seconds/),
@@ -144,6 +145,23 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     const nowhere = await newFolder();
     expect(refusal(await command(['--folder', nowhere, 'session', 'list'])).line).toContain('omicron-browser up');
     await rm(nowhere, { recursive: true });
+  });
+
+  it.each([
+    ['session list -o xml', 'json, table'],
+    ['session list --status gone', 'starting, ready, ended, error'],
+    ['session list --limit few', '--limit'],
+    ['session list --tag team', '--tag'],
+    ['session start --user u --conversation c --toolset all', 'playwright, compat, both'],
+    ['session start --user u --conversation c --ttl soon', '--ttl'],
+    [`session answer ${UNKNOWN} ${UNKNOWN} maybe`, 'done, declined'],
+    ['session show --user u', '--conversation'],
+    ['policy show --user u --session s', '--session'],
+    ['policy show --effective', '--session'],
+  ])('refuses a wrong command line before it calls a controller: %s', async (line, said) => {
+    const folder = join(stack.folder, 'no-stack-here');
+    const refused = refusal(await command(['--folder', folder, ...line.split(' ')]));
+    expect(refused).toEqual({ code: 2, line: expect.stringContaining(said) });
   });
 
   it('prints a table for people, with what would move the cursor taken out', async () => {

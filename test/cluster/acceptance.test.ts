@@ -22,7 +22,7 @@ import { controllerSettings } from '../../controller/config.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
-import { recordings } from '../../local/recordings.ts';
+import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { eventually } from '../eventually.ts';
 import { startPostgresServer } from '../postgres-server.ts';
 import { kubelet } from './node.ts';
@@ -189,7 +189,11 @@ describe('acceptance, on Kubernetes', { timeout: 240_000 }, () => {
       await browser.call('browser_wait_for', { time: 2 });
     }
     await lease.end();
-    const [video] = await recordings(sessions, { sessionId: lease.sessionId, epoch: lease.epoch, withinSeconds: 120 });
+    const [video] = await waitForRecordings(sessions, {
+      sessionId: lease.sessionId,
+      epoch: lease.epoch,
+      withinSeconds: 120,
+    });
     expect(video).toMatchObject({ state: 'stored', epoch: lease.epoch, runner_id: runnerId });
     expect(prefix).toBe(`pw-videos/local/${lease.sessionId}/${lease.epoch}-${runnerId}/`);
 

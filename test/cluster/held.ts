@@ -8,7 +8,7 @@ import { store } from '../../cluster/store.ts';
 import { NAMESPACES, runnerName } from '../../contract/names.ts';
 import type { Session } from '../../contract/session.ts';
 import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
-import { recordings } from '../../local/recordings.ts';
+import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { eventually } from '../eventually.ts';
 
 /** A lease with an MCP client and an open page, which knows whether it is still the same page. */
@@ -94,7 +94,7 @@ export async function startsAnew(sessions: BrowserSessions, { userId, lease }: H
 /** Whether the recording of an ended lease is in the bucket; else its loss must be written down with a reason. */
 export async function videoStored(sessions: BrowserSessions, { lease }: Held): Promise<boolean> {
   const { sessionId, epoch } = lease;
-  const found = await recordings(sessions, { sessionId, epoch, withinSeconds: UPLOAD_SECONDS });
+  const found = await waitForRecordings(sessions, { sessionId, epoch, withinSeconds: UPLOAD_SECONDS });
   const keys = (await store.list()).objects.map(({ key }) => key);
   for (const { state, uri, reason } of found)
     if (state === 'stored') expect(keys).toContain(new URL(uri ?? '').pathname.slice(1));

@@ -8,8 +8,8 @@ import { browserSource } from '../../client/browser-source.ts';
 import { ENV } from '../../contract/names.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
-import { recordings } from '../../local/recordings.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
+import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { eventually } from '../eventually.ts';
 import { framesOf, isAlive, newFolder, processTree, runnerPids, shell, up } from './machine.ts';
 
@@ -71,7 +71,11 @@ describe('the local stack', () => {
     await lease.end();
 
     const { sessionId, epoch } = lease;
-    const [video, ...others] = await recordings(sessions, { sessionId, epoch, withinSeconds: RECORDING_SECONDS });
+    const [video, ...others] = await waitForRecordings(sessions, {
+      sessionId,
+      epoch,
+      withinSeconds: RECORDING_SECONDS,
+    });
     expect(others).toEqual([]);
     expect(video).toMatchObject({ state: 'stored', kind: 'video' });
     expect(await framesOf(fileURLToPath(video?.uri ?? ''))).toBeGreaterThan(0);

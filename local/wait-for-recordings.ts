@@ -5,8 +5,8 @@ import { realClock } from '../http/clock.ts';
 
 const POLL_MS = 100;
 
-/** The recordings of a lease that has ended, once they are written down. Throws `artifact_not_found` past `withinSeconds`. */
-export async function recordings(
+/** The recordings of a lease that has ended, once they are stored or lost. Throws `artifact_not_found` past `withinSeconds`. */
+export async function waitForRecordings(
   sessions: BrowserSessions,
   { sessionId, epoch, withinSeconds }: { sessionId: string; epoch: number; withinSeconds: number },
 ): Promise<Artifact[]> {
@@ -18,7 +18,7 @@ export async function recordings(
   }
   throw new OmicronError(
     'artifact_not_found',
-    `No recording was stored within ${withinSeconds} s; the controller's log says why.`,
+    `No recording was stored within ${withinSeconds} s; see the controller's log.`,
     { session_id: sessionId },
   );
 }

@@ -1,20 +1,20 @@
-import { OmicronError, PROBLEMS } from '../../contract/problem.ts';
+import { OmicronError, PROBLEMS } from '../contract/problem.ts';
 
-/** Exit codes of the command; docs/client.md lists them. */
+/** Exit codes; docs/client.md lists them. */
 export const EXIT = {
   ok: 0,
-  /** What was asked for was tried and failed. */
+  /** The command was tried and failed. */
   failed: 1,
-  /** The command line is not right. */
+  /** The command line, or the request, is invalid. */
   usage: 2,
   notFound: 3,
-  /** Refused: asking again changes nothing. */
+  /** Refused; repeating the command changes nothing. */
   refused: 4,
-  /** 429 or 503: may succeed later. */
+  /** 429, 503 or unreachable: may succeed later. */
   tryLater: 5,
 } as const;
 
-/** A command line that cannot be followed. */
+/** An invalid command line. */
 export class UsageError extends Error {}
 
 export function exitCodeOf(error: unknown): number {
@@ -28,7 +28,7 @@ export function exitCodeOf(error: unknown): number {
   return status < 500 ? EXIT.refused : EXIT.failed;
 }
 
-/** One line: the code and a sentence that says what to do. */
+/** One line: the code, and a sentence that says what to do. */
 export function errorLine(error: unknown): string {
   if (error instanceof UsageError) return `usage: ${error.message}`;
   if (error instanceof OmicronError) return `${error.code}: ${error.message}`.replaceAll('\n', ' ');

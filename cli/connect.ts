@@ -1,0 +1,44 @@
+import { BrowserSessions } from '../client/browser-sessions.ts';
+import type { Connection } from '../client/controller-api.ts';
+import { ENV } from '../contract/names.ts';
+import { OmicronError } from '../contract/problem.ts';
+import { StackFolder } from '../local/stack-folder.ts';
+import type { Output } from './output.ts';
+
+/** What every command gets of the process that runs it. */
+export interface Cli {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Folder of the local stack. */
+  readonly folder: string;
+  /** Aborts on Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** Where the command's answer goes. */
+  readonly out: Output;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stderr: NodeJS.WriteStream;
+  /** Writes a line of progress to stderr. */
+  progress(line: string): void;
+}
+
+/** The controller that the environment names, else the local stack of the folder; null: neither. */
+export async function findController({
+  environment,
+  folder,
+}: Pick<Cli, 'environment' | 'folder'>): Promise<Connection | null> {
+  const url = environment[ENV.controllerUrl];
+  const serviceSecret = environment[ENV.serviceSecret];
+  if (!url) return new StackFolder(folder).running();
+  if (!serviceSecret)
+    throw new OmicronError('not_configured', `${ENV.controllerUrl} is set; set ${ENV.serviceSecret} too.`);
+  return { url, serviceSecret };
+}
+
+/** Throws `not_configured` when there is no controller to call. */
+export async function connectController(cli: Cli): Promise<BrowserSessions> {
+  const connection = await findController(cli);
+  if (connection) return new BrowserSessions(connection);
+  throw new OmicronError(
+    'not_configured',
+    `No stack runs in ${cli.folder}: start one with "omicron-browser up", or set ${ENV.controllerUrl} and ${ENV.serviceSecret}.`,
+  );
+}
