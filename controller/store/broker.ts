@@ -55,8 +55,8 @@ const redemption = z.discriminatedUnion('outcome', [
 const DEPTH_MAX = 32;
 
 /**
- * What jsonb can hold. A page or an agent can put null bytes, broken Unicode and endless depth into a tool call; that must
- * not keep the call off the timeline.
+ * What jsonb can hold. A page or an agent can put null bytes, broken Unicode and endless depth into a tool call; that
+ * must not keep the call off the timeline.
  */
 function sanitiseForJsonb(value: unknown, levels = DEPTH_MAX): unknown {
   if (typeof value === 'string') return value.toWellFormed().replaceAll('\0', '\ufffd');
@@ -69,19 +69,26 @@ function sanitiseForJsonb(value: unknown, levels = DEPTH_MAX): unknown {
 }
 
 export function sqlBroker(database: Database): Broker {
+  const leaseArguments = ({ session_id, epoch, runner_id }: LeaseKey) => ({
+    p_session: session_id,
+    p_epoch: epoch,
+    p_runner: runner_id,
+  });
   return {
     async redeem(claims, tokenExpiresMs) {
       const { session_id, epoch, claim_id, runner_id, boot_id, user_id } = claims;
       const [row] = await database.query<{ answer: object }>(
-        `select omicron.redeem($1, $2, $3, $4, $5, $6) || jsonb_build_object('policy', omicron.policy_of($1, $7)) as answer`,
+        `select omicron.redeem(p_session => $1, p_epoch => $2, p_claim => $3, p_runner => $4, p_boot => $5, p_token_expires => $6)
+           || jsonb_build_object('policy', omicron.policy_of(p_session => $1, p_user => $7)) as answer`,
         [session_id, epoch, claim_id, runner_id, boot_id, new Date(tokenExpiresMs).toISOString(), user_id],
       );
       return redemption.parse(row?.answer);
     },
-    reportActivity: async (lease, calls) => {
+    async reportActivity(lease, calls) {
       const [row] = await database.query<{ remaining: string | number | null; version: string }>(
-        `select omicron.report_activity($1, $2, $3, $4) as remaining,
-                (select omicron.policy_of(s.id, s.user_id) ->> 'version' from omicron.browser_sessions s where s.id = $1) as version`,
+        `select omicron.report_activity(p_session => $1, p_epoch => $2, p_runner => $3, p_calls => $4) as remaining,
+                (select omicron.policy_of(p_session => s.id, p_user => s.user_id) ->> 'version'
+                   from omicron.browser_sessions s where s.id = $1) as version`,
         [lease.session_id, lease.epoch, lease.runner_id, calls],
       );
       // int8 arrives as text from a server and as a number from PGlite
@@ -91,29 +98,20 @@ export function sqlBroker(database: Database): Broker {
         .parse(row?.remaining ?? null);
       return remainingMs === null || !row ? null : { remainingMs, policyVersion: row.version };
     },
-    writeEvents: async (lease, events) =>
-      z
-        .boolean()
-        .parse(
-          await call(
-            database,
-            'write_events',
-            lease.session_id,
-            lease.epoch,
-            lease.runner_id,
-            JSON.stringify(sanitiseForJsonb(events)),
-          ),
-        ),
-    writeArtifact: async (lease, report) =>
-      z
-        .boolean()
-        .parse(
-          await call(
-            database,
-            'write_artifact',
-            ...[lease.session_id, lease.epoch, lease.runner_id, report.name, report.state],
-            ...(report.state === 'stored' ? [report.uri, report.bytes, null] : [null, null, report.reason]),
-          ),
-        ),
+    async writeEvents(lease, events) {
+      const written = { ...leaseArguments(lease), p_events: JSON.stringify(sanitiseForJsonb(events)) };
+      return z.boolean().parse(await call(database, 'write_events', written));
+    },
+    async writeArtifact(lease, report) {
+      const stored = report.state === 'stored';
+      const artifact = {
+        p_name: report.name,
+        p_state: report.state,
+        p_uri: stored ? report.uri : null,
+        p_bytes: stored ? report.bytes : null,
+        p_reason: stored ? null : report.reason,
+      };
+      return z.boolean().parse(await call(database, 'write_artifact', { ...leaseArguments(lease), ...artifact }));
+    },
   };
 }

@@ -1,18 +1,24 @@
 import type { Database } from '../ports/database.ts';
 
-/** Calls one database function that answers a single value. */
-export async function call(database: Database, name: string, ...parameters: readonly unknown[]): Promise<unknown> {
-  const places = parameters.map((_, index) => `$${index + 1}`).join(', ');
-  const [row] = await database.query<{ answer: unknown }>(`select omicron.${name}(${places}) as answer`, parameters);
+/** Arguments by the names of the function's parameters. */
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** `omicron.acquire(p_user => $1, ...)` */
+const invocation = (name: string, args: Arguments): string =>
+  `omicron.${name}(${Object.keys(args)
+    .map((parameter, index) => `${parameter} => $${index + 1}`)
+    .join(', ')})`;
+
+/** Calls a database function that returns one value. */
+export async function call(database: Database, name: string, args: Arguments): Promise<unknown> {
+  const sql = `select ${invocation(name, args)} as answer`;
+  const [row] = await database.query<{ answer: unknown }>(sql, Object.values(args));
   return row?.answer ?? null;
 }
 
-/** Calls one that answers a set. */
-export async function callSet(database: Database, name: string, ...parameters: readonly unknown[]): Promise<unknown[]> {
-  const places = parameters.map((_, index) => `$${index + 1}`).join(', ');
-  const rows = await database.query<{ answer: unknown }>(
-    `select to_jsonb(answer) as answer from omicron.${name}(${places}) as answer`,
-    parameters,
-  );
+/** Calls one that returns rows; each as `to_jsonb` writes it. */
+export async function callRows(database: Database, name: string, args: Arguments): Promise<unknown[]> {
+  const sql = `select to_jsonb(answer) as answer from ${invocation(name, args)} as answer`;
+  const rows = await database.query<{ answer: unknown }>(sql, Object.values(args));
   return rows.map(row => row.answer);
 }

@@ -122,7 +122,7 @@ export function sqlDirectory(database: Database): Directory {
       return rows.map(({ row }) => artifactRow.parse(row));
     },
     archive: async (sessionId, userId) =>
-      sessionRow.nullable().parse(await call(database, 'archive', sessionId, userId)),
+      sessionRow.nullable().parse(await call(database, 'archive', { p_session: sessionId, p_user: userId })),
     async stats(): Promise<Stats> {
       const [sessions] = await database.query<{ active: number; starting: number; capacity: number }>(
         `select count(*) filter (where status = 'ready')::int as active, count(*) filter (where status = 'starting')::int as starting,

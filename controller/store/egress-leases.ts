@@ -48,7 +48,7 @@ export function sqlEgressLeases(database: Database): EgressLeases {
   /** One answer of the function for each runner, in their order. */
   const each = async <T>(name: 'live_lease' | 'awaited_upload', schema: z.ZodType<T>, runnerIds: readonly string[]) => {
     const rows = await database.query<{ answer: unknown }>(
-      `select omicron.${name}(id) as answer from unnest($1::uuid[]) with ordinality as asked(id, place) order by place`,
+      `select omicron.${name}(p_runner => id) as answer from unnest($1::uuid[]) with ordinality as asked(id, place) order by place`,
       [[...runnerIds]],
     );
     return rows.map(({ answer }) => schema.parse(answer));
@@ -57,7 +57,7 @@ export function sqlEgressLeases(database: Database): EgressLeases {
     live: runnerIds => each('live_lease', liveLease, runnerIds),
     awaitedUploads: runnerIds => each('awaited_upload', awaitedUpload, runnerIds),
     async writeDenials(events) {
-      await call(database, 'write_denials', JSON.stringify(events));
+      await call(database, 'write_denials', { p_events: JSON.stringify(events) });
     },
   };
 }

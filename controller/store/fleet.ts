@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { EndReason } from '../../contract/session.ts';
 import type { Database } from '../ports/database.ts';
-import { call, callSet } from './call.ts';
+import { call, callRows } from './call.ts';
 import { type RunnerRow, runnerRow } from './rows.ts';
 
 /** Rows of runners: intent before effect, forward only. Safe on several replicas at once. */
@@ -13,9 +13,9 @@ export interface Fleet {
   /** Null: nobody wants it any more; it must be removed. */
   markUp(runnerId: string, bootId: string, endpoint: string): Promise<'warm' | 'claimed' | null>;
   /**
-   * `ended`: its process is known to have ended. `leaving`: it is on its way out and may still act. `not_started`: its
-   * launch was given up; does nothing once it came up. Its lease, if it lives, becomes an error; `expired`: its time was
-   * over, and it ended.
+   * `ended`: its process is known to have ended. `leaving`: it is on its way out and may still act. `not_started`:
+   * its launch was given up; does nothing once it came up. Its lease, if it lives, becomes an error; `expired`: its
+   * time was over, and it ended.
    */
   markLost(
     runnerId: string,
@@ -35,27 +35,34 @@ const lost = z.enum(['lost', 'expired', 'nothing']).nullable();
 
 export function sqlFleet(database: Database): Fleet {
   return {
-    plan: async (provider, template, idle, burst) =>
-      z.int().parse(await call(database, 'plan_pool', provider, template, idle, burst)),
-    take: async (provider, state, most, workSeconds) =>
-      z.array(runnerRow).parse(await callSet(database, 'take_work', provider, state, most, workSeconds)),
-    markUp: async (runnerId, bootId, endpoint) =>
-      z
+    async plan(provider, template, idle, burst) {
+      const pool = { p_provider: provider, p_template: template, p_idle: idle, p_burst: burst };
+      return z.int().parse(await call(database, 'plan_pool', pool));
+    },
+    async take(provider, state, most, workSeconds) {
+      const work = { p_provider: provider, p_state: state, p_most: most, p_work_seconds: workSeconds };
+      return z.array(runnerRow).parse(await callRows(database, 'take_work', work));
+    },
+    async markUp(runnerId, bootId, endpoint) {
+      const up = { p_runner: runnerId, p_boot: bootId, p_endpoint: endpoint };
+      return z
         .enum(['warm', 'claimed'])
         .nullable()
-        .parse(await call(database, 'runner_up', runnerId, bootId, endpoint)),
+        .parse(await call(database, 'runner_up', up));
+    },
     async markLost(runnerId, how, reason, error) {
+      const loss = { p_runner: runnerId, p_how: how, p_reason: reason, p_error: error };
       // Null: claimed between two reads; its session is known now, so the second call finds the right lock.
       for (;;) {
-        const outcome = lost.parse(await call(database, 'runner_lost', runnerId, how, reason, error));
+        const outcome = lost.parse(await call(database, 'runner_lost', loss));
         if (outcome !== null) return outcome;
       }
     },
     async markAcknowledged(runnerId) {
-      await call(database, 'drain_acknowledged', runnerId);
+      await call(database, 'drain_acknowledged', { p_runner: runnerId });
     },
     async markGone(runnerId) {
-      await call(database, 'runner_gone', runnerId);
+      await call(database, 'runner_gone', { p_runner: runnerId });
     },
     living: async provider => {
       const rows = await database.query<{ row: unknown }>(

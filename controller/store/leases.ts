@@ -52,8 +52,9 @@ export interface Claim {
 }
 
 /**
- * The lease protocol, one database function a step. Every step may be repeated; a step that came too late answers so and
- * changes nothing. All throw `store_unavailable` when the database cannot be reached: then nothing is known, ask again.
+ * The lease protocol, one database function a step. Every step may be repeated; a step that came too late answers so
+ * and changes nothing. All throw `store_unavailable` when the database cannot be reached: then nothing is known, ask
+ * again.
  */
 export interface Leases {
   acquire(acquisition: Acquisition): Promise<Acquired>;
@@ -110,44 +111,52 @@ const ended = z.discriminatedUnion('outcome', [
 ]);
 
 export function sqlLeases(database: Database, rules: LeaseRules): Leases {
+  const claimArguments = ({ sessionId, epoch, claimId }: Claim) => ({
+    p_session: sessionId,
+    p_epoch: epoch,
+    p_claim: claimId,
+  });
   return {
-    acquire: async a =>
+    acquire: async acquisition =>
       acquired.parse(
-        await call(
-          database,
-          'acquire',
-          ...[a.userId, a.conversationId, a.claimId, a.abandonClaimId, a.ttlSeconds, rules.maxSessionSeconds],
-          ...[JSON.stringify(a.options), a.tags && JSON.stringify(a.tags), a.provider, a.template, a.namespace],
-          ...[rules.userLimit, rules.onUserLimit, rules.claimSeconds, rules.startSeconds],
-        ),
+        await call(database, 'acquire', {
+          p_user: acquisition.userId,
+          p_conversation: acquisition.conversationId,
+          p_claim: acquisition.claimId,
+          p_abandon: acquisition.abandonClaimId,
+          p_ttl_seconds: acquisition.ttlSeconds,
+          p_max_session_seconds: rules.maxSessionSeconds,
+          p_options: JSON.stringify(acquisition.options),
+          p_tags: acquisition.tags && JSON.stringify(acquisition.tags),
+          p_provider: acquisition.provider,
+          p_template: acquisition.template,
+          p_namespace: acquisition.namespace,
+          p_user_limit: rules.userLimit,
+          p_on_user_limit: rules.onUserLimit,
+          p_claim_seconds: rules.claimSeconds,
+          p_start_seconds: rules.startSeconds,
+        }),
       ),
-    beat: async claim =>
-      z
-        .boolean()
-        .parse(
-          await call(
-            database,
-            'beat_claim',
-            ...[claim.sessionId, claim.epoch, claim.claimId, rules.claimSeconds, rules.startSeconds],
-          ),
-        ),
+    async beat(claim) {
+      const { claimSeconds, startSeconds } = rules;
+      const seconds = { p_claim_seconds: claimSeconds, p_start_seconds: startSeconds };
+      return z.boolean().parse(await call(database, 'beat_claim', { ...claimArguments(claim), ...seconds }));
+    },
     beginAssignment: async claim =>
-      runnerRow.nullable().parse(await call(database, 'begin_assignment', claim.sessionId, claim.epoch, claim.claimId)),
-    makeReady: async (claim, ready) =>
-      sessionRow
-        .nullable()
-        .parse(
-          await call(
-            database,
-            'make_ready',
-            ...[claim.sessionId, claim.epoch, claim.claimId, ready.mcpUrl, ready.workload, ready.prefix],
-          ),
-        ),
-    fail: async (claim, reason, error) =>
-      z.boolean().parse(await call(database, 'fail_claim', claim.sessionId, claim.epoch, claim.claimId, reason, error)),
+      runnerRow.nullable().parse(await call(database, 'begin_assignment', claimArguments(claim))),
+    async makeReady(claim, { mcpUrl, workload, prefix }) {
+      const ready = { p_mcp_url: mcpUrl, p_workload: workload, p_prefix: prefix };
+      return sessionRow.nullable().parse(await call(database, 'make_ready', { ...claimArguments(claim), ...ready }));
+    },
+    async fail(claim, reason, error) {
+      const why = { p_reason: reason, p_error: error };
+      return z.boolean().parse(await call(database, 'fail_claim', { ...claimArguments(claim), ...why }));
+    },
     heartbeat: async (sessionId, userId, epoch) =>
-      renewed.parse(await call(database, 'heartbeat', sessionId, userId, epoch)),
-    end: async (sessionId, userId, epoch, reason) =>
-      ended.parse(await call(database, 'end_lease', sessionId, userId, epoch, reason)),
+      renewed.parse(await call(database, 'heartbeat', { p_session: sessionId, p_user: userId, p_epoch: epoch })),
+    async end(sessionId, userId, epoch, reason) {
+      const lease = { p_session: sessionId, p_user: userId, p_epoch: epoch };
+      return ended.parse(await call(database, 'end_lease', { ...lease, p_reason: reason }));
+    },
   };
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Database } from '../ports/database.ts';
-import { call, callSet } from './call.ts';
+import { call, callRows } from './call.ts';
 
 /** Steps of the loops that look at time. Each is harmless when repeated or run on several replicas. */
 export interface Maintenance {
@@ -20,13 +20,15 @@ export interface Maintenance {
 export function sqlMaintenance(database: Database, rules: { startSeconds: number }): Maintenance {
   return {
     async setCapacity(most) {
-      await call(database, 'set_capacity', most);
+      await call(database, 'set_capacity', { p_most: most });
     },
-    expire: async most => z.array(z.uuid()).parse(await callSet(database, 'expire_leases', most)),
-    failStuckStarts: async most =>
-      z.array(z.uuid()).parse(await callSet(database, 'fail_stuck_starts', rules.startSeconds, most)),
+    expire: async most => z.array(z.uuid()).parse(await callRows(database, 'expire_leases', { p_most: most })),
+    async failStuckStarts(most) {
+      const stuck = { p_start_seconds: rules.startSeconds, p_most: most };
+      return z.array(z.uuid()).parse(await callRows(database, 'fail_stuck_starts', stuck));
+    },
     async endAll(provider) {
-      await call(database, 'end_all', provider);
+      await call(database, 'end_all', { p_provider: provider });
     },
     expiredArtifacts: (days, most) =>
       database.query<{ id: string; uri: string }>(

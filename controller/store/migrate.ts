@@ -2,36 +2,142 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type { Database } from '../ports/database.ts';
 
-const FOLDER = new URL('migrations/', import.meta.url);
+export interface SqlFile {
+  name: string;
+  sql: string;
+}
 
-/** Runs a file once; a file that was changed after it ran is refused. */
-const step = (name: string, sql: string): string => {
-  const digest = createHash('sha256').update(sql).digest('hex');
-  return `
-do $omicron_step$ declare applied text := (select digest from omicron.migrations where name = '${name}');
-begin
-  if applied is null then
-    execute $omicron_file$${sql}$omicron_file$;
-    insert into omicron.migrations (name, digest) values ('${name}', '${digest}');
-  elsif applied <> '${digest}' then
-    raise exception 'migration ${name} was changed after it was applied; add a new one instead';
-  end if;
-end $omicron_step$;`;
-};
+export interface Schema {
+  /** Tables, sequences, indexes: each file is applied once and may not be changed afterwards. */
+  migrations: readonly SqlFile[];
+  /** Functions and their triggers: each file is applied again when it has changed. */
+  functions: readonly SqlFile[];
+}
 
 /**
- * Brings the schema up to date, and the vault's functions where Supabase Vault is (it may be switched on later): one transaction, under a lock, so that
- * replicas may start at once.
+ * Digests of these files as they were while migrations also held the functions (0002, 0003, 0006 and 0007 held
+ * nothing else). The tables are the same: a database that recorded one of these has them.
  */
-export async function migrate(database: Database): Promise<void> {
-  const names = (await readdir(FOLDER)).filter(name => name.endsWith('.sql')).sort();
-  const steps = await Promise.all(names.map(async name => step(name, await readFile(new URL(name, FOLDER), 'utf8'))));
+const EARLIER: Readonly<Record<string, string>> = {
+  '0001_tables.sql': 'd12fb4bec8c3fc6c9b211e4ef5e7e73c4e8d6408f003e6801b8e905068ae7d73',
+  '0004_policies.sql': '226e6125dc810ffa28c500fd48988d86640ce4a6210acd0f693aad09bfeac92c',
+  '0005_recordings.sql': '17fc764dfccaa2db038bdde6882c2bc1bdfc2f36d018fed832609de7dc754f25',
+};
+
+const DECLARATION = /^\s*create or replace function (\w+\.\w+)\(/gim;
+
+/** What a file of functions declares, by qualified name. A name has one signature. */
+export const declaredIn = (file: SqlFile): string[] => [...file.sql.matchAll(DECLARATION)].map(found => found[1] ?? '');
+
+/** Each file after those whose functions it names: SQL checks the body of a function when it is created. */
+export function inDependencyOrder(files: readonly SqlFile[]): SqlFile[] {
+  const owners = new Map(files.flatMap(file => declaredIn(file).map(name => [name, file] as const)));
+  const ordered = new Set<SqlFile>();
+  const visiting = new Set<SqlFile>();
+  const visit = (file: SqlFile): void => {
+    if (ordered.has(file)) return;
+    if (visiting.has(file)) throw new Error(`${[...visiting, file].map(each => each.name).join(' -> ')} form a circle`);
+    visiting.add(file);
+    for (const [name] of file.sql.matchAll(/\w+\.\w+(?=\()/g)) {
+      const needed = owners.get(name);
+      if (needed !== undefined && needed !== file) visit(needed);
+    }
+    visiting.delete(file);
+    ordered.add(file);
+  };
+  files.forEach(visit);
+  return [...ordered];
+}
+
+/** The schema of this release. */
+export async function releasedSchema(): Promise<Schema> {
+  const read = async (folder: string): Promise<SqlFile[]> => {
+    const url = new URL(`${folder}/`, import.meta.url);
+    const names = (await readdir(url)).filter(name => name.endsWith('.sql')).sort();
+    return Promise.all(names.map(async name => ({ name, sql: await readFile(new URL(name, url), 'utf8') })));
+  };
+  const [migrations, functions] = await Promise.all([read('migrations'), read('functions')]);
+  return { migrations, functions };
+}
+
+/**
+ * Brings a database to this schema: one transaction, under a lock, so that replicas may start at once. A file of
+ * functions is applied again when its text changed, or the value of what its line `-- depends on <SQL>` names. A
+ * function whose signature changed leaves no overload behind, and one that no file declares any more is dropped.
+ */
+export async function migrate(database: Database, schema?: Schema): Promise<void> {
+  const { migrations, functions } = schema ?? (await releasedSchema());
+  const digestOf = ({ sql }: SqlFile) => createHash('sha256').update(sql).digest('hex');
+  const once = migrations.map(file => ({ ...file, digest: digestOf(file), earlier: EARLIER[file.name] }));
+  const repeatable = inDependencyOrder(functions).map(file => ({
+    sql: file.sql,
+    name: `functions/${file.name}`,
+    digest: digestOf(file),
+    depends: /^-- depends on (.+)$/m.exec(file.sql)?.[1] ?? 'null',
+    declares: declaredIn(file),
+  }));
   await database.script(`
 select pg_advisory_xact_lock(hashtextextended('omicron.migrations', 0));
 create schema if not exists omicron;
 create table if not exists omicron.migrations (
   name text primary key, digest text not null, applied_at timestamptz not null default clock_timestamp()
 );
-${steps.join('\n')}
-${await readFile(new URL('always/vault.sql', FOLDER), 'utf8')}`);
+do $omicron$
+declare
+  v_once constant jsonb := $omicron_files$${JSON.stringify(once)}$omicron_files$;
+  v_repeatable constant jsonb := $omicron_files$${JSON.stringify(repeatable)}$omicron_files$;
+${APPLY}
+end $omicron$;`);
 }
+
+const APPLY = `
+  f record;
+  v_applied text;
+  v_digest text;
+  v_before oid[];
+  v_stale regprocedure;
+begin
+  for f in select * from jsonb_to_recordset(v_once) as x(name text, sql text, digest text, earlier text) loop
+    select m.digest into v_applied from omicron.migrations m where m.name = f.name;
+    if v_applied is null then
+      execute f.sql;
+      insert into omicron.migrations (name, digest) values (f.name, f.digest);
+    elsif v_applied <> f.digest and v_applied is distinct from f.earlier then
+      raise exception 'migration % was changed after it was applied; add a new one instead', f.name;
+    end if;
+  end loop;
+
+  for f in select * from jsonb_to_recordset(v_repeatable) as x(name text, sql text, digest text, depends text, declares text[]) loop
+    execute format('select concat_ws('' '', %L, %s)', f.digest, f.depends) into v_digest;
+    select m.digest into v_applied from omicron.migrations m where m.name = f.name;
+    continue when v_applied = v_digest;
+    v_before := array(select p.oid from pg_proc p
+                       where p.pronamespace::regnamespace || '.' || p.proname = any (f.declares));
+    begin
+      execute f.sql;
+    exception when invalid_function_definition then -- another return type, or another name of a parameter
+      foreach v_stale in array v_before loop
+        execute format('drop function %s cascade', v_stale);
+      end loop;
+      execute f.sql;
+    end;
+    for v_stale in -- the signature before: its name has a new function now
+      select stale.oid from pg_proc stale
+       where stale.oid = any (v_before) and exists (
+         select from pg_proc p
+          where p.pronamespace = stale.pronamespace and p.proname = stale.proname and p.oid <> all (v_before))
+    loop
+      execute format('drop function %s cascade', v_stale);
+    end loop;
+    insert into omicron.migrations as m (name, digest) values (f.name, v_digest)
+      on conflict (name) do update set digest = excluded.digest, applied_at = excluded.applied_at;
+  end loop;
+
+  for v_stale in
+    select p.oid from pg_proc p where p.pronamespace = 'omicron'::regnamespace and not exists (
+      select from jsonb_to_recordset(v_repeatable) as x(declares text[]) where 'omicron.' || p.proname = any (x.declares))
+  loop
+    execute format('drop function %s cascade', v_stale);
+  end loop;
+  delete from omicron.migrations m
+   where m.name like 'functions/%' and m.name not in (select x.name from jsonb_to_recordset(v_repeatable) as x(name text));`;

@@ -12,13 +12,14 @@ interface Statement {
 }
 
 /**
- * Postgres in this process, in a folder (or in memory without one): the embedded default, one controller only. A statement
- * is parsed and planned once and runs in one pass; PGlite's own `query` parses it each time and takes six passes, which
- * is a quarter of what a lease's step takes.
+ * Postgres in this process, in a folder (or in memory without one): the embedded default, one controller only. A
+ * statement is parsed and planned once and runs in one pass; PGlite's own `query` parses it each time and takes six
+ * passes, which is a quarter of what a lease's step takes.
  */
 export async function pgliteDatabase(folder?: string): Promise<Database> {
   const lite = await PGlite.create(folder === undefined ? {} : { dataDir: folder });
-  // Else Postgres plans some statements of a lease's step anew at each call: more than it wins on one machine's few rows.
+  // Else Postgres plans some statements of a lease's step anew at each call: more than it wins on one machine's few
+  // rows.
   await lite.exec('set plan_cache_mode = force_generic_plan');
   /** Prepared statements by their text: the controller's own, a few dozen. */
   const prepared = new Map<string, Statement>();

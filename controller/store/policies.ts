@@ -26,11 +26,12 @@ export function sqlPolicies(database: Database): Policies {
       return row ? policyDocument.parse(row.document) : null;
     },
     async put(layer, subject, document) {
-      await call(database, 'put_policy', layer, subject, JSON.stringify(document));
+      await call(database, 'put_policy', { p_layer: layer, p_subject: subject, p_document: JSON.stringify(document) });
     },
     async remove(layer, subject) {
       await database.query('delete from omicron.policies where layer = $1 and subject = $2', [layer, subject]);
     },
-    of: async (sessionId, userId) => effectivePolicy.parse(await call(database, 'policy_of', sessionId, userId)),
+    of: async (sessionId, userId) =>
+      effectivePolicy.parse(await call(database, 'policy_of', { p_session: sessionId, p_user: userId })),
   };
 }

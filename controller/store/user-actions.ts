@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { LeaseKey } from '../../contract/lease-key.ts';
 import { type UserAction, userAction } from '../../contract/user-action.ts';
 import type { Database } from '../ports/database.ts';
+import { callRows } from './call.ts';
 
 /** A10: requests of agents to their person. The first answer counts. */
 export interface UserActions {
@@ -22,25 +23,27 @@ const row = z.object({
 });
 
 export function sqlUserActions(database: Database): UserActions {
-  const one = async (sql: string, parameters: readonly unknown[]): Promise<UserAction | null> => {
-    const [found] = await database.query<{ row: { id: string | null } | null }>(
-      `select to_jsonb(a) as row from ${sql} a`,
-      parameters,
-    );
-    return found?.row?.id ? row.parse(found.row) : null;
+  /** A function that returns no row of the table returns one of nulls. */
+  const one = async (name: string, args: Readonly<Record<string, unknown>>): Promise<UserAction | null> => {
+    const [found] = z.array(z.looseObject({ id: z.uuid().nullable() })).parse(await callRows(database, name, args));
+    return found?.id ? row.parse(found) : null;
   };
   return {
     ask: (lease, id, reason, seconds) =>
-      one('omicron.ask_user($1, $2, $3, $4, $5, $6)', [
-        ...[lease.session_id, lease.epoch, lease.runner_id],
-        ...[id, reason, seconds],
-      ]),
-    find: (sessionId, id) => one('omicron.user_action($1, $2)', [sessionId, id]),
+      one('ask_user', {
+        p_session: lease.session_id,
+        p_epoch: lease.epoch,
+        p_runner: lease.runner_id,
+        p_id: id,
+        p_reason: reason,
+        p_seconds: seconds,
+      }),
+    find: (sessionId, id) => one('user_action', { p_session: sessionId, p_id: id }),
     answer: (sessionId, id, status, note) =>
-      one('omicron.answer_user_action($1, $2, $3, $4)', [sessionId, id, status, note]),
+      one('answer_user_action', { p_session: sessionId, p_id: id, p_status: status, p_note: note }),
     async list(sessionId) {
       const rows = await database.query<{ row: unknown }>(
-        `select to_jsonb(omicron.user_action(session_id, id)) as row from omicron.user_actions
+        `select to_jsonb(omicron.user_action(p_session => session_id, p_id => id)) as row from omicron.user_actions
           where session_id = $1 order by created_at`,
         [sessionId],
       );

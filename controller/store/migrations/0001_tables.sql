@@ -1,5 +1,5 @@
--- Sessions, runners, permits, timeline, artifacts. All of it lives in a schema of its own: PostgREST (Supabase) publishes
--- `public`, and nothing here is for the public.
+-- Sessions, runners, permits, timeline, artifacts. All of it lives in a schema of its own: PostgREST (Supabase)
+-- publishes `public`, and nothing here is for the public.
 create table omicron.browser_sessions (
   id                  uuid primary key default gen_random_uuid(),
   user_id             text not null,
@@ -116,40 +116,3 @@ create table omicron.artifacts (
 );
 create index artifacts_by_session on omicron.artifacts (session_id);
 create index artifacts_stored on omicron.artifacts (created_at) where state = 'stored';
-
--- What no step may do, whatever its code says.
-create function omicron.guard_session() returns trigger language plpgsql as $$
-begin
-  if new.epoch < old.epoch then
-    raise exception 'epoch of session % fell from % to %', old.id, old.epoch, new.epoch;
-  end if;
-  if new.epoch = old.epoch and new.status <> old.status and not (
-       (old.status = 'starting' and new.status in ('ready', 'ended', 'error'))
-    or (old.status = 'ready' and new.status in ('ended', 'error'))
-    or (old.status = 'error' and new.status = 'ended')
-  ) then
-    raise exception 'session % may not go from % to % in epoch %', old.id, old.status, new.status, old.epoch;
-  end if;
-  if new.epoch > old.epoch and new.status <> 'starting' then
-    raise exception 'a new epoch of session % must be starting', old.id;
-  end if;
-  new.updated_at := clock_timestamp();
-  return new;
-end $$;
-create trigger guard_session before update on omicron.browser_sessions
-  for each row execute function omicron.guard_session();
-
-create function omicron.guard_runner() returns trigger language plpgsql as $$
-declare
-  ladder constant text[] := array['creating', 'warm', 'claimed', 'leased', 'draining', 'gone'];
-begin
-  if array_position(ladder, new.state) < array_position(ladder, old.state) then
-    raise exception 'runner % may not go back from % to %', old.id, old.state, new.state;
-  end if;
-  if old.assigned_at is not null and (new.session_id, new.epoch) is distinct from (old.session_id, old.epoch) then
-    raise exception 'runner % was sent to session % epoch %, it may serve no other', old.id, old.session_id, old.epoch;
-  end if;
-  return new;
-end $$;
-create trigger guard_runner before update on omicron.runners
-  for each row execute function omicron.guard_runner();

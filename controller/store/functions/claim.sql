@@ -1,0 +1,43 @@
+-- A live claimer keeps its claim. False: the claim was taken over, or is too old to be kept.
+create or replace function omicron.beat_claim(p_session uuid, p_epoch integer, p_claim uuid, p_claim_seconds integer, p_start_seconds integer)
+returns boolean language plpgsql as $$
+begin
+  perform from omicron.browser_sessions where id = p_session for update;
+  update omicron.browser_sessions
+     set claim_until = clock_timestamp() + make_interval(secs => p_claim_seconds),
+         expires_at = least(greatest(expires_at, clock_timestamp() + make_interval(secs => p_claim_seconds)), ends_at)
+   where id = p_session and epoch = p_epoch and claim_id = p_claim and status = 'starting' and expires_at > clock_timestamp()
+     and starting_since > clock_timestamp() - make_interval(secs => p_start_seconds);
+  return found;
+end $$;
+
+-- Called before an assignment is sent to a runner that came up after the claim; repeating it answers the same. Null:
+-- it must not be sent.
+create or replace function omicron.begin_assignment(p_session uuid, p_epoch integer, p_claim uuid) returns jsonb
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  r omicron.runners;
+begin
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  if s.status is distinct from 'starting' or s.epoch <> p_epoch or s.claim_id <> p_claim then
+    return null;
+  end if;
+  update omicron.runners set assigned_at = coalesce(assigned_at, clock_timestamp())
+   where id = s.runner_id and epoch = p_epoch and state = 'claimed' returning * into r;
+  return case when found then to_jsonb(r) end;
+end $$;
+
+-- The claimer gives up: its start failed for a reason that a new runner would not change. False: the claim was over.
+create or replace function omicron.fail_claim(p_session uuid, p_epoch integer, p_claim uuid, p_reason text, p_error text) returns boolean
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+begin
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  if s.status is distinct from 'starting' or s.epoch <> p_epoch or s.claim_id is distinct from p_claim then
+    return false;
+  end if;
+  perform omicron.close_lease(s, 'error', p_reason, p_error);
+  return true;
+end $$;

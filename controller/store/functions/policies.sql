@@ -1,0 +1,21 @@
+-- Stores or replaces one layer's document under a new version.
+create or replace function omicron.put_policy(p_layer text, p_subject text, p_document jsonb) returns void
+language sql as $$
+  insert into omicron.policies (layer, subject, document) values (p_layer, p_subject, p_document)
+  on conflict (layer, subject) do update
+    set document = excluded.document, version = nextval('omicron.policy_versions'), updated_at = clock_timestamp()
+$$;
+
+-- {version, layers: [{layer, policy}]} of one session, widest layer first. Every start and every report reads it:
+-- PL/pgSQL plans a statement once per connection, SQL at each call.
+create or replace function omicron.policy_of(p_session uuid, p_user text) returns jsonb
+language plpgsql stable as $$
+begin
+  return (
+    select jsonb_build_object(
+      'version', coalesce(string_agg(left(layer, 1) || version, '.' order by layer), '0'),
+      'layers', coalesce(jsonb_agg(jsonb_build_object('layer', layer, 'policy', document)
+                                   order by array_position(array['deployment', 'user', 'session'], layer)), '[]'))
+      from omicron.policies
+     where (layer, subject) in (('deployment', ''), ('user', p_user), ('session', p_session::text)));
+end $$;

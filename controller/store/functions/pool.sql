@@ -1,0 +1,45 @@
+-- Makes the number of permits the cap. Permits above it that are held are deleted once they are free.
+create or replace function omicron.set_capacity(p_most integer) returns void
+language plpgsql as $$
+begin
+  insert into omicron.permits (slot) select n from generate_series(1, p_most) n on conflict do nothing;
+  delete from omicron.permits
+   where slot in (select slot from omicron.permits where slot > p_most and runner_id is null for update skip locked);
+end $$;
+
+-- The pool's step: brings unleased runners of this template to `p_idle` and returns how many it wrote. At most
+-- `p_burst` start at once, those that a lease waits for included. Runners of another template, and spare ones, become
+-- `draining` before anything is deleted. A spare runner younger than a minute stays: while a new pool size rolls out,
+-- two replicas disagree on it, and one would remove each second what the other creates.
+create or replace function omicron.plan_pool(p_provider text, p_template text, p_idle integer, p_burst integer) returns integer
+language plpgsql as $$
+declare
+  v_missing integer;
+  v_awaited integer;
+  v_slot integer;
+  v_runner uuid;
+  v_created integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('omicron.pool:' || p_provider, 0));
+  perform omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
+                 where state in ('creating', 'warm') and session_id is null and provider = p_provider and template <> p_template
+                 for update skip locked) stale;
+  select p_idle - count(*) into v_missing from omicron.runners
+   where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template;
+  if v_missing < 0 then
+    perform omicron.drain_runner(id, 'pool is full') from (select id from omicron.runners
+                   where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template
+                     and created_at < clock_timestamp() - interval '1 minute'
+                   order by created_at desc limit -v_missing for update skip locked) spare;
+  end if;
+  select count(*) into v_awaited from omicron.runners
+   where state = 'creating' and session_id is not null and provider = p_provider;
+  while v_created < least(v_missing, p_burst - v_awaited) loop
+    select slot into v_slot from omicron.permits where runner_id is null order by slot limit 1 for update skip locked;
+    exit when v_slot is null;
+    insert into omicron.runners (provider, template) values (p_provider, p_template) returning id into v_runner;
+    update omicron.permits set runner_id = v_runner where slot = v_slot;
+    v_created := v_created + 1;
+  end loop;
+  return v_created;
+end $$;

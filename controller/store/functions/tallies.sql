@@ -1,0 +1,27 @@
+-- What became of leases and recordings, counted where it is written.
+
+create or replace function omicron.tally(p_metric text, p_label text) returns void
+language sql as $$
+  insert into omicron.tallies as t (metric, label, total) values (p_metric, p_label, 1)
+  on conflict (metric, label) do update set total = t.total + 1
+$$;
+
+-- Every end of a lease writes one of these events (close_lease).
+create or replace function omicron.tally_end() returns trigger language plpgsql as $$
+begin
+  perform omicron.tally('sessions_ended', new.data ->> 'reason');
+  return null;
+end $$;
+
+create or replace trigger tally_end after insert on omicron.session_events
+  for each row when (new.kind in ('session.ended', 'session.error')) execute function omicron.tally_end();
+
+-- A recording reported lost and stored later counts as both: a counter never falls.
+create or replace function omicron.tally_recording() returns trigger language plpgsql as $$
+begin
+  perform omicron.tally('recordings', new.state);
+  return null;
+end $$;
+
+create or replace trigger tally_recording after insert or update of state on omicron.artifacts
+  for each row when (new.state in ('stored', 'lost')) execute function omicron.tally_recording();

@@ -1,0 +1,50 @@
+-- What an agent asks of its user (A10), and the answer. Null: this runner's lease is over. Repeating it changes
+-- nothing.
+create or replace function omicron.ask_user(p_session uuid, p_epoch integer, p_runner uuid, p_id uuid, p_reason text, p_seconds integer)
+returns omicron.user_actions language plpgsql as $$
+declare
+  a omicron.user_actions;
+begin
+  if omicron.live_lease(p_runner) ->> 'epoch' is distinct from p_epoch::text then
+    return null;
+  end if;
+  insert into omicron.user_actions (id, session_id, epoch, reason, expires_at)
+    values (p_id, p_session, p_epoch, p_reason, clock_timestamp() + make_interval(secs => p_seconds))
+  on conflict (id) do nothing;
+  if found then
+    perform omicron.write_event(p_session, p_epoch, 'user_action.requested', jsonb_build_object('id', p_id, 'reason', p_reason));
+  end if;
+  select * into a from omicron.user_actions where id = p_id and session_id = p_session;
+  return a;
+end $$;
+
+-- One user action as it stands; one whose time is over, or whose lease has ended, is expired.
+create or replace function omicron.user_action(p_session uuid, p_id uuid) returns omicron.user_actions
+language plpgsql as $$
+declare
+  a omicron.user_actions;
+begin
+  update omicron.user_actions u set status = 'expired', answered_at = clock_timestamp()
+   where u.id = p_id and u.session_id = p_session and u.status = 'pending'
+     and (u.expires_at <= clock_timestamp()
+       or not exists (select from omicron.browser_sessions s
+                       where s.id = u.session_id and s.epoch = u.epoch and s.status in ('starting', 'ready')));
+  select * into a from omicron.user_actions where id = p_id and session_id = p_session;
+  return a;
+end $$;
+
+-- The first answer counts. Null: there is no such user action.
+create or replace function omicron.answer_user_action(p_session uuid, p_id uuid, p_status text, p_note text) returns omicron.user_actions
+language plpgsql as $$
+declare
+  a omicron.user_actions;
+begin
+  a := omicron.user_action(p_session, p_id);
+  update omicron.user_actions set status = p_status, note = p_note, answered_at = clock_timestamp()
+   where id = a.id and status = 'pending' returning * into a;
+  if found then
+    perform omicron.write_event(a.session_id, a.epoch, 'user_action.answered', jsonb_build_object('id', a.id, 'status', a.status));
+    return a;
+  end if;
+  return omicron.user_action(p_session, p_id);
+end $$;
