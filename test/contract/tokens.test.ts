@@ -29,14 +29,14 @@ describe('[O5] a service token', () => {
   const sign = (change: Record<string, unknown> = {}, key = stack.serviceKey, alg = 'HS256') =>
     new SignJWT(claims(change)).setProtectedHeader({ alg }).sign(key);
 
-  it('of 60 seconds for this service is let in', async () => {
+  it('of 60 seconds for this service is accepted', async () => {
     expect((await stack.call('GET', '/internal/browser-sessions', { token: await sign() })).status).toBe(200);
     // clocks may differ by five seconds
     const behind = await sign({ iat: nowSeconds() + 4, exp: nowSeconds() + 60 });
     expect((await stack.call('GET', '/internal/browser-sessions', { token: behind })).status).toBe(200);
   });
 
-  it('of the SDK lives 60 seconds though a second ends while it is made', async () => {
+  it('of the SDK is valid for 60 seconds even if a second passes while it is signed', async () => {
     let now = Date.now();
     const reading = () => {
       now += 1_000;
@@ -63,7 +63,7 @@ describe('[O5] a service token', () => {
     ['of a year', () => sign({ exp: nowSeconds() + 31_536_000 })],
     ['for another service', () => sign({ aud: 'omicron-api' })],
     ['for runners’ secrets', () => sign({ aud: AUDIENCES.broker })],
-    ['for nobody', () => sign({ aud: undefined })],
+    ['without audience', () => sign({ aud: undefined })],
     ['without iat', () => sign({ iat: undefined })],
     ['without exp', () => sign({ exp: undefined })],
     ['whose exp is text', () => unsigned({ alg: 'HS256' }, claims({ exp: 'tomorrow' }))],
@@ -76,7 +76,7 @@ describe('[O5] a service token', () => {
     ['with alg HS256 and no signature', () => unsigned({ alg: 'HS256' }, claims())],
     ['with a signature cut short', async () => (await sign()).slice(0, -8)],
     ['with other claims than were signed', async () => swapClaims(await sign({ user_id: 'ada' }), claims())],
-    ['with a critical header nobody knows', () => unsigned({ alg: 'HS256', crit: ['x'], x: 1 }, claims(), 'AAAA')],
+    ['with an unknown critical header', () => unsigned({ alg: 'HS256', crit: ['x'], x: 1 }, claims(), 'AAAA')],
     ['signed by the controller with EdDSA', async () => controllerSigned(AUDIENCES.controller)],
     [
       'signed with the public key of the controller as secret',
@@ -85,7 +85,7 @@ describe('[O5] a service token', () => {
         return sign({}, Buffer.from(publicJwk.x ?? '', 'base64url'));
       },
     ],
-    ['that is no token', () => 'nonsense'],
+    ['that is not a token', () => 'nonsense'],
     ['that is empty', () => ''],
     ['of 8 KiB of dots', () => '.'.repeat(8_000)],
   ];
@@ -121,14 +121,14 @@ describe('[O5] a service token', () => {
     });
   });
 
-  it('is asked for before a body is looked at', async () => {
+  it('is checked before the body', async () => {
     const answer = await stack.call('POST', '/internal/browser-sessions/get-or-create', { raw: '{broken', token: 'x' });
     expect(answer.status).toBe(401);
   });
 });
 
 describe('a token limited to one user', () => {
-  it('does what it says for that user, and finds nobody else’s session', async () => {
+  it('works for that user and finds no session of another', async () => {
     const [ada, eve] = [someUser(), someUser()];
     const get = (user: string) =>
       stack.call('POST', '/internal/browser-sessions/get-or-create', {
@@ -164,11 +164,11 @@ describe('a runner’s token', () => {
     const runner = await eventually('its runner', () =>
       [...stack.machine.runners.values()].find(it => it.assignment?.session_id === lease.session_id),
     );
-    if (!runner.redeemed || !runner.assignmentToken) throw new Error('the runner is nobody’s');
+    if (!runner.redeemed || !runner.assignmentToken) throw new Error('the runner is not leased');
     return { lease, runner, ...runner.redeemed, assignment_token: runner.assignmentToken };
   };
 
-  it('opens its own doors and no other', async () => {
+  it('is accepted by its own endpoints and no other', async () => {
     const { lease_token, artifact_token, assignment_token, lease } = await leased();
     const opens = async (token: string) => {
       const statuses = await Promise.all(ROUTES.map(async route => (await send(route, token)).status));
@@ -186,7 +186,7 @@ describe('a runner’s token', () => {
     await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}`);
   });
 
-  it('of another key, issuer or shape is refused at every door', async () => {
+  it('of another key, issuer or shape is refused by every endpoint', async () => {
     const { runner } = await leased();
     const { assignment } = runner;
     const claims = {
@@ -232,7 +232,7 @@ describe('a runner’s token', () => {
     }
   });
 
-  it('dies with its lease: no activity of an old epoch, no event of who never held it', async () => {
+  it('ends with its lease: no activity of an old epoch, no event of a runner that never held it', async () => {
     const { lease, runner, lease_token } = await leased();
     expect((await send('runner-activity', lease_token)).body).toMatchObject({ remaining_ms: expect.any(Number) });
     await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}?epoch=1`);
@@ -261,13 +261,13 @@ describe('a runner’s token', () => {
   });
 });
 
-it('no token, key or secret of all this reached the log', async () => {
+it('no token, key or secret reached the log', async () => {
   const logged = stack.logged();
   expect(logged).not.toMatch(/eyJ[\w-]{8,}/);
   for (const name of ['serviceSecret', 'derivationKey'] as const) expect(logged).not.toContain(stack.settings[name]);
 });
 
-it('two deployments with keys of their own do not accept each other', async () => {
+it('two deployments with different keys do not accept each other’s tokens', async () => {
   await using shared = await deployment();
   await using other = await startStack({}, shared);
   const token = await signServiceToken(stack.serviceKey);

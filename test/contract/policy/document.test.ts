@@ -20,11 +20,11 @@ const regex = (value: string) => ({
   tools: [{ tools: ['*'], action: 'allow', when: [{ path: 'url', operator: 'regex', value }] }],
 });
 
-it('takes the smallest document and fills its parts', () => {
+it('accepts the smallest document and fills in the defaults', () => {
   expect(parsePolicy({ version: 1 })).toEqual({ version: 1, tools: [], sites: {}, credentials: {}, defaults: {} });
 });
 
-describe('a bad document is refused with the path to each fault', () => {
+describe('an invalid document is refused with the path of each error', () => {
   const bad: [string, unknown, string[]][] = [
     ['no object', 'policy', ['(document)']],
     ['no version', {}, ['version']],
@@ -95,21 +95,18 @@ describe('a bad document is refused with the path to each fault', () => {
   );
 });
 
-it('runs no regular expression for long, whatever the pattern and the text', () => {
+it('matches regular expressions in linear time', () => {
+  // An engine that backtracks would not return.
   for (const pattern of ['^(a+)+$', '(a|a)*b', '^(.*a){20}$', '(x+x+)+y', '([a-z]+)*\\d']) {
     const policy = parsePolicy(regex(pattern));
-    const startedMs = performance.now();
-    decideToolCall(
-      [{ layer: 'session', policy }],
-      { tool: 't', arguments: { url: `${'a'.repeat(5000)}!` }, sessionId: 's' },
-      { untrusted: false },
-    );
-    expect(performance.now() - startedMs).toBeLessThan(1000);
+    const call = { tool: 't', arguments: { url: `${'a'.repeat(5000)}!` }, sessionId: 's' };
+    const verdict = decideToolCall([{ layer: 'session', policy }], call, { untrusted: false });
+    expect(verdict).toMatchObject({ action: 'allow', rule: null });
   }
 });
 
 describe('fuzzing', () => {
-  it('parses or refuses any JSON with paths, and throws nothing else', () => {
+  it('parses any JSON or refuses it with paths, and throws nothing else', () => {
     fc.assert(
       fc.property(fc.jsonValue(), value => void faults(value)),
       { numRuns: 2000 },
@@ -144,7 +141,7 @@ describe('fuzzing', () => {
     { requiredKeys: ['version'] },
   );
 
-  it('does so for documents that are nearly right, and decides any call under those it takes', () => {
+  it('does so for nearly valid documents, and decides any call under those that it accepts', () => {
     fc.assert(
       fc.property(nearly, fc.string(), fc.dictionary(fc.string(), fc.jsonValue()), (document, tool, args) => {
         if (faults(document).length > 0) return;

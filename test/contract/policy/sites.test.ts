@@ -43,12 +43,12 @@ describe('host patterns', () => {
     expect(pattern(text).success).toBe(false);
   });
 
-  it('says what to write instead', () => {
+  it('say what to write instead', () => {
     expect(pattern('*google.com').error?.issues[0]?.message).toContain('write *.example.com');
     expect(pattern('*.co.uk').error?.issues[0]?.message).toContain('public suffix "co.uk"');
   });
 
-  it('has one spelling per host, whatever the text, and never throws', () => {
+  it('have one spelling per host for any text, and never throw', () => {
     fc.assert(
       fc.property(fc.oneof(fc.domain(), fc.webAuthority(), fc.string({ unit: 'binary' })), text => {
         const once = canonicalHost(text);
@@ -173,7 +173,7 @@ describe('site rules', () => {
     ).toMatchObject({ allowed: true, rule: '*.a.example', layer: 'session' });
   });
 
-  it('wants TLS in every tunnel when https only, and no tunnel to port 80', () => {
+  it('with httpsOnly requires TLS in every tunnel and refuses tunnels to port 80', () => {
     const only = judge({ user: { httpsOnly: true } });
     expect(only({ scheme: 'tunnel', host: 'a.example', port: 443 })).toMatchObject({ allowed: true, tlsOnly: true });
     expect(only({ scheme: 'tunnel', host: 'a.example', port: 80 })).toMatchObject({
@@ -186,7 +186,7 @@ describe('site rules', () => {
     });
   });
 
-  it('never lets a layer open what the layers without it close', () => {
+  it('never lets a layer open what other layers close', () => {
     const host = fc.constantFrom('a.example', 'x.a.example', 'b.example', 'y.x.a.example');
     const rules = fc.record(
       {
