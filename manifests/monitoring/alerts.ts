@@ -1,6 +1,6 @@
 import { LABELS, NAMESPACES } from '../../contract/names.ts';
 
-/** An alert that is not about an objective: something is about to go wrong, or nobody would count it. */
+/** An alert that is not about an objective: a cause rather than what users notice. */
 export interface Alert {
   readonly alert: string;
   readonly summary: string;
@@ -9,77 +9,77 @@ export interface Alert {
   readonly severity: 'page' | 'ticket';
 }
 
-// Every replica reads its gauges from the database: all say the same, any of them will do.
+// Every replica reads its gauges from the database, so they all report the same value.
 const any = (series: string): string => `max(${series})`;
 const runners = (state: string): string => `max(sum by (instance) (omicron_runners{state${state}}))`;
 const pods = `count(kube_pod_info{namespace="${NAMESPACES.runners}"})`;
 const scraped = (app: string): string => `up{namespace="${NAMESPACES.system}",job="${app}"} == 1`;
 
-/** Pods beyond the database's runners that a loaded moment explains: created but not written yet, removed but still listed. */
+/** Pods beyond the database's runners that are normal under load: created but not recorded yet, removed but still listed. */
 const PODS_SLACK = 5;
-/** A runner's grace period is two minutes; five times that is no slow upload. */
+/** A runner's grace period is two minutes; five times that is no slow upload any more. */
 const STUCK_SECONDS = 600;
 
 export const ALERTS: readonly Alert[] = [
   {
     alert: 'BrowserControllerDown',
-    summary: 'No replica of the session controller answers: no chat gets a browser, leased ones end at their expiry',
+    summary: 'No replica of the session controller is up: nobody gets a browser, and leases end when they expire',
     expr: `absent(${scraped(LABELS.controllerApp)})`,
     for: '2m',
     severity: 'page',
   },
   {
     alert: 'BrowserEgressDown',
-    summary: 'No replica of the egress proxy answers: browsers reach no site, recordings do not leave',
+    summary: 'No replica of the egress proxy is up: browsers reach no site, recordings are not uploaded',
     expr: `absent(${scraped(LABELS.egressApp)})`,
     for: '2m',
     severity: 'page',
   },
   {
     alert: 'BrowserRunnersDoNotStart',
-    summary: 'Runners fail to start, one after the other',
+    summary: 'Runners fail to start repeatedly',
     expr: 'sum(increase(omicron_pod_create_failures_total[10m])) > 5',
     for: '5m',
     severity: 'page',
   },
   {
     alert: 'BrowserRunnerPodsRunaway',
-    summary: 'There are more runner pods than the database knows of, or than may be',
+    summary: 'There are more runner pods than the database has runners, or than the capacity allows',
     expr: `${pods} > ${runners('!="gone"')} + ${PODS_SLACK} or ${pods} > ${any('omicron_capacity')} + ${PODS_SLACK}`,
     for: '10m',
     severity: 'page',
   },
   {
     alert: 'BrowserRunnerPodStuckTerminating',
-    summary: 'A runner pod does not go away; its place is not free until it does',
+    summary: 'A runner pod is stuck in Terminating; it counts towards the capacity until it is gone',
     expr: `count(time() - kube_pod_deletion_timestamp{namespace="${NAMESPACES.runners}"} > ${STUCK_SECONDS}) > 0`,
     for: '5m',
     severity: 'ticket',
   },
   {
     alert: 'BrowserCapacityShort',
-    summary: 'More than nine of ten places for runners are taken',
+    summary: 'More than 90 % of the runner capacity is in use',
     expr: `${runners('!~"gone|warm"')} / ${any('omicron_capacity')} > 0.9`,
     for: '10m',
     severity: 'ticket',
   },
   {
     alert: 'BrowserWarmPoolEmpty',
-    summary: 'No warm runner for a while, although there are places: every chat waits for a start',
+    summary: 'No warm runner for 15 minutes although there is capacity: every request waits for a start',
     expr: `(${runners('="warm"')} or vector(0)) == 0 and ${runners('!="gone"')} < ${any('omicron_capacity')}`,
     for: '15m',
     severity: 'ticket',
   },
   {
     alert: 'BrowserEgressCutOff',
-    summary: 'The egress proxy gets no answers from the controller: it refuses whom it does not know',
+    summary: 'The egress proxy cannot reach the controller: it refuses leases that it does not know',
     expr: 'sum(rate(omicron_egress_policy_failures_total[5m])) > 0.1',
     for: '5m',
     severity: 'page',
   },
   {
     alert: 'BrowserEgressDenialsUnreported',
-    summary: 'Denied connections do not appear in the timelines of their sessions',
+    summary: 'Denials are missing from the timelines of their sessions',
     expr: 'sum(increase(omicron_egress_events_dropped_total[30m])) > 0',
     for: '5m',
     severity: 'ticket',

@@ -1,29 +1,30 @@
-/** A service level objective: which part of what happened may be bad, and how to count it. */
+/** A service level objective: which share of events may be bad, and how both are counted. */
 export interface Objective {
   /** Name of the recorded series: `omicron:<name>:ratio_rate<window>`. */
   readonly name: string;
   readonly alert: string;
-  /** What a user sees when it burns. */
+  /** What users notice when the error budget burns. */
   readonly summary: string;
-  /** The good part that is promised, over 30 days. */
+  /** The share of good events promised over 30 days. */
   readonly objective: number;
   readonly bad: (window: string) => string;
   readonly all: (window: string) => string;
 }
 
-/** Answers to get-or-create after which somebody who may have a browser has none. Quotas and bad requests are the caller's. */
+/** Outcomes of get-or-create that deny a browser to a caller entitled to one. Quotas and bad requests are the caller's. */
 export const FAILED_OUTCOMES = [
   'failed',
   'internal_error',
   'runner_start_failed',
   'sandbox_runtime_required',
+  'browser_crashed',
   'store_unavailable',
   'secrets_unavailable',
   'predecessor_draining',
   'capacity_exceeded',
 ] as const;
 
-/** A lease from a warm runner takes milliseconds; past this the pool was empty. A bucket of the histogram. */
+/** A lease of a warm runner takes milliseconds; a slower one found the pool empty. Must be a bucket of the histogram. */
 const SLOW_SECONDS = '1';
 
 const increase = (series: string) => (window: string) => `sum(rate(${series}[${window}]))`;
@@ -33,7 +34,7 @@ export const OBJECTIVES: readonly Objective[] = [
   {
     name: 'session_create_errors',
     alert: 'BrowserSessionCreateErrors',
-    summary: 'Chats ask for a browser and get none',
+    summary: 'Requests for a browser fail',
     objective: 0.995,
     bad: increase(`${LATENCY}_count{outcome=~"${FAILED_OUTCOMES.join('|')}"}`),
     all: increase(`${LATENCY}_count`),
@@ -41,7 +42,7 @@ export const OBJECTIVES: readonly Objective[] = [
   {
     name: 'session_create_slow',
     alert: 'BrowserSessionCreateSlow',
-    summary: `Chats wait more than ${SLOW_SECONDS} s for a browser`,
+    summary: `Requests for a browser take more than ${SLOW_SECONDS} s`,
     objective: 0.95,
     bad: window =>
       `(${increase(`${LATENCY}_count{outcome=~"ready|starting"}`)(window)} - ` +
@@ -51,7 +52,7 @@ export const OBJECTIVES: readonly Objective[] = [
   {
     name: 'sessions_lost',
     alert: 'BrowserSessionsLost',
-    summary: 'Browsers die under the chats that use them',
+    summary: 'Browsers die while their sessions use them',
     objective: 0.99,
     bad: increase('omicron_sessions_ended_total{reason="runner_lost"}'),
     all: increase('omicron_sessions_ended_total'),
@@ -67,8 +68,8 @@ export const OBJECTIVES: readonly Objective[] = [
 ];
 
 /**
- * How fast a month's budget burns, seen over a long and a short window: the long one says that it matters, the short one that
- * it still goes on. https://sre.google/workbook/alerting-on-slos/
+ * How fast a month's error budget burns, over a long and a short window: the long one shows that it matters, the short one
+ * that it is still happening. https://sre.google/workbook/alerting-on-slos/
  */
 export const BURNS = [
   { factor: 14.4, long: '1h', short: '5m', severity: 'page' },

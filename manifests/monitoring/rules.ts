@@ -1,7 +1,7 @@
 import { ALERTS } from './alerts.ts';
 import { BURNS, OBJECTIVES, type Objective, ratio } from './objectives.ts';
 
-/** A rule as Prometheus reads it. */
+/** A Prometheus rule. */
 export type Rule =
   | { readonly record: string; readonly expr: string }
   | {
@@ -18,7 +18,7 @@ export interface RuleGroup {
   readonly rules: readonly Rule[];
 }
 
-/** All rule groups. `runbooks` is the address under which docs/runbooks is read. */
+/** All rule groups. `runbooks` is the URL of docs/runbooks. */
 export function ruleGroups(runbooks: string): readonly RuleGroup[] {
   const about = (alert: string, summary: string) => ({ summary, runbook_url: `${runbooks}/${alert}.md` });
   return [
@@ -33,7 +33,7 @@ export function ruleGroups(runbooks: string): readonly RuleGroup[] {
             expr: `${ratio(objective, long)} > ${budget} and ${ratio(objective, short)} > ${budget}`,
             for: '2m',
             labels: { severity, burn: `${factor}x`, window: long },
-            annotations: about(objective.alert, `${objective.summary} (budget burns ${factor}x over ${long})`),
+            annotations: about(objective.alert, `${objective.summary} (error budget burns at ${factor}x over ${long})`),
           };
         }),
       ),
@@ -55,7 +55,7 @@ function recorded(objective: Objective): Rule[] {
   const windows = new Set(BURNS.flatMap(({ long, short }) => [short, long]));
   return [...windows].map(window => ({
     record: ratio(objective, window),
-    // Nothing bad yet is zero, not unknown; nothing at all is unknown.
+    // No bad event yet is zero; no event at all is unknown.
     expr: `(${objective.bad(window)} or vector(0)) / (${objective.all(window)} > 0)`,
   }));
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { running } from '../../cluster/deploy.ts';
@@ -198,7 +197,7 @@ test(
         }
     };
     const use = async () => {
-      for (; rolling; await delay(200))
+      while (rolling)
         try {
           await serves(held);
         } catch (error) {
@@ -387,7 +386,8 @@ describe('the template', () => {
         start = lease(); // the policy still wants the other image
         const creating = "select id from omicron.runners where state = 'creating'";
         await eventually('runners are asked for', async () => (await rows(creating)).length > 0, 60_000);
-        await delay(3_000); // that many seconds a release may lie between the two
+        // How far apart a release may apply the two.
+        for (const endMs = performance.now() + 3_000; performance.now() < endMs; ) await stillServes(sessions, held);
       } finally {
         await replace(templateBefore);
         await replace(policyBefore);
@@ -461,8 +461,7 @@ test('S3 away for a while: leases go on, and their videos arrive when it is back
   try {
     await kubectl([...inFixtures, 'wait', '--for=delete', 'pod', '-l', 'omicron.dev/fixture=s3', '--timeout=60s']);
     await two.lease.end();
-    await delay(AWAY_MS / 2);
-    await stillServes(sessions, one);
+    for (const endMs = performance.now() + AWAY_MS / 2; performance.now() < endMs; ) await stillServes(sessions, one);
   } finally {
     await scale(1);
   }

@@ -8,7 +8,7 @@ import messages from '@pulumi/pulumi/proto/resource_pb.js';
 import empty from 'google-protobuf/google/protobuf/empty_pb.js';
 import struct from 'google-protobuf/google/protobuf/struct_pb.js';
 import { answer, created } from './aws.ts';
-import { isSecret, plain } from './wire.ts';
+import { isSecret, plain } from './pulumi-values.ts';
 
 /** One resource as the engine was asked for it. */
 export interface Registered {

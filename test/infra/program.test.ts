@@ -5,7 +5,7 @@ import { STACK_OUTPUTS } from '../../contract/names.ts';
 import { violations } from '../../policies/rules.ts';
 import { capture, stackConfig, stackValues } from './capture.ts';
 import { type Run, runProgram } from './engine.ts';
-import { UNKNOWN_YET } from './wire.ts';
+import { UNKNOWN_YET } from './pulumi-values.ts';
 
 interface Project {
   readonly main: string;
@@ -51,7 +51,7 @@ describe('pulumi up', () => {
     expect(up.secretOutputs).toEqual(['kubeconfig']);
   });
 
-  test('registers a stack that breaks no rule, over the wire too', () => {
+  test('registers a stack that breaks no rule, as Pulumi encodes it too', () => {
     expect(violations(up.resources)).toEqual([]);
   });
 });

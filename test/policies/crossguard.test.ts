@@ -3,7 +3,7 @@ import type { Resource } from '../../policies/rule.ts';
 import { RULES } from '../../policies/rules.ts';
 import { capture, stackConfig, stackValues } from '../infra/capture.ts';
 import { runProgram } from '../infra/engine.ts';
-import { UNKNOWN, unknowing } from '../infra/wire.ts';
+import { UNKNOWN, unknowing } from '../infra/pulumi-values.ts';
 import { type Analyzer, startAnalyzer, urnOf } from './analyzer.ts';
 
 let analyzer: Analyzer;

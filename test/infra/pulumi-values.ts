@@ -6,21 +6,21 @@ const SIGNATURE = '4dabf18193072939515e22adb298388d';
 const SECRET = '1b47061264138c4ac30d75fd1eb44270';
 const OUTPUT = 'd0e6a833031e9bbcd3f4e8bde6ca49a4';
 const RESOURCE = '5cf8f73096256a8f31e491e813e4eb8e';
-/** The value by which the engine says that a property will be known only after the update. */
+/** How the engine marks a property that is known only after the update. */
 export const UNKNOWN = '04da6b54-80e4-46f7-96ec-b56ff0331ba9';
 
-/** Stands where a preview cannot know the value yet. */
+/** In place of a value that a preview cannot know yet. */
 export const UNKNOWN_YET = '<unknown>';
 
-type Wire = Readonly<Record<string, unknown>>;
+type Encoded = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is Wire =>
+const isObject = (value: unknown): value is Encoded =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const isSecret = (value: unknown): boolean =>
   isObject(value) && (value[SIGNATURE] === SECRET || (value[SIGNATURE] === OUTPUT && value.secret === true));
 
-/** A value of the wire without secrets' and outputs' wrapping; a reference to a resource becomes its URN. */
+/** Decodes a value: secrets and outputs are unwrapped, a reference to a resource becomes its URN. */
 export function plain(value: unknown): unknown {
   if (value === UNKNOWN) return UNKNOWN_YET;
   if (Array.isArray(value)) return value.map(plain);
@@ -37,6 +37,6 @@ export function plain(value: unknown): unknown {
   }
 }
 
-/** The other way, for what a preview left open. */
+/** Encodes what a preview left unknown. */
 export const unknowing = <T>(value: T): T =>
   JSON.parse(JSON.stringify(value).replaceAll(`"${UNKNOWN_YET}"`, `"${UNKNOWN}"`));
