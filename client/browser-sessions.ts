@@ -82,8 +82,8 @@ const HEARTBEAT_TIMEOUT_MS = 10_000;
 const NETWORK_MS = 15_000;
 
 /**
- * The controller's client: leases, sessions and credentials. Documents it returns (Session, Artifact, ...) are those of
- * the wire. Every error is an OmicronError with a stable `code`.
+ * A client of the controller: leases, sessions, credentials and policies. It returns the API's documents (Session,
+ * Artifact, ...) as they are. Every error is an OmicronError with a stable `code`.
  */
 export class BrowserSessions implements BrowserSource {
   readonly #api: ControllerApi;
@@ -95,9 +95,9 @@ export class BrowserSessions implements BrowserSource {
   }
 
   /**
-   * Leases the browser of a conversation: the one it has, or a new one. Tries again on 429 and 503 as Retry-After tells,
-   * as long as `waitSeconds` allow, then throws the last answer: `user_quota_exceeded`, `capacity_exceeded`,
-   * `lease_starting` (the browser still starts; asking again finds it), ...
+   * Leases the browser of a conversation: the one it has, or a new one. Retries 429 and 503 as Retry-After says while
+   * `waitSeconds` allow, then throws the last error: `user_quota_exceeded`, `capacity_exceeded`, `lease_starting` (the
+   * browser is still starting; another call finds it), ...
    */
   async acquire(request: AcquireRequest): Promise<Lease> {
     const { signal = new AbortController().signal, onLost, waitSeconds = WAIT_SECONDS, ...fields } = request;

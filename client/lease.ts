@@ -109,7 +109,7 @@ export class Lease implements LeasedBrowser {
     try {
       await this.#options.calls.end();
     } catch (error) {
-      // a newer lease of the session exists: this one is over, as was asked
+      // a newer lease of the session exists, so this one has ended
       if (error instanceof OmicronError && error.code === 'lease_superseded') return;
       this.#ended = undefined;
       throw error;

@@ -3,26 +3,26 @@ import { type Backoff, backoffMs } from '../http/backoff.ts';
 import type { Clock } from '../http/clock.ts';
 
 const BACKOFF: Backoff = { firstMs: 200, maxMs: 5_000, jitter: 0.1 };
-/** Many callers are told the same moment; they must not all come at it. */
+/** Spreads callers that were given the same Retry-After, by up to a tenth of it; never earlier. */
 const SPREAD = 0.1;
 
-/** Whether the same call may succeed later. A missing sandbox stays missing. */
+/** Whether the same call may succeed later: a 429 or 503, except that a missing sandbox stays missing. */
 export function mayRetry(error: unknown): error is OmicronError {
   if (!(error instanceof OmicronError) || error.code === 'sandbox_runtime_required') return false;
   const { status } = PROBLEMS[error.code];
   return status === 429 || status === 503;
 }
 
-/** How long to wait before another attempt: as the server says, else longer each time. */
+/** How long to wait before another attempt: Retry-After, else a growing back-off. */
 export function waitMs(error: OmicronError, attempt: number, clock: Clock): number {
-  const told = error.retryAfterSeconds;
-  if (told !== undefined) return told * 1000 * (1 + SPREAD * clock.random());
+  const { retryAfterSeconds } = error;
+  if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1000 * (1 + SPREAD * clock.random());
   return backoffMs(attempt, BACKOFF, () => clock.random());
 }
 
 /**
- * Repeats `attempt` while it fails with 429 or 503 and the next attempt would still be before `deadlineMs`; then throws
- * the last error at once, with its `retryAfterSeconds`, instead of waiting for nothing.
+ * Repeats `attempt` while it fails with 429 or 503. When the next attempt would be past `deadlineMs`, throws the last error
+ * at once, with its `retryAfterSeconds`.
  */
 export async function retrying<T>(
   attempt: (leftMs: number) => Promise<T>,

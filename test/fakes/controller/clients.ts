@@ -1,7 +1,13 @@
 import * as z from 'zod';
 import { OmicronError } from '../../../contract/problem.ts';
 import { credentialSchema } from '../../../contract/secrets.ts';
-import { eventQuery, getOrCreateRequest, heartbeatRequest, listQuery } from '../../../contract/session.ts';
+import {
+  eventQuery,
+  getOrCreateRequest,
+  heartbeatRequest,
+  listQuery,
+  type Session,
+} from '../../../contract/session.ts';
 import { serviceKey, verifyServiceToken } from '../../../contract/tokens.ts';
 import { userActionAnswer } from '../../../contract/user-action.ts';
 import { type Answer, json, type Route } from './answer.ts';
@@ -104,25 +110,26 @@ export const starting = (retryAfterSeconds: number): Answer =>
 export const renewed = (epoch = 1): Answer =>
   json(200, { session_id: SESSION_ID, status: 'ready', epoch, last_used_at: '2026-01-01T00:00:00.000Z', ...times });
 
-export const ended = (): Answer =>
-  json(200, {
-    session_id: SESSION_ID,
-    user_id: 'ada',
-    conversation_id: 'c',
-    status: 'ended',
-    epoch: 1,
-    runner_id: null,
-    provider: 'local',
-    mcp_url: null,
-    tags: {},
-    record_video: true,
-    ttl_seconds: 600,
-    created_at: times.expires_at,
-    updated_at: times.expires_at,
-    last_used_at: times.expires_at,
-    archived_at: null,
-    ended_reason: 'released',
-    error: null,
-    artifacts_prefix: null,
-    ...times,
-  });
+const session: Session = {
+  session_id: SESSION_ID,
+  user_id: 'ada',
+  conversation_id: 'c',
+  status: 'ended',
+  epoch: 1,
+  runner_id: null,
+  provider: 'local',
+  mcp_url: null,
+  tags: {},
+  record_video: true,
+  ttl_seconds: 600,
+  created_at: times.expires_at,
+  updated_at: times.expires_at,
+  last_used_at: times.expires_at,
+  archived_at: null,
+  ended_reason: 'released',
+  error: null,
+  artifacts_prefix: null,
+  ...times,
+};
+
+export const ended = (): Answer => json(200, session);

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import { json } from '../fakes/controller/answer.ts';
+import { ended, SESSION_ID } from '../fakes/controller/clients.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
+
+const SESSION = `/internal/browser-sessions/${SESSION_ID}`;
+const ACTION_ID = '7d0a3a52-54a5-4b1c-9a0e-0f6a2d7a9f11';
+const policy = { version: 1 };
+const action = {
+  id: ACTION_ID,
+  session_id: SESSION_ID,
+  epoch: 1,
+  reason: 'a code',
+  status: 'done',
+  note: null,
+  created_at: '2026-01-01T00:00:00.000Z',
+  expires_at: '2026-01-01T00:02:00.000Z',
+  answered_at: '2026-01-01T00:01:00.000Z',
+};
+const page = (name: string) => json(200, { [name]: [], next_cursor: null });
+
+let controller: FakeController;
+let sessions: BrowserSessions;
+beforeAll(async () => {
+  controller = await startFakeController();
+  sessions = new BrowserSessions(controller);
+});
+afterAll(() => controller.close());
+
+it.each([
+  {
+    sent: 'GET /internal/browser-sessions?user_id=ada&conversation_id=c&archived=true&limit=7&tag=a%3A1&tag=b%3A2',
+    call: () =>
+      sessions.list({ userId: 'ada', conversationId: 'c', tags: { a: '1', b: '2' }, archived: true, limit: 7 }),
+    answer: page('sessions'),
+    user: 'ada',
+  },
+  { sent: `GET ${SESSION}`, call: () => sessions.get(SESSION_ID, { userId: 'ada' }), answer: ended(), user: 'ada' },
+  { sent: `DELETE ${SESSION}?epoch=3`, call: () => sessions.end(SESSION_ID, { epoch: 3 }), answer: ended() },
+  { sent: `POST ${SESSION}/archive`, call: () => sessions.archive(SESSION_ID), answer: ended() },
+  {
+    sent: `GET ${SESSION}/events?cursor=x`,
+    call: () => sessions.listEvents(SESSION_ID, { cursor: 'x' }),
+    answer: page('events'),
+  },
+  {
+    sent: `GET ${SESSION}/artifacts`,
+    call: () => sessions.listArtifacts(SESSION_ID),
+    answer: json(200, { artifacts: [] }),
+  },
+  {
+    sent: `GET ${SESSION}/user-actions`,
+    call: () => sessions.listUserActions(SESSION_ID),
+    answer: json(200, { user_actions: [] }),
+  },
+  {
+    sent: `POST ${SESSION}/user-actions/${ACTION_ID}`,
+    call: () => sessions.answerUserAction(SESSION_ID, ACTION_ID, { status: 'done' }, { userId: 'ada' }),
+    answer: json(200, action),
+    user: 'ada',
+  },
+  {
+    sent: 'GET /internal/users/a%2Fb/credentials',
+    call: () => sessions.listCredentials('a/b'),
+    answer: json(200, { sites: [] }),
+    user: 'a/b',
+  },
+  {
+    sent: 'PUT /internal/users/ada/credentials/shop',
+    call: () => sessions.putCredential('ada', 'shop', { username: 'u', password: 'p' }),
+    answer: { status: 204 },
+    user: 'ada',
+  },
+  {
+    sent: 'DELETE /internal/users/ada/credentials/shop',
+    call: () => sessions.deleteCredential('ada', 'shop'),
+    answer: { status: 204 },
+    user: 'ada',
+  },
+  { sent: 'GET /internal/policy', call: () => sessions.getPolicy({}), answer: json(200, { policy: null }) },
+  {
+    sent: 'PUT /internal/users/ada/policy',
+    call: () => sessions.putPolicy({ userId: 'ada' }, policy),
+    answer: json(200, { policy }),
+  },
+  {
+    sent: `DELETE ${SESSION}/policy`,
+    call: () => sessions.deletePolicy({ sessionId: SESSION_ID }),
+    answer: { status: 204 },
+  },
+  {
+    sent: `GET ${SESSION}/policy/effective`,
+    call: () => sessions.getEffectivePolicy(SESSION_ID),
+    answer: json(200, { version: '1', layers: [] }),
+  },
+])('sends $sent, under a token for $user', async ({ sent, call, answer, user }) => {
+  controller.answerNext(answer);
+  await call();
+  const { method, path, userId } = controller.seen.at(-1) ?? {};
+  expect(`${method} ${path}`).toBe(sent);
+  expect(userId).toBe(user);
+});
