@@ -95,6 +95,8 @@ export const RUNNER_COMMAND = {
     '--disable-warning=ExperimentalWarning',
   ],
   env: { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' },
+  /** What a runner on a laptop takes over from the environment of the process that starts it. */
+  inherits: ['PATH', 'HOME', 'TMPDIR', 'LANG', 'PLAYWRIGHT_BROWSERS_PATH', 'NODE_EXTRA_CA_CERTS'],
   main: 'runner/main.ts',
   uploaderMain: 'runner/uploader/main.ts',
 } as const;

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../http/clock.ts';
+import type { Settings } from './config.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
 import { drainLoop } from './loops/drain.ts';
 import { launchLoop } from './loops/launch.ts';
@@ -42,11 +43,7 @@ export interface LoopParts {
   artifacts: ArtifactStore;
   metrics: Metrics;
   wake: Wakes;
-  capacity: number;
-  poolIdle: number;
-  poolBurst: number;
-  reapMs: number;
-  retentionDays: number;
+  settings: Pick<Settings, 'capacity' | 'poolIdle' | 'poolBurst' | 'reapSeconds' | 'artifactsRetentionDays'>;
   clock: Clock;
   log: Logger;
 }
@@ -61,15 +58,16 @@ export interface Loops {
 }
 
 export function loopsOf(parts: LoopParts): Loops {
-  const { fleet, provider, wake, clock, log } = parts;
+  const { settings, fleet, provider, wake, clock, log } = parts;
   const every = (name: string, everyMs: number, runOnce: () => Promise<void>, woken?: Wake) =>
     loop({ name, everyMs, runOnce, wake: woken ?? new Wake(), clock, log });
 
+  const reapMs = settings.reapSeconds * 1000;
   const pool = poolLoop({
     fleet,
     provider,
-    idle: parts.poolIdle,
-    burst: parts.poolBurst,
+    idle: settings.poolIdle,
+    burst: settings.poolBurst,
     kickLaunch: wake.launch.kick,
     kickDrain: wake.drain.kick,
     clock,
@@ -103,9 +101,9 @@ export function loopsOf(parts: LoopParts): Loops {
     ...creating,
     every('drain', 1_000, drain.runOnce, wake.drain),
     every('liveness', 2_000, () => checkRunners(parts), wake.liveness),
-    every('orphans', parts.reapMs, () => removeOrphans(parts)),
-    every('reap', parts.reapMs, () => reapOnce(parts)),
-    every('retain', 3_600_000, () => retainArtifacts({ ...parts, days: parts.retentionDays })),
+    every('orphans', reapMs, () => removeOrphans(parts)),
+    every('reap', reapMs, () => reapOnce(parts)),
+    every('retain', 3_600_000, () => retainArtifacts({ ...parts, days: settings.artifactsRetentionDays })),
   ];
 
   const stopCreating = async () => {
@@ -131,7 +129,7 @@ async function checkRunners(parts: LoopParts): Promise<void> {
 }
 
 async function reapOnce(parts: LoopParts): Promise<void> {
-  await parts.maintenance.setCapacity(parts.capacity);
+  await parts.maintenance.setCapacity(parts.settings.capacity);
   parts.metrics.reaped(await reap(parts));
   parts.wake.drain.kick();
 }

@@ -1,29 +1,38 @@
 import { KubeConfig } from '@kubernetes/client-node';
-import { type Logger, pino } from 'pino';
-import { ENV, NAMESPACES, RUNNER_TEMPLATE } from '../contract/names.ts';
+import { pino } from 'pino';
+import { ENV, NAMESPACES, RUNNER_COMMAND, RUNNER_TEMPLATE } from '../contract/names.ts';
+import { pickVariables } from '../http/environment.ts';
 import { startController } from './compose.ts';
 import { controllerSettings } from './config.ts';
-import type { RunnerProvider } from './ports/runners.ts';
+import type { MakeProvider } from './ports/runners.ts';
 import { kubernetesRunners } from './runners/kubernetes/provider.ts';
 import { postgresDatabase } from './store/postgres.ts';
 
-/** Settings of local runners, passed on as they are; pods have them from their template. */
+/** What local runners have of this process's environment; pods have it from their template. */
 const RUNNER_ENV = [
-  ...[ENV.chromiumPath, ENV.chromiumSandbox, ENV.chromiumSpki, ENV.ffmpegPath, ENV.logLevel],
-  ...[ENV.toolset, ENV.insecureLoginOrigins],
+  ...RUNNER_COMMAND.inherits,
+  ENV.chromiumPath,
+  ENV.chromiumSandbox,
+  ENV.chromiumSpki,
+  ENV.ffmpegPath,
+  ENV.logLevel,
+  ENV.toolset,
+  ENV.insecureLoginOrigins,
 ];
 
 /** Runners as pods of the cluster that this process, or its kubeconfig, is in. Watches it from here on. */
-async function podRunners(onChange: () => void, log: Logger): Promise<RunnerProvider> {
+const podRunners: MakeProvider = async context => {
   const config = new KubeConfig();
   config.loadFromDefault();
   const runners = kubernetesRunners({
-    ...{ config, onChange, log },
-    ...{ namespace: NAMESPACES.runners, templateName: RUNNER_TEMPLATE },
+    ...context,
+    config,
+    namespace: NAMESPACES.runners,
+    templateName: RUNNER_TEMPLATE,
   });
   await runners.start();
   return runners;
-}
+};
 
 /** The controller as a process of its own, on Postgres. SIGTERM stops it gracefully; runners stay leased. */
 async function main(): Promise<void> {
@@ -34,16 +43,12 @@ async function main(): Promise<void> {
     connectionsMax: settings.databaseConnections,
     log,
   });
-  const runnerEnv = Object.fromEntries(
-    RUNNER_ENV.flatMap(name => {
-      const value = process.env[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-  const inCluster = settings.provider === 'kubernetes';
   const controller = await startController({
-    ...{ settings, database, log, runnerEnv },
-    ...(inCluster ? { provider: options => podRunners(options.onExit, log) } : {}),
+    settings,
+    database,
+    log,
+    runnerEnv: pickVariables(process.env, RUNNER_ENV),
+    ...(settings.provider === 'kubernetes' ? { provider: podRunners } : {}),
   });
   const stop = (name: NodeJS.Signals) => {
     log.info({ signal: name }, 'stopping; runners stay leased');
@@ -53,7 +58,7 @@ async function main(): Promise<void> {
       .then(
         () => process.exit(0),
         error => {
-          log.error({ err: error }, 'the stop failed');
+          log.error({ err: error }, 'shutdown failed');
           process.exit(1);
         },
       );

@@ -1,16 +1,29 @@
-/** Something that may be waited for again and again. Made before what waits for it and what wakes it. */
-export class Wake {
-  #next = Promise.withResolvers<void>();
+import type { Clock } from '../http/clock.ts';
 
-  /** Resolves at the next `kick`. Take it before looking, or a kick during the look is missed. */
-  get next(): Promise<void> {
-    return this.#next.promise;
+/** Something to wait for again and again. Made before what waits for it and what wakes it. */
+export class Wake {
+  #kicks = 0;
+  readonly #waiting = new Set<() => void>();
+
+  /** How often it was kicked. Read it before looking and give it to `wait`: then a kick during the look is not missed. */
+  get kicks(): number {
+    return this.#kicks;
   }
 
-  /** Wakes everything that waits now. */
+  /** Wakes everything that waits. */
   readonly kick = (): void => {
-    const { resolve } = this.#next;
-    this.#next = Promise.withResolvers();
-    resolve();
+    this.#kicks += 1;
+    for (const wake of this.#waiting) wake();
   };
+
+  /** Resolves when it was kicked since `seen`, when `ms` have passed or when `signal` aborts. */
+  async wait(seen: number, ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
+    if (this.#kicks !== seen) return;
+    const woken = new AbortController();
+    const wake = () => woken.abort();
+    this.#waiting.add(wake);
+    const either = signal ? AbortSignal.any([signal, woken.signal]) : woken.signal;
+    await clock.sleep(ms, either, true).catch(() => {});
+    this.#waiting.delete(wake);
+  }
 }

@@ -21,10 +21,14 @@ export const realClock: Clock = {
   random: Math.random,
 };
 
+/** A signal that never aborts: for a short wait that nothing interrupts. */
+export const neverAborts = (): AbortSignal => new AbortController().signal;
+
 /** `AbortSignal.timeout` by this clock. */
 export function timeoutSignal(ms: number, clock: Clock): AbortSignal {
   const over = new AbortController();
-  const never = new AbortController().signal;
-  void clock.sleep(ms, never, true).then(() => over.abort(new DOMException(`not within ${ms} ms`, 'TimeoutError')));
+  void clock
+    .sleep(ms, neverAborts(), true)
+    .then(() => over.abort(new DOMException(`not within ${ms} ms`, 'TimeoutError')));
   return over.signal;
 }

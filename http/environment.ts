@@ -86,3 +86,15 @@ export const derived = <T>(what: string, read: (text: string) => T) =>
       return z.NEVER;
     }
   });
+
+/** The variables of these names that are set. */
+export const pickVariables = (
+  environment: Readonly<Record<string, string | undefined>>,
+  names: readonly string[],
+): Record<string, string> =>
+  Object.fromEntries(
+    names.flatMap(name => {
+      const value = environment[name];
+      return value ? [[name, value]] : [];
+    }),
+  );

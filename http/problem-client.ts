@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { OmicronError, PROBLEMS, type Problem, type ProblemCode, problemSchema } from '../contract/problem.ts';
 import type { HttpAnswer, HttpCall } from './call.ts';
+import { type Clock, realClock, timeoutSignal } from './clock.ts';
 
 /** One call of a JSON API whose errors are problem documents (RFC 9457). */
 export interface ApiCall<Answer> {
@@ -43,11 +44,12 @@ export interface ApiPeer {
 export function problemClient(
   peer: ApiPeer,
   send: HttpCall,
+  clock: Clock = realClock,
 ): <Answer>(call: ApiCall<Answer>) => Promise<Answered<Answer>> {
   const base = peer.url.replace(/\/+$/, '');
 
   return async ({ method, path, query, token, body, answer, signal, timeoutMs }) => {
-    const timeout = AbortSignal.timeout(Math.ceil(timeoutMs));
+    const timeout = timeoutSignal(Math.ceil(timeoutMs), clock);
     const headers = {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),

@@ -23,14 +23,11 @@ export class Changes {
   async until<T>(look: () => Promise<T>, settled: (seen: T) => boolean, waitMs: number): Promise<T> {
     const deadlineMs = this.#clock.nowMs() + waitMs;
     for (;;) {
-      const kicked = this.#changed.next;
+      const { kicks } = this.#changed;
       const seen = await look();
       const leftMs = deadlineMs - this.#clock.nowMs();
       if (settled(seen) || leftMs <= 0) return seen;
-      const timer = new AbortController();
-      const pause = this.#clock.sleep(Math.min(POLL_MS, leftMs), timer.signal, true).catch(() => {});
-      await Promise.race([kicked, pause]);
-      timer.abort();
+      await this.#changed.wait(kicks, Math.min(POLL_MS, leftMs), this.#clock);
     }
   }
 }

@@ -3,6 +3,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import type { GetOrCreateRequest, LeaseAnswer } from '../../contract/session.ts';
 import { mcpToken } from '../../contract/tokens.ts';
 import { RETRY, waitBackoff } from '../../http/backoff.ts';
+import { neverAborts } from '../../http/clock.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import type { Fleet } from '../store/fleet.ts';
 import type { Acquired } from '../store/leases.ts';
@@ -21,8 +22,6 @@ type Led = { outcome: 'ready' | 'lost'; session: SessionRow };
 
 /** Runners that one request tries, each in an epoch of its own. */
 const ATTEMPTS = 3;
-/** A repeated call is short and is not interrupted. */
-const UNINTERRUPTED = new AbortController().signal;
 
 /** Renews the lease of a conversation, or leads or awaits the start of a new one. */
 export class GetOrCreate {
@@ -140,7 +139,7 @@ export class GetOrCreate {
     } catch (error) {
       if (!(error instanceof OmicronError) || error.code !== 'store_unavailable') throw error;
       // the answer to a commit may be lost: the same claim finds its own result, or makes it
-      await waitBackoff(0, RETRY, UNINTERRUPTED, clock);
+      await waitBackoff(0, RETRY, neverAborts(), clock);
       acquired = await leases.acquire(acquisition);
     }
     if (acquired.outcome === 'refused') throw refusal(acquired);

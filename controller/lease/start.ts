@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import { userIdHash } from '../../contract/tokens.ts';
 import { waitBackoff } from '../../http/backoff.ts';
-import type { Clock } from '../../http/clock.ts';
+import { type Clock, timeoutSignal } from '../../http/clock.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Directory } from '../store/directory.ts';
@@ -42,7 +42,7 @@ export type Started =
 
 /** A healthy runner answers in milliseconds; one that waits for its predecessor says so in /healthz. */
 const ASSIGN_TIMEOUT_MS = 10_000;
-const PHASE_TIMEOUT_MS = 1_000;
+const HEALTH_TIMEOUT_MS = 1_000;
 
 /** Errors that a new runner would meet again. */
 const FINAL: ReadonlySet<ProblemCode> = new Set([
@@ -138,15 +138,17 @@ async function assignableRunner(
 }
 
 /** Sends the assignment, and again to a runner that is still waiting for its predecessor to drain. */
-async function assign({ link }: StartParts, endpoint: string, token: string, signal: AbortSignal): Promise<void> {
+async function assign({ link, clock }: StartParts, endpoint: string, token: string, signal: AbortSignal) {
   for (;;) {
     try {
       await link.assign(endpoint, token, ASSIGN_TIMEOUT_MS);
       return;
     } catch (error) {
       signal.throwIfAborted();
-      const silent = error instanceof OmicronError && error.code === 'runner_start_failed';
-      if (!silent || (await link.phase(endpoint, PHASE_TIMEOUT_MS)) !== 'assigning') throw error;
+      const isSilent = error instanceof OmicronError && error.code === 'runner_start_failed';
+      if (!isSilent) throw error;
+      const health = await link.healthOf(endpoint, timeoutSignal(HEALTH_TIMEOUT_MS, clock));
+      if (health?.phase !== 'assigning') throw error;
     }
   }
 }

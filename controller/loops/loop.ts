@@ -26,18 +26,14 @@ export function loop({ name, everyMs, wake, runOnce, clock, log }: LoopOptions):
 
   const run = async () => {
     while (!stopped.signal.aborted) {
-      const woken = wake.next;
+      const seen = wake.kicks;
       try {
         await runOnce();
       } catch (error) {
         log.error({ err: error, loop: name }, 'loop failed; continuing');
       }
       // replicas that started together must not keep step
-      const pauseMs = everyMs * (0.9 + clock.random() / 5);
-      const pause = new AbortController();
-      const signal = AbortSignal.any([stopped.signal, pause.signal]);
-      await Promise.race([woken, clock.sleep(pauseMs, signal, true).catch(() => {})]);
-      pause.abort();
+      await wake.wait(seen, everyMs * (0.9 + clock.random() / 5), clock, stopped.signal);
     }
   };
 

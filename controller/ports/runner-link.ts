@@ -1,12 +1,11 @@
-import type { AssignAnswer } from '../../contract/assignment.ts';
-import type { RunnerPhase } from '../../contract/states.ts';
+import type { AssignAnswer, RunnerHealth } from '../../contract/assignment.ts';
 
 /** The controller's calls to one runner. Throws what the runner answered, or `runner_start_failed` when it did not answer. */
 export interface RunnerLink {
   /** Idempotent: the same token gets the same answer. */
   assign(endpoint: string, token: string, timeoutMs: number): Promise<AssignAnswer>;
-  /** Resolves when the runner serves nobody any more. */
+  /** Resolves when the runner serves no agent any more. */
   drain(endpoint: string, token: string, timeoutMs: number): Promise<void>;
-  /** Null: it does not answer. */
-  phase(endpoint: string, timeoutMs: number): Promise<RunnerPhase | null>;
+  /** Null: it does not answer, not yet or not any more. */
+  healthOf(endpoint: string, signal: AbortSignal): Promise<RunnerHealth | null>;
 }

@@ -1,4 +1,8 @@
-/** A runner that is up and nobody's. */
+import type { Logger } from 'pino';
+import type { RunnerHealth } from '../../contract/assignment.ts';
+import type { Clock } from '../../http/clock.ts';
+
+/** A runner that is up and unleased. */
 export interface WarmRunner {
   bootId: string;
   /** Base URL under which the controller reaches it, e.g. `http://127.0.0.1:41234`. */
@@ -11,9 +15,26 @@ export interface Death {
   reason: string;
 }
 
+/** What a controller gives the provider of its runners. */
+export interface ProviderContext {
+  /** Where runners reach this controller; known once it listens. */
+  controllerUrl: Promise<string>;
+  /** Public keys with which runners verify assignments: a JWKS, as JSON. */
+  jwks: string;
+  /** What a runner says at /healthz. Null: it does not answer, not yet or not any more. */
+  healthOf(endpoint: string, signal: AbortSignal): Promise<RunnerHealth | null>;
+  /** Called when a runner may have ended. */
+  onChange(): void;
+  clock: Clock;
+  log: Logger;
+}
+
+export type MakeProvider = (context: ProviderContext) => RunnerProvider | Promise<RunnerProvider>;
+
 /** Where runners live: child processes, or pods. `runnerId` names a runner everywhere; every call may be repeated. */
 export interface RunnerProvider {
-  readonly name: 'local' | 'kubernetes';
+  /** In the rows of its runners, e.g. `kubernetes`. */
+  readonly name: string;
   /** Digest of what `create` would make now; another digest makes warm runners stale. */
   templateDigest(): Promise<string>;
   /** Starts the runner; does nothing when it exists. */

@@ -123,7 +123,7 @@ describe('what a lease survives, and what ends it', { timeout: 180_000 }, () => 
       20_000,
     );
     expect(session).toMatchObject({ ended_reason: 'runner_lost' });
-    expect(session.error).toMatch(/Ask again/);
+    expect(session.error).toMatch(/Request a new lease/);
     const [video] = await recordings(d, c, leased.session_id);
     expect(video).toMatchObject({ state: 'stored' });
     expect(await picturesIn(fileURLToPath(video?.uri ?? ''))).toBeGreaterThanOrEqual(before);

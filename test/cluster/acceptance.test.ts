@@ -280,8 +280,8 @@ async function controllerOn(namespace: string, templateName: string) {
   let stopWatching = () => {};
   const controller = await startController({
     ...{ settings: chosen, database, log, runnerEnv: {} },
-    async provider({ onExit }) {
-      const runners = kubernetesRunners({ config, namespace, templateName, onChange: onExit, log });
+    async provider(context) {
+      const runners = kubernetesRunners({ ...context, config, namespace, templateName });
       await runners.start();
       stopWatching = () => runners.stop();
       return runners;

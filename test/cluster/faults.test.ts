@@ -314,7 +314,7 @@ test(
       ]);
       expect((await losesItsRunner(sessions, held)).error).toMatch(/Eviction/);
       expect(await failsToStart(held.userId)).toMatch(
-        /No node takes the pod \(Unschedulable\): .*nodes are available.*unschedulable/,
+        /The pod cannot be scheduled \(Unschedulable\): .*nodes are available.*unschedulable/,
       );
     } finally {
       await kubectl(['uncordon', node]);

@@ -78,7 +78,7 @@ export async function losesItsRunner(sessions: BrowserSessions, held: Held, with
   );
   held.lost = true;
   expect(session).toMatchObject({ ended_reason: 'runner_lost', epoch: held.lease.epoch });
-  expect(session.error).toMatch(/Ask again for a new browser/);
+  expect(session.error).toMatch(/Request a new lease/);
   return session;
 }
 

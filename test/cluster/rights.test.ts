@@ -8,6 +8,7 @@ import { runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
 import { CONTROLLER_RIGHTS, type Right } from '../../manifests/parts/controller-rights.ts';
 import { eventually } from '../eventually.ts';
+import { providerContext } from '../fakes/provider-context.ts';
 import { asAccount, copyRunnersNamespace, type NamespaceCopy } from './runners-namespace-copy.ts';
 
 // What the provider does with all rights of the controller but one. Each of them has its reason in CONTROLLER_RIGHTS; here is
@@ -65,8 +66,10 @@ function runnersOf(config: KubeConfig): { runners: Runners; logged: () => string
     },
   });
   const runners = kubernetesRunners({
-    ...{ config, namespace: copy.namespace, templateName: 'never-runs', onChange: () => {} },
-    log: pino({}, sink),
+    ...providerContext({ log: pino({}, sink) }),
+    config,
+    namespace: copy.namespace,
+    templateName: 'never-runs',
   });
   return { runners, logged: () => lines.join('') };
 }

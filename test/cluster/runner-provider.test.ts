@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { kubectl } from '../../cluster/kubectl.ts';
 import { LABELS, PORTS, RUNNER_COMMAND, RUNNER_TEMPLATE, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
-import { type ProviderUnderTest, runnerProviderContract } from '../controller/runner-provider.contract.ts';
+import { type ProviderUnderTest, runnerProviderContract } from '../controller/runners/provider.contract.ts';
 import { eventually } from '../eventually.ts';
+import { providerContext } from '../fakes/provider-context.ts';
 import { processesOf, procFile } from './node.ts';
 import { containerOf, podsOf, uidOf } from './pods.ts';
 import { asController, copyRunnersNamespace, type NamespaceCopy } from './runners-namespace-copy.ts';
@@ -38,7 +38,10 @@ async function podRunners() {
   const ended = new Set<string>();
   const provider = async ({ namespace }: NamespaceCopy = copy, templateName: string = RUNNER_TEMPLATE) => {
     const runners = kubernetesRunners({
-      ...{ config, namespace, templateName, log: pino({ level: 'silent' }) },
+      ...providerContext(),
+      config,
+      namespace,
+      templateName,
       // Told that something changed, a controller looks which of its runners died.
       onChange: async () => {
         for (const id of made) if ((await runners.deathOf(id))?.ended) ended.add(id);

@@ -117,7 +117,7 @@ describe('bury', () => {
       expect(body).toMatchObject({
         status: 'error',
         ended_reason: 'runner_lost',
-        error: expect.stringMatching(/ended.*Ask again/),
+        error: expect.stringMatching(/ended.*Request a new lease/),
       });
       return true;
     });

@@ -11,6 +11,7 @@ import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { startController } from '../../controller/compose.ts';
 import { controllerSettings, type Settings } from '../../controller/config.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
+import { type Clock, realClock } from '../../http/clock.ts';
 import { type FakeMachine, fakeMachine } from '../fakes/runners.ts';
 import { emptyDatabaseUrl } from '../postgres.ts';
 
@@ -64,10 +65,15 @@ export async function deployment(overrides: Record<string, unknown> = {}): Promi
 export type Stack = Awaited<ReturnType<typeof startStack>>;
 
 /** A whole controller on Postgres, with runners that have no browser. Ends with `await using`. */
-export async function startStack(overrides: Record<string, unknown> = {}, shared?: Deployment) {
+export async function startStack(
+  overrides: Record<string, unknown> = {},
+  shared?: Deployment,
+  clock: Clock = realClock,
+) {
   const deployed = shared ?? (await deployment(overrides));
   const settings: Settings = controllerSettings({ ...deployed.environment, ...overrides });
   const lines: string[] = [];
+  const queries: string[] = [];
   const log = pino(
     { level: 'debug' },
     new Writable({
@@ -80,8 +86,15 @@ export async function startStack(overrides: Record<string, unknown> = {}, shared
   const database = postgresDatabase({ url: settings.databaseUrl, connectionsMax: 10, log });
   const controller = await startController({
     settings,
-    database,
+    database: {
+      ...database,
+      query(sql, parameters) {
+        queries.push(sql);
+        return database.query(sql, parameters);
+      },
+    },
     log,
+    clock,
     runnerEnv: {},
     provider: deployed.machine.provider,
   });
@@ -119,6 +132,8 @@ export async function startStack(overrides: Record<string, unknown> = {}, shared
     url: controller.url,
     call,
     getOrCreate,
+    /** How many statements with this text the controller has sent. */
+    queried: (text: string) => queries.filter(sql => sql.includes(text)).length,
     /** Everything that was logged. */
     logged: () => lines.join(''),
     /** A ready lease, or what came instead as an error. */

@@ -52,6 +52,7 @@ export class FakeRunner {
   drains = 0;
   #answer: Promise<unknown> | undefined;
   #hangs = false;
+  #onUnanswered: (route: string) => void = () => {};
   #uploaded = false;
   #deadline: NodeJS.Timeout | undefined;
   readonly #wiring: RunnerWiring;
@@ -67,9 +68,10 @@ export class FakeRunner {
     this.endpoint = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`; // it listens on TCP
   }
 
-  /** From now on it answers nobody; its process lives. */
-  hang(): void {
+  /** From now on it answers no request and tells `onUnanswered` of each, e.g. `POST /assign`; its process lives. */
+  hang(onUnanswered: (route: string) => void = () => {}): void {
     this.#hangs = true;
+    this.#onUnanswered = onUnanswered;
     this.#server.closeAllConnections();
   }
 
@@ -123,7 +125,10 @@ export class FakeRunner {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#hangs) return; // no answer, ever
+    if (this.#hangs) {
+      this.#onUnanswered(`${request.method} ${request.url}`);
+      return;
+    }
     const send = (status: number, type: string, body: unknown) =>
       response.writeHead(status, { 'content-type': type }).end(JSON.stringify(body));
     try {

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { OmicronError } from '../../contract/problem.ts';
 import { OmicronError as Problem } from '../../contract/problem.ts';
 import { controllerKeys } from '../../contract/tokens.ts';
-import type { RunnerProvider } from '../../controller/ports/runners.ts';
-import type { LocalRunners } from '../../controller/runners/local/provider.ts';
+import type { ProviderContext, RunnerProvider } from '../../controller/ports/runners.ts';
 import { FakeRunner, type Point } from './runner.ts';
 
 /** One machine full of runners that any number of controllers share, as processes or pods are shared. */
@@ -17,7 +16,7 @@ export interface FakeMachine {
   /** How long a runner tries to redeem while it is told to try later. */
   redeemPatienceMs: number;
   /** The provider of one controller process on this machine. */
-  provider(options: Pick<LocalRunners, 'controllerUrl' | 'jwks' | 'onExit'>): RunnerProvider;
+  provider(context: Pick<ProviderContext, 'controllerUrl' | 'jwks' | 'onChange'>): RunnerProvider;
   /** The next runner fails there: it never becomes warm, or refuses its assignment. */
   failNext(error: OmicronError, at?: 'warm' | 'assign'): void;
   /** Holds every runner at a point until the answer is called. */
@@ -40,7 +39,7 @@ export function fakeMachine(): FakeMachine {
     const runner = runners.get(id);
     return runner?.exited === null
       ? null
-      : `The runner's process has ended (${runner?.exited ?? 'nobody saw how'}). Ask again for a new browser.`;
+      : `The runner's process ended (${runner?.exited ?? 'cause unknown'}). Request a new lease.`;
   };
 
   const machine: FakeMachine = {
@@ -66,19 +65,20 @@ export function fakeMachine(): FakeMachine {
       for (const runner of runners.values()) runner.kill();
       runners.clear();
     },
-    provider: ({ controllerUrl, jwks, onExit }) => ({
+    provider: ({ controllerUrl, jwks, onChange }) => ({
       name: 'local',
       templateDigest: async () => machine.template,
       async create(id) {
+        const url = await controllerUrl;
         if (runners.has(id)) return;
         const runner = new FakeRunner({
           id,
           keys: controllerKeys(jwks),
-          controllerUrl,
+          controllerUrl: () => url,
           pass,
           nextAssignFailure: () => failures.assign.shift(),
           patienceMs: machine.redeemPatienceMs,
-          onExit: () => onExit(),
+          onExit: () => onChange(),
         });
         runners.set(id, runner);
         created.push(id);

@@ -1,10 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiException } from '@kubernetes/client-node';
+import { type Backoff, waitBackoff } from '../../../http/backoff.ts';
+import { type Clock, neverAborts } from '../../../http/clock.ts';
 
 const TIMEOUT_MS = 10_000;
 const ATTEMPTS = 5;
+const BACKOFF: Backoff = { firstMs: 500, maxMs: 4_000, jitter: 0.4 };
 
-/** What became of one call to the API server. `unknown`: no answer came; ask what is there before doing it again. */
+/** What became of one call to the API server. `unknown`: no answer came; read what exists before doing it again. */
 export type ApiFault = 'not_found' | 'conflict' | 'gone' | 'refused' | 'busy' | 'unknown';
 
 /** The kind of an API error, and how long the server asks to wait. */
@@ -19,27 +21,54 @@ export function apiFault(error: unknown): { fault: ApiFault; retryAfterMs: numbe
   return { fault: 'refused', retryAfterMs };
 }
 
+/** Why the API server refused an object. */
+export interface Refusal {
+  /** In the API server's own words. */
+  message: string;
+  /** Name of the ValidatingAdmissionPolicy that denied it; null: a quota, a schema. */
+  policy: string | null;
+}
+
+/** Null: the error is no refusal. */
+export function refusalOf(error: unknown): Refusal | null {
+  if (!(error instanceof ApiException) || apiFault(error).fault !== 'refused') return null;
+  const text = typeof error.body === 'string' ? error.body : JSON.stringify(error.body ?? '');
+  const message = /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? 'no reason given';
+  // The Status names the policy in its message alone:
+  // https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
+  return { message, policy: /ValidatingAdmissionPolicy '([^']+)'/.exec(message)?.[1] ?? null };
+}
+
+/** Makes one call to the API server, with a bound. */
+export type ApiCall = <T>(call: () => Promise<T>) => Promise<T>;
+
 /**
- * One call to the API server with a bound. A server that is busy (429, 5xx) or does not answer is asked again, when it says
- * or with growing pauses; every call given here must therefore be harmless when repeated. Other errors are thrown at once.
+ * A server that is busy (429, 5xx) or does not answer is asked again, when it says or with growing pauses; every call given
+ * here must therefore be harmless when repeated. Other errors are thrown at once.
  */
-export async function apiCall<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    const timer = new AbortController();
-    try {
-      return await Promise.race([
-        call(),
-        sleep(TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
-          throw new Error(`the API server did not answer within ${TIMEOUT_MS / 1000} s`);
-        }),
-      ]);
-    } catch (error) {
-      const { fault, retryAfterMs } = apiFault(error);
-      if ((fault !== 'busy' && fault !== 'unknown') || attempt === ATTEMPTS) throw error;
-      const pauseMs = retryAfterMs ?? 200 * 2 ** attempt;
-      await sleep(pauseMs * (0.75 + Math.random() / 2), undefined, signal ? { signal } : {});
-    } finally {
-      timer.abort();
+export const apiCalls =
+  (clock: Clock): ApiCall =>
+  async call => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await within(TIMEOUT_MS, call(), clock);
+      } catch (error) {
+        const { fault, retryAfterMs } = apiFault(error);
+        if ((fault !== 'busy' && fault !== 'unknown') || attempt === ATTEMPTS - 1) throw error;
+        if (retryAfterMs === null) await waitBackoff(attempt, BACKOFF, neverAborts(), clock);
+        else await clock.sleep(retryAfterMs * (1 + clock.random() / 4), neverAborts());
+      }
     }
+  };
+
+async function within<T>(ms: number, promise: Promise<T>, clock: Clock): Promise<T> {
+  const timer = new AbortController();
+  const late = clock.sleep(ms, timer.signal, true).then(() => {
+    throw new Error(`the API server did not answer within ${ms / 1000} s`);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    timer.abort();
   }
 }

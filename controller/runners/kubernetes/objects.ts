@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { V1Pod, V1PodTemplate, V1Service } from '@kubernetes/client-node';
 import { LABELS, PORTS, runnerName } from '../../../contract/names.ts';
 
-/** Digest of what a template would make: another one makes warm runners stale. Order of keys does not matter. */
+/** Digest of the pod that a template makes; the order of keys does not matter. */
 export function templateDigest(template: V1PodTemplate): string {
   const sorted = (value: unknown): unknown =>
     Array.isArray(value)
@@ -60,10 +60,16 @@ export function runnerService(pod: V1Pod, runnerId: string): V1Service {
     },
     spec: {
       type: 'ClusterIP',
-      // Whether a runner is lost is the controller's judgement; one missed probe must not take a lease's address away.
+      // The controller decides whether a runner is lost; one missed probe must not take a lease's address away.
       publishNotReadyAddresses: true,
       selector: { [LABELS.app]: LABELS.runnerApp, [LABELS.runnerId]: runnerId },
       ports: [{ name: 'mcp', port: PORTS.runner, targetPort: PORTS.runner, protocol: 'TCP' }],
     },
   };
+}
+
+/** Where a runner answers; undefined before its pod has an address. */
+export function endpointOf({ status }: V1Pod): string | undefined {
+  const ip = status?.podIP;
+  return ip ? `http://${ip.includes(':') ? `[${ip}]` : ip}:${PORTS.runner}` : undefined;
 }

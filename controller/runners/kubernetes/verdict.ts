@@ -4,12 +4,13 @@ import type { Death } from '../../ports/runners.ts';
 /** The container in which the browser runs; the uploader beside it may live longer. */
 const BROWSER = 'browser';
 
-/** Characters of a container's last words. */
-const SAID_MAX = 500;
+/** Characters of a container's last log line. */
+const LAST_LINE_MAX = 500;
 
-const ASK_AGAIN = 'Ask again for a new browser.';
+const ASK_AGAIN = 'Request a new lease.';
+export const POD_GONE = `The pod no longer exists. ${ASK_AGAIN}`;
 
-/** What the kubelet or the control plane says of why it took a pod away. */
+/** Why the kubelet or the control plane removes a pod. */
 function disruption(pod: V1Pod): string | undefined {
   const found = pod.status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
   return found && `${found.reason ?? 'disruption'}: ${found.message ?? 'the node is being drained'}`;
@@ -19,10 +20,10 @@ function terminated(status: V1ContainerStatus | undefined): string | undefined {
   const end = status?.state?.terminated;
   if (!end) return undefined;
   if (end.reason === 'OOMKilled')
-    return 'The browser ran out of memory (OOMKilled); give runners more, or visit lighter pages.';
+    return 'The browser ran out of memory (OOMKilled); give runners more memory, or visit lighter pages.';
   // The end of its log, by the template's terminationMessagePolicy.
-  const said = end.message?.trim().split('\n').at(-1)?.slice(0, SAID_MAX);
-  return `The browser's container ended (${end.reason ?? 'no reason'}, exit code ${end.exitCode})${said ? `: ${said}` : ''}.`;
+  const lastLine = end.message?.trim().split('\n').at(-1)?.slice(0, LAST_LINE_MAX);
+  return `The browser's container ended (${end.reason ?? 'no reason'}, exit code ${end.exitCode})${lastLine ? `: ${lastLine}` : ''}.`;
 }
 
 /** Why this runner is dead or dying, from the pod alone. Null: it lives, or is only starting. */
@@ -47,18 +48,18 @@ const BROKEN_IMAGE = [
 ];
 
 export interface Pending {
-  /** Waiting mends nothing. */
+  /** Waiting longer does not help. */
   hopeless: boolean;
   reason: string;
 }
 
-/** Why a pod is not ready yet, in the words of who knows: the scheduler, the kubelet. */
+/** Why a pod is not ready yet, in the words of the scheduler or the kubelet. */
 export function pendingReason(pod: V1Pod): Pending {
   const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status === 'False')
     return {
       hopeless: false,
-      reason: `No node takes the pod (${scheduled.reason ?? 'Pending'}): ${scheduled.message ?? ''}`,
+      reason: `The pod cannot be scheduled (${scheduled.reason ?? 'Pending'}): ${scheduled.message ?? ''}`,
     };
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
   for (const { name, image, state } of statuses) {
@@ -69,7 +70,7 @@ export function pendingReason(pod: V1Pod): Pending {
         reason: `Container ${name} cannot start (${waiting.reason}, image ${image}): ${waiting.message ?? 'check the image'}`,
       };
     if (waiting?.reason === 'CrashLoopBackOff')
-      return { hopeless: true, reason: `Container ${name} crashes at its start: read its log.` };
+      return { hopeless: true, reason: `Container ${name} crashes when it starts; read its log.` };
   }
   return { hopeless: false, reason: 'The pod runs but its browser is not ready; read its log.' };
 }

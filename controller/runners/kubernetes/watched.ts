@@ -5,34 +5,38 @@ import {
   makeInformer,
 } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
+import { type Backoff, backoffMs } from '../../../http/backoff.ts';
+import type { Clock } from '../../../http/clock.ts';
+import { Wake } from '../../wake.ts';
 
-/** A watch may fall silent without an error, so everything is listed anew this often. */
+/** A watch may fall silent without an error, so everything is listed again this often. */
 const RESYNC_MS = 60_000;
-const RESTART_MS = { min: 250, max: 10_000 };
+const RESTART: Backoff = { firstMs: 500, maxMs: 10_000, jitter: 0.5 };
 
-/** Objects of one kind in one namespace, kept up to date by a watch; listed anew when it breaks, and now and then anyway. */
+export interface WatchOptions<T> {
+  config: KubeConfig;
+  /** e.g. `/api/v1/namespaces/omicron-browser/pods`. */
+  path: string;
+  list: () => Promise<KubernetesListObject<T & KubernetesObject>>;
+  labelSelector?: string;
+  /** Called when anything changed. */
+  onChange?: () => void;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Objects of one kind in one namespace, kept up to date by a watch; listed again when it fails, and at an interval. */
 export class Watched<T extends KubernetesObject> {
-  readonly #make: () => ReturnType<typeof makeInformer<T>>;
-  readonly #log: Logger;
-  readonly #what: string;
+  readonly #options: WatchOptions<T>;
   #informer: ReturnType<typeof makeInformer<T>> | undefined;
-  #next = Promise.withResolvers<void>();
   #restarts = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer = new AbortController();
   #stopped = true;
+  /** Kicked at every change. */
+  readonly changed = new Wake();
 
-  constructor(options: {
-    config: KubeConfig;
-    /** e.g. `/api/v1/namespaces/omicron-browser/pods`. */
-    path: string;
-    list: () => Promise<KubernetesListObject<T>>;
-    labelSelector?: string;
-    log: Logger;
-  }) {
-    const { config, path, list, labelSelector, log } = options;
-    this.#make = () => makeInformer<T>(config, path, list, labelSelector);
-    this.#what = path;
-    this.#log = log;
+  constructor(options: WatchOptions<T>) {
+    this.#options = options;
   }
 
   /** Resolves when the first list is there. */
@@ -40,15 +44,15 @@ export class Watched<T extends KubernetesObject> {
     this.#stopped = false;
     while (!this.#informer && !this.#stopped) {
       await this.#renew();
-      if (!this.#informer) await new Promise(resolve => setTimeout(resolve, this.#pauseMs()));
+      if (!this.#informer) await this.#pause(this.#restartMs());
     }
   }
 
   stop(): void {
     this.#stopped = true;
-    clearTimeout(this.#timer);
+    this.#timer.abort();
     void this.#informer?.stop();
-    this.#changed();
+    this.#kick();
   }
 
   get(name: string, namespace: string): T | undefined {
@@ -59,28 +63,22 @@ export class Watched<T extends KubernetesObject> {
     return this.#informer?.list() ?? [];
   }
 
-  /** Resolves at the next change; take it before looking, or a change in between is missed. */
-  get change(): Promise<void> {
-    return this.#next.promise;
-  }
-
-  #changed(): void {
-    const { resolve } = this.#next;
-    this.#next = Promise.withResolvers();
-    resolve();
+  #kick(): void {
+    this.changed.kick();
+    this.#options.onChange?.();
   }
 
   /** A new informer replaces the old one once it has listed: readers always see a whole list. False: it could not list. */
   async #renew(): Promise<boolean> {
-    clearTimeout(this.#timer);
-    const informer = this.#make();
+    const { config, path, list, labelSelector, log } = this.#options;
+    const informer = makeInformer<T>(config, path, list, labelSelector);
     let failed = false;
-    informer.on('change', () => this.#informer === informer && this.#changed());
+    informer.on('change', () => this.#informer === informer && this.#kick());
     informer.on('error', error => {
       failed = true;
       if (this.#stopped || (this.#informer && this.#informer !== informer)) return;
-      this.#log.warn({ what: this.#what, err: error }, 'a watch broke; it is listed anew');
-      if (this.#informer) this.#again(this.#pauseMs());
+      log.warn({ path, err: error }, 'watch failed; relisting');
+      if (this.#informer) void this.#renewAfter(this.#restartMs());
     });
     await informer.start();
     if (failed || this.#stopped) {
@@ -91,23 +89,31 @@ export class Watched<T extends KubernetesObject> {
     this.#informer = informer;
     this.#restarts = 0;
     if (before) void before.stop();
-    this.#changed();
-    this.#again(RESYNC_MS * (0.8 + Math.random() * 0.4));
+    this.#kick();
+    void this.#renewAfter(RESYNC_MS * (0.8 + this.#options.clock.random() * 0.4));
     return true;
   }
 
-  #again(afterMs: number): void {
-    clearTimeout(this.#timer);
-    if (this.#stopped) return;
-    this.#timer = setTimeout(async () => {
-      if (!(await this.#renew())) this.#again(this.#pauseMs());
-    }, afterMs);
-    this.#timer.unref();
+  /** The last call counts: it ends the pause of the one before. */
+  async #renewAfter(ms: number): Promise<void> {
+    let pauseMs = ms;
+    while ((await this.#pause(pauseMs)) && !(await this.#renew())) pauseMs = this.#restartMs();
   }
 
-  #pauseMs(): number {
+  /** False: another pause began, or it was stopped. */
+  async #pause(ms: number): Promise<boolean> {
+    this.#timer.abort();
+    if (this.#stopped) return false;
+    const timer = new AbortController();
+    this.#timer = timer;
+    await this.#options.clock.sleep(ms, timer.signal, true).catch(() => {});
+    return !timer.signal.aborted;
+  }
+
+  #restartMs(): number {
+    const { clock } = this.#options;
+    const ms = backoffMs(this.#restarts, RESTART, clock.random);
     this.#restarts += 1;
-    const pauseMs = Math.min(RESTART_MS.max, RESTART_MS.min * 2 ** this.#restarts);
-    return pauseMs * (0.5 + Math.random() / 2);
+    return ms;
   }
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { OmicronError } from '../../contract/problem.ts';
-import type { RunnerProvider } from '../../controller/ports/runners.ts';
-import { eventually } from '../eventually.ts';
+import { OmicronError } from '../../../contract/problem.ts';
+import type { RunnerProvider } from '../../../controller/ports/runners.ts';
+import { eventually } from '../../eventually.ts';
 
 /** What the suite needs of an adapter; everything goes when the test ends. */
 export interface ProviderUnderTest extends AsyncDisposable {

@@ -4,21 +4,23 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { ENV, runnerTempName } from '../../contract/names.ts';
-import { OmicronError } from '../../contract/problem.ts';
-import { signingKey } from '../../contract/tokens.ts';
-import { type LocalRunners, localRunners } from '../../controller/runners/local/provider.ts';
-import { eventually } from '../eventually.ts';
-import { fakeMachine } from '../fakes/runners.ts';
-import { type ProviderUnderTest, runnerProviderContract } from './runner-provider.contract.ts';
+import { ENV, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
+import { OmicronError } from '../../../contract/problem.ts';
+import { signingKey } from '../../../contract/tokens.ts';
+import { type LocalRunners, localRunners } from '../../../controller/runners/local/provider.ts';
+import { pickVariables } from '../../../http/environment.ts';
+import { eventually } from '../../eventually.ts';
+import { providerContext } from '../../fakes/provider-context.ts';
+import { fakeMachine } from '../../fakes/runners.ts';
+import { type ProviderUnderTest, runnerProviderContract } from './provider.contract.ts';
 
 const { publicJwk } = await signingKey(
   JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
 );
+/** What a controller's main.ts would pass on. */
+const inherited = pickVariables(process.env, RUNNER_COMMAND.inherits);
 const jwks = JSON.stringify({ keys: [publicJwk] });
-const controllerUrl = () => 'http://127.0.0.1:9';
 
 /** Agents reach a process of this machine as the controller does. */
 const atItself = (_id: string, endpoint: string) => ({ mcpUrl: `${endpoint}/mcp`, workload: null });
@@ -26,7 +28,7 @@ const atItself = (_id: string, endpoint: string) => ({ mcpUrl: `${endpoint}/mcp`
 runnerProviderContract('the fake machine', async (): Promise<ProviderUnderTest> => {
   const machine = fakeMachine();
   let exits = 0;
-  const another = () => machine.provider({ controllerUrl, jwks, onExit: () => exits++ });
+  const another = () => machine.provider(providerContext({ jwks, onChange: () => exits++ }));
   return {
     another,
     broken(why) {
@@ -59,13 +61,10 @@ async function realRunners(change: Partial<LocalRunners> = {}) {
   let exits = 0;
   const another = (more: Partial<LocalRunners> = {}) =>
     localRunners({
+      ...providerContext({ jwks, onChange: () => exits++ }),
       root,
-      controllerUrl,
-      jwks,
       artifactStore: pathToFileURL(join(folder, 'artifacts')).href,
-      env: {},
-      onExit: () => exits++,
-      log: pino({ level: 'silent' }),
+      environment: inherited,
       ...change,
       ...more,
     });
@@ -81,7 +80,9 @@ async function realRunners(change: Partial<LocalRunners> = {}) {
     root,
     another,
     broken: (why: 'runner_start_failed' | 'sandbox_runtime_required') =>
-      another({ env: { [ENV.chromiumPath]: why === 'sandbox_runtime_required' ? sandbox : crash } }),
+      another({
+        environment: { ...inherited, [ENV.chromiumPath]: why === 'sandbox_runtime_required' ? sandbox : crash },
+      }),
     async kill(id: string) {
       const { pid } = JSON.parse(await readFile(join(root, id, 'process.json'), 'utf8')) as { pid: number }; // ProcessId
       process.kill(pid, 'SIGKILL');

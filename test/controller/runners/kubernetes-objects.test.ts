@@ -1,9 +1,9 @@
 import { ApiException, type V1Pod, type V1PodTemplate } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
-import { LABELS, PORTS } from '../../contract/names.ts';
-import { apiFault } from '../../controller/runners/kubernetes/api.ts';
-import { runnerPod, runnerService, templateDigest } from '../../controller/runners/kubernetes/objects.ts';
-import { deathOfPod, pendingReason } from '../../controller/runners/kubernetes/verdict.ts';
+import { LABELS, PORTS } from '../../../contract/names.ts';
+import { apiFault } from '../../../controller/runners/kubernetes/api.ts';
+import { runnerPod, runnerService, templateDigest } from '../../../controller/runners/kubernetes/objects.ts';
+import { deathOfPod, pendingReason } from '../../../controller/runners/kubernetes/verdict.ts';
 
 // What the Kubernetes provider decides without a cluster: the objects it would create, and what a pod's state means.
 
@@ -113,7 +113,7 @@ describe('what a pod’s state means for its lease', () => {
     else {
       expect(death?.ended).toBe(expected.ended);
       expect(death?.reason).toMatch(expected.reason);
-      expect(death?.reason).toMatch(/Ask again/);
+      expect(death?.reason).toMatch(/Request a new lease/);
     }
   });
 
@@ -128,7 +128,7 @@ describe('what a pod’s state means for its lease', () => {
     ];
     expect(pendingReason(pod({ phase: 'Pending', conditions }))).toEqual({
       hopeless: false,
-      reason: 'No node takes the pod (Unschedulable): 0/3 nodes are available: 3 Insufficient cpu.',
+      reason: 'The pod cannot be scheduled (Unschedulable): 0/3 nodes are available: 3 Insufficient cpu.',
     });
   });
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { OmicronError } from '../../contract/problem.ts';
-import { leaseAnswer } from '../../contract/session.ts';
-import { eventually } from '../eventually.ts';
-import { protocol } from './protocol.ts';
-import { deployment, problemOf, type Stack, startStack } from './stack.ts';
+import { OmicronError } from '../../../contract/problem.ts';
+import { leaseAnswer } from '../../../contract/session.ts';
+import { eventually } from '../../eventually.ts';
+import { movableClock } from '../../fakes/movable-clock.ts';
+import { protocol } from '../protocol.ts';
+import { deployment, problemOf, type Stack, startStack } from '../stack.ts';
 
 // Step 1 to 7 of a request on a whole controller, Postgres and runners that keep a real one's word but have no browser.
 
@@ -103,16 +103,25 @@ it('gives a runner that dies under its assignment up for another one', async () 
   expect(await served(lease)).toEqual({ session_id: lease.session_id, epoch: lease.epoch });
 });
 
-it('gives a runner that never answers up for another one, and nobody else gets it', { timeout: 40_000 }, async () => {
-  await using stack = await startStack({ OMICRON_POOL_IDLE: 2 });
+/** How long the controller waits for an answer of a runner. */
+const TIMEOUTS: Record<string, number> = { 'POST /assign': 10_000, 'GET /healthz': 1_000, 'POST /drain': 3_000 };
+
+it('gives a runner that never answers up for another one, and no other lease gets it', async () => {
+  const clock = movableClock();
+  await using stack = await startStack({ OMICRON_POOL_IDLE: 2 }, undefined, clock);
   const warm = await eventually('two warm runners', async () => {
     const rows = await stack.database.query<{ id: string }>(
       `select id from omicron.runners where state = 'warm' order by warm_at`,
     );
     return rows.length === 2 ? rows : undefined;
   });
-  stack.machine.runner(warm[0]?.id).hang();
+  const unanswered: string[] = [];
+  stack.machine.runner(warm[0]?.id).hang(route => {
+    unanswered.push(route);
+    clock.advance(TIMEOUTS[route] ?? 0);
+  });
   const lease = await stack.lease();
+  expect(unanswered.slice(0, 2)).toEqual(['POST /assign', 'GET /healthz']);
   expect(lease.epoch).toBe(2);
   expect(await served(lease)).toEqual({ session_id: lease.session_id, epoch: 2 });
   expect(stack.machine.runner(warm[1]?.id).assignment?.session_id).toBe(lease.session_id);
@@ -172,13 +181,40 @@ it('passes sandbox_runtime_required through, without advice to try again', async
   expect(answer.headers.get('retry-after')).toBeNull();
 });
 
+it('gives a runner whose browser crashed under its assignment up for another one', async () => {
+  await using stack = await startStack();
+  stack.machine.failNext(new OmicronError('browser_crashed', 'The browser process ended.'), 'assign');
+  const lease = await stack.lease();
+  expect(lease.epoch).toBe(2);
+  expect(await served(lease)).toEqual({ session_id: lease.session_id, epoch: 2 });
+});
+
+it('says runner_start_failed and when to retry, and no sandbox, when three browsers crashed', async () => {
+  await using stack = await startStack();
+  for (let n = 0; n < 3; n++)
+    stack.machine.failNext(new OmicronError('browser_crashed', 'The browser process ended.'), 'assign');
+  const answer = await stack.getOrCreate();
+  expect(answer.status).toBe(503);
+  expect(problemOf(answer)).toMatchObject({
+    code: 'runner_start_failed',
+    detail: 'The browser process ended.',
+    retry_after_seconds: 1,
+  });
+  expect(await sessionOf(stack, problemOf(answer).session_id ?? '')).toMatchObject({
+    status: 'error',
+    ended_reason: 'runner_start_failed',
+    epoch: 3,
+  });
+  expect((await stack.lease()).epoch).toBe(4);
+});
+
 it('tells who waits for a start that it was ended by DELETE', async () => {
   await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
   const letGo = stack.machine.hold('warm');
   const { body } = await stack.getOrCreate({ wait_seconds: 0 });
   const { session_id } = leaseAnswer.parse(body);
   const waiting = stack.getOrCreate({ wait_seconds: 20 });
-  await sleep(100);
+  await eventually('it waits', () => stack.queried('claim_until > clock_timestamp()') > 0);
   expect((await stack.call('DELETE', `/internal/browser-sessions/${session_id}?epoch=1`)).status).toBe(200);
   expect(problemOf(await waiting)).toMatchObject({ code: 'lease_ended', session_id });
   letGo();
@@ -186,11 +222,13 @@ it('tells who waits for a start that it was ended by DELETE', async () => {
 });
 
 it('makes a lease wait until the runner of the epoch before has stopped', async () => {
-  await using stack = await startStack({ OMICRON_POOL_IDLE: 2 });
+  const clock = movableClock();
+  await using stack = await startStack({ OMICRON_POOL_IDLE: 2 }, undefined, clock);
   const first = await stack.lease();
   const { runner_id } = (await sessionOf(stack, first.session_id)) as { runner_id: string }; // Session
   const old = stack.machine.runner(runner_id);
-  old.hang(); // it acknowledges nothing, but its process ends when it is told to
+  // it acknowledges nothing, but its process ends when it is told to
+  old.hang(route => clock.advance(TIMEOUTS[route] ?? 0));
   await stack.call('DELETE', `/internal/browser-sessions/${first.session_id}?epoch=1`);
   const second = await stack.lease();
   expect(old.exited).not.toBeNull();

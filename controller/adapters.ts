@@ -1,0 +1,55 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ENV } from '../contract/names.ts';
+import { bucketArtifacts } from './artifacts/bucket.ts';
+import { folderArtifacts } from './artifacts/folder.ts';
+import type { Settings } from './config.ts';
+import type { ArtifactStore } from './ports/artifacts.ts';
+import type { Database } from './ports/database.ts';
+import type { MakeProvider } from './ports/runners.ts';
+import type { SecretStore } from './ports/secrets.ts';
+import { localRunners } from './runners/local/provider.ts';
+import { fileSecrets } from './secrets/file.ts';
+import { vaultRestSecrets } from './secrets/vault-rest.ts';
+import { vaultSqlSecrets } from './secrets/vault-sql.ts';
+
+// What stands behind each port, as the settings say.
+
+const artifactUrl = ({ artifactStore, dataDir }: Settings): string =>
+  artifactStore ?? pathToFileURL(join(resolve(dataDir), 'artifacts')).href;
+
+export async function artifactStore(settings: Settings): Promise<ArtifactStore> {
+  const url = artifactUrl(settings);
+  if (!url.startsWith('file:')) return bucketArtifacts; // uploaders reach it through the egress proxy
+  const folder = fileURLToPath(url);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return folderArtifacts(folder);
+}
+
+/** The settings' rules require what each store needs. */
+export function secretStore(settings: Settings, database: Database): SecretStore {
+  const { secretFileKey = '', supabaseUrl = '', supabaseServiceRoleKey = '' } = settings;
+  switch (settings.secretStore) {
+    case 'file':
+      return fileSecrets({
+        path: join(resolve(settings.dataDir), 'secrets.jwe'),
+        key: Buffer.from(secretFileKey, 'base64'),
+      });
+    case 'vault-sql':
+      return vaultSqlSecrets(database);
+    case 'vault-rest':
+      return vaultRestSecrets({ url: supabaseUrl, serviceRoleKey: supabaseServiceRoleKey });
+  }
+}
+
+/** Runners as child processes of this machine, with this environment. */
+export const localProvider =
+  (settings: Settings, runnerEnv: Readonly<Record<string, string>>): MakeProvider =>
+  context =>
+    localRunners({
+      ...context,
+      root: join(resolve(settings.dataDir), 'runners'),
+      artifactStore: artifactUrl(settings),
+      environment: { ...runnerEnv, ...(settings.egressUrl ? { [ENV.egressUrl]: settings.egressUrl } : {}) },
+    });

@@ -1,0 +1,53 @@
+import { type CoreV1Api, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
+import { LABELS, runnerName, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
+import { type Backoff, backoffMs } from '../../../http/backoff.ts';
+import { neverAborts } from '../../../http/clock.ts';
+import type { ProviderContext, RunnerProvider } from '../../ports/runners.ts';
+import { type ApiCall, apiFault } from './api.ts';
+
+const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 30_000, jitter: 0.2 };
+const MERGE_PATCH = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
+
+export interface MarkParts extends Pick<ProviderContext, 'clock' | 'log'> {
+  core: CoreV1Api;
+  call: ApiCall;
+  namespace: string;
+}
+
+type Lease = Parameters<RunnerProvider['publish']>[1];
+
+/** Marks a pod as a lease's, however long the API server is unreachable: the lease may last for hours. */
+export async function markLeased(parts: MarkParts, runnerId: string, lease: Lease): Promise<void> {
+  const { clock, log } = parts;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await patch(parts, runnerId, lease);
+    } catch (err) {
+      const { fault } = apiFault(err);
+      if (fault === 'not_found') return; // it has ended
+      log.warn({ err, runner_id: runnerId }, 'leased pod not marked');
+      if (fault !== 'busy' && fault !== 'unknown') return;
+      await clock.sleep(backoffMs(attempt, BACKOFF, clock.random), neverAborts(), true);
+    }
+  }
+}
+
+/**
+ * Takes the pod from the template as well: deleting or replacing that must not take leased runners with it. It keeps an owner
+ * (the VPC CNI's policy agent skips pods without one): the runners' service account.
+ */
+async function patch({ core, call, namespace }: MarkParts, runnerId: string, lease: Lease): Promise<void> {
+  const account = await call(() => core.readNamespacedServiceAccount({ name: SERVICE_ACCOUNTS.runner, namespace }));
+  const metadata = {
+    labels: {
+      [LABELS.state]: 'leased',
+      [LABELS.sessionId]: lease.sessionId,
+      [LABELS.epoch]: String(lease.epoch),
+      [LABELS.userIdHash]: lease.userIdHash,
+    },
+    ownerReferences: [
+      { apiVersion: 'v1', kind: 'ServiceAccount', name: SERVICE_ACCOUNTS.runner, uid: account.metadata?.uid },
+    ],
+  };
+  await call(() => core.patchNamespacedPod({ name: runnerName(runnerId), namespace, body: { metadata } }, MERGE_PATCH));
+}

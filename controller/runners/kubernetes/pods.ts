@@ -1,0 +1,144 @@
+import type { CoreV1Api, V1Pod, V1PodTemplate } from '@kubernetes/client-node';
+import { LABELS, runnerName } from '../../../contract/names.ts';
+import { OmicronError } from '../../../contract/problem.ts';
+import { neverAborts, timeoutSignal } from '../../../http/clock.ts';
+import type { ProviderContext } from '../../ports/runners.ts';
+import { type ApiCall, apiFault, refusalOf } from './api.ts';
+import { endpointOf, runnerPod, runnerService } from './objects.ts';
+import { deathOfPod } from './verdict.ts';
+import type { Watched } from './watched.ts';
+
+/** A drained runner's process ends within a second; a browser that hangs is not waited for longer. */
+const ENDING_MS = 3_000;
+/**
+ * A release changes the template and the admission policies that name its image (docs/rollout.md); the API server enforces a
+ * new policy within seconds. Less than another replica waits before it takes a launch over.
+ */
+const RELEASE = { tries: 10, pauseMs: 1_500 };
+/** Admission policies of runners' pods: synced with the template, and a moment later they agree with it. */
+const POD_POLICY = /^runner-pod-/;
+
+export interface PodParts extends Pick<ProviderContext, 'healthOf' | 'clock' | 'log'> {
+  core: CoreV1Api;
+  call: ApiCall;
+  namespace: string;
+  pods: Watched<V1Pod>;
+  /** The PodTemplate as it is now. Throws when there is none. */
+  template: () => V1PodTemplate;
+}
+
+/** The pods of runners, and their Services. */
+export interface RunnerPods {
+  /** As the watch has it. */
+  seen(runnerId: string): V1Pod | undefined;
+  /** As the watch has it, else as the API server does. Null: there is none. */
+  find(runnerId: string): Promise<V1Pod | null>;
+  create(runnerId: string): Promise<void>;
+  remove(runnerId: string): Promise<'deleting' | 'gone'>;
+}
+
+export function runnerPods(parts: PodParts): RunnerPods {
+  const { core, call, namespace, pods } = parts;
+  const seen = (runnerId: string) => pods.get(runnerName(runnerId), namespace);
+
+  const find = async (runnerId: string): Promise<V1Pod | null> => {
+    const pod = seen(runnerId);
+    if (pod) return pod;
+    try {
+      return await call(() => core.readNamespacedPod({ name: runnerName(runnerId), namespace }));
+    } catch (error) {
+      if (apiFault(error).fault === 'not_found') return null;
+      throw error;
+    }
+  };
+
+  return {
+    seen,
+    find,
+
+    async create(runnerId) {
+      if (!seen(runnerId)) await createPod(parts, runnerId);
+      // The process that created the pod may have ended before it created the Service.
+      const pod = await find(runnerId);
+      if (pod?.metadata?.labels?.[LABELS.runnerId] !== runnerId)
+        throw new OmicronError(
+          'runner_start_failed',
+          `The pod ${runnerName(runnerId)} does not exist after it was created.`,
+        );
+      const body = runnerService(pod, runnerId);
+      await createOnce(parts, () => core.createNamespacedService({ namespace, body })).catch(throwStartFault);
+    },
+
+    async remove(runnerId) {
+      const pod = await find(runnerId);
+      if (!pod) return 'gone';
+      if (!pod.metadata?.deletionTimestamp && pod.metadata?.uid) {
+        await endsByItself(parts, pod, () => seen(runnerId));
+        await deletePod(parts, runnerId, pod.metadata.uid);
+      }
+      return (await find(runnerId)) ? 'deleting' : 'gone'; // what the watch does not have is read
+    },
+  };
+}
+
+/** The pod of the template as it is now. Policies that do not know that template yet, or any more, are asked again. */
+async function createPod(parts: PodParts, runnerId: string): Promise<void> {
+  const { core, namespace, template, clock, log } = parts;
+  for (let attempt = 1; ; attempt++) {
+    const body = runnerPod(template(), runnerId);
+    try {
+      return await createOnce(parts, () => core.createNamespacedPod({ namespace, body }));
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (!POD_POLICY.test(refusal?.policy ?? '') || attempt === RELEASE.tries) return throwStartFault(error);
+      log.info({ runner_id: runnerId, ...refusal }, 'admission policy and template differ; retrying');
+      await clock.sleep(RELEASE.pauseMs, neverAborts());
+    }
+  }
+}
+
+/** Creates what may exist already; either way it exists afterwards. */
+async function createOnce({ call }: PodParts, create: () => Promise<unknown>): Promise<void> {
+  try {
+    await call(create);
+  } catch (error) {
+    if (apiFault(error).fault !== 'conflict') throw error;
+  }
+}
+
+function throwStartFault(error: unknown): never {
+  const refusal = refusalOf(error);
+  if (!refusal) throw error;
+  throw new OmicronError('runner_start_failed', `The API server refused the pod: ${refusal.message}.`, {
+    cause: error,
+  });
+}
+
+async function deletePod({ core, call, namespace }: PodParts, runnerId: string, uid: string): Promise<void> {
+  const body = { preconditions: { uid } };
+  try {
+    await call(() => core.deleteNamespacedPod({ name: runnerName(runnerId), namespace, body }));
+  } catch (error) {
+    const { fault } = apiFault(error);
+    if (fault !== 'not_found' && fault !== 'conflict') throw error; // conflict: another pod has the name now
+  }
+}
+
+/**
+ * Gives a runner that drains, or answers no more, a moment to end: a container that is told to stop while it ends can stay
+ * for its whole grace period (containerd 1.6: "ttrpc: closed"), and its pod with it.
+ */
+async function endsByItself(parts: PodParts, pod: V1Pod, now: () => V1Pod | undefined): Promise<void> {
+  const { pods, healthOf, clock } = parts;
+  const endpoint = endpointOf(pod);
+  if (endpoint === undefined || deathOfPod(pod)) return;
+  const late = timeoutSignal(ENDING_MS, clock);
+  const health = await healthOf(endpoint, late);
+  if (health !== null && health.phase !== 'draining') return;
+  while (!late.aborted) {
+    const { kicks } = pods.changed;
+    const current = now();
+    if (!current || deathOfPod(current)) return;
+    await pods.changed.wait(kicks, ENDING_MS, clock, late);
+  }
+}

@@ -1,0 +1,71 @@
+import type { Logger } from 'pino';
+import { type Clock, neverAborts } from '../../../http/clock.ts';
+import type { Death } from '../../ports/runners.ts';
+import type { RunnerFolder } from './folder.ts';
+import { type ProcessId, runs, signal } from './process.ts';
+
+/** A drained runner finishes its video in a second or two. */
+const KILL_AFTER_MS = 15_000;
+/** Within which this process learns how its runner ended, and a new runner's process file is written. */
+const SETTLE_MS = 200;
+
+/** What one controller knows of the processes of runners. */
+export class RunnerProcesses {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #ids = new Map<string, ProcessId>();
+  /** How those that this process started have ended. */
+  readonly #exits = new Map<string, string>();
+  readonly #terminatedAtMs = new Map<string, number>();
+
+  constructor({ clock, log }: { clock: Clock; log: Logger }) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  started(runnerId: string, id: ProcessId): void {
+    this.#ids.set(runnerId, id);
+  }
+
+  exited(runnerId: string, how: string): void {
+    this.#exits.set(runnerId, how);
+  }
+
+  /** Null: it runs. */
+  async deathOf(runnerId: string, home: RunnerFolder): Promise<Death | null> {
+    if (await this.#running(runnerId, home)) return null;
+    if (home.exists && !this.#exits.has(runnerId)) {
+      await this.#clock.sleep(SETTLE_MS, neverAborts());
+      if (await this.#running(runnerId, home)) return null;
+    }
+    const how = this.#exits.get(runnerId) ?? 'cause unknown';
+    return { ended: true, reason: `The runner's process ended (${how}). Request a new lease.` };
+  }
+
+  /** Asks it to end, and ends it when it takes too long. True: it has ended. */
+  async end(runnerId: string, home: RunnerFolder): Promise<boolean> {
+    const id = await this.#running(runnerId, home);
+    if (!id) return true;
+    const sinceMs = this.#terminatedAtMs.get(runnerId);
+    if (sinceMs === undefined) {
+      this.#terminatedAtMs.set(runnerId, this.#clock.nowMs());
+      signal(id, 'SIGTERM');
+    } else if (this.#clock.nowMs() - sinceMs > KILL_AFTER_MS) {
+      this.#log.warn({ runner_id: runnerId }, 'runner did not stop; killing it');
+      signal(id, 'SIGKILL');
+    }
+    return false;
+  }
+
+  forget(runnerId: string): void {
+    for (const known of [this.#ids, this.#exits, this.#terminatedAtMs]) known.delete(runnerId);
+  }
+
+  /** Null: it does not run. */
+  async #running(runnerId: string, home: RunnerFolder): Promise<ProcessId | null> {
+    const id = this.#ids.get(runnerId) ?? (await home.readProcess());
+    if (!id) return null;
+    this.#ids.set(runnerId, id);
+    return runs(id) ? id : null;
+  }
+}
