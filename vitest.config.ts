@@ -6,6 +6,7 @@ import { defineConfig } from 'vitest/config';
  * minute. Tests on a cluster have a configuration of their own, so that no cluster is touched by accident.
  */
 const UNIT = [
+  'test/cli/program.test.ts',
   'test/client/*.test.ts',
   'test/contract/!(tokens).test.ts',
   'test/contract/policy/*.test.ts',

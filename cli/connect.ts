@@ -5,7 +5,7 @@ import { OmicronError } from '../contract/problem.ts';
 import { StackFolder } from '../local/stack-folder.ts';
 import type { Output } from './output.ts';
 
-/** What every command gets of the process that runs it. */
+/** What every command gets. */
 export interface Cli {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Folder of the local stack. */
@@ -15,8 +15,11 @@ export interface Cli {
   /** Where the command's answer goes. */
   readonly out: Output;
   readonly stdin: NodeJS.ReadStream;
-  readonly stderr: NodeJS.WriteStream;
-  /** Writes a line of progress to stderr. */
+  /** Exit code unless an error decides it; a command that reports failures in its answer sets it. */
+  exitCode: number;
+  /** Writes to stderr, without a line end. */
+  prompt(text: string): void;
+  /** Writes a line to stderr. */
   progress(line: string): void;
 }
 

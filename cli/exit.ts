@@ -12,6 +12,8 @@ export const EXIT = {
   refused: 4,
   /** 429, 503 or unreachable: may succeed later. */
   tryLater: 5,
+  /** Stopped by a signal; 128 + SIGINT. */
+  interrupted: 130,
 } as const;
 
 /** An invalid command line. */

@@ -75,8 +75,8 @@ async function readPassword(cli: Cli, variable?: string): Promise<string> {
 }
 
 /** The first line of stdin; on a terminal it is not echoed. */
-async function readLine({ stdin, stderr }: Cli): Promise<string> {
-  if (stdin.isTTY) stderr.write('Password: ');
+async function readLine({ stdin, prompt }: Cli): Promise<string> {
+  if (stdin.isTTY) prompt('Password: ');
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stdin, output: unseen, terminal: stdin.isTTY === true });
   lines.on('SIGINT', () => {
@@ -88,6 +88,6 @@ async function readLine({ stdin, stderr }: Cli): Promise<string> {
     return '';
   } finally {
     lines.close();
-    if (stdin.isTTY) stderr.write('\n');
+    if (stdin.isTTY) prompt('\n');
   }
 }

@@ -29,6 +29,6 @@ export function machineCommands(program: Command, cli: Cli): void {
     .option('--cluster', 'check the deployment in the cluster of KUBECONFIG instead')
     .action(async options => {
       const { doctor } = await import('./doctor.ts');
-      if (!(await doctor(cli, options))) process.exitCode = EXIT.failed;
+      if (!(await doctor(cli, options))) cli.exitCode = EXIT.failed;
     });
 }

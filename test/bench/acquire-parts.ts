@@ -2,15 +2,15 @@ import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { type Percentiles, percentiles } from './figures.ts';
 import type { SqlCall, TimedStack } from './timed-stack.ts';
 
-/** Milliseconds of one acquire of a warm runner, by what they were spent on. */
+/** Milliseconds of one acquire of a warm runner, by part. */
 export type AcquireParts = Record<
   'totalMs' | 'claimSqlMs' | 'assignMs' | 'redeemSqlMs' | 'readySqlMs' | 'restMs',
   Percentiles
 >;
 
 /**
- * Cuts acquires at the database's functions: claim, then what lies between it and ready (signing the assignment, the
- * round trip to the runner, and within it the broker's redeem), then ready. The rest is HTTP, tokens and JSON.
+ * Divides acquires at the database functions: the claim; the time between claim and ready (signing the assignment, the round
+ * trip to the runner, and within it the redemption); ready. The rest is HTTP, tokens and JSON.
  */
 export async function acquireParts(
   stack: TimedStack,

@@ -1,6 +1,6 @@
 /**
- * The same on Kubernetes: `npm run bench -- cluster [--rounds 30]`, on a cluster where `npm run cluster` has run and whose node
- * is this machine. Through the API's network policy and the Services; what a user feels, and what it costs the API server and
+ * The cost of a lease on Kubernetes: `npm run bench -- cluster [--rounds 30]`, on a cluster where `npm run cluster` has run and whose node
+ * is this machine. Through the API's network policy and the Services: latencies of a user, and the load on the API server and
  * the node. Writes the section `cluster` of `.omicron/bench.json`.
  */
 import { randomUUID } from 'node:crypto';
@@ -21,15 +21,15 @@ import { leased, measure } from './rounds.ts';
 const TARGETS = { acquireP50Ms: 50, firstPageP50Ms: 400, idleControllerPssMb: 200 };
 const BURST = { callers: 20, warm: 10 };
 const REFILLED = 5;
-/** Longer than this an acquire has waited for a pod. */
+/** An acquire that takes longer has waited for a pod. */
 const WARM_ACQUIRE_MS = 2_000;
 const SETTLE_MS = 10_000;
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '30' } } });
 const rounds = Number(values.rounds);
-/** Leases of a run that was broken off may still live. */
+/** Leases of an interrupted run may still live. */
 const run = randomUUID();
-const say = (line: string) => process.stderr.write(`${line}\n`);
+const progress = (line: string) => process.stderr.write(`${line}\n`);
 const ingress = await openIngress();
 const sessions = new BrowserSessions(ingress);
 
@@ -44,14 +44,14 @@ async function untilWarm(count: number): Promise<number> {
   return performance.now() - startMs;
 }
 
-/** Sets the pool's size on the Deployment, or null: as it is deployed; waits until its pods run. */
+/** Sets the pool's size on the Deployment, null: the deployed one; waits until its pods run. */
 async function pool(idle: number | null): Promise<void> {
   const change = idle === null ? 'OMICRON_POOL_IDLE-' : `OMICRON_POOL_IDLE=${idle}`;
   await kubectl(['-n', NAMESPACES.system, 'set', 'env', `deployment/${SERVICES.controller}`, change]);
   await running();
 }
 
-/** What the API server was asked for runners, by verb and resource, since it started. Status updates are the kubelet's. */
+/** Calls of the API server for runners since it started, by verb and resource. Status updates are the kubelet's. */
 async function apiCalls(): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const line of (await kubectl(['get', '--raw', '/metrics'])).split('\n')) {
@@ -85,7 +85,7 @@ async function memory() {
   return measured;
 }
 
-/** Twenty ask at once where ten are warm: those at once, the others as the node gives pods or a lease ends; none is lost. */
+/** Twenty callers at ten warm runners: ten are served at once, the others as pods start or leases end; none is lost. */
 async function burst() {
   await untilWarm(BURST.warm);
   const names = Array.from({ length: BURST.callers }, (_, n) => ({ userId: `burst-${n}-${run}`, conversationId: 'c' }));
@@ -112,7 +112,7 @@ async function burst() {
   };
 }
 
-/** How fast others take the place of warm runners that were leased, all at once. */
+/** How fast the pool replaces warm runners that are leased all at once. */
 async function refillPerSecond(): Promise<number> {
   await untilWarm(BURST.warm);
   const leases = await Promise.all(
@@ -128,9 +128,9 @@ async function refillPerSecond(): Promise<number> {
 await using _paused = await argoPaused();
 try {
   const cluster: Record<string, unknown> = { machine: machine() };
-  say('memory ...');
+  progress('memory ...');
   Object.assign(cluster, await memory());
-  say(`${rounds} rounds, one at a time ...`);
+  progress(`${rounds} rounds, one at a time ...`);
   await untilWarm(2);
   const before = await apiCalls();
   cluster.clients1 = await measure(leased(sessions, warmRunners, 2), { rounds, clients: 1, url: SITES.site });
@@ -142,14 +142,14 @@ try {
       return each > 0 ? [[key, each]] : [];
     }),
   );
-  say('a pool of ten, of which five are leased ...');
+  progress('refill of a pool of ten after five leases ...');
   await pool(BURST.warm);
   cluster.refillPerSecond = await refillPerSecond();
-  say('twenty at once on ten warm ...');
+  progress('burst of twenty on ten warm runners ...');
   cluster.burst = await burst();
   const file = writeSections({ cluster });
   process.stdout.write(`${JSON.stringify({ ...cluster, targets: TARGETS }, null, 2)}\n`);
-  say(`written to ${file}`);
+  progress(`written to ${file}`);
 } finally {
   await pool(null);
   ingress.close();

@@ -1,25 +1,32 @@
 /**
- * What the egress proxy costs: `node test/bench/egress.ts`. The same 1 KB fetch straight, through us and through tinyproxy;
- * then 500 tunnels at once, and bulk bytes. Everything on loopback; client, proxy and site are three processes that share
- * the machine's cores, so throughput is that of all three together. Writes section `egress` of `.omicron/bench.json`.
+ * The cost of the egress proxy: `npm run bench -- egress [--rounds 1500]`. The same 1 KB fetch directly, through our proxy and
+ * through tinyproxy; then 500 tunnels at once, and bulk bytes. Everything is on loopback; client, proxy and site are three
+ * processes that share the machine's cores, so throughput is that of all three. Writes section `egress` of
+ * `.omicron/bench.json`.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, get as httpGet } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcp, type Socket } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
 import { basic, isAnswer, tunnel } from '../egress/raw-client.ts';
 import { startFakeController } from '../fakes/controller.ts';
+import { percentiles, writeSections } from './figures.ts';
 
 const SITE_ADDRESS = '127.0.0.77';
-const FETCHES = 1500;
 const WARM_UP = 300;
 const TUNNELS = 500;
 const BULK_BYTES = 512 * 1024 * 1024;
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rounds: { type: 'string', default: '1500' } },
+});
+const FETCHES = Number(values.rounds);
 const TARGETS = { overhead_p50_ms: 1.5, tunnels: 500, megabytes_per_second: 200 };
 
 interface Proxy {
@@ -27,7 +34,7 @@ interface Proxy {
   readonly auth: string;
 }
 
-/** Role of a child: the site, whose `/bulk` sends zeros for as long as they are read. */
+/** Role of a child process: the site. */
 async function site(): Promise<void> {
   const kilobyte = Buffer.alloc(1024, 'x');
   const chunk = Buffer.alloc(256 * 1024);
@@ -48,12 +55,10 @@ async function site(): Promise<void> {
   server.listen(0, SITE_ADDRESS, () => console.log((server.address() as AddressInfo).port)); // a TCP server that listens has one
 }
 
-const percentile = (sorted: readonly number[], share: number) =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 const rounded = (value: number) => Math.round(value * 1000) / 1000;
 const quantiles = (times: number[]) => {
-  const sorted = times.sort((a, b) => a - b);
-  return { p50_ms: rounded(percentile(sorted, 0.5)), p95_ms: rounded(percentile(sorted, 0.95)) };
+  const { p50, p95 } = percentiles(times);
+  return { p50_ms: p50, p95_ms: p95 };
 };
 
 function fetchOnce(sitePort: number, proxy: Proxy | null, agent: Agent, host: string): Promise<number> {
@@ -108,7 +113,7 @@ function roundTrip(socket: Socket): Promise<void> {
   });
 }
 
-/** The ways take turns, so that a slow moment of the machine falls on all of them. */
+/** The proxies take turns, so that a slow moment of the machine affects all of them. */
 async function latencies(sitePort: number, proxies: Record<string, Proxy | null>, keepAlive: boolean) {
   const times: Record<string, number[]> = {};
   const agents: Record<string, Agent> = {};
@@ -125,7 +130,7 @@ async function latencies(sitePort: number, proxies: Record<string, Proxy | null>
         const milliseconds = await fetchOnce(sitePort, proxy, agent, SITE_ADDRESS);
         if (i >= WARM_UP) times[name]?.push(milliseconds);
       } catch (cause) {
-        // tinyproxy drops a connection now and then under load; from us that is a fault.
+        // tinyproxy sometimes drops a connection under load; our proxy must not
         if (name !== 'tinyproxy') throw cause;
         failures[name] = (failures[name] ?? 0) + 1;
       }
@@ -192,7 +197,7 @@ async function firstLine(of: ChildProcess, matching: RegExp): Promise<string> {
   throw new Error('the child ended before it was ready');
 }
 
-/** tinyproxy from Debian, everything allowed, as many clients as we take; null (and why) where it cannot be had. */
+/** Debian's tinyproxy, with everything allowed; null when it cannot be installed. */
 async function tinyproxy(folder: string): Promise<Proxy | null> {
   const installed = () => {
     try {
@@ -205,11 +210,11 @@ async function tinyproxy(folder: string): Promise<Proxy | null> {
     try {
       execFileSync('apt-get', ['install', '-y', '-qq', 'tinyproxy-bin'], { stdio: 'ignore', timeout: 120_000 });
     } catch {
-      // said below
+      // reported below
     }
   const binary = installed();
   if (!binary) {
-    console.log('tinyproxy is not installed and could not be: its column is left out (apt install tinyproxy-bin)');
+    console.error('tinyproxy is not installed; its column is left out (apt install tinyproxy-bin)');
     return null;
   }
   const probe = createTcp().listen(0, '127.0.0.1');
@@ -288,7 +293,7 @@ async function measure(): Promise<void> {
       concurrent_tunnels: tunnels,
       megabytes_per_second,
     };
-    write(result);
+    writeSections({ egress: result });
     console.log(JSON.stringify(result, null, 2));
   } finally {
     for (const started of children) started.kill('SIGKILL');
@@ -297,18 +302,4 @@ async function measure(): Promise<void> {
   }
 }
 
-/** Replaces our section of the bench file and leaves the others. */
-function write(section: object): void {
-  const folder = join(import.meta.dirname, '../../.omicron');
-  const file = join(folder, 'bench.json');
-  mkdirSync(folder, { recursive: true });
-  let whole: Record<string, unknown> = {};
-  try {
-    whole = JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    // the first section
-  }
-  writeFileSync(file, `${JSON.stringify({ ...whole, egress: section }, null, 2)}\n`);
-}
-
-await (process.argv[2] === 'site' ? site() : measure());
+await (positionals[0] === 'site' ? site() : measure());

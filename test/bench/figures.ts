@@ -21,7 +21,7 @@ export function percentiles(values: readonly number[]): Percentiles {
 
 export const ratio = (slow: number, fast: number): number => rounded(slow / fast);
 
-/** What the figures were measured on. A high load means that somebody else was working too. */
+/** The machine that was measured. A high load average means that it was shared. */
 export const machine = () => ({
   cpu: cpus()[0]?.model.trim() ?? 'unknown',
   cores: cpus().length,
@@ -44,7 +44,7 @@ export function versions(browser: string): Record<string, string> {
   };
 }
 
-/** Puts sections into `.omicron/bench.json` and leaves the others there. Answers the file. */
+/** Replaces sections of `.omicron/bench.json` and keeps the others. Returns the file. */
 export function writeSections(sections: Record<string, unknown>): string {
   const file = join(FOLDER, 'bench.json');
   mkdirSync(FOLDER, { recursive: true, mode: 0o700 });

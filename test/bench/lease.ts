@@ -1,12 +1,13 @@
 /**
- * What a lease costs: `npm run bench [-- --rounds 50]`. Create -> connect -> goto -> release on the local stack, at one client
- * and at ten, beside `@playwright/mcp` spawned per session with the same browser; renewals a second on Postgres; what an
- * acquire is made of; the memory of one idle session. Writes `.omicron/bench.json`.
+ * The cost of a lease: `npm run bench [-- --rounds 50]`. Acquire, connect, goto and release on the local stack, with one client
+ * and with ten, beside `@playwright/mcp` spawned per session with the same browser; the parts of an acquire; the memory of an
+ * idle session; renewals per second on Postgres. Writes `.omicron/bench.json`.
  */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
+import { ENV } from '../../contract/names.ts';
 import { startDemoSite } from '../../local/demo-site.ts';
 import { findTools } from '../../local/machine-tools.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
@@ -20,7 +21,7 @@ import { leased, measure, type Stages, spawned } from './rounds.ts';
 import { type TimedStack, timedStack } from './timed-stack.ts';
 
 const TARGETS = { firstPageRatio: 8, acquireP50Ms: 15, renewPerSecond: 2_000, idleSessionPssMb: 350 };
-/** After its page was opened a session settles. */
+/** A session's memory settles after its page was opened. */
 const SETTLE_MS = 5_000;
 const RENEW = { leases: 6, callers: 32, seconds: 8 };
 
@@ -33,27 +34,27 @@ const { values } = parseArgs({
 });
 const rounds = Number(values.rounds);
 const wanted = (section: string) => values.only === undefined || values.only.split(',').includes(section);
-const say = (line: string) => process.stderr.write(`${line}\n`);
+const progress = (line: string) => process.stderr.write(`${line}\n`);
 
 const { browser } = findTools(process.env);
 if (browser === undefined) throw new Error('no browser: run this with "npm run bench"');
 const serviceSecret = randomBytes(32).toString('base64');
 const keys = {
-  OMICRON_SERVICE_JWT_SECRET: serviceSecret,
-  OMICRON_SIGNING_KEY: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
-  OMICRON_DERIVATION_KEY: randomBytes(32).toString('base64'),
-  OMICRON_SECRET_FILE_KEY: randomBytes(32).toString('base64'),
-  OMICRON_EGRESS_JWT_SECRET: randomBytes(32).toString('base64'),
+  [ENV.serviceSecret]: serviceSecret,
+  [ENV.signingKey]: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
+  [ENV.derivationKey]: randomBytes(32).toString('base64'),
+  [ENV.secretFileKey]: randomBytes(32).toString('base64'),
+  [ENV.egressSecret]: randomBytes(32).toString('base64'),
 };
 
-/** Runs `work` on a stack with so many warm runners. */
+/** Runs `work` on a stack that keeps `poolIdle` runners warm. */
 async function onStack<T>(
   poolIdle: number,
   databaseUrl: string | null,
   work: (stack: TimedStack, sessions: BrowserSessions, folder: string) => Promise<T>,
 ): Promise<T> {
   const folder = await newFolder();
-  const stack = await timedStack(folder, databaseUrl, { ...keys, OMICRON_POOL_IDLE: String(poolIdle) });
+  const stack = await timedStack(folder, databaseUrl, { ...keys, [ENV.poolIdle]: String(poolIdle) });
   try {
     return await work(stack, new BrowserSessions({ url: stack.url, serviceSecret }), folder);
   } finally {
@@ -85,7 +86,7 @@ try {
     for (const clients of [1, 10]) {
       const name = `clients${clients}`;
       const contend = async (who: string, work: () => Promise<Stages>): Promise<number> => {
-        say(`${who}, ${clients} at a time ...`);
+        progress(`${who}, ${clients} at a time ...`);
         const measured = await work();
         stages[who] = { ...stages[who], [name]: measured };
         return measured.firstPageMs.p50;
@@ -101,13 +102,13 @@ try {
     Object.assign(sections, stages, { ratios });
   }
   if (wanted('parts')) {
-    say('what an acquire is made of ...');
+    progress('parts of an acquire ...');
     sections.acquireParts = await onStack(2, null, (stack, sessions) =>
       acquireParts(stack, sessions, { rounds, prepare: () => leased(sessions, warmRunners(stack), 2).prepare(1) }),
     );
   }
   if (wanted('memory')) {
-    say('memory of one idle session ...');
+    progress('memory of an idle session ...');
     sections.idleSessionPssMb = await onStack(0, null, async (_stack, sessions, folder) => {
       const lease = await sessions.acquire({ userId: 'memory', conversationId: 'c', recordVideo: false });
       await using connected = await connectBrowser(lease);
@@ -118,7 +119,7 @@ try {
     });
   }
   if (wanted('renew')) {
-    say('renewals a second, on Postgres ...');
+    progress('renewals per second on Postgres ...');
     const postgres = await startPostgresServer(); // its defaults: commits reach the disk
     try {
       sections.renewPerSecond = await onStack(0, `${postgres.url}/postgres`, async (stack, sessions) => {
@@ -138,4 +139,4 @@ try {
 }
 const file = writeSections(sections);
 process.stdout.write(`${JSON.stringify({ ...sections, targets: TARGETS }, null, 2)}\n`);
-say(`written to ${file}`);
+progress(`written to ${file}`);

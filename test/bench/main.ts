@@ -4,7 +4,7 @@ const BENCHES = ['lease', 'egress', 'cluster'];
 const given = process.argv[2];
 const named = given !== undefined && !given.startsWith('-');
 if (named && !BENCHES.includes(given)) {
-  process.stderr.write(`There is no bench "${given}": say ${BENCHES.join(', ')}.\n`);
+  process.stderr.write(`Unknown bench "${given}": use ${BENCHES.join(', ')}.\n`);
   process.exit(2);
 }
 if (named) process.argv.splice(2, 1);

@@ -8,11 +8,11 @@ export function pssOf(pids: readonly number[]): number {
     try {
       kib += Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
     } catch {
-      // it has ended meanwhile
+      // the process has exited
     }
   }
   return Math.round((kib * 1024) / 1e6);
 }
 
-/** That of a process and everything it started. */
+/** That of a process and its descendants. */
 export const pssMb = (root: number): number => pssOf(processTree(root));

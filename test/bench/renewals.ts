@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 
-/** Renewing get-or-create calls a second, over HTTP, of `conversations` that are leased already. */
+/** Renewing get-or-create calls per second, over HTTP, of `conversations` that are already leased. */
 export async function renewalsPerSecond(options: {
   url: string;
   serviceSecret: string;
@@ -10,7 +10,7 @@ export async function renewalsPerSecond(options: {
   seconds: number;
 }): Promise<number> {
   const { url, serviceSecret, conversations, callers, seconds } = options;
-  // a token is good for 60 s; an API that signs one per call does so on its own machine
+  // one token for all calls: it is valid for 60 s, and callers sign on machines of their own
   const token = await signServiceToken(serviceKey(serviceSecret));
   const agent = new Agent({ keepAlive: true, maxSockets: callers });
   const { hostname, port } = new URL(url);
@@ -36,7 +36,9 @@ export async function renewalsPerSecond(options: {
           response
             .resume()
             .once('end', () =>
-              response.statusCode === 200 ? resolve() : reject(new Error(`a renewal answered ${response.statusCode}`)),
+              response.statusCode === 200
+                ? resolve()
+                : reject(new Error(`a renewal was answered with ${response.statusCode}`)),
             );
         },
       );
@@ -57,7 +59,7 @@ export async function renewalsPerSecond(options: {
     return done;
   };
   try {
-    await run(2_000); // connections open, code compiled
+    await run(2_000); // opens connections, compiles code
     const startMs = performance.now();
     const done = await run(seconds * 1_000);
     return Math.round((done * 1_000) / (performance.now() - startMs));

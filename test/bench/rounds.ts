@@ -9,15 +9,15 @@ import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { type Percentiles, percentiles } from './figures.ts';
 
-/** Milliseconds of one create -> connect -> goto -> release, as BrowserArena cuts it. */
+/** Milliseconds of one acquire, connect, goto, release; the stages are BrowserArena's. */
 export interface Round {
   /** Getting the browser's address; a spawned server has none. */
   acquireMs: number;
-  /** Until MCP's initialize was answered. For a spawned server: from the spawn. */
+  /** Until MCP's initialize is answered. For a spawned server: from the spawn. */
   connectMs: number;
   gotoMs: number;
   releaseMs: number;
-  /** From nothing to the first page: acquire, connect, goto. */
+  /** Acquire, connect and goto together. */
   firstPageMs: number;
 }
 
@@ -64,11 +64,11 @@ async function goto(client: Client, url: string): Promise<void> {
   if (result.isError) throw new Error(JSON.stringify(result.content));
 }
 
-/** Nothing of a run before is found again. */
+/** Makes names unique to this run. */
 const run = randomUUID();
 let conversations = 0;
 
-/** Leases of a stack whose pool is warm. No video: the other contender has none. */
+/** Leases of a stack with a warm pool, without video, which the other contender does not record either. */
 export function leased(sessions: BrowserSessions, warmRunners: () => Promise<number>, poolIdle: number): Contender {
   return {
     async prepare() {
@@ -94,14 +94,14 @@ export function leased(sessions: BrowserSessions, warmRunners: () => Promise<num
   };
 }
 
-/** `npx @playwright/mcp`, as its README has it; or its program started by node itself, which spares npm's part. */
+/** `npx @playwright/mcp`, as its README has it, or its program started by node, without npm's share. */
 export type SpawnedBy = 'npx' | 'node';
 
-/** What a user would run instead: `@playwright/mcp` spawned for each session, with the same browser. */
+/** The alternative: `@playwright/mcp` spawned for each session, with the same browser. */
 export function spawned(browser: string, by: SpawnedBy): Contender {
   const cli = fileURLToPath(new URL('cli.js', import.meta.resolve('@playwright/mcp/package.json')));
   const root = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  // it writes a snapshot of every page; not into the checkout
+  // it writes a snapshot of every page
   const output = ['--output-dir', join(tmpdir(), 'omicron-bench-spawned')];
   const options = ['--headless', '--isolated', '--executable-path', browser, ...output, ...root];
   const [command, args] =

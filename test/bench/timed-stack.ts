@@ -2,14 +2,15 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { ENV } from '../../contract/names.ts';
 import { type Controller, startController } from '../../controller/compose.ts';
 import { controllerSettings } from '../../controller/config.ts';
 import type { Database } from '../../controller/ports/database.ts';
 import { pgliteDatabase } from '../../controller/store/pglite.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 
-// A controller in a process of its own, as a stack has it, that also remembers how long each database function took.
-// `node timed-stack.ts` is that process; `timedStack()` starts it.
+// A controller in a process of its own that records the duration of each database function. `node timed-stack.ts` is that
+// process; `timedStack()` starts it.
 
 /** One call of a database function; times are the process's monotonic milliseconds. */
 export interface SqlCall {
@@ -21,9 +22,9 @@ export interface SqlCall {
 export interface TimedStack {
   url: string;
   pid: number;
-  /** Calls since the last question. */
+  /** Calls since the previous `sqlCalls()`. */
   sqlCalls(): Promise<SqlCall[]>;
-  /** Ends every lease and waits until all of it is gone. */
+  /** Ends every lease and waits until everything has stopped. */
   stop(): Promise<void>;
 }
 
@@ -58,7 +59,7 @@ export async function timedStack(
 async function answer<T>(child: ChildProcess): Promise<T> {
   const stop = new AbortController();
   const died = once(child, 'exit', { signal: stop.signal }).then(([code]) => {
-    throw new Error(`the controller's process has ended with ${code}`);
+    throw new Error(`the controller's process exited with ${code}`);
   });
   try {
     const [message] = await Promise.race([once(child, 'message', { signal: stop.signal }), died]);
@@ -87,25 +88,25 @@ if (import.meta.main) {
   const [folder = '', databaseUrl = ''] = process.argv.slice(2);
   const log = pino({ level: 'warn' });
   const calls: SqlCall[] = [];
-  const given = controllerSettings({
+  const settings = controllerSettings({
     ...process.env,
-    OMICRON_HOST: '127.0.0.1',
-    OMICRON_PORT: '0',
-    OMICRON_DATA_DIR: folder,
-    OMICRON_SECRET_STORE: 'file',
-    OMICRON_DATABASE_URL: databaseUrl || 'postgres://pglite',
+    [ENV.controllerHost]: '127.0.0.1',
+    [ENV.controllerPort]: '0',
+    [ENV.dataDir]: folder,
+    [ENV.secretStore]: 'file',
+    [ENV.databaseUrl]: databaseUrl || 'postgres://pglite',
   });
   const database = databaseUrl
-    ? postgresDatabase({ url: databaseUrl, connectionsMax: given.databaseConnections, log })
+    ? postgresDatabase({ url: databaseUrl, connectionsMax: settings.databaseConnections, log })
     : await pgliteDatabase(join(folder, 'db'));
   const runnerEnv = Object.fromEntries(
-    ['OMICRON_CHROMIUM', 'OMICRON_FFMPEG', 'OMICRON_CHROMIUM_SANDBOX'].flatMap(name => {
+    [ENV.chromiumPath, ENV.ffmpegPath, ENV.chromiumSandbox].flatMap(name => {
       const value = process.env[name];
       return value === undefined ? [] : [[name, value]];
     }),
   );
   const controller: Controller = await startController({
-    settings: given,
+    settings,
     database: timed(database, calls),
     log,
     runnerEnv,

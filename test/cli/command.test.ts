@@ -147,23 +147,6 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     await rm(nowhere, { recursive: true });
   });
 
-  it.each([
-    ['session list -o xml', 'json, table'],
-    ['session list --status gone', 'starting, ready, ended, error'],
-    ['session list --limit few', '--limit'],
-    ['session list --tag team', '--tag'],
-    ['session start --user u --conversation c --toolset all', 'playwright, compat, both'],
-    ['session start --user u --conversation c --ttl soon', '--ttl'],
-    [`session answer ${UNKNOWN} ${UNKNOWN} maybe`, 'done, declined'],
-    ['session show --user u', '--conversation'],
-    ['policy show --user u --session s', '--session'],
-    ['policy show --effective', '--session'],
-  ])('refuses a wrong command line before it calls a controller: %s', async (line, said) => {
-    const folder = join(stack.folder, 'no-stack-here');
-    const refused = refusal(await command(['--folder', folder, ...line.split(' ')]));
-    expect(refused).toEqual({ code: 2, line: expect.stringContaining(said) });
-  });
-
   it('prints a table for people, with what would move the cursor taken out', async () => {
     const tags = ['--tag', 'note=\u001b[2Jx'];
     const refused = await run('session', 'start', '--user', 'tab', '--conversation', 'c', ...tags);

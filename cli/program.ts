@@ -1,0 +1,66 @@
+import { Command, CommanderError, Option } from 'commander';
+import { credentialCommands } from './commands/credentials.ts';
+import { machineCommands } from './commands/machine.ts';
+import { policyCommands } from './commands/policy.ts';
+import { sessionCommands } from './commands/session.ts';
+import type { Cli } from './connect.ts';
+import { EXIT, errorLine, exitCodeOf } from './exit.ts';
+import { OUTPUT_FORMATS, type OutputFormat, output } from './output.ts';
+import manifest from './package.json' with { type: 'json' };
+
+/** The process that runs a command; a test gives its own. */
+export interface Process {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Aborts on Ctrl-C. */
+  readonly signal: AbortSignal;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: { isTTY?: boolean; write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown };
+}
+
+/** Runs one command line, without `node` and the program's name, and returns its exit code. */
+export async function runCommand(args: readonly string[], process: Process): Promise<number> {
+  const { environment, signal, stdin, stdout, stderr } = process;
+  const program = new Command('omicron-browser')
+    .description('Leased, isolated browsers for AI agents: run the local stack, and manage sessions of any controller')
+    .version(manifest.version)
+    .addOption(new Option('--folder <path>', 'folder of the local stack').default('.omicron').env('OMICRON_FOLDER'))
+    .addOption(
+      new Option('-o, --output <format>', 'output format (default: table on a terminal, else json)').choices(
+        OUTPUT_FORMATS,
+      ),
+    )
+    .exitOverride()
+    .configureOutput({ writeOut: text => stdout.write(text), writeErr: text => stderr.write(text) })
+    .configureHelp({ showGlobalOptions: true });
+
+  const options = () => program.opts<{ folder: string; output?: OutputFormat }>();
+  const cli: Cli = {
+    environment,
+    signal,
+    stdin,
+    exitCode: EXIT.ok,
+    get folder() {
+      return options().folder;
+    },
+    get out() {
+      return output(options().output ?? (stdout.isTTY ? 'table' : 'json'), stdout);
+    },
+    prompt: text => void stderr.write(text),
+    progress: line => void stderr.write(`${line}\n`),
+  };
+  machineCommands(program, cli);
+  sessionCommands(program, cli);
+  policyCommands(program, cli);
+  credentialCommands(program, cli);
+
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return cli.exitCode;
+  } catch (error) {
+    // commander has printed what is wrong; help and version are no errors
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    cli.progress(errorLine(error));
+    return signal.aborted ? EXIT.interrupted : exitCodeOf(error);
+  }
+}

@@ -1,0 +1,99 @@
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { runCommand } from '../../cli/program.ts';
+import { json } from '../fakes/controller/answer.ts';
+import { ended, ready, SESSION_ID } from '../fakes/controller/clients.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
+
+let controller: FakeController;
+beforeAll(async () => {
+  controller = await startFakeController();
+});
+afterAll(() => controller.close());
+beforeEach(() => {
+  controller.seen.length = 0;
+});
+
+/** Runs a command line in this process. */
+async function run(line: string, { isTTY = false } = {}) {
+  let stdout = '';
+  let stderr = '';
+  const code = await runCommand(line.split(' '), {
+    environment: { OMICRON_CONTROLLER_URL: controller.url, OMICRON_SERVICE_JWT_SECRET: controller.serviceSecret },
+    signal: new AbortController().signal,
+    stdin: new PassThrough().end('secret\n') as unknown as NodeJS.ReadStream, // a pipe, as far as the commands use it
+    stdout: {
+      isTTY,
+      write: text => {
+        stdout += text;
+      },
+    },
+    stderr: {
+      write: text => {
+        stderr += text;
+      },
+    },
+  });
+  return { code, stdout, stderr };
+}
+
+it.each([
+  ['session list -o xml', 'json, table'],
+  ['session list --status gone', 'starting, ready, ended, error'],
+  ['session list --limit few', '--limit'],
+  ['session list --tag team', '--tag'],
+  ['session start --user u --conversation c --toolset all', 'playwright, compat, both'],
+  ['session start --user u --conversation c --ttl soon', '--ttl'],
+  ['session start --user u', '--conversation'],
+  ['session answer s a maybe', 'done, declined'],
+  ['session show --user u', '--conversation'],
+  ['policy show --user u --session s', '--session'],
+  ['policy show --effective', '--session'],
+  ['up --port high', '--port'],
+  ['bake', "unknown command 'bake'"],
+])('refuses a wrong command line in one line, before it calls a controller: %s', async (line, said) => {
+  expect(await run(line)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(/^.+\n$/) });
+  expect((await run(line)).stderr).toContain(said);
+  expect(controller.seen).toEqual([]);
+});
+
+it('starts a session with what its options say', async () => {
+  controller.answerNext(ready());
+  const options = '--ttl 60 --wait 600 --toolset compat --no-video --tag a=1 --tag b=2=3 --require-credentials';
+  const { code, stdout } = await run(`session start --user u --conversation c ${options}`);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ session_id: SESSION_ID, mcp_url: 'http://127.0.0.1:1/mcp' });
+  expect(controller.seen[0]?.body).toEqual({
+    user_id: 'u',
+    conversation_id: 'c',
+    ttl_seconds: 60,
+    wait_seconds: 60, // the most that one call may wait
+    toolset: 'compat',
+    record_video: false,
+    tags: { a: '1', b: '2=3' },
+    require_credentials: true,
+  });
+});
+
+it.each(['credentials', 'secrets'])('stores a credential from a pipe: %s set', async name => {
+  controller.answerNext({ status: 204 });
+  const { code, stdout } = await run(`${name} set shop --user u --username ada`);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({ site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'] });
+  expect(controller.seen[0]).toMatchObject({ method: 'PUT', body: { username: 'ada', password: 'secret' } });
+});
+
+it('lists commands without the old name of credentials', async () => {
+  const { code, stdout } = await run('--help');
+  expect(code).toBe(0);
+  expect(stdout).toContain('credentials');
+  expect(stdout).not.toContain('secrets');
+});
+
+it('prints a table on a terminal', async () => {
+  controller.answerNext(ended(), json(200, { artifacts: [] }));
+  const { stdout } = await run(`session show ${SESSION_ID}`, { isTTY: true });
+  expect(stdout.split('\n')).toEqual(
+    expect.arrayContaining([`session_id        ${SESSION_ID}`, 'tags              {}', 'error             -']),
+  );
+});
