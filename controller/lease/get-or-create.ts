@@ -119,16 +119,9 @@ export class GetOrCreate {
   ): Promise<Exclude<Acquired, { outcome: 'refused' }>> {
     const { leases, provider, namespace, clock } = this.#parts;
     const acquisition = {
-      userId: request.user_id,
-      conversationId: request.conversation_id,
+      request,
       claimId,
       abandonClaimId,
-      ttlSeconds: request.ttl_seconds,
-      options: {
-        record_video: request.record_video,
-        ...(request.toolset === undefined ? {} : { toolset: request.toolset }),
-      },
-      tags: request.tags ?? null,
       provider: provider.name,
       template: await provider.templateDigest(),
       namespace,

@@ -1,21 +1,21 @@
 import * as z from 'zod';
 import type { RunnerOptions } from '../../contract/assignment.ts';
-import type { EndReason, Tags } from '../../contract/session.ts';
+import type { EndReason, GetOrCreateRequest } from '../../contract/session.ts';
 import type { Database } from '../ports/database.ts';
 import { call } from './call.ts';
 import { type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.ts';
 
 /** What one get-or-create asks of the database. */
 export interface Acquisition {
-  userId: string;
-  conversationId: string;
+  /** What the caller asked for. */
+  request: Pick<
+    GetOrCreateRequest,
+    'user_id' | 'conversation_id' | 'ttl_seconds' | 'record_video' | 'toolset' | 'tags'
+  >;
   /** Names this call; a repeated call finds its own claim again. */
   claimId: string;
   /** A claim of this caller whose runner failed, to be given up for a new epoch. */
   abandonClaimId: string | null;
-  ttlSeconds: number;
-  options: RunnerOptions;
-  tags: Tags | null;
   provider: string;
   template: string;
   namespace: string;
@@ -117,17 +117,19 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
     p_claim: claimId,
   });
   return {
-    acquire: async acquisition =>
-      acquired.parse(
+    async acquire({ request, ...acquisition }) {
+      const { record_video, toolset, tags } = request;
+      const options: RunnerOptions = { record_video, ...(toolset && { toolset }) };
+      return acquired.parse(
         await call(database, 'acquire', {
-          p_user: acquisition.userId,
-          p_conversation: acquisition.conversationId,
+          p_user: request.user_id,
+          p_conversation: request.conversation_id,
           p_claim: acquisition.claimId,
           p_abandon: acquisition.abandonClaimId,
-          p_ttl_seconds: acquisition.ttlSeconds,
+          p_ttl_seconds: request.ttl_seconds,
           p_max_session_seconds: rules.maxSessionSeconds,
-          p_options: JSON.stringify(acquisition.options),
-          p_tags: acquisition.tags && JSON.stringify(acquisition.tags),
+          p_options: JSON.stringify(options),
+          p_tags: tags === undefined ? null : JSON.stringify(tags),
           p_provider: acquisition.provider,
           p_template: acquisition.template,
           p_namespace: acquisition.namespace,
@@ -136,7 +138,8 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
           p_claim_seconds: rules.claimSeconds,
           p_start_seconds: rules.startSeconds,
         }),
-      ),
+      );
+    },
     async beat(claim) {
       const { claimSeconds, startSeconds } = rules;
       const seconds = { p_claim_seconds: claimSeconds, p_start_seconds: startSeconds };

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Tags } from '../../contract/session.ts';
 import type { Database } from '../../controller/ports/database.ts';
 import { sqlBroker } from '../../controller/store/broker.ts';
 import { sqlDirectory } from '../../controller/store/directory.ts';
@@ -18,6 +19,15 @@ const RULES: LeaseRules = {
 
 type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
 
+/** How an acquisition differs from the usual one. */
+interface Change extends Partial<Omit<Acquisition, 'request'>> {
+  userId?: string;
+  conversationId?: string;
+  ttlSeconds?: number;
+  recordVideo?: boolean;
+  tags?: Tags;
+}
+
 /** The steps of the protocol on one database, and the ways a test moves through them. */
 export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
   const all = { ...RULES, ...rules };
@@ -27,23 +37,32 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
   const maintenance = sqlMaintenance(database, all);
   const directory = sqlDirectory(database);
 
-  const acquisition = (change: Partial<Acquisition> = {}): Acquisition => ({
-    userId: 'ada',
-    conversationId: 'c1',
+  const acquisition = ({
+    userId,
+    conversationId,
+    ttlSeconds,
+    recordVideo,
+    tags,
+    ...change
+  }: Change = {}): Acquisition => ({
+    request: {
+      user_id: userId ?? 'ada',
+      conversation_id: conversationId ?? 'c1',
+      ttl_seconds: ttlSeconds ?? 600,
+      record_video: recordVideo ?? true,
+      tags,
+    },
     claimId: randomUUID(),
     abandonClaimId: null,
-    ttlSeconds: 600,
-    options: { record_video: true },
-    tags: null,
     provider: 'local',
     template: 't1',
     namespace: 'local',
     ...change,
   });
-  const acquire = (change: Partial<Acquisition> = {}) => leases.acquire(acquisition(change));
+  const acquire = (change: Change = {}) => leases.acquire(acquisition(change));
 
   /** Claims, or says what came instead. */
-  const claim = async (change: Partial<Acquisition> = {}): Promise<Claimed> => {
+  const claim = async (change: Change = {}): Promise<Claimed> => {
     const acquired = await acquire(change);
     if (acquired.outcome !== 'claimed') throw new Error(`expected a claim, got ${acquired.outcome}`);
     return acquired;
@@ -97,7 +116,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
     },
 
     /** A whole start: claimed, redeemed, ready. */
-    async lease(change: Partial<Acquisition> = {}): Promise<Claimed & { session: SessionRow }> {
+    async lease(change: Change = {}): Promise<Claimed & { session: SessionRow }> {
       const claimed = await claim(change);
       const redeemed = await redeem(claimed);
       if (redeemed.outcome !== 'redeemed') throw new Error(`expected a redemption, got ${JSON.stringify(redeemed)}`);

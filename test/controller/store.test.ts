@@ -217,7 +217,7 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     await p.warm(3);
     const lost = await p.lease({ userId: 'a' });
     const kept = await p.lease({ userId: 'b' });
-    const unrecorded = await p.lease({ userId: 'c', options: { record_video: false } });
+    const unrecorded = await p.lease({ userId: 'c', recordVideo: false });
     await p.broker.writeArtifact(p.leaseOf(kept), {
       state: 'stored',
       name: 'tab-1.webm',
