@@ -1,15 +1,15 @@
 import { at, list, type Resource } from './rule.ts';
 
-/** A statement of an IAM document, with every field that AWS lets be a string or a list made a list. */
+/** A statement of an IAM document; fields that may be a string or a list are lists. */
 export interface Statement {
   readonly sid: string;
   readonly effect: string;
   readonly actions: readonly string[];
   readonly resources: readonly string[];
-  /** Kind and value: `['AWS', 'arn:…']`, or `['*', '*']` for everybody. */
+  /** Kind and value: `['AWS', 'arn:…']`, or `['*', '*']` for every principal. */
   readonly principals: readonly (readonly [kind: string, value: string])[];
   readonly conditions: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** It grants by exception (`NotAction`, `NotResource`): everything else. */
+  /** It applies to everything except what it names (`NotAction`, `NotResource`). */
   readonly byException: boolean;
 }
 
@@ -28,7 +28,7 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
 
 export const TYPES_WITH_DOCUMENT = Object.keys(DOCUMENTS);
 
-/** The document of a resource, read; empty for a resource that has none. */
+/** The statements of a resource's document; empty for a resource that has none. */
 export function statements(resource: Resource): readonly Statement[] {
   const property = DOCUMENTS[resource.type];
   const raw = property ? resource.props[property] : undefined;
@@ -52,7 +52,7 @@ function principals(principal: unknown): readonly (readonly [string, string])[] 
   );
 }
 
-/** Values that a condition compares a key with, over the operators given; keys of conditions know no case. */
+/** Values that a condition compares a key with, for the given operators; condition keys are case-insensitive. */
 export function conditionValues(statement: Statement, operators: readonly string[], key: string): readonly string[] {
   return Object.entries(statement.conditions)
     .filter(([operator]) => operators.includes(operator))

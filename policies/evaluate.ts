@@ -2,20 +2,20 @@ import { anonymousPrincipal, runSimulation } from '@cloud-copilot/iam-simulate';
 
 /** One permission that AWS would look up while it serves a request. */
 export interface Check {
-  /** ARN of the session that asks, or `anonymous` for a request that nobody signed. */
+  /** ARN of the session that makes the request, or `anonymous` for an unsigned one. */
   readonly principal: string;
   readonly action: string;
   readonly resource: string;
   /** Account that owns the resource. */
   readonly account: string;
-  /** Condition keys that the request carries. Keys that IAM does not know for the action are an error: a typo decides nothing. */
+  /** Condition keys that the request carries. Keys that IAM does not know for the action are an error, so that a typo is noticed. */
   readonly context: Readonly<Record<string, string>>;
 }
 
 export interface Documents {
-  /** What is attached to the role that asks. */
+  /** Documents attached to the requesting role. */
   readonly identity: readonly unknown[];
-  /** What stands on the bucket, key or role, where something does. */
+  /** Document attached to the bucket, key or role, if any. */
   readonly resource?: unknown;
 }
 
@@ -26,9 +26,8 @@ export interface Verdict {
 }
 
 /**
- * The simulator knows a key with a part of somebody's choosing only where a slash begins that part. KMS writes a colon, and
- * an EKS issuer has slashes of its own. Request and documents are respelled alike, as another such key, so that the
- * comparison stays the simulator's.
+ * The simulator supports condition keys with a variable part only after a slash. KMS writes a colon, and an EKS issuer
+ * contains slashes. Such keys are rewritten in request and documents alike, so that the simulator still compares them.
  */
 const respell = <T>(value: T): T =>
   JSON.parse(

@@ -1,4 +1,4 @@
-/** One resource of a stack: as mocks captured it, as a CrossGuard analyzer receives it. `props` are its inputs. */
+/** A resource of a stack, as mocks capture it or a CrossGuard analyzer receives it. `props` are its inputs. */
 export interface Resource {
   readonly type: string;
   readonly name: string;
@@ -7,7 +7,7 @@ export interface Resource {
   readonly protect: boolean;
 }
 
-/** What is wrong with a resource, in words for the person who made it. */
+/** What is wrong with a resource. */
 export interface Finding {
   readonly resource: Resource;
   readonly message: string;
@@ -18,20 +18,20 @@ export interface Finding {
 interface About {
   /** Kebab case; a violation is known by it. */
   readonly name: string;
-  /** What goes wrong where the rule is broken. */
+  /** What goes wrong when the rule is broken. */
   readonly reason: string;
   readonly link: string;
 }
 
-/** Judges a resource on its own: CrossGuard asks it before the resource is made. */
+/** Checks one resource: CrossGuard runs it before the resource is created. */
 export interface ResourceRule extends About {
   readonly scope: 'resource';
-  /** Types that it judges; `undefined` means all. */
+  /** Types that it applies to; `undefined` means all. */
   readonly types?: readonly string[];
   check(resource: Resource): readonly (string | { message: string; statement: string })[];
 }
 
-/** Judges how resources belong together: CrossGuard asks it when all are known. */
+/** Checks how resources relate: CrossGuard runs it when all are known. */
 export interface StackRule extends About {
   readonly scope: 'stack';
   check(resources: readonly Resource[]): readonly Finding[];
@@ -53,7 +53,7 @@ export function findings(rule: Rule, resources: readonly Resource[]): readonly F
 
 /**
  * Reads a nested property without knowing its shape. CrossGuard's props throw on a value that a preview does not know yet;
- * that must pass through: the analyzer reports the rule as not judged.
+ * that error must propagate: the analyzer then reports the rule as not evaluated.
  */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   let node = value;

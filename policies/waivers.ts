@@ -1,6 +1,6 @@
 import type { Finding, Rule } from './rule.ts';
 
-/** A finding that stays, and why. It names one resource, and one statement where the finding is one of a document. */
+/** An accepted finding, with its reason. It names one resource, and the statement if the finding is in a document. */
 export interface Waiver {
   readonly rule: string;
   readonly type: string;
@@ -22,7 +22,7 @@ export const WAIVERS: readonly Waiver[] = [
     type: 'aws:iam/rolePolicy:RolePolicy',
     resource: 'cluster-autoscaler',
     statement: 'LookAtGroups',
-    reason: 'The Describe actions of Auto Scaling and EC2 know no narrower resource than *; each action is named.',
+    reason: 'The Describe actions of Auto Scaling and EC2 support no resource but *; each action is named.',
   },
   ...['platform', 'secrets'].map(resource => ({
     rule: 'no-wildcard-grant',
@@ -30,7 +30,7 @@ export const WAIVERS: readonly Waiver[] = [
     resource,
     statement: 'AccountDecidesByIam',
     reason:
-      'Without it nobody can ever administer the key again; rights come from IAM: https://docs.aws.amazon.com/kms/latest/developerguide/key-policy-default.html',
+      'Without it the key can never be administered again; rights come from IAM: https://docs.aws.amazon.com/kms/latest/developerguide/key-policy-default.html',
   })),
 ];
 

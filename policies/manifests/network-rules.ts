@@ -13,18 +13,18 @@ const rulesOf = (policy: Manifest): readonly unknown[] => [
 const peers = (rule: unknown): readonly unknown[] => [...list(at(rule, 'to')), ...list(at(rule, 'from'))];
 const PRIVATE = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'];
 
-/** Who may talk to whom. */
+/** Which pods may connect to which. */
 export const NETWORK_RULES: readonly ManifestRule[] = [
   kindRule(
     'Namespace',
     'no-default-deny',
-    'A new pod talks to everybody until somebody writes its policy.',
+    'Without a default deny, a new pod may connect anywhere until it has a policy.',
     (namespace, all) => policies(all, namespace.metadata.name).some(policy => isForAll(policy) && bothWays(policy)),
   ),
   kindRule(
     'Namespace',
     'pod-security-restricted',
-    'Without the labels a privileged pod is one kubectl away.',
+    'Without the labels, privileged pods are admitted.',
     ({ metadata }) =>
       ['enforce', 'audit', 'warn'].every(
         mode =>
@@ -34,7 +34,7 @@ export const NETWORK_RULES: readonly ManifestRule[] = [
   ),
   {
     name: 'non-isolated-pod',
-    reason: 'A pod that nothing but the default selects cannot talk, or talks to all.',
+    reason: 'A pod that only the default policy selects either cannot connect at all or may connect anywhere.',
     check: manifests =>
       pods(manifests)
         .filter(
@@ -45,22 +45,17 @@ export const NETWORK_RULES: readonly ManifestRule[] = [
         )
         .map(({ manifest }) => ({ manifest, message: 'no policy selects its pods' })),
   },
-  kindRule(
-    'NetworkPolicy',
-    'dangling-networkpolicy',
-    'A policy that selects nothing protects nothing.',
-    (policy, all) => {
-      const made = pods(all).filter(({ manifest }) => manifest.metadata.namespace === policy.metadata.namespace);
-      return isForAll(policy) || made.some(pod => matches(selector(policy), pod.labels));
-    },
-  ),
+  kindRule('NetworkPolicy', 'dangling-networkpolicy', 'A policy that selects no pod protects none.', (policy, all) => {
+    const made = pods(all).filter(({ manifest }) => manifest.metadata.namespace === policy.metadata.namespace);
+    return isForAll(policy) || made.some(pod => matches(selector(policy), pod.labels));
+  }),
   kindRule(
     'NetworkPolicy',
     'peer-without-end',
-    'A rule without peers or ports means everybody, or everything.',
+    'A rule without peers or ports allows every peer or every port.',
     policy =>
       rulesOf(policy).every(
-        rule => peers(rule).length > 0 && (list(at(rule, 'ports')).length > 0 || peers(rule).every(isStandIn)),
+        rule => peers(rule).length > 0 && (list(at(rule, 'ports')).length > 0 || peers(rule).every(isTestDouble)),
       ),
   ),
   kindRule(
@@ -83,11 +78,11 @@ export const NETWORK_RULES: readonly ManifestRule[] = [
           const found = policies(manifests, manifest.metadata.namespace);
           return found.length !== 1 || !found.every(isForAll);
         })
-        .map(({ manifest }) => ({ manifest, message: 'its namespace has another policy than one for all pods' })),
+        .map(({ manifest }) => ({ manifest, message: 'its namespace needs exactly one policy, for all pods' })),
   },
   {
     name: 'runner-egress-endpoints',
-    reason: 'A runner reaches the egress proxy and the controller; DNS is a way to carry data out.',
+    reason: 'A runner reaches only the egress proxy and the controller; DNS could exfiltrate data.',
     check: manifests =>
       pods(manifests)
         .filter(({ manifest }) => manifest.kind === 'PodTemplate')
@@ -99,10 +94,10 @@ export const NETWORK_RULES: readonly ManifestRule[] = [
               peers(rule).some(peer => !at(peer, 'podSelector', 'matchLabels', 'app')),
           ),
         )
-        .map(manifest => ({ manifest, message: 'an egress rule leads elsewhere' })),
+        .map(manifest => ({ manifest, message: 'an egress rule allows another destination' })),
   },
 ];
 
-/** Pods of tests that stand for the internet: any port, as the internet has. */
-const isStandIn = (peer: unknown): boolean =>
+/** Pods that take the place of the internet in tests: any port, like the internet. */
+const isTestDouble = (peer: unknown): boolean =>
   at(peer, 'podSelector', 'matchLabels', 'omicron.dev/stands-for') === 'internet';

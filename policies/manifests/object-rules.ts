@@ -11,27 +11,27 @@ const grantsPods = (manifest: Manifest): boolean =>
   );
 const rolled = (manifest: Manifest): unknown => at(manifest, 'spec', 'strategy', 'rollingUpdate', 'maxUnavailable');
 
-/** What objects other than pods must be like. */
+/** Rules over objects other than pods. */
 export const OBJECT_RULES: readonly ManifestRule[] = [
   kindRule(
     'Secret',
     'no-secret-object',
-    'What is committed is read by everybody who reads the repository.',
+    'A committed Secret can be read by everyone with access to the repository.',
     () => false,
   ),
   kindRule(
     'Role',
     'access-to-secrets',
-    'Whoever reads Secrets, or enters pods that hold them, is whoever they belong to.',
+    'Reading Secrets, or entering pods that hold them, gives the rights of their owner.',
     role => !grants(role, ...SENSITIVE),
   ),
   kindRule(
     'Role',
     'access-to-create-pods',
-    'Whoever creates pods can read every Secret of the namespace.',
+    'The right to create pods gives access to every Secret of the namespace.',
     role => !grantsPods(role),
   ),
-  kindRule('Role', 'wildcard-in-rules', 'A star grants what does not exist yet.', role =>
+  kindRule('Role', 'wildcard-in-rules', 'A wildcard also grants resources and verbs that are added later.', role =>
     list(role.rules).every(
       rule =>
         !['apiGroups', 'resources', 'verbs'].some(part =>
@@ -41,7 +41,7 @@ export const OBJECT_RULES: readonly ManifestRule[] = [
   ),
   {
     name: 'cluster-wide-rights',
-    reason: 'A right in one namespace is enough; the cluster has other tenants.',
+    reason: 'Rights in one namespace are enough; the cluster has other tenants.',
     check: manifests =>
       manifests
         .filter(({ kind }) => kind === 'ClusterRole' || kind === 'ClusterRoleBinding')
@@ -50,7 +50,7 @@ export const OBJECT_RULES: readonly ManifestRule[] = [
   kindRule(
     'ServiceAccount',
     'service-account-automount',
-    'A pod that forgets to say no gets a token.',
+    'Without it, a pod that does not opt out gets a token.',
     account => account.automountServiceAccountToken === false,
   ),
   kindRule(
@@ -59,13 +59,13 @@ export const OBJECT_RULES: readonly ManifestRule[] = [
     'Only the API and the front end are public (O9).',
     service => at(service, 'spec', 'type') === 'ClusterIP' && list(at(service, 'spec', 'externalIPs')).length === 0,
   ),
-  kindRule('Service', 'dangling-service', 'Callers of a Service without pods wait for a timeout.', (service, all) =>
+  kindRule('Service', 'dangling-service', 'Calls to a Service without pods time out.', (service, all) =>
     pods(inNamespaceOf(service, all)).some(pod => matches(at(service, 'spec', 'selector'), pod.labels)),
   ),
   kindRule(
     'ServiceMonitor',
     'dangling-servicemonitor',
-    'A monitor that finds no Service is an alert that never fires.',
+    'Without a matching Service there are no metrics, so alerts never fire.',
     (monitor, all) =>
       all.some(
         service =>
@@ -79,32 +79,36 @@ export const OBJECT_RULES: readonly ManifestRule[] = [
   kindRule(
     'Deployment',
     'minimum-two-replicas',
-    'One replica is none while its node restarts.',
+    'A single replica is unavailable while its node restarts.',
     deployment => Number(at(deployment, 'spec', 'replicas')) >= 2,
   ),
   kindRule(
     'Deployment',
     'rolling-update-strategy',
-    'A roll must add before it takes away.',
+    'A rollout must add a replica before it removes one.',
     deployment => rolled(deployment) === 0,
   ),
-  kindRule('Deployment', 'no-disruption-budget', 'A drain takes all replicas at once.', (deployment, all) =>
-    inNamespaceOf(deployment, all).some(
-      budget =>
-        budget.kind === 'PodDisruptionBudget' &&
-        matches(at(budget, 'spec', 'selector', 'matchLabels'), pods([deployment])[0]?.labels ?? {}),
-    ),
+  kindRule(
+    'Deployment',
+    'no-disruption-budget',
+    'Without a budget a drain may evict all replicas at once.',
+    (deployment, all) =>
+      inNamespaceOf(deployment, all).some(
+        budget =>
+          budget.kind === 'PodDisruptionBudget' &&
+          matches(at(budget, 'spec', 'selector', 'matchLabels'), pods([deployment])[0]?.labels ?? {}),
+      ),
   ),
   kindRule(
     'PodDisruptionBudget',
     'pdb-max-unavailable',
-    'A budget of zero makes a node that can never be drained.',
+    'With a budget of zero a node can never be drained.',
     budget => Number(at(budget, 'spec', 'maxUnavailable')) > 0,
   ),
   kindRule(
     'ValidatingAdmissionPolicy',
     'admission-policy-unbound',
-    'A policy without a binding that denies, or one that is skipped when it fails, refuses nothing.',
+    'An admission policy that has no denying binding, or is ignored when it fails, enforces nothing.',
     (policy, all) =>
       at(policy, 'spec', 'failurePolicy') === 'Fail' &&
       all.some(
@@ -117,7 +121,7 @@ export const OBJECT_RULES: readonly ManifestRule[] = [
   kindRule(
     'Application',
     'application-heals',
-    'What somebody changes by hand, or forgets to delete, must not stay.',
+    'Manual changes and forgotten objects must not persist.',
     application =>
       at(application, 'spec', 'syncPolicy', 'automated', 'prune') === true &&
       at(application, 'spec', 'syncPolicy', 'automated', 'selfHeal') === true &&
@@ -125,7 +129,7 @@ export const OBJECT_RULES: readonly ManifestRule[] = [
   ),
   {
     name: 'runner-namespace-without-secrets',
-    reason: 'Whoever may create runners can read every Secret beside them.',
+    reason: 'The right to create runners gives access to every Secret in their namespace.',
     check: manifests => {
       const runners = pods(manifests).filter(({ manifest }) => manifest.kind === 'PodTemplate');
       return runners

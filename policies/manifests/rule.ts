@@ -1,4 +1,4 @@
-/** A rendered Kubernetes object, of whatever kind. */
+/** A rendered Kubernetes object of any kind. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -11,23 +11,23 @@ export interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** What is wrong with an object, in words for the person who wrote it. */
+/** What is wrong with an object. */
 export interface ManifestFinding {
   readonly manifest: Manifest;
   readonly message: string;
 }
 
-/** Judges all that is synced together. Names are kube-linter's where it has the rule: https://docs.kubelinter.io/#/generated/checks */
+/** Checks everything that is synced together. Names are kube-linter's where it has the rule: https://docs.kubelinter.io/#/generated/checks */
 export interface ManifestRule {
   readonly name: string;
-  /** What goes wrong where the rule is broken. */
+  /** What goes wrong when the rule is broken. */
   readonly reason: string;
-  /** Environments that it does not hold for; all others keep it. */
+  /** Environments in which it does not apply. */
   readonly exceptIn?: readonly string[];
   check(manifests: readonly Manifest[]): readonly ManifestFinding[];
 }
 
-/** kube-linter's own way to waive: an annotation of the object, its value the reason. */
+/** kube-linter's waiver: an annotation of the object whose value is the reason. */
 export const WAIVER = 'ignore-check.kube-linter.io/';
 
 export const waived = (rule: string, { metadata }: Manifest): boolean =>
@@ -51,14 +51,14 @@ export const labels = (value: unknown): Labels => (value ?? {}) as Labels; // la
 export const matches = (selector: unknown, of: Labels): boolean =>
   Object.entries(labels(selector)).every(([key, value]) => of[key] === value);
 
-/** A pod that an object would make. */
+/** A pod that an object would create. */
 export interface PodManifest {
   readonly manifest: Manifest;
   readonly labels: Labels;
   readonly spec: unknown;
 }
 
-/** The pods that these objects would make. */
+/** The pods that these objects would create. */
 export const pods = (manifests: readonly Manifest[]): readonly PodManifest[] =>
   manifests.flatMap(manifest => {
     const template = manifest.kind === 'PodTemplate' ? manifest.template : at(manifest, 'spec', 'template');
@@ -101,7 +101,7 @@ export const podRule = (name: string, reason: string, holds: (pod: PodManifest) 
       .map(({ manifest }) => ({ manifest, message: 'its pods' })),
 });
 
-/** A rule over each object of one kind, beside all others. */
+/** A rule over each object of one kind, which also sees all others. */
 export const kindRule = (
   kind: string,
   name: string,

@@ -14,7 +14,7 @@ export interface ManifestViolation extends ManifestFinding {
 export const violations = (env: string, manifests: readonly Manifest[]): readonly ManifestViolation[] =>
   found(env, manifests).filter(({ rule, manifest }) => !waived(rule, manifest));
 
-/** Waivers that excuse nothing any more: to be removed. */
+/** Waivers that no finding needs any more: to be removed. */
 export const idleWaivers = (env: string, manifests: readonly Manifest[]): readonly string[] => {
   const all = found(env, manifests);
   return manifests.flatMap(manifest =>

@@ -39,7 +39,7 @@ function clusterRule(
 const endpoint = clusterRule(
   {
     name: 'api-server-not-exposed',
-    reason: 'An API server open to the internet waits for the next hole in it, and for every leaked token.',
+    reason: 'An API server open to the internet is exposed to its next vulnerability, and to every leaked token.',
     link: 'https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html',
   },
   // AWS's defaults are the open ones: public on, 0.0.0.0/0.
@@ -57,7 +57,7 @@ const endpoint = clusterRule(
 const logs = clusterRule(
   {
     name: 'control-plane-logs',
-    reason: 'Without the audit log nobody can say afterwards who read a Secret.',
+    reason: 'Without the audit log it is unknown who read a Secret.',
     link: 'https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html',
   },
   read =>
@@ -70,7 +70,7 @@ const logs = clusterRule(
 const secrets = clusterRule(
   {
     name: 'secrets-under-own-key',
-    reason: "Secrets in etcd under AWS's key are readable to whoever reads etcd's backups.",
+    reason: "Secrets in etcd under AWS's key are readable by anyone with access to etcd's backups.",
     link: 'https://docs.aws.amazon.com/eks/latest/userguide/envelope-encryption.html',
   },
   read => Boolean(read('secretsKey')),
@@ -80,7 +80,7 @@ const secrets = clusterRule(
 const access = clusterRule(
   {
     name: 'access-entries-only',
-    reason: 'The aws-auth map is edited from inside the cluster: whoever may write it is its administrator.',
+    reason: 'The aws-auth ConfigMap is edited from inside the cluster: write access to it is administrator access.',
     link: 'https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html',
   },
   read => read('authentication') === 'API',
@@ -89,7 +89,7 @@ const access = clusterRule(
 
 const cni: ResourceRule = {
   name: 'network-policies-strict',
-  reason: 'In standard mode a new pod talks to everybody until its policies have loaded.',
+  reason: 'In standard mode a new pod may connect anywhere until its policies are loaded.',
   link: 'https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html',
   scope: 'resource',
   types: ['aws:eks/addon:Addon'],
@@ -107,7 +107,7 @@ const OPEN = ['0.0.0.0/0', '::/0'];
 
 const ingress: ResourceRule = {
   name: 'no-open-ingress',
-  reason: 'Nothing of this stack serves the internet through a security group.',
+  reason: 'No part of this stack serves the internet through a security group.',
   link: 'https://docs.aws.amazon.com/vpc/latest/userguide/security-group-rules.html',
   scope: 'resource',
   types: [
@@ -121,13 +121,13 @@ const ingress: ResourceRule = {
     const ranges = rules.flatMap(rule =>
       ['cidrIpv4', 'cidrIpv6', 'cidrBlocks', 'ipv6CidrBlocks'].flatMap(property => list(at(rule, property))),
     );
-    return ranges.some(range => OPEN.includes(String(range))) ? ['name the range that may come in'] : [];
+    return ranges.some(range => OPEN.includes(String(range))) ? ['name the range that is allowed in'] : [];
   },
 };
 
 const flowLog: StackRule = {
   name: 'vpc-flow-log',
-  reason: 'Where a runner tried to go is known from the flow log or not at all.',
+  reason: 'Only the flow log shows where a runner tried to connect.',
   link: 'https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs.html',
   scope: 'stack',
   check(resources) {
@@ -136,7 +136,7 @@ const flowLog: StackRule = {
     );
     return resources
       .filter(({ type }) => type === 'aws:ec2/vpc:Vpc' && !logged)
-      .map(resource => ({ resource, message: 'log accepted and refused traffic of the VPC' }));
+      .map(resource => ({ resource, message: 'log accepted and rejected traffic of the VPC' }));
   },
 };
 

@@ -11,7 +11,7 @@ function unpinned(statement: Statement): string | undefined {
   if (statement.effect !== 'Allow') return undefined;
   if (statement.principals.some(([kind, value]) => kind === '*' || wild(value))) return 'name the principal, without *';
   if (statement.principals.some(([kind, value]) => kind === 'AWS' && /^(\d{12}|.*:root)$/.test(value))) {
-    return 'name roles; the root of an account stands for all of it';
+    return 'name roles; the root of an account means every principal in it';
   }
   if (!statement.actions.includes('sts:AssumeRoleWithWebIdentity')) return undefined;
   const claims = Object.values(statement.conditions).flatMap(Object.keys);
@@ -26,7 +26,7 @@ function unpinned(statement: Statement): string | undefined {
 
 const trust: ResourceRule = {
   name: 'trust-pinned',
-  reason: 'A trust policy that names too many is a role for everybody: any pod, any token, any account.',
+  reason: 'A trust policy that is too wide lets any pod, token or account assume the role.',
   link: 'https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html',
   scope: 'resource',
   types: [ROLE],
@@ -40,7 +40,7 @@ const trust: ResourceRule = {
 /** `*`, or everything of a service; `Describe*` and the like are wildcards too: what AWS adds tomorrow is in them. */
 const wildGrant: ResourceRule = {
   name: 'no-wildcard-grant',
-  reason: 'A right that was never named was never thought about, and grows with every service that AWS adds.',
+  reason: 'A wildcard grants rights that were never reviewed, and grows with every action that AWS adds.',
   link: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/best-practices.html#grant-least-privilege',
   scope: 'resource',
   types: TYPES_WITH_DOCUMENT,
@@ -49,7 +49,7 @@ const wildGrant: ResourceRule = {
       .filter(({ effect }) => effect === 'Allow')
       .flatMap(({ sid, actions, resources, byException }) =>
         [
-          ...(byException ? ['grant what is named, not all but what is named'] : []),
+          ...(byException ? ['grant by Action and Resource, not by NotAction or NotResource'] : []),
           ...(actions.some(wild) ? ['name the actions'] : []),
           // In a key's own policy `*` means the key.
           ...(resource.type !== KEY && resources.includes('*') ? ['name the resources'] : []),
@@ -59,7 +59,8 @@ const wildGrant: ResourceRule = {
 
 const openPrincipal: ResourceRule = {
   name: 'no-open-principal',
-  reason: 'A bucket, key or repository that allows everybody is public, whatever its conditions were meant to say.',
+  reason:
+    'A bucket, key or repository that allows every principal is public, whatever its conditions are meant to say.',
   link: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_principal.html',
   scope: 'resource',
   types: TYPES_WITH_DOCUMENT.filter(type => type !== ROLE), // a role's trust has a rule of its own
@@ -71,14 +72,14 @@ const openPrincipal: ResourceRule = {
 
 const noUsers: ResourceRule = {
   name: 'no-long-lived-credentials',
-  reason: 'An access key lives until somebody leaks it; roles hand out hours.',
+  reason: 'An access key is valid until it is revoked; a role gives credentials for hours.',
   link: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/best-practices.html#bp-workloads-use-roles',
   scope: 'resource',
   types: ['aws:iam/user:User', 'aws:iam/accessKey:AccessKey'],
   check: () => ['use a role'],
 };
 
-/** AWS's policies that EKS needs and that name nothing beyond it. */
+/** AWS's managed policies that EKS needs and that grant nothing else. */
 const MANAGED = [
   'AmazonEKSClusterPolicy',
   'AmazonEKSWorkerNodePolicy',
@@ -88,7 +89,7 @@ const MANAGED = [
 
 const managed: ResourceRule = {
   name: 'managed-policies-listed',
-  reason: "AWS's own policies are wide and change without a commit of ours; those in use are listed.",
+  reason: "AWS's managed policies are wide and change without a commit here; those in use are listed.",
   link: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_managed-vs-inline.html',
   scope: 'resource',
   types: ['aws:iam/rolePolicyAttachment:RolePolicyAttachment', ROLE],
@@ -96,7 +97,7 @@ const managed: ResourceRule = {
     [...list(props.policyArn), ...list(props.managedPolicyArns)]
       .map(String)
       .filter(arn => !MANAGED.includes(arn))
-      .map(arn => `${arn} is not on the list: write the rights down, or add it with its reason`),
+      .map(arn => `${arn} is not on the list: write a policy of its own, or add it with the reason`),
 };
 
 export const IDENTITY = [trust, wildGrant, openPrincipal, noUsers, managed];

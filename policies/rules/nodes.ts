@@ -5,7 +5,7 @@ const NODE_GROUP = 'aws:eks/nodeGroup:NodeGroup';
 
 const metadata: ResourceRule = {
   name: 'metadata-v2-one-hop',
-  reason: 'A browser that can reach the metadata service can become its node.',
+  reason: 'A browser that can reach the metadata service can assume the role of its node.',
   link: 'https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html',
   scope: 'resource',
   types: [TEMPLATE],
@@ -19,7 +19,7 @@ const metadata: ResourceRule = {
 
 const volumes: ResourceRule = {
   name: 'volumes-encrypted',
-  reason: 'Until it is uploaded a recording lies on the disk of its node.',
+  reason: 'A recording is on the disk of its node until it is uploaded.',
   link: 'https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption.html',
   scope: 'resource',
   types: [TEMPLATE],
@@ -32,17 +32,17 @@ const volumes: ResourceRule = {
 
 const noLogin: ResourceRule = {
   name: 'no-ssh-to-nodes',
-  reason: 'A node is replaced, not repaired by hand; an SSH key is a way in that nobody audits.',
+  reason: 'Nodes are replaced, not repaired by hand; access by SSH key is not audited.',
   link: 'https://docs.aws.amazon.com/eks/latest/best-practices/protecting-the-infrastructure.html',
   scope: 'resource',
   types: [TEMPLATE, NODE_GROUP],
   check: ({ props }) =>
-    props.keyName || props.remoteAccess ? ['remove keyName and remoteAccess; use SSM where a look is needed'] : [],
+    props.keyName || props.remoteAccess ? ['remove keyName and remoteAccess; use SSM to inspect a node'] : [],
 };
 
 const ownTemplate: ResourceRule = {
   name: 'nodes-from-own-template',
-  reason: 'Without a template of ours EKS makes one, with two hops to the metadata service.',
+  reason: 'Without a launch template EKS creates one that allows two hops to the metadata service.',
   link: 'https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html',
   scope: 'resource',
   types: [NODE_GROUP],

@@ -6,7 +6,7 @@ const BUCKET = 'aws:s3/bucket:Bucket';
 const bucketsOf = (resources: readonly Resource[]): readonly Resource[] =>
   resources.filter(({ type }) => type === BUCKET);
 
-/** Resources of one type that speak of this bucket. Bucket names are inputs here, so a preview knows them. */
+/** Resources of one type that refer to this bucket. Bucket names are inputs here, so a preview knows them. */
 const companions = (type: string, bucket: Resource, resources: readonly Resource[]): readonly Resource[] =>
   resources.filter(one => one.type === type && one.props.bucket === bucket.props.bucket);
 
@@ -30,7 +30,7 @@ function everyBucket(
 const bucketNotPublic = everyBucket(
   {
     name: 'bucket-not-public',
-    reason: 'One ACL or policy set by mistake puts recordings of users on the internet.',
+    reason: 'One wrong ACL or policy publishes recordings of users.',
     link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/access-control-block-public-access.html',
   },
   'aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock',
@@ -44,7 +44,7 @@ const bucketNotPublic = everyBucket(
 const bucketOwnerEnforced = everyBucket(
   {
     name: 'bucket-owner-enforced',
-    reason: 'With ACLs on, an object can belong to, and be opened by, whoever wrote it.',
+    reason: 'With ACLs, an object may be owned and opened by the account that wrote it.',
     link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/about-object-ownership.html',
   },
   'aws:s3/bucketOwnershipControls:BucketOwnershipControls',
@@ -55,7 +55,7 @@ const bucketOwnerEnforced = everyBucket(
 const bucketEncrypted = everyBucket(
   {
     name: 'bucket-encrypted-with-own-key',
-    reason: 'Under a key of its own, who may read is decided twice, and every use of the key is on record.',
+    reason: 'A key of its own adds a second check of who may read, and every use of the key is logged.',
     link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html',
   },
   'aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration',
@@ -75,7 +75,7 @@ const bucketEncrypted = everyBucket(
 const bucketExpires = everyBucket(
   {
     name: 'bucket-expires',
-    reason: 'Recordings are kept for days, not for ever; parts of uploads that never ended cost money unseen.',
+    reason: 'Recordings are kept for days only; parts of unfinished uploads cost money unnoticed.',
     link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lifecycle-mgmt.html',
   },
   'aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration',
@@ -89,7 +89,7 @@ const bucketExpires = everyBucket(
   'give it a lifecycle that expires objects and aborts multipart uploads',
 );
 
-/** A Deny for everybody, on the bucket and its objects. */
+/** A Deny for all principals, on the bucket and its objects. */
 const deniesAll = (statement: Statement, bucket: unknown): boolean =>
   statement.effect === 'Deny' &&
   statement.principals.some(([kind]) => kind === '*') &&
@@ -99,7 +99,7 @@ const deniesAll = (statement: Statement, bucket: unknown): boolean =>
 const bucketRefusesPlain = everyBucket(
   {
     name: 'bucket-refuses-plain-http',
-    reason: 'A request in the clear shows its signature and its content to the network.',
+    reason: 'A request without TLS exposes its signature and content to the network.',
     link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/security-best-practices.html#transit',
   },
   'aws:s3/bucketPolicy:BucketPolicy',
@@ -112,14 +112,14 @@ const bucketRefusesPlain = everyBucket(
       )
     );
   },
-  'deny s3:* to everybody where aws:SecureTransport is false and where s3:TlsVersion is below 1.2',
+  'deny s3:* to all principals where aws:SecureTransport is false and where s3:TlsVersion is below 1.2',
 );
 
 const LOGGING = 'aws:s3/bucketLogging:BucketLogging';
 
 const bucketLogsAccess: StackRule = {
   name: 'bucket-logs-access',
-  reason: 'Who read which recording must be answerable afterwards.',
+  reason: 'The log shows who read which recording.',
   link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/ServerLogs.html',
   scope: 'stack',
   check(resources): Finding[] {
@@ -133,7 +133,7 @@ const bucketLogsAccess: StackRule = {
 
 const prodBucketStays: ResourceRule = {
   name: 'prod-bucket-resists-deletion',
-  reason: 'A stack destroyed in the wrong terminal must not take the recordings of production along.',
+  reason: 'Destroying the wrong stack must not delete the recordings of production.',
   link: 'https://www.pulumi.com/docs/iac/concepts/options/protect/',
   scope: 'resource',
   types: [BUCKET],

@@ -8,8 +8,8 @@ export interface FaultLine {
   readonly sessionsLost: number;
   readonly videos: number;
   readonly videosLost: number;
-  /** From the fault, or the return of what was away, until what was not lost serves and what was has a new browser. */
-  readonly healMs: number;
+  /** From the fault, or the end of the outage, until surviving leases serve and lost ones have a new browser. */
+  readonly recoveryMs: number;
   /** Pods, Services and rows left over; must be 0. */
   readonly orphans: number;
 }
@@ -19,11 +19,11 @@ export function report(lines: readonly FaultLine[], file: string): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify(lines, null, 2)}\n`);
   const table = [
-    '| fault | sessions lost | videos lost | healed after | orphans |',
+    '| fault | sessions lost | videos lost | recovered after | orphans |',
     '|---|---:|---:|---:|---:|',
     ...lines.map(
       it =>
-        `| ${it.fault} | ${it.sessionsLost} of ${it.sessions} | ${it.videosLost} of ${it.videos} | ${(it.healMs / 1000).toFixed(1)} s | ${it.orphans} |`,
+        `| ${it.fault} | ${it.sessionsLost} of ${it.sessions} | ${it.videosLost} of ${it.videos} | ${(it.recoveryMs / 1000).toFixed(1)} s | ${it.orphans} |`,
     ),
   ];
   process.stdout.write(`\n${table.join('\n')}\n`);

@@ -74,7 +74,7 @@ async function afterwards(
 ) {
   const sinceMs = happenedMs ?? performance.now();
   await heal();
-  const healMs = performance.now() - sinceMs;
+  const recoveryMs = performance.now() - sinceMs;
   const held = heldNow;
   heldNow = [];
   await Promise.all(held.map(({ browser }) => browser[Symbol.asyncDispose]()));
@@ -88,7 +88,7 @@ async function afterwards(
     sessionsLost: held.filter(each => each.lost).length,
     videos: recorded.length,
     videosLost: stored.filter(each => !each).length,
-    healMs: Math.round(healMs),
+    recoveryMs: Math.round(recoveryMs),
     orphans: await noOrphans(),
   };
   lines.push(line);

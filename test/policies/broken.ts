@@ -2,7 +2,7 @@ import type { Resource } from '../../policies/rule.ts';
 
 const ROLE = 'aws:iam/role:Role';
 
-/** By rule, then by what somebody did. */
+/** By rule, then by what breaks it. */
 export type Breaks = Readonly<Record<string, Readonly<Record<string, Break>>>>;
 
 /** A stack in which one thing is changed, as JSON would be by hand. */

@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 type Context = Record<string, string>;
 
-/** Somebody who asks, and what is attached to them. */
+/** A requester, and the documents attached to it. */
 interface Asker {
   readonly role: string;
   readonly account: string;
@@ -75,7 +75,7 @@ const useKey = (who: Asker, action: string, context = throughS3()): Promise<Verd
   ask(who, `kms:${action}`, documents.keyArn, context);
 
 const ALLOWED = { allowed: true, refusedBy: [] };
-/** Nothing refuses it by name; nobody allowed it. */
+/** No statement denies it; none allows it. */
 const NOT_GRANTED = { allowed: false, refusedBy: [] };
 const refusedBy = (...sids: string[]) => ({ allowed: false, refusedBy: expect.arrayContaining(sids) });
 
@@ -205,7 +205,7 @@ describe('another account', () => {
   });
 });
 
-test('a request that nobody signed gets nothing: not a recording, not the list', async () => {
+test('an unsigned request gets nothing: not a recording, not the list', async () => {
   const anonymously = (action: string, resource: string): Promise<Verdict> =>
     evaluate(
       { principal: 'anonymous', action, resource, account: ACCOUNT, context: TLS },

@@ -4,9 +4,9 @@ import { idleWaivers, RULES, violations } from '../../policies/rules.ts';
 import { capture, stackConfig } from '../infra/capture.ts';
 import { CLUSTER_BREAKS } from './breaks/cluster.ts';
 import { IDENTITY_BREAKS } from './breaks/identity.ts';
+import { MAINTENANCE_BREAKS } from './breaks/maintenance.ts';
 import { NODES_BREAKS } from './breaks/nodes.ts';
 import { STORAGE_BREAKS } from './breaks/storage.ts';
-import { UPKEEP_BREAKS } from './breaks/upkeep.ts';
 import { type Breaks, broken } from './broken.ts';
 
 let dev: readonly Resource[];
@@ -23,7 +23,7 @@ const BREAKS: Breaks = {
   ...NODES_BREAKS,
   ...CLUSTER_BREAKS,
   ...IDENTITY_BREAKS,
-  ...UPKEEP_BREAKS,
+  ...MAINTENANCE_BREAKS,
 };
 
 test.each(['dev', 'prod'])('the stack %s breaks no rule', env => {

@@ -7,7 +7,7 @@ const tags = { project: 'omicron-browser', env: 'dev', 'managed-by': 'pulumi' };
 /** How each rule of policies/rules/cluster.ts is broken, in as many ways as a person would think of. */
 export const CLUSTER_BREAKS: Breaks = {
   'api-server-not-exposed': {
-    'everybody may come in': edit =>
+    'every address is allowed in': edit =>
       edit.change(CLUSTER, 'cluster', props => {
         props.publicAccessCidrs = ['0.0.0.0/0'];
       }),
@@ -15,7 +15,7 @@ export const CLUSTER_BREAKS: Breaks = {
       edit.change(CLUSTER, 'cluster', props => {
         props.publicAccessCidrs = ['0.0.0.0/1', '128.0.0.0/1'];
       }),
-    'nobody is named, which AWS reads as everybody': edit =>
+    'no range is named, which AWS reads as any address': edit =>
       edit.change(CLUSTER, 'cluster', props => {
         delete props.publicAccessCidrs;
       }),
@@ -60,7 +60,7 @@ export const CLUSTER_BREAKS: Breaks = {
       }),
   },
   'no-open-ingress': {
-    'the endpoints serve everybody': edit =>
+    'the endpoints serve every principal': edit =>
       edit.change('aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule', 'endpoints', props => {
         props.cidrIpv4 = '0.0.0.0/0';
       }),

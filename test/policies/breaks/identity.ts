@@ -30,7 +30,7 @@ export const IDENTITY_BREAKS: Breaks = {
       edit.statement(ROLE, 'cluster-autoscaler', 'OneServiceAccount', statement => {
         delete statement.Condition;
       }),
-    'everybody reads recordings': edit =>
+    'every principal reads recordings': edit =>
       edit.statement(ROLE, 'artifact-reader', 'NamedRoles', statement => {
         statement.Principal = { AWS: '*' };
       }),
@@ -63,11 +63,11 @@ export const IDENTITY_BREAKS: Breaks = {
       }),
   },
   'no-open-principal': {
-    'the log bucket takes from everybody': edit =>
+    'the log bucket accepts every principal': edit =>
       edit.statement(BUCKET_POLICY, 'access-log', 'ReceiveAccessLog', statement => {
         statement.Principal = '*';
       }),
-    'the key serves everybody who comes through S3': edit =>
+    'the key serves every principal that comes through S3': edit =>
       edit.statement(KEY, 'artifacts', 'UploaderEncrypts', statement => {
         statement.Principal = { AWS: '*' };
       }),

@@ -62,7 +62,7 @@ export const STORAGE_BREAKS: Breaks = {
     'the bucket has no policy': edit => edit.remove(BUCKET_POLICY, 'access-log'),
   },
   'bucket-logs-access': {
-    'nobody logs the recordings': edit =>
+    'access to recordings is not logged': edit =>
       edit.change(LOGGING, 'artifacts', props => {
         props.bucket = 'another';
       }),

@@ -4,7 +4,7 @@ const REPOSITORY = 'aws:ecr/repository:Repository';
 
 const immutable: ResourceRule = {
   name: 'image-tags-immutable',
-  reason: 'A tag that can move makes yesterday’s review worth nothing.',
+  reason: 'If a tag can be moved, the reviewed image is not the deployed one.',
   link: 'https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-tag-mutability.html',
   scope: 'resource',
   types: [REPOSITORY],
@@ -13,7 +13,7 @@ const immutable: ResourceRule = {
 
 const scanned: ResourceRule = {
   name: 'images-scanned',
-  reason: 'A browser image is months of CVEs; the scan tells which.',
+  reason: 'A browser image accumulates CVEs; the scan lists them.',
   link: 'https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-scanning.html',
   scope: 'resource',
   types: [REPOSITORY],
@@ -22,7 +22,7 @@ const scanned: ResourceRule = {
 
 const imagesEncrypted: ResourceRule = {
   name: 'images-encrypted-with-own-key',
-  reason: 'The key decides a second time who may pull.',
+  reason: 'The key adds a second check of who may pull.',
   link: 'https://docs.aws.amazon.com/AmazonECR/latest/userguide/encryption-at-rest.html',
   scope: 'resource',
   types: [REPOSITORY],
@@ -36,7 +36,7 @@ const imagesEncrypted: ResourceRule = {
 
 const rotates: ResourceRule = {
   name: 'keys-rotate',
-  reason: 'What leaked of a key is worth a year at most.',
+  reason: 'Leaked key material is useful for a year at most.',
   link: 'https://docs.aws.amazon.com/kms/latest/developerguide/rotate-keys.html',
   scope: 'resource',
   types: ['aws:kms/key:Key'],
@@ -45,7 +45,7 @@ const rotates: ResourceRule = {
 
 const logGroups: ResourceRule = {
   name: 'log-groups-expire-encrypted',
-  reason: 'Logs name users and addresses: kept for a while, under a key of ours.',
+  reason: 'Logs contain users and addresses: they are kept for a limited time, under a key of the stack.',
   link: 'https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html',
   scope: 'resource',
   types: ['aws:cloudwatch/logGroup:LogGroup'],
@@ -53,7 +53,7 @@ const logGroups: ResourceRule = {
     Number(props.retentionInDays ?? 0) > 0 && props.kmsKeyId ? [] : ['set retentionInDays and kmsKeyId'],
 };
 
-/** Types of AWS that take no tags. Any other type must have them, so that a new one is not forgotten. */
+/** AWS types that cannot be tagged. Every other type must be, so that a new type is not forgotten. */
 const UNTAGGABLE = [
   'aws:autoscaling/tag:Tag',
   'aws:ec2/route:Route',
@@ -76,7 +76,7 @@ const TAGS = ['project', 'env', 'managed-by'];
 
 const tagged: ResourceRule = {
   name: 'tagged',
-  reason: 'The bill, the clean-up and the rule for production buckets all go by tags.',
+  reason: 'Billing, clean-up and the rule for production buckets use tags.',
   link: 'https://docs.aws.amazon.com/whitepapers/latest/tagging-best-practices/tagging-best-practices.html',
   scope: 'resource',
   check({ type, props }) {
@@ -86,4 +86,4 @@ const tagged: ResourceRule = {
   },
 };
 
-export const UPKEEP = [immutable, scanned, imagesEncrypted, rotates, logGroups, tagged];
+export const MAINTENANCE = [immutable, scanned, imagesEncrypted, rotates, logGroups, tagged];

@@ -4,8 +4,8 @@ const ROLE = 'aws:iam/role:Role';
 const KEY = 'aws:kms/key:Key';
 const REPOSITORY = 'aws:ecr/repository:Repository';
 
-/** How each rule of policies/rules/upkeep.ts is broken, in as many ways as a person would think of. */
-export const UPKEEP_BREAKS: Breaks = {
+/** How each rule of policies/rules/maintenance.ts is broken, in as many ways as a person would think of. */
+export const MAINTENANCE_BREAKS: Breaks = {
   'image-tags-immutable': {
     'tags move': edit =>
       edit.change(REPOSITORY, 'runner', props => {
@@ -31,7 +31,7 @@ export const UPKEEP_BREAKS: Breaks = {
       }),
   },
   'log-groups-expire-encrypted': {
-    'logs stay for ever': edit =>
+    'logs never expire': edit =>
       edit.change('aws:cloudwatch/logGroup:LogGroup', 'flow-log', props => {
         delete props.retentionInDays;
       }),
