@@ -36,19 +36,25 @@ export async function redeem(
 ): Promise<Redeemed> {
   const deadlineMs = clock.nowMs() + FRESH_MS;
   const signal = AbortSignal.any([abort, AbortSignal.timeout(FRESH_MS)]);
+  let last: unknown;
   for (let attempt = 0; ; attempt += 1) {
     const sentMs = clock.nowMs();
     try {
       return redeemedOf(await controller.redeem(assignmentToken, signal), sentMs);
     } catch (error) {
-      const waitMs = waitBeforeRetry(error, attempt, clock);
-      if (waitMs === undefined || signal.aborted || clock.nowMs() + waitMs >= deadlineMs) throw error;
-      await clock.sleep(waitMs, signal).catch(() => {
-        throw error;
-      });
+      // An aborted call has no refusal of its own.
+      last = signal.aborted && !(error instanceof OmicronError) ? (last ?? gaveUp(abort.aborted, error)) : error;
+      const waitMs = waitBeforeRetry(last, attempt, clock);
+      if (waitMs === undefined || signal.aborted || clock.nowMs() + waitMs >= deadlineMs) throw last;
+      await clock.sleep(waitMs, signal).catch(() => undefined);
     }
   }
 }
+
+const gaveUp = (stopping: boolean, cause: unknown): OmicronError =>
+  stopping
+    ? new OmicronError('assignment_refused', 'This runner is stopping; request a new lease.', { cause })
+    : new OmicronError('controller_unreachable', 'The controller did not answer the redemption in time.', { cause });
 
 const redeemedOf = (answer: RedeemAnswer, sentMs: number): Redeemed => ({
   secrets: answer.secrets,

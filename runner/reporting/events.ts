@@ -56,6 +56,7 @@ export function eventQueue({ controller, tokens, clock, warn }: EventQueueOption
       const events = batch.map(({ id, kind, atMs, data }) => ({ id, kind, age_ms: Math.max(0, now - atMs), data }));
       const error = await sendWithAnyToken(events, signal);
       if (error === undefined) break;
+      if (signal.aborted) return;
       if (!worthRetrying(error)) {
         warn('events refused; dropping them', { events: batch.length, error });
         break;

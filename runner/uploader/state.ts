@@ -16,10 +16,10 @@ const fileState = z.object({
     .optional(),
   /** Written before a request that makes the object: how many bytes it would have. */
   attemptedBytes: z.int().optional(),
-  /** The object is there, with so many bytes. */
+  /** The object is there, with this many bytes. */
   storedBytes: z.int().optional(),
-  /** The controller was told what became of it. */
-  told: z.boolean().optional(),
+  /** The controller was told of its outcome. */
+  reported: z.boolean().optional(),
 });
 export type FileState = z.infer<typeof fileState>;
 const schema = z.object({ files: z.record(z.string(), fileState) });
@@ -28,7 +28,7 @@ const schema = z.object({ files: z.record(z.string(), fileState) });
 export interface UploadState {
   of(name: string): FileState;
   readonly all: ReadonlyMap<string, FileState>;
-  /** To disk, before or after the step it speaks of; rejects when the disk does. */
+  /** To disk, before or after the step it records; rejects when the disk does. */
   save(): Promise<void>;
   remove(): Promise<void>;
 }

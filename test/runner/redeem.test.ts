@@ -66,6 +66,17 @@ test('any other refusal is final', async () => {
   expect(clock.waitedMs).toEqual([]);
 });
 
+test('a runner that stops while it asks for the first time refuses the assignment', async () => {
+  const stop = new AbortController();
+  const asking: Pick<ControllerClient, 'redeem'> = {
+    async redeem(_token, signal) {
+      stop.abort();
+      throw signal.reason;
+    },
+  };
+  await expect(run(asking, steppedClock(), stop.signal)).rejects.toMatchObject({ code: 'assignment_refused' });
+});
+
 test('a runner that stops meanwhile gives up with the last refusal', async () => {
   const stop = new AbortController();
   const refusing = controller(() => {

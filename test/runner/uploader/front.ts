@@ -28,13 +28,16 @@ export interface Front extends AsyncDisposable {
 
 export async function storeFront(host: string, storePort: number): Promise<Front> {
   const server = createServer(async (request, response) => {
-    const body = Buffer.concat(await request.toArray().catch(() => []));
+    const reading = request.toArray().catch(() => []);
+    // In the order of their arrival; only the action of a POST is told by its body.
+    const form = request.method === 'POST' ? Buffer.concat(await reading) : Buffer.alloc(0);
     const url = new URL(request.url ?? '/', 'http://store');
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
     const about = { method: request.method ?? '', path: url.pathname, query: url.searchParams, headers };
-    const asked = { ...about, action: actionOf(about, body) };
+    const asked = { ...about, action: actionOf(about, form) };
     const fate = front.fate(asked);
     front.asked.push(asked);
+    const body = Buffer.concat(await reading);
     if (fate === 'down') return void request.socket.destroy();
     if (fate === 'unknown')
       return void response

@@ -15,10 +15,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { OmicronError } from '../../contract/problem.ts';
-import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
-import { dirStore } from '../../runner/uploader/store.ts';
-import { uploadRecordings } from '../../runner/uploader/upload.ts';
+import { OmicronError } from '../../../contract/problem.ts';
+import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder } from '../../../contract/reports.ts';
+import { folderStore } from '../../../runner/uploader/folder-store.ts';
+import { STATE_FILE } from '../../../runner/uploader/state.ts';
+import { uploadRecordings } from '../../../runner/uploader/upload.ts';
+import { steppedClock } from '../../fakes/clock.ts';
 
 let folder: string;
 let outputDir: string;
@@ -50,19 +52,34 @@ const webm = (): Buffer => {
   execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', source, '-c:v', 'libvpx', '-y', path]);
   return readFileSync(path);
 };
+const store = () => folderStore(pathToFileURL(`${join(folder, 'store')}/`));
+/** A run over the folder of a dead runner, which is final from the start; waits pass at once. */
 const run = (overrides: Partial<Parameters<typeof uploadRecordings>[0]> = {}) =>
   uploadRecordings({
     outputDir,
-    store: dirStore(pathToFileURL(`${join(folder, 'store')}/`)),
+    runnerId: undefined,
+    storeFor: async () => store(),
     reporter: async (_token, report) => {
       reports.push(report);
     },
-    signal: AbortSignal.timeout(10_000),
+    final: AbortSignal.abort(),
+    graceMs: 10_000,
+    afterGrace: 'keep',
+    clock: steppedClock(),
     log: pino({ level: 'silent' }),
     ...overrides,
   });
+/** A clock and a way to fail after which the grace is over. */
+const outOfTime = () => {
+  const clock = steppedClock();
+  const fail = (error: Error) => {
+    clock.advance(10_000);
+    return Promise.reject(error);
+  };
+  return { clock, fail };
+};
 
-test('stores each file, reports it, deletes it, and the order at last', async () => {
+test('stores each file, reports it, deletes it, and the order last', async () => {
   leave(UPLOAD_ORDER_FILE, JSON.stringify(order));
   leave('tab-001.webm', webm());
   leave('tab-002.webm', webm());
@@ -99,16 +116,18 @@ test('a runner that should have recorded and left nothing is a recorded loss', a
 test('a controller and a store that fail for a moment are tried again, and nothing is deleted before', async () => {
   leave(UPLOAD_ORDER_FILE, JSON.stringify(order));
   leave('tab-001.webm', webm());
-  const real = dirStore(pathToFileURL(`${join(folder, 'store')}/`));
+  const clock = steppedClock();
   let tries = 0;
   const result = await run({
-    store: {
-      put: (path, key) => {
-        expect(existsSync(path)).toBe(true);
+    clock,
+    storeFor: async () => ({
+      ...store(),
+      finish: (file, bytes) => {
+        expect(existsSync(file.path)).toBe(true);
         tries += 1;
-        return tries < 3 ? Promise.reject(new Error('the disk is full')) : real.put(path, key);
+        return tries < 3 ? Promise.reject(new Error('the disk is full')) : store().finish(file, bytes);
       },
-    },
+    }),
     reporter: async (_token, report) => {
       expect(readdirSync(outputDir)).toContain('tab-001.webm');
       reports.push(report);
@@ -117,21 +136,69 @@ test('a controller and a store that fail for a moment are tried again, and nothi
   });
   expect(result).toEqual({ stored: 1, lost: 0, left: 0 });
   expect([tries, reports.length]).toEqual([3, 3]);
+  expect(clock.waitedMs).toEqual([400, 800, 1_600, 3_200]);
 });
 
-test('past its deadline what was not sent stays, and the next run sends it', async () => {
+test('past its deadline what was not reported stays, and the next run sends it', async () => {
   leave(UPLOAD_ORDER_FILE, JSON.stringify(order));
   leave('tab-001.webm', webm());
-  const reporter = () => Promise.reject(new OmicronError('store_unavailable', 'down'));
-  expect(await run({ reporter, signal: AbortSignal.timeout(500) })).toEqual({ stored: 0, lost: 0, left: 1 });
-  expect(readdirSync(outputDir).sort()).toEqual(['tab-001.webm', UPLOAD_ORDER_FILE]);
+  const { clock, fail } = outOfTime();
+  const reporter = () => fail(new OmicronError('store_unavailable', 'down'));
+  expect(await run({ reporter, clock })).toEqual({ stored: 0, lost: 0, left: 1 });
+  expect(readdirSync(outputDir).sort()).toEqual(['tab-001.webm', STATE_FILE, UPLOAD_ORDER_FILE]);
   expect(await run()).toEqual({ stored: 1, lost: 0, left: 0 });
+  expect(readdirSync(outputDir)).toEqual([]);
+});
+
+test('a report that the deadline cuts off is not taken for a refusal', async () => {
+  leave(UPLOAD_ORDER_FILE, JSON.stringify(order));
+  leave('tab-001.webm', webm());
+  const clock = steppedClock();
+  const reporter = async (_token: string, _report: ArtifactReport, signal: AbortSignal) => {
+    const aborted = new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    clock.advance(10_000);
+    await aborted;
+  };
+  expect(await run({ reporter, clock })).toEqual({ stored: 0, lost: 0, left: 1 });
+  expect(readdirSync(outputDir)).toContain('tab-001.webm');
+});
+
+test('a refused report (the session was deleted) does not keep the file', async () => {
+  leave(UPLOAD_ORDER_FILE, JSON.stringify(order));
+  leave('tab-001.webm', webm());
+  const reporter = () => Promise.reject(new OmicronError('session_not_found', 'gone'));
+  expect(await run({ reporter })).toEqual({ stored: 1, lost: 0, left: 0 });
+  expect(readdirSync(outputDir)).toEqual([]);
+});
+
+test('where the folder goes with its runner, what was not sent by the deadline is a loss with its cause', async () => {
+  leave(UPLOAD_ORDER_FILE, JSON.stringify(order));
+  leave('tab-001.webm', webm());
+  leave('tab-002.webm', webm());
+  const { clock, fail } = outOfTime();
+  const storeFor = async () => ({ ...store(), finish: () => fail(new Error('the disk is full')) });
+  const result = await run({ storeFor, clock, afterGrace: 'lose' });
+  expect(result).toEqual({ stored: 0, lost: 2, left: 0 });
+  const start = "the recording could not be sent within 10 s of the browser's end";
+  expect(reports).toEqual([
+    { state: 'lost', name: 'tab-001.webm', reason: `${start} (Error: the disk is full)` },
+    { state: 'lost', name: 'tab-002.webm', reason: `${start} (not attempted before the deadline)` },
+  ]);
+  expect(readdirSync(outputDir)).toEqual(['tab-001.webm', 'tab-002.webm']);
 });
 
 test('a prefix that leads out of the store is refused', async () => {
   leave(UPLOAD_ORDER_FILE, JSON.stringify({ ...order, artifacts_prefix: '../../' }));
   leave('tab-001.webm', webm());
-  expect(await run({ signal: AbortSignal.timeout(300) })).toEqual({ stored: 0, lost: 0, left: 1 });
+  const { clock, fail } = outOfTime();
+  const storeFor = async () => ({
+    ...store(),
+    finish: (...args: Parameters<ReturnType<typeof store>['finish']>) =>
+      store()
+        .finish(...args)
+        .catch(fail),
+  });
+  expect(await run({ storeFor, clock })).toEqual({ stored: 0, lost: 0, left: 1 });
   expect(existsSync(join(folder, '..', 'tab-001.webm'))).toBe(false);
 });
 

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -7,7 +8,6 @@ import {
   S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { checksum } from './checksum.ts';
 
 /** A part that the bucket has: number from 1, and the checksum under which it was taken (CRC32, base64). */
 export interface SentPart {
@@ -16,15 +16,22 @@ export interface SentPart {
   readonly crc32: string;
 }
 
+/** The checksum of a body as S3 writes it. */
+export const crc32Of = (body: Buffer): string => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(crc32(body));
+  return bytes.toString('base64');
+};
+
 /**
- * What the uploader's role may do (infra/documents/recordings.ts): write objects that are not there yet, and give an upload
- * up. Every call makes one try and rejects when another may succeed. `exists`: an object has that key, and stays as it is.
+ * What the uploader's role may do (infra/documents/recordings.ts): write objects that are not there yet, and abort
+ * an upload. Every call makes one attempt and rejects when another may succeed. `exists`: an object has that key, and stays as it is.
  * `gone`: the bucket does not know that upload, or knows it no more.
  */
 export interface Bucket {
   uri(key: string): string;
   put(key: string, body: Buffer, signal: AbortSignal): Promise<'stored' | 'exists'>;
-  /** Answers the upload's id. */
+  /** Resolves with the upload's id. */
   begin(key: string, signal: AbortSignal): Promise<string>;
   part(key: string, uploadId: string, number: number, body: Buffer, signal: AbortSignal): Promise<SentPart | 'gone'>;
   complete(
@@ -48,7 +55,7 @@ export function s3Bucket(client: S3Client, name: string): Bucket {
           ...at(key),
           Body: body,
           ContentType: 'video/webm',
-          ChecksumCRC32: checksum(body),
+          ChecksumCRC32: crc32Of(body),
           IfNoneMatch: '*',
         });
         await client.send(command, { abortSignal });
@@ -66,7 +73,7 @@ export function s3Bucket(client: S3Client, name: string): Bucket {
     },
     part: (key, UploadId, PartNumber, body, abortSignal) =>
       expecting({ NoSuchUpload: 'gone' as const }, async () => {
-        const sum = checksum(body);
+        const sum = crc32Of(body);
         const command = new UploadPartCommand({ ...at(key), UploadId, PartNumber, Body: body, ChecksumCRC32: sum });
         const { ETag } = await client.send(command, { abortSignal });
         if (ETag === undefined) throw new Error('the bucket took a part without an ETag');

@@ -4,11 +4,11 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { fromTokenFile } from '@aws-sdk/credential-provider-web-identity';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
-/** One try of one request; a part of 8 MiB at a megabit per second takes a minute. */
+/** One attempt of one request; a part of 8 MiB at a megabit per second takes a minute. */
 const CONNECT_MS = 10_000;
 const REQUEST_MS = 90_000;
 
-export interface BucketClientOptions {
+export interface S3ClientOptions {
   readonly region: string;
   /** The way out (`http://user:password@host:port`), for S3 and STS alike; undefined: straight. */
   readonly proxyUrl: string | undefined;
@@ -18,10 +18,10 @@ export interface BucketClientOptions {
 
 /**
  * S3 under the role that the pod's token stands for (IRSA). The SDK reads AWS_ROLE_ARN, AWS_WEB_IDENTITY_TOKEN_FILE and the
- * endpoints from the environment, and asks STS anew before its credential ends. It tries nothing twice: whoever repeats a
- * conditional write must know that it is a repetition (docs/adr/0017).
+ * endpoints from the environment, and asks STS anew before its credential ends. It repeats nothing: only the uploader
+ * knows which conditional write is a repetition (docs/adr/0017).
  */
-export function bucketClient({ region, proxyUrl, ownEndpoint }: BucketClientOptions): S3Client {
+export function s3Client({ region, proxyUrl, ownEndpoint }: S3ClientOptions): S3Client {
   const agent = { keepAlive: true, ...(proxyUrl === undefined ? {} : { proxyEnv: proxies(proxyUrl) }) };
   const requestHandler = new NodeHttpHandler({
     connectionTimeout: CONNECT_MS,
