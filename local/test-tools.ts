@@ -51,7 +51,7 @@ const ways = (missing: TestTool[]) =>
   3. run only the tests that need none of them:  npm run test:unit`;
 
 /** The PATH on which tests find the tools: Debian keeps pgbouncer in /usr/sbin. */
-export const testPath = (root: string, path: string): string => [path, '/usr/sbin', join(root, VENV, 'bin')].join(':');
+export const testPath = (root: string, path: string): string => [join(root, VENV, 'bin'), path, '/usr/sbin'].join(':');
 
 /** Tools that the PATH does not have. A version manager leaves commands on it that do not start. */
 export const missingTestTools = (path: string, starts: (program: string) => boolean): TestTool[] =>

@@ -1,34 +1,22 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { eventually } from './eventually.ts';
 import { freePort } from './port.ts';
-
-const executable = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-};
+import { testTool } from './tool.ts';
 
 /** Where the pooler is; null on a machine without it. */
-export const PGBOUNCER =
-  [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
-    .map(folder => join(folder, 'pgbouncer'))
-    .find(executable) ?? null;
+export const PGBOUNCER = testTool('pgbouncer') ?? null;
 
 /** nobody's on Debian and most others: the pooler refuses to run as root. */
 const NOBODY = 65_534;
 
 /** A real transaction pooler in front of a database; `url` goes through it. */
 export async function transactionPooler(databaseUrl: string, serverConnections: number) {
-  if (PGBOUNCER === null) throw new Error('there is no pgbouncer here: apt-get install pgbouncer');
+  if (PGBOUNCER === null) throw new Error('pgbouncer is not installed: npm test installs it');
   const target = new URL(databaseUrl);
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), 'omicron-pooler-'));

@@ -65,7 +65,7 @@ beforeAll(async () => {
     () => true,
     () => false,
   );
-  if (!there) throw new Error('promtool is not installed: apt-get install prometheus');
+  if (!there) throw new Error('promtool is not installed: npm test installs it');
 });
 
 describe.each(names)('%s', alert => {

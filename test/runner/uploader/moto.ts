@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { eventually } from '../../eventually.ts';
 import { freePort } from '../../port.ts';
+import { testTool } from '../../tool.ts';
 
 export interface Moto extends AsyncDisposable {
   readonly port: number;
@@ -11,7 +13,9 @@ export interface Moto extends AsyncDisposable {
 export async function motoServer(host: string, tls?: { certFile: string; keyFile: string }): Promise<Moto> {
   const port = await freePort();
   const encrypted = tls ? ['-s', '-c', tls.certFile, '-k', tls.keyFile] : [];
-  const child = spawn('moto_server', ['-H', host, '-p', String(port), ...encrypted], {
+  const program = testTool('moto_server');
+  if (program === undefined) throw new Error('moto_server is not installed: npm test installs it');
+  const child = spawn(program, ['-H', host, '-p', String(port), ...encrypted], {
     stdio: 'ignore',
     // Recordings in memory up to 64 MB.
     env: {
@@ -20,19 +24,12 @@ export async function motoServer(host: string, tls?: { certFile: string; keyFile
       S3_IGNORE_SUBDOMAIN_BUCKETNAME: 'true', // `s3.test` is a server, not a bucket
     },
   });
-  const missing = once(child, 'error').then(() => {
-    throw new Error("moto_server is not installed: pip install 'moto[server]==5.2.1'");
+  await eventually('the S3 server listens', async () => {
+    const socket = connect(port, host);
+    await once(socket, 'connect');
+    socket.destroy();
+    return true;
   });
-  await Promise.race([
-    missing,
-    eventually('the S3 server listens', async () => {
-      const { connect } = await import('node:net');
-      const socket = connect(port, host);
-      await once(socket, 'connect');
-      socket.destroy();
-      return true;
-    }),
-  ]);
   return {
     port,
     async [Symbol.asyncDispose]() {
