@@ -82,7 +82,7 @@ export const VARIABLES = {
   maxSessionMinutes: [ENV.maxSessionMinutes, decimal(0.05, 7 * 24 * 60).default(480)],
   /**
    * In a folder, recordings older than this are deleted. In a bucket its lifecycle deletes them (infra: `artifacts.retentionDays`,
-   * which must be the same number); the controller has no right to, and only writes down that they are expired.
+   * which must be the same number); the controller may not, and only marks them as expired.
    */
   artifactsRetentionDays: [ENV.artifactsRetentionDays, integer(1, 3_650).default(7)],
   /** Between two rounds of the reaper (O18: 30 to 60 s in production). */

@@ -5,7 +5,7 @@ import type { Directory } from './store/directory.ts';
 export interface Metrics {
   /** Seconds from a get-or-create's arrival to its answer, by outcome: a status code or a problem code. */
   acquired(seconds: number, outcome: string): void;
-  /** A runner did not start. */
+  /** A runner start failed. */
   runnerFailed(): void;
   reaped(leases: number): void;
   /** Prometheus text. Counts are read from the database at each scrape. */
@@ -69,7 +69,7 @@ export function prometheusMetrics(directory: Directory): Metrics {
     starting.set(now.starting);
     capacity.set(now.capacity);
     for (const [state, count] of Object.entries(now.runners)) runners.set({ state }, count);
-    // Zeros too: a rate needs the value before the first one. Set anew, since the database counts, not this process.
+    // Zeros too: a rate needs the value before the first one. Reset, since the database counts, not this process.
     ended.reset();
     for (const reason of END_REASONS) ended.inc({ reason }, now.ended[reason] ?? 0);
     recordings.reset();

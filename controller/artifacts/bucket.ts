@@ -1,4 +1,4 @@
 import type { ArtifactStore } from '../ports/artifacts.ts';
 
-/** Recordings in a bucket: its lifecycle deletes them (infra/bucket.ts), and the controller's role may not. */
+/** Artifacts in a bucket: its lifecycle deletes them (infra/bucket.ts), and the controller's role may not. */
 export const bucketArtifacts: ArtifactStore = { remove: async () => undefined };

@@ -19,7 +19,7 @@ export function bearerOf(request: FastifyRequest): string {
   return match[1];
 }
 
-/** A hook that lets only the API in (O5). */
+/** A hook that accepts service tokens only (O5). */
 export const serviceOnly = (key: Uint8Array) => async (request: FastifyRequest) => {
   const { userId } = await verifyServiceToken(key, bearerOf(request));
   request.userId = userId ?? null;
@@ -28,10 +28,10 @@ export const serviceOnly = (key: Uint8Array) => async (request: FastifyRequest) 
 /** Throws `forbidden` when the token is limited to another user. */
 export function mayActFor(request: Pick<FastifyRequest, 'userId'>, userId: string): void {
   if (request.userId !== null && request.userId !== userId)
-    throw new OmicronError('forbidden', 'The token is limited to another user; sign one for this user.');
+    throw new OmicronError('forbidden', 'The token is limited to another user; sign a token for this user.');
 }
 
-/** A hook that lets only runners' tokens of these audiences in, before a body is read. */
+/** A hook that accepts only runners' tokens of these audiences, before a body is read. */
 export const leaseOnly = (keys: ControllerKeys, ...audience: string[]) => ({
   onRequest: async (request: FastifyRequest) => {
     request.lease = await verifyControllerToken(keys, audience, bearerOf(request), leaseKey);

@@ -43,7 +43,7 @@ export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
     {
       schema: {
         operationId: 'putCredential',
-        summary: 'Stores or replaces the credential of one site; leases that begin from now on have it',
+        summary: 'Stores or replaces the credential of one site; leases that start from now on have it',
         params: site,
         body: credentialSchema,
         response: { 204: z.null() },

@@ -20,7 +20,7 @@ export interface EgressRoutes extends EgressGrantParts {
   changes: Changes;
 }
 
-/** What the egress proxy calls: whose credential this is, what changed since, and its denials. */
+/** What the egress proxy calls: to authorize a credential, to watch its leases, and to report denials. */
 export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (app, parts) => {
   app.addHook('onRoute', describeRoutes('egress'));
   app.addHook('onRequest', async request => {
@@ -32,7 +32,7 @@ export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (app, par
     {
       schema: {
         operationId: 'authorizeEgress',
-        summary: 'Whose traffic carries this credential, and the site rules of its lease',
+        summary: 'The lease that a credential stands for, with its site rules',
         body: authorizeRequest,
         response: { 200: authorizeAnswer },
       },
@@ -49,7 +49,7 @@ export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (app, par
       bodyLimit: 1024 * 1024, // 2000 leases of some 300 bytes
       schema: {
         operationId: 'watchEgressLeases',
-        summary: 'Answers when one of these leases ended or its site rules changed, or when the wait is over',
+        summary: 'Waits until one of these leases ends or its site rules change, at most wait_ms',
         body: watchRequest,
         response: { 200: watchAnswer },
       },

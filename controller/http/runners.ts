@@ -57,7 +57,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       ...leaseOnly(publicKeys, AUDIENCES.lease),
       schema: {
         operationId: 'reportActivity',
-        summary: 'Reports calls and answers how long the lease goes on',
+        summary: 'Reports calls and answers how long the lease lives',
         body: activityReport,
         response: { 200: activityAnswer },
       },
@@ -84,7 +84,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       ...leaseOnly(publicKeys, AUDIENCES.lease),
       schema: {
         operationId: 'readLeasePolicy',
-        summary: 'The policy of the lease, every layer of it, as it is now',
+        summary: 'The current effective policy of the lease',
         response: { 200: effectivePolicy },
       },
     },
@@ -114,7 +114,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
     },
   );
 
-  // A10: an agent asks, its runner waits here, a person answers.
+  // A10: an agent asks, its runner waits here, the user answers.
   app.post(
     '/internal/runner-user-actions',
     {

@@ -6,6 +6,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
+import { type LeaseRoutes, leaseRoutes } from './leases.ts';
 import { openApi } from './openapi.ts';
 import { type OperationsRoutes, operationsRoutes } from './operations.ts';
 import { type PolicyRoutes, policyRoutes } from './policies.ts';
@@ -18,6 +19,7 @@ export interface ServerParts
   extends SessionRoutes,
     CredentialRoutes,
     EgressRoutes,
+    LeaseRoutes,
     OperationsRoutes,
     PolicyRoutes,
     RunnerRoutes,
@@ -51,6 +53,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
 
   await app.register(swagger, openApi(parts.version));
   const under = (prefix: string) => ({ ...parts, prefix });
+  await app.register(leaseRoutes, under('/internal/browser-sessions'));
   await app.register(sessionRoutes, under('/internal/browser-sessions'));
   await app.register(userActionRoutes, under('/internal/browser-sessions/:session_id/user-actions'));
   await app.register(credentialRoutes, under('/internal/users/:user_id/credentials'));

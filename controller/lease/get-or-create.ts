@@ -64,7 +64,7 @@ export class GetOrCreate {
     await Promise.allSettled(this.#starts);
   }
 
-  /** Leads a claim to its end; goes on when the caller has stopped waiting. */
+  /** Leads a claim to its end, also when the caller has stopped waiting. */
   #lead(request: GetOrCreateRequest, claimed: Claimed): Promise<Led> {
     const { log } = this.#parts;
     const work = this.#startWithRetries(request, claimed);
@@ -139,7 +139,7 @@ export class GetOrCreate {
     return acquired;
   }
 
-  /** True: the lease's runner has died; its lease is over and the caller must ask again. */
+  /** True: the lease's runner has died, so its lease is over; acquire again. */
   async #markLostRunner(session: SessionRow): Promise<boolean> {
     const { provider, fleet, log } = this.#parts;
     if (!session.runner_id) return false;

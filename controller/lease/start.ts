@@ -40,7 +40,7 @@ export type Started =
   | { outcome: 'abandon'; error: OmicronError }
   | { outcome: 'lost' };
 
-/** A healthy runner answers in milliseconds; one that waits for its predecessor says so in /healthz. */
+/** A healthy runner answers in milliseconds; one that waits for its predecessor says so at /healthz. */
 const ASSIGN_TIMEOUT_MS = 10_000;
 const HEALTH_TIMEOUT_MS = 1_000;
 
@@ -132,7 +132,7 @@ async function assignableRunner(
   for (let attempt = 0; ; attempt++) {
     const runner = await directory.runner(claimed.id);
     if (runner?.state === 'claimed') return leases.beginAssignment(claim);
-    if (runner?.state !== 'creating') return null; // it died, and its session says why
+    if (runner?.state !== 'creating') return null; // it died, and its session has the reason
     await waitBackoff(attempt, POLL, signal, clock);
   }
 }

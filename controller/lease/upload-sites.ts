@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { SiteRules } from '../../contract/policy/sites.ts';
 
-/** All that uploaders may reach. `version` changes with it. */
+/** Everything that uploaders may reach. `version` changes with it. */
 export interface UploadSites {
   readonly version: string;
   readonly sites: SiteRules;
@@ -9,7 +9,7 @@ export interface UploadSites {
 
 /**
  * The site rules of uploaders, from the addresses of the artifact store (`https://<bucket>.s3.<region>.amazonaws.com`) and of
- * whoever gives the credentials for it. Null without any: then uploaders get no way out.
+ * the service that issues credentials for it. Null without any: then uploaders reach nothing.
  */
 export function uploadSites(endpoints: readonly string[]): UploadSites | null {
   if (endpoints.length === 0) return null;

@@ -31,7 +31,7 @@ export class Waiting {
   }
 
   /**
-   * Resolves when that epoch's start has ended or its claimer has fallen silent, with `false` when `deadlineMs` (by the
+   * Resolves when that epoch's start has ended or its claimer has stopped renewing its claim, with `false` when `deadlineMs` (by the
    * clock) came first.
    */
   async settled(sessionId: string, epoch: number, deadlineMs: number): Promise<boolean> {

@@ -34,13 +34,13 @@ export interface RetentionParts {
   log: Logger;
 }
 
-/** Removes recordings older than the retention (S4). One that cannot be removed stops nothing and is tried again. */
+/** Removes artifacts older than the retention (S4). One that cannot be removed stops nothing and is tried again. */
 export async function retainArtifacts(parts: RetentionParts): Promise<void> {
   for (;;) {
     const batch = await parts.maintenance.expiredArtifacts(parts.days, BATCH);
     let removed = 0;
     for (const artifact of batch) if (await removeArtifact(parts, artifact)) removed += 1;
-    // a batch of which nothing could be removed would only come again
+    // a batch of which nothing could be removed would be the same again
     if (batch.length < BATCH || removed === 0) return;
   }
 }

@@ -1,5 +1,5 @@
-/** Where recordings are kept. The uploader writes; the controller only sees to it that what is past its retention goes. */
+/** Where artifacts are kept. Uploaders write them; the controller only removes those past their retention. */
 export interface ArtifactStore {
-  /** Removes one recording; does nothing when it is gone, or when the store removes it by itself. */
+  /** Removes one artifact; does nothing when it is gone, or when the store removes it by itself. */
   remove(uri: string): Promise<void>;
 }

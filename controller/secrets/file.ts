@@ -27,7 +27,7 @@ export function fileSecrets(options: { path: string; key: Uint8Array }): SecretS
       // the cause may hold what was decrypted
       throw new OmicronError(
         'secrets_unavailable',
-        `The vault file does not open with this key: ${path}. Restore its key, or delete the file and store the credentials again.`,
+        `The vault file cannot be decrypted with this key: ${path}. Restore its key, or delete the file and store the credentials again.`,
       );
     }
   };

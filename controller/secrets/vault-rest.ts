@@ -28,17 +28,21 @@ export function vaultRestSecrets(options: { url: string; serviceRoleKey: string 
       });
       if (response.ok) return await response.json();
     } catch (cause) {
-      throw new OmicronError('secrets_unavailable', 'The vault cannot be reached; nothing was handed out. Try again.', {
-        retryAfterSeconds: RETRY_SECONDS,
-        cause,
-      });
+      throw new OmicronError(
+        'secrets_unavailable',
+        'The vault cannot be reached, so no secrets were redeemed. Try again.',
+        {
+          retryAfterSeconds: RETRY_SECONDS,
+          cause,
+        },
+      );
     }
     // the body may quote what was sent
     throw new OmicronError(
       'secrets_unavailable',
       response.status === 404
         ? `The vault has no function ${name}; run the controller's migrations on the database that PostgREST serves.`
-        : `The vault answered ${response.status}; ${response.status === 401 || response.status === 403 ? 'check the service role key' : "see whether the user's document is JSON"}.`,
+        : `The vault answered ${response.status}; ${response.status === 401 || response.status === 403 ? 'check the service role key' : "check that the user's document is JSON"}.`,
       { retryAfterSeconds: RETRY_SECONDS },
     );
   };

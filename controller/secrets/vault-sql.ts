@@ -7,7 +7,7 @@ import { readDocument } from './vault-document.ts';
 
 const UNDEFINED_FUNCTION = '42883'; // https://www.postgresql.org/docs/18/errcodes-appendix.html
 
-/** Supabase Vault over SQL, by functions that a migration makes where the `vault` schema exists. */
+/** Supabase Vault over SQL, by functions that a migration creates where the `vault` schema exists. */
 export function vaultSqlSecrets(database: Database): SecretStore {
   const ask = async (sql: string, parameters: unknown[]): Promise<unknown> => {
     try {
@@ -15,13 +15,13 @@ export function vaultSqlSecrets(database: Database): SecretStore {
       return row?.answer ?? null;
     } catch (error) {
       if (error instanceof OmicronError) throw error;
-      // Postgres quotes what it could not read, so neither its error nor a cause goes on
+      // Postgres quotes what it could not read, so neither its message nor a cause is passed on
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
       throw new OmicronError(
         'secrets_unavailable',
         code === UNDEFINED_FUNCTION
-          ? 'The database has no functions for the vault: switch Supabase Vault on and start the controller anew.'
-          : `The vault failed with SQLSTATE ${code}: see whether the user's document is JSON, and mend or delete it.`,
+          ? 'The database has no functions for the vault: enable Supabase Vault and restart the controller.'
+          : `The vault failed with SQLSTATE ${code}: check that the user's document is JSON, and correct or delete it.`,
       );
     }
   };

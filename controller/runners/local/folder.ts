@@ -6,7 +6,7 @@ import type { ProcessId } from './process.ts';
 
 const processFile = z.object({ pid: z.int(), startTicks: z.string().nullable() });
 
-/** What one local runner has on disk: its process, port, log and recording. All of it goes when the runner is gone. */
+/** What one local runner has on disk: its process, port, log and recording. Removed whole when the runner is gone. */
 export class RunnerFolder {
   readonly path: string;
 
@@ -27,7 +27,7 @@ export class RunnerFolder {
     return existsSync(this.path);
   }
 
-  /** False: somebody made it before. */
+  /** False: it exists already. */
   async make(): Promise<boolean> {
     try {
       await mkdir(this.path, { mode: 0o700 });
@@ -45,7 +45,7 @@ export class RunnerFolder {
     await rename(`${path}.new`, path);
   }
 
-  /** Null: it was never started, or its start was cut short. Any other fault is thrown: it says nothing about the process. */
+  /** Null: it was never started, or its start was interrupted. Any other fault is thrown: it does not tell whether the process runs. */
   readProcess = async (): Promise<ProcessId | null> => {
     try {
       return processFile.parse(JSON.parse(await readFile(join(this.path, 'process.json'), 'utf8')));
@@ -62,7 +62,7 @@ export class RunnerFolder {
       () => null,
     );
 
-  /** The log's last lines, for a reason. */
+  /** The last lines of its log. */
   async lastLines(count: number): Promise<string> {
     const text = await readFile(this.logFile, 'utf8').catch(() => '');
     return text.trimEnd().split('\n').slice(-count).join('\n');

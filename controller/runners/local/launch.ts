@@ -14,7 +14,7 @@ export interface LaunchOptions {
   onExit: (how: string) => void;
 }
 
-/** Starts a runner in its folder and writes down its process. */
+/** Starts a runner in its folder and records its process. */
 export async function launchRunner(home: RunnerFolder, options: LaunchOptions): Promise<ProcessId> {
   const logFile = await home.openLog();
   try {

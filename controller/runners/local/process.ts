@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A process as this machine knows it: an id may be used again, an id with its start time may not. */
+/** A process as this machine knows it: an id may be reused, an id with its start time may not. */
 export interface ProcessId {
   pid: number;
   /** Clock ticks after boot, from /proc; null where there is no /proc. */

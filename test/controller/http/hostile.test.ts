@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { AUDIENCES } from '../../contract/names.ts';
-import { problemSchema } from '../../contract/problem.ts';
-import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
-import { eventually } from '../eventually.ts';
-import { type Stack, startStack } from './stack.ts';
+import { AUDIENCES } from '../../../contract/names.ts';
+import { problemSchema } from '../../../contract/problem.ts';
+import { serviceKey, signServiceToken } from '../../../contract/tokens.ts';
+import { eventually } from '../../eventually.ts';
+import { type Stack, startStack } from '../stack.ts';
 
 // Whatever route is added: hostile values at every place of it, with a token that is let in, are never the controller's fault.
 
@@ -14,7 +14,7 @@ const TEXTS = [
   '\u0000',
   'a\u0000b',
   '\ud800',
-  '../../etc/passwd',
+  '../../../etc/passwd',
   `'; drop schema omicron; --`,
   '__proto__',
   'x'.repeat(5_000),

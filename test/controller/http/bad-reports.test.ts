@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PROBLEM_TYPE } from '../../contract/problem.ts';
-import { eventually } from '../eventually.ts';
+import { PROBLEM_TYPE } from '../../../contract/problem.ts';
+import { eventually } from '../../eventually.ts';
+import { problemOf, type Stack, someUser, startStack } from '../stack.ts';
 import { expectProblem, SECRET } from './expect-problem.ts';
-import { problemOf, type Stack, someUser, startStack } from './stack.ts';
 
 // Credentials, a hostile runner's reports, and the server itself with what is wrong, oversized or hostile.
 

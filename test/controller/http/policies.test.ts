@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EGRESS_ROUTES } from '../../contract/egress.ts';
-import { AUDIENCES } from '../../contract/names.ts';
-import { egressCredential, serviceKey, signServiceToken } from '../../contract/tokens.ts';
-import { totpCode } from '../../controller/lease/totp.ts';
-import { eventually } from '../eventually.ts';
-import { problemOf, type Stack, someUser, startStack } from './stack.ts';
+import { EGRESS_ROUTES } from '../../../contract/egress.ts';
+import { AUDIENCES } from '../../../contract/names.ts';
+import { egressCredential, serviceKey, signServiceToken } from '../../../contract/tokens.ts';
+import { totpCode } from '../../../controller/lease/totp.ts';
+import { eventually } from '../../eventually.ts';
+import { problemOf, type Stack, someUser, startStack } from '../stack.ts';
 
 let stack: Stack;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AUDIENCES } from '../../contract/names.ts';
-import { signControllerToken, signingKey } from '../../contract/tokens.ts';
-import { eventually } from '../eventually.ts';
-import { protocol } from './protocol.ts';
-import { type Stack, someUser, startStack } from './stack.ts';
+import { AUDIENCES } from '../../../contract/names.ts';
+import { signControllerToken, signingKey } from '../../../contract/tokens.ts';
+import { eventually } from '../../eventually.ts';
+import { protocol } from '../protocol.ts';
+import { type Stack, someUser, startStack } from '../stack.ts';
 
 // The point of truth: who gets the secrets of a lease, and how often.
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ProblemCode } from '../../contract/problem.ts';
+import type { ProblemCode } from '../../../contract/problem.ts';
+import { problemOf, type Stack, someUser, startStack } from '../stack.ts';
 import { expectProblem, SECRET } from './expect-problem.ts';
-import { problemOf, type Stack, someUser, startStack } from './stack.ts';
 
 // The API's routes with what is missing, wrong, oversized or hostile: always a problem document.
 
@@ -47,7 +47,7 @@ const bodies: [string, unknown][] = [
   ['seventeen tags', { ...ids, tags: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`t${n}`, 'x'])) }],
   ['a tag of 257 letters', { ...ids, tags: { team: 'x'.repeat(257) } }],
   ['a tag with a null byte', { ...ids, tags: { team: 'a\u0000' } }],
-  ['a tag named like a path', { ...ids, tags: { '../../etc': 'x' } }],
+  ['a tag named like a path', { ...ids, tags: { '../../../etc': 'x' } }],
   ['a tag that is an object', { ...ids, tags: { team: { toString: 1 } } }],
   ['a list', []],
   ['a number', 7],
@@ -89,7 +89,7 @@ describe('get-or-create', () => {
     ['the longest id', 'a'.repeat(256)],
     ['letters of every kind', 'Ünïcødé 🦊 字 العربية'],
     ['SQL', `'; drop schema omicron cascade; --`],
-    ['a path', '../../../etc/passwd'],
+    ['a path', '../../../../etc/passwd'],
     ['a template', '$(id){{7*7}}%s%n'],
     ['a prototype', '__proto__'],
   ])('takes %s for what it is: an id', async (_what, user) => {

@@ -3,9 +3,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { buildServer, type ServerParts } from '../../controller/http/server.ts';
-import { eventually } from '../eventually.ts';
-import { type Answer, type Stack, startStack } from './stack.ts';
+import { buildServer, type ServerParts } from '../../../controller/http/server.ts';
+import { eventually } from '../../eventually.ts';
+import { type Answer, type Stack, startStack } from '../stack.ts';
 
 // The document that callers generate their clients from: valid, complete, and true of what is answered.
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from '../../contract/problem.ts';
-import { type Answer, problemOf } from './stack.ts';
+import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from '../../../contract/problem.ts';
+import { type Answer, problemOf } from '../stack.ts';
 
 /** Sent in bad requests; must never come back. */
 export const SECRET = 'hunter2-must-not-be-echoed';

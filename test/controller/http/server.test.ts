@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { ENV } from '../../contract/names.ts';
-import { OmicronError } from '../../contract/problem.ts';
-import { type LeaseAnswer, leaseAnswer, type Session } from '../../contract/session.ts';
-import { signServiceToken } from '../../contract/tokens.ts';
-import { eventually } from '../eventually.ts';
-import { cuttableWire } from '../fakes/cut.ts';
-import { emptyDatabaseUrl } from '../postgres.ts';
-import { protocol } from './protocol.ts';
-import { deployment, problemOf, type Stack, startStack } from './stack.ts';
+import { ENV } from '../../../contract/names.ts';
+import { OmicronError } from '../../../contract/problem.ts';
+import { type LeaseAnswer, leaseAnswer, type Session } from '../../../contract/session.ts';
+import { signServiceToken } from '../../../contract/tokens.ts';
+import { eventually } from '../../eventually.ts';
+import { cuttableWire } from '../../fakes/cut.ts';
+import { emptyDatabaseUrl } from '../../postgres.ts';
+import { protocol } from '../protocol.ts';
+import { deployment, problemOf, type Stack, startStack } from '../stack.ts';
 
 // What the API meets at the edges of a working controller: limits, an absent database, a stop, health and metrics.
 

@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ENV } from '../../contract/names.ts';
-import { bucketArtifacts } from '../../controller/artifacts/bucket.ts';
-import { folderArtifacts } from '../../controller/artifacts/folder.ts';
-import { reap, retainArtifacts } from '../../controller/loops/reap.ts';
-import { eventually } from '../eventually.ts';
-import { freshPostgres } from '../postgres.ts';
-import { protocol } from './protocol.ts';
-import { startStack } from './stack.ts';
+import { ENV } from '../../../contract/names.ts';
+import { bucketArtifacts } from '../../../controller/artifacts/bucket.ts';
+import { folderArtifacts } from '../../../controller/artifacts/folder.ts';
+import { reap, retainArtifacts } from '../../../controller/loops/reap.ts';
+import { eventually } from '../../eventually.ts';
+import { freshPostgres } from '../../postgres.ts';
+import { protocol } from '../protocol.ts';
+import { startStack } from '../stack.ts';
 
 const log = pino({ level: 'silent' });
 

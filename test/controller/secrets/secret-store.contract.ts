@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { SecretStore } from '../../controller/ports/secrets.ts';
+import type { SecretStore } from '../../../controller/ports/secrets.ts';
 
 export interface StoreUnderTest extends AsyncDisposable {
   store: SecretStore;

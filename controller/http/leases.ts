@@ -1,0 +1,130 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import * as z from 'zod';
+import { epoch } from '../../contract/lease-key.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import {
+  getOrCreateRequest,
+  type HeartbeatAnswer,
+  heartbeatAnswer,
+  heartbeatRequest,
+  leaseAnswer,
+  sessionSchema,
+} from '../../contract/session.ts';
+import type { GetOrCreate } from '../lease/get-or-create.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Leases, Renewed } from '../store/leases.ts';
+import type { SessionRow } from '../store/rows.ts';
+import { mayActFor, serviceOnly } from './bearer.ts';
+import { describeRoutes } from './describe.ts';
+import { sessionNotFound } from './problems.ts';
+import { sessionView } from './session-view.ts';
+
+export interface LeaseRoutes {
+  serviceKey: Uint8Array;
+  getOrCreate: GetOrCreate;
+  leases: Leases;
+  metrics: Metrics;
+  /** Called when a lease ended: its runner is to be drained. */
+  kickDrain: () => void;
+}
+
+const params = z.object({ session_id: z.uuid() });
+
+/** O1, O2, O3: leases for the platform. */
+export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts) => {
+  const { getOrCreate, leases, metrics, kickDrain } = parts;
+  app.addHook('onRoute', describeRoutes('service'));
+  app.decorateRequest('userId', null);
+  app.addHook('onRequest', serviceOnly(parts.serviceKey));
+
+  app.post(
+    '/get-or-create',
+    {
+      schema: {
+        operationId: 'getOrCreateSession',
+        summary: 'Leases the browser of one conversation: renews its lease or starts a new one',
+        body: getOrCreateRequest,
+        response: { 200: leaseAnswer, 202: leaseAnswer },
+      },
+    },
+    async (request, reply) => {
+      mayActFor(request, request.body.user_id);
+      const beganMs = performance.now();
+      let outcome = 'failed';
+      try {
+        const lease = await getOrCreate.run(request.body);
+        outcome = lease.status;
+        if (lease.status === 'starting') reply.status(202).header('retry-after', '1');
+        return lease;
+      } catch (error) {
+        if (error instanceof OmicronError) outcome = error.code;
+        throw error;
+      } finally {
+        metrics.acquired((performance.now() - beganMs) / 1000, outcome);
+      }
+    },
+  );
+
+  app.post(
+    '/:session_id/heartbeat',
+    {
+      schema: {
+        operationId: 'heartbeatSession',
+        summary: 'Keeps the lease alive for another ttl_seconds',
+        params,
+        body: heartbeatRequest.nullish(), // Fastify validates a missing body as null
+        response: { 200: heartbeatAnswer },
+      },
+    },
+    async request => {
+      const epoch = request.body?.epoch ?? null;
+      return heartbeat(await leases.heartbeat(request.params.session_id, request.userId, epoch));
+    },
+  );
+
+  app.delete(
+    '/:session_id',
+    {
+      schema: {
+        operationId: 'endSession',
+        summary: 'Ends the lease; repeating it changes nothing',
+        params,
+        querystring: z.strictObject({ epoch: z.coerce.number().pipe(epoch).optional() }),
+        response: { 200: sessionSchema },
+      },
+    },
+    async request => {
+      const { epoch = null } = request.query;
+      const ended = await leases.end(request.params.session_id, request.userId, epoch, 'released');
+      if (ended.outcome === 'not_found') throw sessionNotFound();
+      if (ended.outcome === 'superseded') throw superseded(ended.session);
+      kickDrain();
+      return sessionView(ended.session);
+    },
+  );
+};
+
+/** The answer to a heartbeat. Throws when there is no lease to keep alive. */
+function heartbeat(renewed: Renewed): HeartbeatAnswer {
+  if (renewed.outcome === 'not_found') throw sessionNotFound();
+  const { session } = renewed;
+  if (renewed.outcome === 'superseded') throw superseded(session);
+  if (renewed.outcome === 'ended' || session.status === 'ended' || session.status === 'error') {
+    const detail = `The lease has ended (${session.ended_reason ?? 'expired'}); request a new one.`;
+    throw new OmicronError('lease_ended', detail, { session_id: session.id });
+  }
+  return {
+    session_id: session.id,
+    status: session.status,
+    epoch: session.epoch,
+    expires_at: session.expires_at.toISOString(),
+    ends_at: session.ends_at.toISOString(),
+    last_used_at: session.last_used_at.toISOString(),
+  };
+}
+
+function superseded({ id, epoch }: SessionRow): OmicronError {
+  return new OmicronError('lease_superseded', `The session is at epoch ${epoch}; get its lease again.`, {
+    session_id: id,
+  });
+}

@@ -1,0 +1,79 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import * as z from 'zod';
+import { parsePolicy, policyDocument } from '../../contract/policy/document.ts';
+import type { PolicyLayer } from '../../contract/policy/sites.ts';
+import type { Changes } from '../lease/changes.ts';
+import type { Policies } from '../store/policies.ts';
+
+const answer = z.object({ policy: policyDocument.nullable() }).meta({ id: 'PolicyAnswer' });
+
+export interface PolicyLayerParts<Params extends z.ZodObject> {
+  layer: PolicyLayer;
+  params: Params;
+  /** Whose policy a request is about. Throws when its token may not touch that. */
+  subjectOf: (params: z.output<Params>, userId: string | null) => Promise<string> | string;
+  policies: Policies;
+  changes: Changes;
+}
+
+/** One layer's document: read, replace, delete. */
+export const policyLayerRoutes = <Params extends z.ZodObject>(
+  parts: PolicyLayerParts<Params>,
+): FastifyPluginAsyncZod => {
+  const { layer, params, policies, changes } = parts;
+  const name = `${layer[0]?.toUpperCase()}${layer.slice(1)}Policy`;
+  const subjectOf = async ({ params, userId }: { params: unknown; userId: string | null }) =>
+    parts.subjectOf(params as z.output<Params>, userId); // parsed by the route
+
+  return async app => {
+    app.get(
+      '',
+      {
+        schema: {
+          operationId: `get${name}`,
+          summary: `The ${layer}'s policy, null when none is set`,
+          params,
+          response: { 200: answer },
+        },
+      },
+      async request => ({ policy: await policies.get(layer, await subjectOf(request)) }),
+    );
+
+    app.put(
+      '',
+      {
+        schema: {
+          operationId: `put${name}`,
+          summary: `Replaces the ${layer}'s policy; running leases obey it within seconds`,
+          params,
+          body: z.unknown(),
+          response: { 200: answer },
+        },
+      },
+      async request => {
+        const subject = await subjectOf(request);
+        const policy = parsePolicy(request.body);
+        await policies.put(layer, subject, policy);
+        changes.kick();
+        return { policy };
+      },
+    );
+
+    app.delete(
+      '',
+      {
+        schema: {
+          operationId: `delete${name}`,
+          summary: `Deletes the ${layer}'s policy; repeating it changes nothing`,
+          params,
+          response: { 204: z.null() },
+        },
+      },
+      async (request, reply) => {
+        await policies.remove(layer, await subjectOf(request));
+        changes.kick();
+        return reply.status(204).send(null);
+      },
+    );
+  };
+};

@@ -1,0 +1,67 @@
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { reap, retainArtifacts } from '../../../controller/loops/reap.ts';
+import type { Maintenance } from '../../../controller/store/maintenance.ts';
+
+const log = pino({ level: 'silent' });
+const range = (count: number) => Array.from({ length: count }, (_, n) => `${n}`);
+
+/** Rows that are due, taken in batches. */
+function due(rows: { expired?: number; stuck?: number; artifacts?: string[] }) {
+  const left = { expired: range(rows.expired ?? 0), stuck: range(rows.stuck ?? 0), artifacts: rows.artifacts ?? [] };
+  const batches: number[] = [];
+  const take = (from: string[], most: number) => {
+    const batch = from.splice(0, most);
+    batches.push(batch.length);
+    return batch;
+  };
+  const maintenance = {
+    expire: async (most: number) => take(left.expired, most),
+    failStuckStarts: async (most: number) => take(left.stuck, most),
+    expiredArtifacts: async (_days: number, most: number) => {
+      const batch = left.artifacts.slice(0, most);
+      batches.push(batch.length);
+      return batch.map(id => ({ id, uri: id }));
+    },
+    markExpired: async (id: string) => void left.artifacts.splice(left.artifacts.indexOf(id), 1),
+  } as unknown as Maintenance; // the rest is not called
+  return { maintenance, batches, left };
+}
+
+it('[O18] ends every lease that is due in one round, in batches', async () => {
+  const { maintenance, batches } = due({ expired: 450, stuck: 201 });
+  expect(await reap({ maintenance, log })).toBe(450);
+  expect(batches).toEqual([200, 200, 50, 200, 1]);
+});
+
+it('asks once more after a whole batch, and not after a smaller one', async () => {
+  const { maintenance, batches } = due({ expired: 200 });
+  expect(await reap({ maintenance, log })).toBe(200);
+  expect(batches).toEqual([200, 0, 0]);
+});
+
+it('[S4] removes every artifact that is past its retention in one round', async () => {
+  const { maintenance, batches, left } = due({ artifacts: range(401) });
+  await retainArtifacts({ maintenance, artifacts: { remove: async () => {} }, days: 7, log });
+  expect(batches).toEqual([200, 200, 1]);
+  expect(left.artifacts).toEqual([]);
+});
+
+it('[S4] ends the round when nothing of a whole batch could be removed', async () => {
+  const { maintenance, batches, left } = due({ artifacts: range(300) });
+  const removed: string[] = [];
+  await retainArtifacts({
+    maintenance,
+    artifacts: {
+      async remove(uri) {
+        removed.push(uri);
+        if (uri !== '0') throw new Error('the folder is read-only');
+      },
+    },
+    days: 7,
+    log,
+  });
+  expect(batches).toEqual([200, 200]); // the first one had one that could be removed
+  expect(left.artifacts).toHaveLength(299);
+  expect(new Set(removed).size).toBe(201);
+});
