@@ -35,7 +35,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     return { code, line: stderr.trimEnd() };
   };
 
-  it('[S1] starts, lists, shows, closes and archives sessions, each named by its id or by whose it is', async () => {
+  it('[S1] starts, lists, shows, closes and archives sessions, named by id or by user and conversation', async () => {
     const names = ['--user', 'ada', '--conversation', 'chat-1'];
     const started = json(
       await run('session', 'start', ...names, '--no-video', '--tag', 'team=search', '--toolset', 'both'),
@@ -90,7 +90,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
       expect((await run(...args)).stdout).not.toContain(token);
   });
 
-  it('takes a password from a pipe or the environment, never from its arguments, and shows it nowhere', async () => {
+  it('reads a password from a pipe or the environment, never from its arguments, and never shows it', async () => {
     const password = 'correct horse "battery" stäple';
     const set = ['--folder', stack.folder, 'credentials', 'set'];
     const who = ['--user', 'ada', '--username', 'ada@example.com'];
@@ -112,7 +112,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(json(await run('credentials', 'list', '--user', 'ada')).sites).toHaveLength(1);
   });
 
-  it('tells by its exit code what kind of failure it was', async () => {
+  it('exits with a code for each kind of failure', async () => {
     const start = (user: string, ...more: string[]) =>
       run('session', 'start', '--user', user, '--no-video', '--wait', '0', ...more);
     const usage = await run('session', 'start', '--user', 'ada');
@@ -147,7 +147,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     await rm(nowhere, { recursive: true });
   });
 
-  it('prints a table for people, with what would move the cursor taken out', async () => {
+  it('prints a table for people, without control characters', async () => {
     const tags = ['--tag', 'note=\u001b[2Jx'];
     const refused = await run('session', 'start', '--user', 'tab', '--conversation', 'c', ...tags);
     expect(refused.code).toBe(2);
@@ -159,7 +159,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     await run('session', 'close', '--user', 'täb', '--conversation', 'c');
   });
 
-  it('[S9] smoke goes to a page, extracts title and text, takes a screenshot and archives; doctor finds all well', async () => {
+  it('[S9] smoke opens a page, extracts title and text, takes a screenshot and archives; doctor finds no problem', async () => {
     const smoke = await run('smoke', `${site.url}/`);
     expect(smoke.code).toBe(0);
     const seen = JSON.parse(smoke.stdout);
@@ -214,7 +214,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(problems[1].detail).toContain('/no/such/chromium');
   });
 
-  it('refuses to run a second stack in the folder, and ends the first one whole on Ctrl-C', async () => {
+  it('refuses a second stack in the folder, and leaves nothing of the first one running on Ctrl-C', async () => {
     const second = await run('up');
     expect(refusal(second)).toEqual({ code: 4, line: expect.stringContaining(`${stack.url} (process ${stack.pid})`) });
     json(await run('session', 'start', '--user', 'ada', '--conversation', 'last', '--no-video'));
@@ -226,7 +226,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(await runnerPids(stack.folder)).toEqual([]);
   });
 
-  it('smoke brings a stack of its own where none runs, and ends it', async () => {
+  it('smoke starts a stack of its own when none runs, and stops it', async () => {
     const args = ['--folder', stack.folder, 'smoke', site.url, '--screenshot', join(stack.folder, 'own', 'page.png')];
     const smoke = await command(args, { env: { OMICRON_EGRESS: 'off' } }); // a site of this machine
     expect(smoke.code).toBe(0);
@@ -236,7 +236,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(refusal(await run('session', 'list')).line).toContain('not_configured');
   });
 
-  it('does not take a stack.json that a dead stack left behind for a running one', async () => {
+  it('does not mistake the stack.json of a dead stack for a running one', async () => {
     const folder = await newFolder();
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'keys.json'), await readFile(join(stack.folder, 'keys.json')));

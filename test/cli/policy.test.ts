@@ -26,7 +26,7 @@ describe('policy test, on a file and without a controller', { timeout: 120_000 }
   });
   const test = (...args: string[]) => command(['policy', 'test', ...args]);
 
-  it('names the rule that blocks, and what else matched', async () => {
+  it('names the rule that blocks, and the other rules that match', async () => {
     const { code, stdout } = await test('browser_navigate', '{"url": "http://example.com"}', '--file', file);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -38,12 +38,12 @@ describe('policy test, on a file and without a controller', { timeout: 120_000 }
     });
   });
 
-  it('lets pass what no rule blocks', async () => {
+  it('allows what no rule blocks', async () => {
     const { stdout } = await test('browser_navigate', '{"url": "https://example.com"}', '--file', file);
     expect(JSON.parse(stdout)).toMatchObject({ action: 'allow', rule: 0 });
   });
 
-  it('says what is wrong with the question', async () => {
+  it('says what is wrong with the command line or the file', async () => {
     const wrong = join(await newFolder(), 'wrong.json');
     await writeFile(wrong, '{"version": 1, "sites": {"deny": ["*.com"]}}');
     const faulty = await test('browser_navigate', '--file', wrong);

@@ -34,7 +34,7 @@ describe('acquire', () => {
     return error;
   };
 
-  it('signs each call for its user and sends what was asked for', async () => {
+  it('signs each call for its user and sends the options', async () => {
     controller.answerNext(problem(quota(1)), ready(4));
     await using lease = await sessions.acquire({
       ...request,
@@ -78,7 +78,7 @@ describe('acquire', () => {
     expect(clock.waitedMs).toEqual([7_350, 3_150]);
   });
 
-  it('throws the 429 at once, with its figures, when Retry-After lies past the caller’s deadline', async () => {
+  it('throws the 429 at once, with its figures, when Retry-After is past the caller’s deadline', async () => {
     controller.answerNext(problem(quota(61)));
     const error = await codeOf(sessions.acquire({ ...request, waitSeconds: 60 }));
     expect(error).toMatchObject({ code: 'user_quota_exceeded', retryAfterSeconds: 61, extra: { limit: 3, active: 3 } });
@@ -93,7 +93,7 @@ describe('acquire', () => {
     expect(controller.seen.map(({ body }) => body?.wait_seconds)).toEqual([20, 19, 17]);
   });
 
-  it('tells who waits for nothing that the browser is still starting', async () => {
+  it('fails with lease_starting when the caller does not wait', async () => {
     controller.answerNext(starting(1));
     const error = await codeOf(sessions.acquire({ ...request, waitSeconds: 0 }));
     expect(error).toMatchObject({ code: 'lease_starting', retryAfterSeconds: 1, extra: { session_id: SESSION_ID } });
@@ -105,14 +105,14 @@ describe('acquire', () => {
     expect(controller.seen[0]?.body?.wait_seconds).toBe(60);
   });
 
-  it('backs off from a 503 that does not say when, longer each time', async () => {
+  it('backs off, longer each time, from a 503 without Retry-After', async () => {
     const away = problem(new OmicronError('store_unavailable', 'The database is away.'));
     controller.answerNext(away, away, away, ready());
     await sessions.acquire(request);
     expect(clock.waitedMs).toEqual([200, 400, 800]);
   });
 
-  it('takes a gateway’s words for an outage, and its Retry-After for its word', async () => {
+  it('takes a gateway’s answer for an outage, and obeys its Retry-After', async () => {
     const gateway: Answer = { status: 502, headers: { 'content-type': 'text/html', 'retry-after': '4' }, body: '<h1>' };
     controller.answerNext(gateway, ready());
     await sessions.acquire(request);
@@ -125,7 +125,7 @@ describe('acquire', () => {
     'unauthorized',
     'forbidden',
     'invalid_request',
-  ] as const)('does not repeat what would be refused again: %s', async code => {
+  ] as const)('does not retry what would be refused again: %s', async code => {
     controller.answerNext(problem(new OmicronError(code, 'Do this instead.', { retryAfterSeconds: 1 })));
     expect(await codeOf(sessions.acquire(request))).toMatchObject({ code, message: 'Do this instead.' });
     expect(controller.seen).toHaveLength(1);
@@ -140,7 +140,7 @@ describe('acquire', () => {
   it.each([
     ['Node’s fetch', undefined],
     ['the caller’s fetch', ownFetch],
-  ])('takes the token to no other address, by %s', async (_name, given) => {
+  ])('follows no redirect, so that the token reaches no other address, with %s', async (_name, given) => {
     const moved = new BrowserSessions({ ...controller, clock, ...(given === undefined ? {} : { fetch: given }) });
     const elsewhere = { status: 302, headers: { location: `${controller.url}/elsewhere` }, body: '' };
     controller.answerNext(elsewhere);
@@ -148,7 +148,7 @@ describe('acquire', () => {
     expect(controller.seen).toHaveLength(1);
   });
 
-  it('is sent by the caller’s fetch where there is one', async () => {
+  it('uses the caller’s fetch', async () => {
     asked.length = 0;
     controller.answerNext(problem(quota(1)), ready());
     await new BrowserSessions({ ...controller, clock, fetch: ownFetch }).acquire(request);
@@ -156,7 +156,7 @@ describe('acquire', () => {
     expect(clock.waitedMs).toEqual([expect.any(Number)]); // Retry-After was read
   });
 
-  it('keeps a code that it does not know in the message', async () => {
+  it('keeps an unknown code in the message', async () => {
     controller.answerNext({
       status: 409,
       headers: { 'content-type': 'application/problem+json' },
@@ -173,7 +173,7 @@ describe('acquire', () => {
     expect(error.message).toContain('check the URL');
   });
 
-  it('says so when nobody listens there, once the caller’s time is over', async () => {
+  it('fails with controller_unreachable when nothing listens there, once the caller’s time is up', async () => {
     await controller.close();
     const error = await codeOf(sessions.acquire({ ...request, waitSeconds: 2 }));
     expect(error.code).toBe('controller_unreachable');
@@ -190,7 +190,7 @@ describe('acquire', () => {
     await expect(work).rejects.toBe(reason);
   });
 
-  it('refuses a service secret that is too short before it calls anybody', () => {
+  it('refuses a service secret that is too short before any call', () => {
     expect(() => new BrowserSessions({ url: controller.url, serviceSecret: 'short' })).toThrow('32 bytes');
   });
 });

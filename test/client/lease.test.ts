@@ -38,7 +38,7 @@ describe('lease', () => {
 
   const heartbeats = () => controller.seen.filter(({ path }) => path === HEARTBEAT);
   const idleFor = (ms: number) => eventually(`an idle wait of ${ms} ms`, async () => clock.idleMs().includes(ms));
-  /** Lets the time until the next heartbeat pass and answers it. */
+  /** Steps to the next heartbeat and answers it. */
   const beat = async (answer: ReturnType<typeof renewed>, ms: number) => {
     await idleFor(ms);
     controller.answerNext(answer);
@@ -58,7 +58,7 @@ describe('lease', () => {
     expect(lease.signal.aborted).toBe(false);
   });
 
-  it('counts from the last heartbeat, whoever sent it', async () => {
+  it('counts from the last heartbeat, whether sent by itself or by its owner', async () => {
     await idleFor(20_000);
     clock.advance(15_000);
     controller.answerNext(renewed(5));
@@ -68,7 +68,7 @@ describe('lease', () => {
     expect(heartbeats()).toHaveLength(1);
   });
 
-  it('is lost when a newer lease exists: tells its signal and its owner once, and is silent', async () => {
+  it('is lost when a newer lease exists: aborts its signal, calls onLost once and stops renewing', async () => {
     await beat(superseded(), 20_000);
     await eventually('the lease to be lost', async () => lease.signal.aborted);
     expect(lost).toHaveLength(1);
@@ -87,7 +87,7 @@ describe('lease', () => {
     expect(lost).toEqual([]);
   });
 
-  it('is lost when it could not be renewed until its expiry', async () => {
+  it('is lost when it cannot be renewed before its expiry', async () => {
     await beat(away(), 20_000);
     for (let leftMs = 40_000; leftMs > 5_000; leftMs -= 5_000) await beat(away(), 5_000);
     await beat(away(), 5_000);
@@ -125,7 +125,7 @@ describe('lease', () => {
     expect(lease.signal.aborted).toBe(true);
   });
 
-  it('may be ended again when the controller was away', async () => {
+  it('can be ended again after the controller was away', async () => {
     controller.answerNext(away());
     await expect(lease.end()).rejects.toMatchObject({ code: 'store_unavailable' });
     controller.answerNext(ended());

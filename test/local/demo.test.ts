@@ -5,7 +5,7 @@ import { startDemoSite } from '../../local/demo-site.ts';
 import { framesOf, newFolder, ROOT, run, runnerPids } from './machine.ts';
 
 describe('npm run demo', { timeout: 240_000 }, () => {
-  it('does the main job offline before the reader’s eyes and leaves a playable video and nothing running', async () => {
+  it('does the main job offline, step by step, and leaves a playable video and nothing running', async () => {
     const folder = await newFolder();
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const { code, stdout, stderr } = await run('npm', ['run', '--silent', 'demo', '--', '--folder', folder]);
@@ -38,7 +38,7 @@ describe('npm run demo', { timeout: 240_000 }, () => {
     expect(await runnerPids(folder)).toEqual([]);
   });
 
-  it('works on a page that is given, without a login', async () => {
+  it('works on a given page, without a login', async () => {
     const folder = await newFolder();
     const site = await startDemoSite();
     onTestFinished(async () => {
@@ -54,7 +54,7 @@ describe('npm run demo', { timeout: 240_000 }, () => {
     expect(stdout).toContain('wait for the recording: ');
   });
 
-  it('refuses what is not a web page', async () => {
+  it('refuses a URL that is not http(s)', async () => {
     const { code, stderr } = await run('npm', ['run', '--silent', 'demo', '--', 'file:///etc/passwd']);
     expect(code).toBe(2);
     expect(stderr).toContain('not an http(s) URL');

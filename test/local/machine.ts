@@ -11,7 +11,7 @@ import { eventually } from '../eventually.ts';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(ROOT, 'cli', 'bin.js');
 
-/** What a person has in a shell, and nothing of the test's own settings. */
+/** A user's environment, without the test's own settings. */
 export const shell = (): Record<string, string> =>
   Object.fromEntries(
     ['PATH', 'HOME', 'TMPDIR', 'OMICRON_CHROMIUM', 'OMICRON_FFMPEG', 'OMICRON_CHROMIUM_SANDBOX'].flatMap(name => {
@@ -28,7 +28,7 @@ export interface Finished {
   stderr: string;
 }
 
-/** A command that hangs is killed, so that it does not outlive its test. */
+/** After this a command is killed, so that it does not outlive its test. */
 const COMMAND_MS = 200_000;
 
 /** Runs a command to its end. */
@@ -68,11 +68,11 @@ export interface Up {
   url: string;
   folder: string;
   pid: number;
-  /** All that it said. */
+  /** Everything it printed. */
   said(): string;
   /** Sends the signal and answers the exit code. */
   end(signal: NodeJS.Signals): Promise<number | null>;
-  /** Ends whatever is left of it and deletes its folder. */
+  /** Kills what is left of it and deletes its folder. */
   dispose(): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export async function up(folder: string, env: Record<string, string> = {}): Prom
   const url = await eventually(
     'the stack to listen',
     async () => {
-      if (child.exitCode !== null) throw new Error(`up has ended: ${said}`);
+      if (child.exitCode !== null) throw new Error(`up has exited: ${said}`);
       return /listens at (\S+);/.exec(said)?.[1];
     },
     60_000,
@@ -130,7 +130,7 @@ export function processTree(root: number): number[] {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
       parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
     } catch {
-      // it has ended meanwhile
+      // it has exited
     }
   }
   const tree = [root];
@@ -158,7 +158,7 @@ function killTree(root: number): void {
   }
 }
 
-/** Decodes the whole file and answers how many pictures it has; throws what the decoder complains of. */
+/** Decodes the whole file and returns its number of frames; throws what the decoder reports. */
 export async function framesOf(path: string): Promise<number> {
   const args = ['-v', 'error', '-count_frames', '-select_streams', 'v:0', '-show_entries', 'stream=nb_read_frames'];
   const { stdout, stderr } = await promisify(execFile)('ffprobe', [...args, '-of', 'csv=p=0', path]);

@@ -41,13 +41,13 @@ describe('the local stack', () => {
 
   const modeOf = async (name: string) => ((await stat(join(folder, name))).mode & 0o777).toString(8);
 
-  it('keeps its folder and keys from the eyes of other users', async () => {
+  it('keeps its folder and keys private to their owner', async () => {
     expect(await modeOf('.')).toBe('700');
     expect(await modeOf('keys.json')).toBe('600');
     expect(await modeOf('stack.json')).toBe('600');
   });
 
-  it('does the main job: a credential, a lease, a login through secret names, a playable recording', async () => {
+  it('does the main job: a credential, a lease, a login with secret names, a playable recording', async () => {
     await sessions.putCredential('ada', 'bakery', site.login);
     expect(await sessions.listCredentials('ada')).toEqual({
       sites: [{ site: 'bakery', secret_names: ['BAKERY_USERNAME', 'BAKERY_PASSWORD'] }],
@@ -83,7 +83,7 @@ describe('the local stack', () => {
     expect(kinds).toEqual(expect.arrayContaining(['session.ready', 'tool.call', 'session.ended', 'artifact.stored']));
   });
 
-  it('gives a conversation its browser again, and another user none of it', async () => {
+  it('gives a conversation its browser again, and hides it from another user', async () => {
     const request = { userId: 'ada', conversationId: 'again', recordVideo: false };
     await using lease = await sessions.acquire(request);
     const again = await sessions.acquire(request);
@@ -96,7 +96,7 @@ describe('the local stack', () => {
     await again.end();
   });
 
-  it('tells the holder of a lease that somebody else has ended it', async () => {
+  it('tells the holder of a lease that it was ended elsewhere', async () => {
     const lost: unknown[] = [];
     const lease = await sessions.acquire({
       userId: 'ada',
@@ -127,7 +127,7 @@ describe('the local stack', () => {
     expect(lease.signal.aborted).toBe(false);
   });
 
-  it('[O17] an application leases by its environment’s flag, beats during a run, falls back without a controller', async () => {
+  it('[O17] an application leases when its environment’s flag is on, sends heartbeats, and falls back without a controller', async () => {
     const environment = {
       BROWSER_SESSIONS_ENABLED: 'true',
       OMICRON_CONTROLLER_URL: stack.url,
@@ -151,7 +151,7 @@ describe('the local stack', () => {
       leased.acquire({ userId: 'cleo', conversationId: 'chat-2', requireCredentials: true }),
     ).rejects.toMatchObject({ code: 'credentials_not_configured', message: expect.stringContaining('store one') });
 
-    // the flag is off: the one shared browser, and nothing is asked of the controller
+    // the flag is off: the one shared browser, and no call of the controller
     const shared = browserSource({ ...environment, BROWSER_SESSIONS_ENABLED: 'false', OMICRON_CONTROLLER_URL: 'x' });
     await using fallback = await shared.acquire({ userId: 'cleo', conversationId: 'chat-3' });
     expect(fallback).toMatchObject({ mcpUrl: environment.PLAYWRIGHT_MCP_URL, headers: {} });
@@ -162,16 +162,16 @@ describe('the local stack', () => {
     for (const { session_id } of found) await sessions.end(session_id);
   });
 
-  it('refuses a second stack in the same folder, and says where the first one is', async () => {
+  it('refuses a second stack in the same folder, and names the first one’s URL', async () => {
     const second = startStack({ folder, log });
     await expect(second).rejects.toMatchObject({ code: 'stack_running', message: expect.stringContaining(stack.url) });
     expect((await sessions.list({ limit: 1 })).sessions).toHaveLength(1);
   });
 });
 
-// whole stacks, one after the other: a minute on a busy machine
+// stacks are started one after the other: a minute on a busy machine
 describe('the end of the local stack', { timeout: 180_000 }, () => {
-  it('leaves no process, no runner folder and no address behind, and a recording of what was going on', async () => {
+  it('leaves no process, runner folder or URL behind, and stores the recording of a live lease', async () => {
     const folder = await newFolder();
     const site = await startDemoSite();
     const stack = await startStack({ folder, log, poolIdle: 1, runnerEnv: shell() });
@@ -200,7 +200,7 @@ describe('the end of the local stack', { timeout: 180_000 }, () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('keeps leases when it is killed: the next stack in the folder goes on with them', async () => {
+  it('keeps leases when it is killed: the next stack in the folder continues them', async () => {
     const site = await startDemoSite();
     const killed = await up(await newFolder());
     try {
