@@ -1,12 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { ENV, RUNNER_COMMAND } from '../contract/names.ts';
+import { ENV } from '../contract/names.ts';
 import { type Controller, startController } from '../controller/compose.ts';
 import { controllerSettings } from '../controller/config.ts';
 import { pgliteDatabase } from '../controller/store/pglite.ts';
 import { postgresDatabase } from '../controller/store/postgres.ts';
-import { pickVariables } from '../http/environment.ts';
 
 /** The keys of one local stack. */
 export interface LocalKeys {
@@ -34,7 +33,7 @@ export interface LocalController {
   poolIdle: number;
   /** Other settings of the controller, by environment variable. */
   settings: Record<string, string>;
-  /** Environment of the runners: browser, sandbox, ffmpeg. */
+  /** Environment of the runners: PATH, browser, sandbox, ffmpeg. */
   runnerEnv: Record<string, string>;
   log: Logger;
 }
@@ -63,8 +62,7 @@ export async function startLocalController(options: LocalController): Promise<Co
       ? await pgliteDatabase(join(folder, 'db'))
       : postgresDatabase({ url: databaseUrl, connectionsMax: settings.databaseConnections, log });
   try {
-    const runnerEnv = { ...pickVariables(process.env, RUNNER_COMMAND.inherits), ...options.runnerEnv };
-    const controller = await startController({ settings, database, log, runnerEnv });
+    const controller = await startController({ settings, database, log, runnerEnv: options.runnerEnv });
     return {
       url: controller.url,
       stop: () => controller.stop().finally(() => database.close()),

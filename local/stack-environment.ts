@@ -1,26 +1,35 @@
-import { ENV } from '../contract/names.ts';
+import { ENV, RUNNER_COMMAND } from '../contract/names.ts';
+import { list, pickVariables } from '../http/environment.ts';
 import { findTools, toolsEnvironment } from './machine-tools.ts';
 import type { StackOptions } from './stack.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `off`: no egress proxy, so that pages reach this machine and its network. */
 const EGRESS_SWITCH = 'OMICRON_EGRESS';
 
 /** What runners of a local stack take from the environment, besides the paths of browser and ffmpeg. */
-const RUNNER_VARIABLES = [ENV.chromiumSandbox, ENV.toolset, ENV.insecureLoginOrigins, ENV.chromiumSpki];
+const RUNNER_VARIABLES = [
+  ...RUNNER_COMMAND.inherits,
+  ENV.logLevel,
+  ENV.chromiumSandbox,
+  ENV.toolset,
+  ENV.insecureLoginOrigins,
+  ENV.chromiumSpki,
+];
 
 /** The parts of a stack's options that the environment decides: database, egress, controller settings, runners. */
-export function stackEnvironment(environment: Environment) {
-  const set = Object.entries(environment).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
-  const allowedCidrs = (environment[ENV.egressAllowedCidrs] ?? '').split(/[\s,]+/).filter(Boolean);
-  return {
+export const stackEnvironment = (environment: Readonly<Record<string, string | undefined>>) =>
+  ({
     databaseUrl: environment[ENV.databaseUrl] || undefined,
-    egress: environment[EGRESS_SWITCH] === 'off' ? 'off' : { allowedCidrs },
-    settings: Object.fromEntries(set.filter(([name]) => name.startsWith('OMICRON_'))),
+    egress:
+      environment[EGRESS_SWITCH] === 'off'
+        ? 'off'
+        : { allowedCidrs: list().parse(environment[ENV.egressAllowedCidrs]) },
+    settings: pickVariables(
+      environment,
+      Object.keys(environment).filter(name => name.startsWith('OMICRON_')),
+    ),
     runnerEnv: {
+      ...pickVariables(environment, RUNNER_VARIABLES),
       ...toolsEnvironment(findTools(environment)),
-      ...Object.fromEntries(set.filter(([name]) => RUNNER_VARIABLES.some(variable => variable === name))),
     },
-  } satisfies Partial<StackOptions>;
-}
+  }) satisfies Partial<StackOptions>;

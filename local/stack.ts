@@ -34,7 +34,7 @@ export interface StackOptions {
   egress?: { allowedCidrs: readonly string[] } | 'off' | undefined;
   /** Other settings of the controller, by environment variable, e.g. `OMICRON_USER_LIMIT`. */
   settings?: Record<string, string> | undefined;
-  /** Environment of the runners: `OMICRON_CHROMIUM`, `OMICRON_FFMPEG`, `OMICRON_CHROMIUM_SANDBOX`. */
+  /** Environment of the runners: `PATH`, `HOME`, `OMICRON_CHROMIUM`, `OMICRON_FFMPEG`, ... (`stackEnvironment`). */
   runnerEnv?: Record<string, string> | undefined;
 }
 

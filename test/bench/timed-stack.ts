@@ -8,6 +8,7 @@ import { controllerSettings } from '../../controller/config.ts';
 import type { Database } from '../../controller/ports/database.ts';
 import { pgliteDatabase } from '../../controller/store/pglite.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
+import { stackEnvironment } from '../../local/stack-environment.ts';
 
 // A controller in a process of its own that records the duration of each database function. `node timed-stack.ts` is that
 // process; `timedStack()` starts it.
@@ -99,12 +100,7 @@ if (import.meta.main) {
   const database = databaseUrl
     ? postgresDatabase({ url: databaseUrl, connectionsMax: settings.databaseConnections, log })
     : await pgliteDatabase(join(folder, 'db'));
-  const runnerEnv = Object.fromEntries(
-    [ENV.chromiumPath, ENV.ffmpegPath, ENV.chromiumSandbox].flatMap(name => {
-      const value = process.env[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+  const { runnerEnv } = stackEnvironment(process.env);
   const controller: Controller = await startController({
     settings,
     database: timed(database, calls),
