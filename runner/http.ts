@@ -8,7 +8,7 @@ import type { Runner } from './runner.ts';
 /** A signed token has at most 16 kB; an MCP call may carry text to type. */
 const TOKEN_BYTES_MAX = 32 * 1024;
 const MCP_BYTES_MAX = 4 * 1024 * 1024;
-/** A controller that saw the runner become warm keeps its connection for the assignment, which may come much later. */
+/** A controller that saw the runner become warm keeps its connection for the assignment, perhaps much later. */
 const KEEP_ALIVE_MS = 3_600_000;
 
 /** The runner over HTTP: `/assign`, `/drain`, `/healthz`, `/mcp`; every error is a problem document. */

@@ -39,8 +39,8 @@ export interface LeaseOptions {
 export const UNTRUSTED = { 'omicron.dev/untrusted': true } as const;
 
 /**
- * What the agents of one lease may do with its browser. Each call is judged by the policy, counts as activity, is written to
- * the timeline, and has the secrets taken out of its result.
+ * What the agents of one lease may do with its browser. Each call is judged by the policy, counts as activity, is
+ * written to the timeline, and has the secrets taken out of its result.
  */
 export function openLease(options: LeaseOptions): ServedTools {
   const { sessionId, redeemed, playwright, lifetime, events, recording, policy, controller, clock } = options;

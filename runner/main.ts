@@ -22,8 +22,8 @@ import { type RunnerSettings, runnerSettings } from './settings.ts';
 import { warmUp } from './warm-up.ts';
 
 /**
- * How often an unleased runner pings its controller, and how long that may be unreachable before the runner exits: longer
- * than a rollout or a restart takes.
+ * How often an unleased runner pings its controller, and how long that may be unreachable before the runner exits:
+ * longer than a rollout or a restart takes.
  */
 const PING_MS = 15_000;
 const CONTROLLER_GONE_MS = 120_000;

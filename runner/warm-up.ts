@@ -19,10 +19,10 @@ const REQUEST_MS = 5_000;
 const LEASE_MS = 60_000;
 
 /**
- * Runs one whole lease against a controller of its own, under keys that are thrown away, in a browser context that is closed
- * afterwards: assignment, redemption, MCP, a page, a snapshot. The real lease then runs code that has run before, in this
- * process and in the browser. Rejects when a step fails; that costs the real lease time, nothing else. A second warm-up
- * showed no gain.
+ * Runs one whole lease against a controller of its own, under keys that are thrown away, in a browser context that is
+ * closed afterwards: assignment, redemption, MCP, a page, a snapshot. The real lease then runs code that has run
+ * before, in this process and in the browser. Rejects when a step fails; that costs the real lease time, nothing
+ * else. A second warm-up showed no gain.
  */
 export async function warmUp(browser: RunnerBrowser, tempDir: string): Promise<void> {
   const { privateKey } = generateKeyPairSync('ed25519');
@@ -108,8 +108,8 @@ async function warmUpAgent(mcpUrl: string, pageUrl: string): Promise<void> {
 }
 
 /**
- * Answers a redemption, reports and a page, with nothing in them. Through an egress proxy the page is its refusal of a
- * browser without a lease.
+ * Answers a redemption, reports and a page, with nothing in them. Through an egress proxy the page is its refusal of
+ * a browser without a lease.
  */
 const warmUpController: Parameters<typeof createServer>[1] = (request, response) => {
   const isPage = request.method === 'GET';

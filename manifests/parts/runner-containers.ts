@@ -12,7 +12,7 @@ import { CONTROLLER_URL, EGRESS_URL } from './runner-endpoints.ts';
  * leaves two minutes.
  */
 export const RUNNER_GRACE_SECONDS = 120;
-/** The part of those for uploading; then it has 8 s to report what is lost (runner/uploader/sidecar.ts). */
+/** The part of those for uploading; then it has 8 s to report what is lost (runner/uploader/upload.ts). */
 export const UPLOAD_SECONDS = RUNNER_GRACE_SECONDS - 10 - 8 - 7;
 
 export const BROWSER = 'browser';

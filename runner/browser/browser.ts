@@ -9,19 +9,19 @@ import { browserLauncher } from './launcher.ts';
 /** Size of the page and of its recording (O12). */
 export const VIEWPORT = { width: 1920, height: 1080 } as const;
 
-/** A browser that does not answer a version question in this time is hung. */
+/** A browser that does not answer the version request in this time hangs. */
 const PROTOCOL_MS = 1_500;
 const CLOSE_MS = 3_000;
 
 export interface RunnerBrowser {
-  /** The lease's. */
+  /** The lease's context. */
   readonly context: BrowserContext;
   /** Another context with one blank page, for the caller to close. */
   newContext(): Promise<BrowserContext>;
-  /** Resolves when the browser is gone, however it went. */
+  /** Resolves when the browser process has ended, for whatever reason. */
   readonly gone: Promise<void>;
   isGone(): boolean;
-  /** The two gates of S5: is the process there, and does it speak the protocol. */
+  /** The two gates of S5: whether the process is there, and whether it answers over the protocol. */
   gates(): Promise<RunnerHealth['browser']>;
   lastLines(): string[];
   /** Closes the browser; past 3 s its process group is killed. Never rejects. */
@@ -73,7 +73,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
       timeout: 30_000,
     })
     .catch(async (cause: unknown) => {
-      // Its last words may arrive after its end.
+      // Its last lines may arrive after its end.
       await delay(100);
       launcher.close();
       throw launchError(cause, launcher.lastLines(), options.sandbox);
@@ -120,7 +120,7 @@ function launchError(cause: unknown, lines: string[], sandbox: boolean): Omicron
   return new OmicronError('runner_start_failed', `The browser did not start. It said: ${said}`, { cause });
 }
 
-/** On Linux a killed browser may stay as a zombie; it counts as gone. Elsewhere a signal tells. */
+/** On Linux a killed browser may stay as a zombie; it counts as gone. Elsewhere a signal shows it. */
 function processGate(pid: number | undefined): { ok: boolean; detail: string } {
   if (pid === undefined) return { ok: false, detail: 'was never started' };
   try {
@@ -134,7 +134,7 @@ function processGate(pid: number | undefined): { ok: boolean; detail: string } {
   }
 }
 
-/** `browser.version()` answers from memory; only a question over the protocol shows that the browser still works. */
+/** `browser.version()` answers from memory; only a request over the protocol shows that the browser still works. */
 async function protocolGate(browser: Browser): Promise<() => Promise<{ ok: boolean; detail: string }>> {
   const session = await browser.newBrowserCDPSession();
   let asked: Promise<{ ok: boolean; detail: string }> | undefined;

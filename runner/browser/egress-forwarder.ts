@@ -2,13 +2,16 @@ import { createServer, type IncomingMessage, type ServerResponse, request as sen
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 
-/** Whose traffic this is: set when the runner is leased, never before. */
+/** The lease that the traffic belongs to: set when the runner is leased, never before. */
 export interface EgressLease {
   readonly runnerId: string;
   readonly credential: string;
 }
 
-/** What the egress proxy did not let through. Chromium hides the page of a refused CONNECT: only this tells the agent why. */
+/**
+ * What the egress proxy did not let through. Chromium hides the page of a refused CONNECT: only this gives the agent
+ * the reason.
+ */
 export interface EgressRefusal {
   /** Value of `x-omicron-refusal`, e.g. `site_denied`. */
   readonly code: string;
@@ -19,7 +22,7 @@ export interface EgressRefusal {
 }
 
 export interface EgressForwarder {
-  /** What Chromium is given as its proxy: `http://127.0.0.1:<port>`, without a credential. */
+  /** Chromium's proxy: `http://127.0.0.1:<port>`, without a credential. */
   readonly proxyUrl: string;
   /** From now on requests carry this lease's credential. */
   lease(lease: EgressLease): void;
@@ -36,8 +39,8 @@ const HEAD_BYTES_MAX = 64 * 1024;
 const NO_LEASE = 'This browser is not leased yet, so nothing is let through.\n';
 
 /**
- * A proxy on loopback that adds the lease's credential and passes everything to the egress proxy. Chromium is launched
- * before anybody leases it and never holds a credential itself; with none set, everything is refused.
+ * A proxy on loopback that adds the lease's credential and passes everything to the egress proxy. Chromium is
+ * launched before it is leased and never holds a credential itself; with none set, everything is refused.
  */
 export async function egressForwarder(options: {
   egressUrl: string;
@@ -154,7 +157,7 @@ function endToEnd(raw: readonly string[]): string[] {
   return kept;
 }
 
-/** Hands the head of what a socket says to `done`, beside whoever else reads it. */
+/** Passes the head of what a socket receives to `done`, beside its other readers. */
 function readHead(socket: Socket, done: (text: string) => void): void {
   let text = '';
   const look = (chunk: Buffer) => {

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** How a browser is started: through a script of ours, which tells its process id and keeps its last words. */
+/** Starts a browser through a script, which records its process id and the last lines of its output. */
 export interface Launcher {
   /** Given to Playwright as the browser's executable. */
   readonly executable: string;
@@ -26,9 +26,9 @@ const LOG_LINES = 20;
 const LINE_CHARACTERS_MAX = 500;
 
 /**
- * Chromium refuses to run its sandbox as root. Where the runner is root (a container on a laptop, CI) the browser alone
- * gives root up and Node keeps it: a checkout may be unreadable to others. Each runner's browser gets a user id of its
- * own, so that the browsers of two leases cannot touch each other; ids stay below 61184, where systemd's begin
+ * Chromium refuses to run its sandbox as root. Where the runner is root (a container on a laptop, CI) the browser
+ * alone gives root up and Node keeps it: a checkout may be unreadable to others. Each runner's browser gets a user id
+ * of its own, so that the browsers of two leases cannot touch each other; ids stay below 61184, where systemd's begin
  * (<https://systemd.io/UIDS-GIDS/>).
  */
 const unprivilegedUser = (pid: number): number => 20_000 + (pid % 40_000);
@@ -72,8 +72,8 @@ export function browserLauncher(browser: string, tempDir: string, dropRoot: bool
 }
 
 /**
- * The headless shell repeats what pages write to their consoles on its standard error, whatever its flags say: secrets,
- * and without end. So that goes into a named pipe, never into a file, and a few lines are kept in memory.
+ * The headless shell repeats what pages write to their consoles on its standard error, whatever its flags say:
+ * secrets, and without end. So that goes into a named pipe, never into a file, and a few lines are kept in memory.
  */
 function listen(pipe: string): Pick<Launcher, 'started' | 'lastLines' | 'close'> {
   execFileSync('mkfifo', ['-m', '600', pipe]);

@@ -9,7 +9,7 @@ export interface PageGuard {
   isFull(): boolean;
   /** A blank tab beyond the limit, for the caller to close the others. */
   newTab(): Promise<Page>;
-  /** Such a page answers no script until somebody handles the dialog. */
+  /** Such a page answers no script until the dialog is handled. */
   showsDialog(page: Page): boolean;
   /** Stops the script that runs there. Attached in advance: a busy page takes no new session. */
   stopScript(page: Page): Promise<void>;
@@ -17,7 +17,7 @@ export interface PageGuard {
 
 /**
  * Watches every tab of the lease: one that shows a file of this machine or a page of the browser itself goes back to
- * blank, whatever led it there, and tabs past the limit are closed. `report` tells what was done.
+ * blank, however it got there, and tabs beyond the limit are closed. `report` is called with what was done.
  */
 export function guardPages(context: BrowserContext, report: (what: string, page: Page) => void): PageGuard {
   const dialogs = new Map<Page, number>();

@@ -5,10 +5,10 @@ import type { PageGuard } from './page-guard.ts';
 const ANSWER_MS = 1_000;
 
 /**
- * Frees what would block every later call: Playwright MCP asks each tab for its title in each call, and each frame for
- * its part of a snapshot. A script that never ends is stopped; a tab that still does not answer is closed; a frame that
- * never came to be (one at a blocked address, for example) is removed from its page. Returns what was done, for the
- * agent. A tab that shows a dialog is well: it waits for browser_handle_dialog.
+ * Frees what would block every later call: Playwright MCP asks each tab for its title in each call, and each frame
+ * for its part of a snapshot. A script that never ends is stopped; a tab that still does not answer is closed; a
+ * frame that never loaded (one at a blocked address, for example) is removed from its page. Returns what was done,
+ * for the agent. A tab that shows a dialog is left alone: it waits for browser_handle_dialog.
  */
 export async function recoverPages(context: BrowserContext, guard: PageGuard): Promise<string[]> {
   const notes = await Promise.all(context.pages().map(page => recoverPage(page, guard)));

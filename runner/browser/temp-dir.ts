@@ -9,7 +9,7 @@ const OWNER_FILE = 'runner.pid';
 
 /**
  * The one folder for everything a runner keeps on disk besides its recording. Its name follows from the runner's id
- * alone, so that whoever kills a runner can delete what it left.
+ * alone, so that the process that kills a runner can delete what it left.
  */
 export const runnerTempDir = (runnerId: string): string => join(tmpdir(), runnerTempName(runnerId));
 

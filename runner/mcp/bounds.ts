@@ -56,8 +56,8 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard): Bounds {
 }
 
 /**
- * Runs work on a page until it ends, is cancelled, or a dialog opens, which it would wait for. Rejects as Playwright MCP
- * does when the time is over. The signal that `work` is given aborts when its result is no longer awaited.
+ * Runs work on a page until it ends, is cancelled, or a dialog opens, which it would wait for. Rejects as Playwright
+ * MCP does when the time is over. The signal that `work` is given aborts when its result is no longer awaited.
  */
 export async function workOnPage(
   page: Page,

@@ -23,7 +23,8 @@ const NAVIGATION_MS = 30_000;
 const FILES_BYTES_MAX = 64 * 1024 * 1024;
 
 export async function connectPlaywright(context: BrowserContext, filesDir: string): Promise<PlaywrightConnection> {
-  // Playwright MCP reads this object at each call, so secrets may come later. No prototype: `constructor` is no secret.
+  // Playwright MCP reads this object at each call, so secrets may come later. No prototype: `constructor` is no
+  // secret.
   const secrets: Record<string, string> = Object.create(null);
   const server = await createConnection(
     {

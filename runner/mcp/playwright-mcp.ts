@@ -13,8 +13,9 @@ import { addSnapshot, SNAPSHOT_MS } from './snapshot.ts';
 import { closeTabs, currentPage, TABS_FULL } from './tabs.ts';
 
 /**
- * Playwright MCP over the runner's own context, one connection for the whole life of the runner, and what the custom tools
- * share with it: the page, the turns and the bounds. Nothing here rejects: every failure is a result for the agent.
+ * Playwright MCP over the runner's own context, one connection for the whole life of the runner, and what the custom
+ * tools share with it: the page, the turns and the bounds. Nothing here rejects: every failure is a result for the
+ * agent.
  */
 export interface PlaywrightMcp {
   /** The allowed tools as Playwright MCP describes them. */
@@ -23,7 +24,9 @@ export interface PlaywrightMcp {
   turn(signal: AbortSignal, work: () => Promise<CallToolResult>): Promise<CallToolResult>;
   /** Calls a tool of Playwright MCP. Only inside a turn. */
   call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
-  /** Runs work on the page that Playwright MCP's tools act on. Only inside a turn; its `signal` ends with the bound. */
+  /**
+   * Runs work on the page that Playwright MCP's tools act on. Only inside a turn; its `signal` ends with the bound.
+   */
   onPage(
     name: string,
     seconds: number,

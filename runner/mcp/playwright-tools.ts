@@ -2,8 +2,8 @@ import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 
 /**
  * The tools an agent gets, each with the seconds that one call may take. Everything else of Playwright MCP is neither
- * listed nor callable: above all `browser_run_code_unsafe`, which is code execution in this process, and the tools that
- * write files or rewrite requests here.
+ * listed nor callable: above all `browser_run_code_unsafe`, which is code execution in this process, and the tools
+ * that write files or rewrite requests here.
  */
 const TOOL_SECONDS: Readonly<Record<string, number>> = {
   browser_click: 30,

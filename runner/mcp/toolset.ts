@@ -42,8 +42,8 @@ const IN_EVERY_SET = ['browser_close', 'browser_handle_dialog'];
 const COMPATIBLE = [open, navigate, screenshot, click, type, getContent, scroll, wait, fillAndSubmit];
 
 /**
- * The tools of a lease by name. A name that both sets have means one thing: in `both` what Playwright MCP means by it.
- * `docs/tools.md` has the table.
+ * The tools of a lease by name. A name that both sets have means one thing: in `both` what Playwright MCP means by
+ * it. `docs/tools.md` has the table.
  */
 export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyMap<string, LeaseTool> {
   const { playwright, lease, clock } = options;
@@ -158,7 +158,7 @@ async function typeMaybeSecret(
 
 const formArguments = z.object({ fields: z.array(z.looseObject({ target: z.string(), value: z.string() })) });
 
-/** In the order that was asked for: fields with secrets by us, those between them by Playwright MCP. */
+/** In the given order: fields with secrets by the runner, those between them by Playwright MCP. */
 async function fillMaybeSecrets(
   args: Record<string, unknown>,
   signal: AbortSignal,

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 /** One recording on its way into a file. */
 export interface VideoFile {
   readonly path: string;
-  /** Appends one JPEG picture, shown from now on. Dropped while the encoder is behind. */
+  /** Appends one JPEG frame, shown from now on. Dropped while the encoder is behind. */
   frame(jpeg: Buffer): void;
   /** Finalises the file; resolves when the encoder has ended. Never rejects. */
   close(): Promise<void>;
@@ -23,8 +23,8 @@ export interface VideoOptions {
 }
 
 /**
- * Encodes pictures into VP8 webm. The encoder is a process of its own, in its own group: it survives the browser, and
- * when this process dies, the end of its input makes it finalise the file. Written cluster by cluster
+ * Encodes JPEG frames into VP8 webm. The encoder is a process of its own, in its own group: it survives the browser,
+ * and when this process dies, the end of its input makes it finalise the file. Written cluster by cluster
  * (<https://ffmpeg.org/ffmpeg-formats.html#matroska>), so that even its own death leaves what was seen so far.
  */
 export function videoFile({ ffmpeg, path, size }: VideoOptions): VideoFile {
@@ -45,7 +45,7 @@ export function videoFile({ ffmpeg, path, size }: VideoOptions): VideoFile {
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     words = (words + text).slice(-500);
   });
-  // A full disk or a killed encoder shows as a broken pipe here; the exit tells why.
+  // A full disk or a killed encoder shows as a broken pipe here; its exit has the reason.
   child.stdin.on('error', () => undefined);
   child.on('error', error => resolve(error.message));
   child.on('close', (code, signal) => resolve(words.trim() || `ended with ${signal ?? code}`));

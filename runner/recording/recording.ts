@@ -7,9 +7,9 @@ import { VIEWPORT } from '../browser/browser.ts';
 import { type VideoFile, videoFile } from './ffmpeg.ts';
 
 /**
- * Video of a lease: one file per tab, in the output folder. Pictures come from the browser's screencast and are encoded
- * by a process of ours; Playwright's own recordVideo would have to start with the context, before anyone knows whether
- * to record, and loses what it buffers when the browser crashes.
+ * Video of a lease: one file per tab, in the output folder. Frames come from the browser's screencast and are encoded
+ * by a process of this runner's; Playwright's own recordVideo would have to start with the context, before it is
+ * known whether to record, and loses what it buffers when the browser crashes.
  */
 export interface Recording {
   /** Resolves when the first tab is being recorded; the first tool call waits for it. Never rejects. */
@@ -121,7 +121,10 @@ function frameMask(clock: Clock): FrameMask {
   };
 }
 
-/** Records one tab; the returned function ends the file, and resolves when it has ended, for all who call it. Never rejects. */
+/**
+ * Records one tab; the returned function ends the file, and resolves when it has ended, for all who call it. Never
+ * rejects.
+ */
 async function recordTab(
   page: Page,
   { ffmpeg, path, mask, clock }: { ffmpeg: string; path: string; mask: FrameMask; clock: Clock },

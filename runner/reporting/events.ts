@@ -24,7 +24,7 @@ export interface EventQueue {
 
 export interface EventQueueOptions {
   readonly controller: ControllerClient;
-  /** The lease's tokens, in the order in which they are tried: the last moments outlive the first. */
+  /** The lease's tokens, in the order in which they are tried: the last one outlives the lease. */
   readonly tokens: readonly string[];
   readonly clock: Clock;
   readonly warn: (message: string, details: Record<string, unknown>) => void;

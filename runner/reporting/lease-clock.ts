@@ -20,7 +20,7 @@ export interface LeaseClock {
 export interface LeaseClockOptions {
   readonly controller: Pick<ControllerClient, 'activity'>;
   readonly leaseToken: string;
-  /** End of the lease by `clock`, as the redemption told. */
+  /** End of the lease by `clock`, as the redemption answered. */
   readonly endsAtMs: number;
   readonly clock: Clock;
   /** Called once: the deadline has passed, or the controller says that the lease is over. */
@@ -50,7 +50,8 @@ export function nextReportMs(state: { now: number; sentMs: number; deadlineMs: n
   const { now, sentMs, deadlineMs, calls } = state;
   const leftMs = deadlineMs - now;
   const soonest = sentMs + REPORT_MIN_MS;
-  // A heartbeat of the API may have renewed the lease: ask once more when 30 s are left, and again while it gets short.
+  // A heartbeat of the API may have renewed the lease: ask once more when 30 s are left, and again while it gets
+  // short.
   if (leftMs > URGENT_MS) return Math.min(sentMs + REPORT_MS, Math.max(soonest, deadlineMs - URGENT_MS));
   return calls > 0 ? soonest : Math.max(soonest, sentMs + Math.min(REPORT_MS, leftMs / 2));
 }

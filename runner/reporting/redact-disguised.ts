@@ -38,7 +38,9 @@ export function piecewise(name: string, value: string): Piecewise | undefined {
   return solid.length >= PIECES_MIN ? { name, solid } : undefined;
 }
 
-/** Finds values that were split up: by spaces, dots, tags, or over several elements of a snapshot. Linear in the text. */
+/**
+ * Finds values that were split up: by spaces, dots, tags, or over several elements of a snapshot. Linear in the text.
+ */
 export function redactPieces(text: string, values: readonly Piecewise[]): string {
   if (values.length === 0) return text;
   const { solid, at } = solidPart(text);

@@ -14,7 +14,8 @@ const formsOf = (value: string): string[] => [
 
 /**
  * Replaces every secret of the lease by `<secret>NAME</secret>`, longer ones first, so that a secret inside another
- * does not leave the rest of it behind; encoded ones and ones in pieces too, as far as a text can be searched for them.
+ * does not leave the rest of it behind; encoded ones and ones in pieces too, as far as a text can be searched for
+ * them.
  */
 export function redactor(secrets: Record<string, string>): Redact {
   const entries = Object.entries(secrets);

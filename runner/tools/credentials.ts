@@ -56,7 +56,9 @@ export function credentials({ secrets, sites, origins, code, withoutRecording }:
   }
   const filled = new Map<ElementHandle, SecretKind>();
 
-  /** The target's frame and every frame around it must be of an allowed origin: so none can be framed by a stranger. */
+  /**
+   * The target's frame and every frame around it must be of an allowed origin: so none can be framed by a stranger.
+   */
   function refusedFrames(site: string, frame: Frame | null): Refusal | undefined {
     if (frame === null || frame.isDetached()) return PAGE_CHANGED;
     for (let each: Frame | null = frame; each !== null; each = each.parentFrame()) {
@@ -126,7 +128,10 @@ const PAGE_CHANGED: Refusal = {
   message: 'The page changed while it was being filled. Look at it again, then decide.',
 };
 
-/** As the browser tells it; frames that borrow an origin (about:blank, srcdoc, blob) have none here, and are refused. */
+/**
+ * As the browser reports it; frames that borrow an origin (about:blank, srcdoc, blob) have none here, and are
+ * refused.
+ */
 const originOf = (url: string): string => (/^https?:/i.test(url) ? (URL.parse(url)?.origin ?? 'null') : 'null');
 
 const TEXT_TYPES: Record<SecretKind, readonly string[]> = {

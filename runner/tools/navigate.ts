@@ -8,7 +8,9 @@ import { screenshotPart } from './screenshot.ts';
 const NAVIGATION_MS = 30_000;
 const LOAD_MS = 5_000;
 
-/** Goes there as Playwright MCP does: what is no URL gets https:// put before it. Resolves with a refusal or nothing. */
+/**
+ * Goes there as Playwright MCP does: what is no URL gets https:// put before it. Resolves with a refusal or nothing.
+ */
 async function goTo(page: Page, text: string): Promise<ReturnType<typeof failed> | undefined> {
   const url = URL.canParse(text) ? text : `${text.startsWith('localhost') ? 'http' : 'https'}://${text}`;
   const refused = refusedUrl(url);

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Page } from 'playwright-core';
 
-/** Where a tool result says its code, for programs; the text says it for models. */
+/** Where a tool result carries its code for programs; its text is for models. */
 export const CODE_META = 'omicron.dev/code';
 
 /** S2: every result of a custom tool has one shape. */
@@ -39,7 +39,7 @@ const HINTS: readonly [RegExp, string][] = [
   [/dialog is open/, 'A dialog blocks the page until browser_handle_dialog answers it.'],
 ];
 
-/** What went wrong outside of the tool itself (time, cancelling, the browser's death), in the same shape. */
+/** A failure outside of the tool itself (time-out, cancellation, a crash of the browser), in the same shape. */
 export function normalised(result: CallToolResult): CallToolResult {
   const texts = result.content.map(part => (part.type === 'text' ? part.text : ''));
   const [first = ''] = texts;

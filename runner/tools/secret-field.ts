@@ -23,8 +23,9 @@ export interface PageField {
 }
 
 /**
- * Puts a value into the field, in one step of the field's own document: keystrokes would go to whatever has the focus by
- * then, and a page can move that into a frame of another origin. Its text is hidden first, from pictures and video.
+ * Puts a value into the field, in one step of the field's own document: keystrokes would go to whatever has the focus
+ * by then, and a page can move that into a frame of another origin. Its text is hidden first, from pictures and
+ * video.
  */
 export function putSecret(element: PageField, value: string): boolean {
   element.setAttribute('data-omicron-secret', '');

@@ -32,7 +32,7 @@ export async function settled(page: Page, action: () => Promise<unknown>): Promi
   }
 }
 
-/** The frame of a navigation that is not there yet cannot be told: then it is taken for the page's. */
+/** The frame of a navigation that is not there yet cannot be determined: then it counts as the page's. */
 function isMain(page: Page, request: Request): boolean {
   try {
     return request.frame() === page.mainFrame();

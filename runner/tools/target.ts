@@ -9,7 +9,9 @@ const asSelector = z.custom<(language: 'javascript', text: string, testIdAttribu
 const bundle = z.object({ iso: z.object({ locatorOrSelectorAsSelector: asSelector }) });
 const { iso } = bundle.parse(createRequire(import.meta.url)('playwright-core/lib/coreBundle'));
 
-/** An element as agents name it: a ref of the last snapshot (`e12`), a selector, or a locator (`getByLabel('Name')`). */
+/**
+ * An element as agents name it: a ref of the last snapshot (`e12`), a selector, or a locator (`getByLabel('Name')`).
+ */
 export function locate(page: Page, target: string): Locator {
   if (/^(f\d+)?e\d+$/.test(target)) return page.locator(`aria-ref=${target}`);
   return page.locator(iso.locatorOrSelectorAsSelector('javascript', target, 'data-testid'));
@@ -17,7 +19,9 @@ export function locate(page: Page, target: string): Locator {
 
 const FIND_MS = 3_000;
 
-/** The one element of a target, pinned to its document: it is of no use in another one. Undefined: none, or several. */
+/**
+ * The one element of a target, pinned to its document: it is of no use in another one. Undefined: none, or several.
+ */
 export const pinned = async (page: Page, target: string, ms = FIND_MS): Promise<ElementHandle | undefined> =>
   (await locate(page, target)
     .elementHandle({ timeout: ms })

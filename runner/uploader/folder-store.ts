@@ -3,7 +3,9 @@ import { dirname, join, normalize, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { RecordingStore } from './recording-store.ts';
 
-/** A folder of this machine as the store. A reader never sees half a file. Takes whole files only, and replaces them. */
+/**
+ * A folder of this machine as the store. A reader never sees half a file. Takes whole files only, and replaces them.
+ */
 export function folderStore(root: URL): RecordingStore {
   const base = fileURLToPath(root);
   const pathOf = (key: string): string => {

@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import { UPLOAD_ORDER_FILE, type UploadOrder, uploadOrder } from '../../contract/reports.ts';
 import { openPlain } from './recording-file.ts';
 
-/** Reads what the runner left for its uploader; undefined while there is nothing. Throws on what is no order, quoting nothing. */
+/**
+ * Reads what the runner left for its uploader; undefined while there is nothing. Throws when it is not an order,
+ * without quoting it.
+ */
 export async function readOrder(outputDir: string): Promise<UploadOrder | undefined> {
   let text: string;
   try {
@@ -15,6 +18,6 @@ export async function readOrder(outputDir: string): Promise<UploadOrder | undefi
   try {
     return uploadOrder.parse(JSON.parse(text));
   } catch {
-    throw new Error(`${UPLOAD_ORDER_FILE} is not an upload order; runner and uploader must be of one version`);
+    throw new Error(`${UPLOAD_ORDER_FILE} is not an upload order; runner and uploader must have the same version`);
   }
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const QUIET_MS = 1_000;
 
 /**
- * Opens a plain file to be read. Whoever broke the browser may write to the folder: no link is followed out of it, and no
+ * Opens a plain file to be read. A compromised browser may write to the folder: no link is followed out of it, and no
  * pipe is waited for. To be closed by the caller.
  */
 export async function openPlain(path: string): Promise<FileHandle> {
@@ -32,7 +32,7 @@ export async function readRange(path: string, from: number, to: number): Promise
   }
 }
 
-/** Bytes of the file once nobody has written to it for a second. */
+/** The file's size, once it has not been written to for a second. */
 export async function settledBytes(path: string, signal: AbortSignal): Promise<number> {
   for (;;) {
     const { size, mtimeMs } = await lstat(path);
@@ -46,7 +46,7 @@ export async function settledBytes(path: string, signal: AbortSignal): Promise<n
 const EBML = Buffer.from([0x1a, 0x45, 0xdf, 0xa3]);
 /** All else of the file is in it: <https://www.rfc-editor.org/rfc/rfc9559#section-5.1>. */
 const SEGMENT = Buffer.from([0x18, 0x53, 0x80, 0x67]);
-/** Start of a cluster, the part that holds pictures: <https://www.rfc-editor.org/rfc/rfc9559#section-5.1.3>. */
+/** Start of a cluster, the part that holds frames: <https://www.rfc-editor.org/rfc/rfc9559#section-5.1.3>. */
 const CLUSTER = Buffer.from([0x1f, 0x43, 0xb6, 0x75]);
 const HEAD_BYTES = 64 * 1024;
 
@@ -60,13 +60,14 @@ export async function flawOf(path: string, bytes: number): Promise<string | unde
 }
 
 /**
- * Whether the encoder has ended the file: until then the size of its segment is unknown (all bits set); at the end it is
- * written into the head. Tells a closed tab's file from one that only stands still.
+ * Whether the encoder has ended the file: until then the size of its segment is unknown (all bits set); at the end it
+ * is written into the head. Tells a closed tab's file from one that only stands still.
  */
 export async function isEnded(path: string, bytes: number): Promise<boolean> {
   const head = await readRange(path, 0, Math.min(bytes, 256));
   const sizeAt = head.indexOf(SEGMENT) + SEGMENT.length;
-  // ffmpeg keeps eight bytes for the size, the first of which says so: <https://www.rfc-editor.org/rfc/rfc8794#section-4>.
+  // ffmpeg keeps eight bytes for the size, the first of which says so:
+  // <https://www.rfc-editor.org/rfc/rfc8794#section-4>.
   if (sizeAt < SEGMENT.length || head.length < sizeAt + 8 || head[sizeAt] !== 0x01) return false;
   return head.readUIntBE(sizeAt + 2, 6) === bytes - sizeAt - 8;
 }

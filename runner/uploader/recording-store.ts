@@ -11,12 +11,15 @@ export interface RecordingUpload {
 }
 
 /**
- * Where recordings are kept. Every call makes one attempt and rejects when another may succeed. With the state of the attempt
- * before, a repeated call is harmless.
+ * Where recordings are kept. Every call makes one attempt and rejects when another may succeed. With the state of the
+ * attempt before, a repeated call is harmless.
  */
 export interface RecordingStore {
   uri(key: string): string;
-  /** Sends what will not change of a file that still grows to at least so many bytes. A store may take whole files only. */
+  /**
+   * Sends what will not change of a file that still grows and has this many bytes now. A store may take whole files
+   * only.
+   */
   advance(file: RecordingUpload, bytes: number): Promise<void>;
   /**
    * Stores the whole file, which nothing writes to any more; resolves with the bytes of the object. `taken`: another

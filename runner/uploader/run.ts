@@ -28,7 +28,10 @@ function once(): Promise<UploadResult> {
   });
 }
 
-/** The sidecar of a pod: lives until SIGTERM, which comes when the browser's container has ended. Its folder goes with it. */
+/**
+ * The sidecar of a pod: lives until SIGTERM, which comes when the browser's container has ended. Its folder goes with
+ * it.
+ */
 function sidecar(ending: AbortSignal): Promise<UploadResult> {
   const settings = sidecarSettings(process.env);
   requireAwsSdk();

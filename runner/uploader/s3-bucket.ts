@@ -24,9 +24,9 @@ export const crc32Of = (body: Buffer): string => {
 };
 
 /**
- * What the uploader's role may do (infra/documents/recordings.ts): write objects that are not there yet, and abort
- * an upload. Every call makes one attempt and rejects when another may succeed. `exists`: an object has that key, and stays as it is.
- * `gone`: the bucket does not know that upload, or knows it no more.
+ * What the uploader's role may do (infra/documents/recordings.ts): write objects that are not there yet, and abort an
+ * upload. Every call makes one attempt and rejects when another may succeed. `exists`: an object has that key, and
+ * stays as it is. `gone`: the bucket does not know that upload, or knows it no more.
  */
 export interface Bucket {
   uri(key: string): string;
@@ -44,7 +44,10 @@ export interface Bucket {
   abort(key: string, uploadId: string, signal: AbortSignal): Promise<void>;
 }
 
-/** No header names an encryption: the bucket's default is the deployment's key, and its policy refuses any other (docs/adr/0005). */
+/**
+ * No header names an encryption: the bucket's default is the deployment's key, and its policy refuses any other
+ * (docs/adr/0005).
+ */
 export function s3Bucket(client: S3Client, name: string): Bucket {
   const at = (key: string) => ({ Bucket: name, Key: key });
   return {

@@ -3,10 +3,16 @@ import type { RecordingStore, RecordingUpload } from './recording-store.ts';
 import { type Bucket, crc32Of, type SentPart } from './s3-bucket.ts';
 import type { FileState } from './state.ts';
 
-/** S3 takes parts of 5 MiB and more, 10,000 of them: <https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html>. */
+/**
+ * S3 takes parts of 5 MiB and more, 10,000 of them:
+ * <https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html>.
+ */
 export const PART_BYTES = 8 * 1024 * 1024;
 
-/** A bucket as the store. Full parts go out while the file grows, the first one last: the encoder writes into the head at the end. */
+/**
+ * A bucket as the store. Full parts go out while the file grows, the first one last: the encoder writes into the head
+ * at the end.
+ */
 export const s3Store = (bucket: Bucket): RecordingStore => ({
   uri: bucket.uri,
   async advance(file, bytes) {
@@ -26,8 +32,8 @@ async function giveUp(bucket: Bucket, { state, key, save, signal }: RecordingUpl
 }
 
 /**
- * Makes the object. An `exists` after an earlier attempt is that attempt's success, whose answer was lost: only this uploader
- * has a reason to write under its runner's id. Without an earlier attempt the object is another's.
+ * Makes the object. An `exists` after an earlier attempt is that attempt's success, whose answer was lost: only this
+ * uploader has a reason to write under its runner's id. Without an earlier attempt the object is another's.
  */
 async function finish(bucket: Bucket, file: RecordingUpload, bytes: number): Promise<number | 'taken'> {
   const { state, key, path, save, signal } = file;
@@ -45,7 +51,8 @@ async function finish(bucket: Bucket, file: RecordingUpload, bytes: number): Pro
     await giveUp(bucket, file);
     return 'taken';
   }
-  // A repeated upload that found the first one's object leaves parts behind; the bucket's lifecycle removes what stays.
+  // A repeated upload that found the first one's object leaves parts behind; the bucket's lifecycle removes what
+  // stays.
   await giveUp(bucket, file).catch(() => undefined);
   delete state.upload;
   return attemptedBefore;
@@ -88,7 +95,10 @@ async function complete(bucket: Bucket, file: RecordingUpload): Promise<'stored'
   return outcome === 'gone' ? beginAnew(file) : outcome;
 }
 
-/** An upload that the bucket does not know was aborted, or completed by a call whose answer was lost: a new one finds out. */
+/**
+ * An upload that the bucket does not know was aborted, or completed by a call whose answer was lost: a new one finds
+ * out.
+ */
 async function beginAnew({ state, save }: RecordingUpload): Promise<never> {
   delete state.upload;
   await save();

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { openPlain } from './recording-file.ts';
 
-/** Beside the recordings, mode 0600: what a restarted uploader must know. The role can ask the bucket for none of it. */
+/**
+ * Beside the recordings, mode 0600: what a restarted uploader must know. The role can ask the bucket for none of it.
+ */
 export const STATE_FILE = 'upload-state.json';
 
 const fileState = z.object({
@@ -18,7 +20,7 @@ const fileState = z.object({
   attemptedBytes: z.int().optional(),
   /** The object is there, with this many bytes. */
   storedBytes: z.int().optional(),
-  /** The controller was told of its outcome. */
+  /** Its outcome was reported to the controller. */
   reported: z.boolean().optional(),
 });
 export type FileState = z.infer<typeof fileState>;

@@ -14,13 +14,15 @@ import { openState, type UploadState } from './state.ts';
 
 export interface UploadOptions {
   readonly outputDir: string;
-  /** An order for another runner is refused: the browser's container writes it. Undefined: any order is obeyed. */
+  /** An order for another runner is refused: the browser's container writes it. Undefined: any order is accepted. */
   readonly runnerId: string | undefined;
   /** The store, under the credentials of the order. */
   readonly storeFor: (order: UploadOrder) => Promise<RecordingStore>;
-  /** Tells the controller; idempotent by name. */
+  /** Reports to the controller; idempotent by name. */
   readonly reporter: (artifactToken: string, report: ArtifactReport, signal: AbortSignal) => Promise<void>;
-  /** Aborts when nothing writes to the folder any more; for the folder of a dead runner it is aborted from the start. */
+  /**
+   * Aborts when nothing writes to the folder any more; for the folder of a dead runner it is aborted from the start.
+   */
   readonly final: AbortSignal;
   /** How long after `final` recordings may be sent. */
   readonly graceMs: number;
@@ -33,7 +35,7 @@ export interface UploadOptions {
 export interface UploadResult {
   readonly stored: number;
   readonly lost: number;
-  /** Recordings of which the controller was told nothing. */
+  /** Recordings that are not reported yet. */
   readonly left: number;
 }
 
@@ -64,8 +66,9 @@ interface Work extends Omit<UploadOptions, 'storeFor'> {
 type Failures = ReadonlyMap<string, unknown>;
 
 /**
- * The life of an uploader: waits for an order, sends recordings while they grow, ends them when they are final. Each file is
- * stored, reported, then deleted; at last the order itself. Another process on the same folder resumes where one stopped.
+ * The life of an uploader: waits for an order, sends recordings while they grow, ends them when they are final. Each
+ * file is stored, reported, then deleted; at last the order itself. Another process on the same folder resumes where
+ * one stopped.
  */
 export async function uploadRecordings(options: UploadOptions): Promise<UploadResult> {
   const { outputDir, final, graceMs, clock, log } = options;
@@ -194,8 +197,8 @@ async function report({ reporter, order, signal, log }: Work, outcome: ArtifactR
 }
 
 /**
- * The grace is over: what was not sent is lost, with the reason; what was stored is reported if it was not. Resolves with the
- * number of recordings that could not be reported.
+ * The grace is over: what was not sent is lost, with the reason; what was stored is reported if it was not. Resolves
+ * with the number of recordings that could not be reported.
  */
 async function reportLosses(work: Work, failures: Failures): Promise<number> {
   const { store, graceMs, order, log, done } = work;
@@ -238,7 +241,7 @@ const fileOf = ({ outputDir, order, state, signal }: Work, name: string): Record
   signal,
 });
 
-/** The files of which the controller was not told yet. */
+/** The files that are not reported yet. */
 async function recordings({ outputDir, state }: Work): Promise<string[]> {
   const entries = await readdir(outputDir, { withFileTypes: true });
   return entries
@@ -252,7 +255,10 @@ const answered = z.object({
   $response: z.object({ statusCode: z.number(), headers: z.record(z.string(), z.string()).optional() }),
 });
 
-/** Short, in characters that every database takes, with the status and the egress proxy's own word where there was an answer. */
+/**
+ * Short, in characters that every database takes, with the status and the egress proxy's own word where there was an
+ * answer.
+ */
 function causeOf(cause: unknown): string {
   const text = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
   const { data } = answered.safeParse(cause);

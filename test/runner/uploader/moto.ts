@@ -9,7 +9,10 @@ export interface Moto extends AsyncDisposable {
   readonly port: number;
 }
 
-/** An S3 and STS server: https://docs.getmoto.org/en/latest/docs/server_mode.html. With certificate and key it speaks TLS. */
+/**
+ * An S3 and STS server: https://docs.getmoto.org/en/latest/docs/server_mode.html. With certificate and key it speaks
+ * TLS.
+ */
 export async function motoServer(host: string, tls?: { certFile: string; keyFile: string }): Promise<Moto> {
   const port = await freePort();
   const encrypted = tls ? ['-s', '-c', tls.certFile, '-k', tls.keyFile] : [];

@@ -259,7 +259,10 @@ function uploader(env: Record<string, string>): Uploader {
   };
 }
 
-/** An encoder at work on a file: what the runner's does (runner/ffmpeg.ts), but of pictures that are encoded already. */
+/**
+ * An encoder at work on a file: what the runner's does (runner/recording/ffmpeg.ts), but of pictures that are encoded
+ * already.
+ */
 export interface Encoder {
   /** Stands still, the file unfinished, until it goes on or ends. */
   pause(): void;
