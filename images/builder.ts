@@ -16,7 +16,7 @@ export interface Builder {
   archive(images: readonly string[], path: string): Promise<void>;
 }
 
-/** Images in the kept folder of layers, some 150 MB each; then it begins anew. */
+/** Images in the folder of layers, some 150 MB each, before it is cleared. */
 const ARCHIVED_MAX = 16;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 

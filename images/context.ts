@@ -29,7 +29,7 @@ export interface Context {
 
 /**
  * Makes the build context of an image below `root`: its room, `contract/`, `http/`, and the npm packages that these import, as
- * `package-lock.json` pins them. Packages are installed for this machine's architecture. Only what changed is made anew.
+ * `package-lock.json` pins them. Packages are installed for this machine's architecture. Only what changed is rebuilt.
  */
 export async function buildContext(name: ImageName, root: string, args: BuildArgs): Promise<Context> {
   const path = join(root, name);

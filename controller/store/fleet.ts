@@ -6,11 +6,14 @@ import { type RunnerRow, runnerRow } from './rows.ts';
 
 /** Rows of runners: intent before effect, forward only. Safe on several replicas at once. */
 export interface Fleet {
-  /** Writes intents until `idle` unleased runners of this template exist, at most `burst`; drains the others. Answers how many it wrote. */
+  /**
+   * Writes intents until `idle` unleased runners of this template exist, at most `burst`; drains surplus runners.
+   * Returns the number of intents.
+   */
   plan(provider: string, template: string, idle: number, burst: number): Promise<number>;
-  /** Rows to launch or drain that nobody works at; they are this worker's for `workSeconds`. */
+  /** Rows to launch or drain that no worker holds; this worker holds them for `workSeconds`. */
   take(provider: string, state: 'creating' | 'draining', most: number, workSeconds: number): Promise<RunnerRow[]>;
-  /** Null: nobody wants it any more; it must be removed. */
+  /** Null: it is not wanted any more and must be removed. */
   markUp(runnerId: string, bootId: string, endpoint: string): Promise<'warm' | 'claimed' | null>;
   /**
    * `ended`: its process is known to have ended. `leaving`: it is on its way out and may still act. `not_started`:

@@ -5,7 +5,7 @@ import type { Database } from '../ports/database.ts';
 import { call } from './call.ts';
 import { type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.ts';
 
-/** What one get-or-create asks of the database. */
+/** One get-or-create, as the database needs it. */
 export interface Acquisition {
   /** What the caller asked for. */
   request: Pick<
@@ -62,7 +62,7 @@ export interface Leases {
   beat(claim: Claim): Promise<boolean>;
   /** Must be called before an assignment goes to a runner that came up after the claim. Null: do not send. */
   beginAssignment(claim: Claim): Promise<RunnerRow | null>;
-  /** Null: somebody else won; read again. */
+  /** Null: another caller won; read again. */
   makeReady(
     claim: Claim,
     ready: { mcpUrl: string; workload: string | null; prefix: string },

@@ -18,7 +18,7 @@ interface Statement {
  */
 export async function pgliteDatabase(folder?: string): Promise<Database> {
   const lite = await PGlite.create(folder === undefined ? {} : { dataDir: folder });
-  // Else Postgres plans some statements of a lease's step anew at each call: more than it wins on one machine's few
+  // Otherwise Postgres plans some statements of a step at each call, which costs more than a better plan gains on few
   // rows.
   await lite.exec('set plan_cache_mode = force_generic_plan');
   /** Prepared statements by their text: the controller's own, a few dozen. */
