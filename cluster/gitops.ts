@@ -35,7 +35,10 @@ export async function hasArgo(): Promise<boolean> {
   return (await tryKubectl(['-n', ARGOCD, 'get', 'configmap', 'argocd-cm', '-o', 'name'])).ok;
 }
 
-/** Renders the environment into the repository, with `more` files beside its objects, and commits it; answers the revision. */
+/**
+ * Renders the environment into the repository, with `more` files beside its objects, and commits it; answers the
+ * revision.
+ */
 export async function push(env: Environment, more: Readonly<Record<string, string>> = {}): Promise<string> {
   await mkdir(REPOSITORY, { recursive: true });
   await git('init', '--quiet', '--initial-branch', GITOPS.revision);
@@ -50,7 +53,7 @@ export async function push(env: Environment, more: Readonly<Record<string, strin
   return (await git('rev-parse', 'HEAD')).stdout.trim();
 }
 
-/** Points Argo CD at the repository, as `pulumi up` does it. */
+/** Points Argo CD at the repository, as `pulumi up` does. */
 export const follow = (env: Environment): Promise<string> => apply([rootApplication(env.name, GITOPS)]);
 
 const application = z.object({
@@ -64,7 +67,7 @@ const application = z.object({
     .optional(),
 });
 
-/** What Argo CD says of the product: `Synced` or not, its health, and the revision it compared with. */
+/** Argo CD's status of the product: sync, health, and the revision it compared with. */
 export async function argoStatus() {
   const text = await kubectl(['-n', ARGOCD, 'get', 'application', CORE, '-o', 'json', '--ignore-not-found']);
   const { status } = text.trim() === '' ? {} : application.parse(JSON.parse(text));
@@ -88,7 +91,7 @@ export async function synced(revision: string): Promise<void> {
   }
 }
 
-/** Takes Argo CD's Applications away and leaves what they synced. */
+/** Removes Argo CD's Applications and keeps what they synced. */
 export async function unfollow(): Promise<void> {
   for (const name of ['root', CORE]) {
     const free = ['-n', ARGOCD, 'patch', 'application', name, '--type=merge', '-p', '{"metadata":{"finalizers":null}}'];

@@ -23,8 +23,8 @@ const FIXTURE_PARTS = ['local', 'cluster', 'test/site', 'test/fakes'];
 const MOTO = 'moto[server]==5.2.1';
 
 /**
- * Builds the images of the product and of the fixtures, and puts them where the cluster pulls them: into the node of the
- * local cluster, else into `registry`.
+ * Builds the images of the product and of the fixtures, and puts them where the cluster pulls them: into the node of
+ * the local cluster, else into `registry`.
  */
 export async function clusterImages(
   registry: string | undefined,

@@ -18,8 +18,9 @@ export interface Ingress {
 }
 
 /**
- * Sends this process's HTTP requests, except to loopback, through a proxy pod in the API's namespace: names are resolved in
- * the cluster, and its network policies apply. Directly to the pod where this machine reaches it, else by port-forward.
+ * Sends this process's HTTP requests, except to loopback, through a proxy pod in the API's namespace: names are
+ * resolved in the cluster, and its network policies apply. Directly to the pod where this machine reaches it, else by
+ * port-forward.
  */
 export async function openIngress(): Promise<Ingress> {
   const { address, close } = await proxyAddress();

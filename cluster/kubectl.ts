@@ -8,7 +8,7 @@ const beside = fileURLToPath(new URL('../../shared/cluster/', import.meta.url));
 /** The cluster that KUBECONFIG names, else the one beside the checkout. Throws where there is neither. */
 function environment(): NodeJS.ProcessEnv {
   if (process.env.KUBECONFIG) return process.env;
-  if (!existsSync(`${beside}cluster`)) throw new Error('no cluster: set KUBECONFIG');
+  if (!existsSync(`${beside}cluster`)) throw new Error('No cluster found. Set KUBECONFIG.');
   const lines = execFileSync('bash', ['-c', `eval "$('${beside}cluster' env)" && env -0`], { encoding: 'utf8' });
   return Object.fromEntries(
     lines
@@ -18,7 +18,7 @@ function environment(): NodeJS.ProcessEnv {
   );
 }
 
-/** A file that the cluster beside the checkout brings, if it is there. */
+/** A file of the cluster beside the checkout, if it exists. */
 export const besideCluster = (file: string): string | undefined =>
   existsSync(`${beside}${file}`) ? `${beside}${file}` : undefined;
 
@@ -59,14 +59,14 @@ export function tryKubectl(args: readonly string[], input?: string): Promise<Ans
   });
 }
 
-/** Runs kubectl; throws what it says when it fails. */
+/** Runs kubectl; throws its error output when it fails. */
 export async function kubectl(args: readonly string[], input?: string): Promise<string> {
   const { ok, stdout, stderr } = await tryKubectl(args, input);
   if (!ok) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
   return stdout;
 }
 
-/** What kubectl prints, as bytes. */
+/** The output of kubectl, as bytes. */
 export async function kubectlBytes(args: readonly string[]): Promise<Buffer> {
   const { stdout } = await promisify(execFile)('kubectl', [...args], {
     env: clusterEnvironment(),
@@ -76,7 +76,7 @@ export async function kubectlBytes(args: readonly string[]): Promise<Buffer> {
   return stdout;
 }
 
-/** Objects as kubectl reads several of them. */
+/** Several objects as kubectl reads them. */
 export const stream = (list: readonly object[]): string => list.map(each => JSON.stringify(each)).join('\n');
 
 export const apply = (list: readonly object[]): Promise<string> =>

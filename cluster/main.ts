@@ -8,7 +8,8 @@ import { SITES } from './fixtures/objects.ts';
 import { openIngress } from './ingress.ts';
 import { store } from './store.ts';
 
-// `npm run cluster [-- --registry HOST/PATH]`: deploys everything to the cluster that KUBECONFIG names and runs the main job once.
+// `npm run cluster [-- --registry HOST/PATH]`: deploys everything to the cluster that KUBECONFIG names and runs the
+// main job once.
 
 const { values } = parseArgs({ options: { registry: { type: 'string' } } });
 const print = (line = '') => process.stdout.write(`${line}\n`);

@@ -5,14 +5,14 @@ import { kubectl, kubectlBytes } from './kubectl.ts';
 
 const listing = z.object({
   objects: z.array(z.object({ key: z.string(), bytes: z.int(), encryption: z.string().nullable() })),
-  /** Keys of multipart uploads that nobody finished. */
+  /** Keys of unfinished multipart uploads. */
   unfinished: z.array(z.string()),
 });
 
 const s3 = ['-n', FIXTURES, 'exec', 'deployment/s3', '--', 'python3', 'cluster/fixtures/s3.py'];
 const { bucket } = ENVIRONMENTS.local.artifacts;
 
-/** A look into the S3 server of the fixtures. */
+/** The S3 server of the fixtures. */
 export const store = {
   list: async () => listing.parse(JSON.parse(await kubectl([...s3, 'list', bucket]))),
   get: (key: string): Promise<Buffer> => kubectlBytes([...s3, 'get', bucket, key]),

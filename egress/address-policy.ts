@@ -13,7 +13,9 @@ export interface AllowedAddresses {
 }
 
 export interface AddressPolicy {
-  /** Browsing policy first (it needs no network), then the name, then one lookup, then every address of its answer. */
+  /**
+   * Browsing policy first (it needs no network), then the name, then one lookup, then every address of its answer.
+   */
   check(
     target: Target,
     scheme: SiteRequest['scheme'],

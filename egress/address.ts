@@ -7,8 +7,9 @@ type Range = [Address, number];
 
 /**
  * What is not the public internet: IANA's special-purpose registries
- * (<https://www.iana.org/assignments/iana-ipv4-special-registry>, <https://www.iana.org/assignments/iana-ipv6-special-registry>)
- * and the clouds' metadata addresses. The first class that holds an address names it.
+ * (<https://www.iana.org/assignments/iana-ipv4-special-registry>,
+ * <https://www.iana.org/assignments/iana-ipv6-special-registry>) and the clouds' metadata addresses. The first class
+ * that holds an address names it.
  */
 export const DENIED_RANGES = {
   metadata: [
@@ -27,7 +28,7 @@ export const DENIED_RANGES = {
   multicast: ['224.0.0.0/4', 'ff00::/8'],
   documentation: ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
   benchmark: ['198.18.0.0/15', '2001:2::/48'],
-  // An IPv4 address inside an IPv6 one would be dialled by whoever translates it: mapped, compatible, NAT64, 6to4, Teredo.
+  // A translator would dial the IPv4 address inside such an IPv6 one: mapped, compatible, NAT64, 6to4, Teredo.
   transition: [
     '192.88.99.0/24',
     '::/96',
@@ -45,13 +46,17 @@ export const DENIED_RANGES = {
 const GLOBAL_UNICAST_6: Range = ipaddr.parseCIDR('2000::/3');
 
 export interface Classifier {
-  /** `public` may be dialled, everything else may not. The text must be one address in its usual spelling, else `reserved`. */
+  /**
+   * `public` may be dialled, everything else may not. The text must be one address in its usual spelling, else
+   * `reserved`.
+   */
   classify(address: string): AddressClass;
 }
 
 /**
- * Judges addresses. `denied` are the deployment's own ranges (VPC, pods, services, its public addresses); `allowed` are
- * ranges that count as public although a table says otherwise, and win over everything: for private deployments and tests.
+ * Classifies addresses. `denied` are the deployment's own ranges (VPC, pods, services, its public addresses);
+ * `allowed` are ranges that count as public although a table says otherwise, and win over everything: for private
+ * deployments and tests.
  */
 export function addressClassifier(options: { denied: readonly string[]; allowed: readonly string[] }): Classifier {
   const ranges = (texts: readonly string[]): Range[] => texts.map(text => ipaddr.parseCIDR(text));
@@ -74,5 +79,8 @@ export function addressClassifier(options: { denied: readonly string[]; allowed:
 const within = (address: Address, [network, bits]: Range): boolean =>
   address.kind() === network.kind() && address.match(network, bits);
 
-/** ISATAP hides an IPv4 address in the interface id of any prefix: <https://www.rfc-editor.org/rfc/rfc5214#section-6.1>. */
+/**
+ * ISATAP hides an IPv4 address in the interface id of any prefix:
+ * <https://www.rfc-editor.org/rfc/rfc5214#section-6.1>.
+ */
 const isIsatap = ({ parts }: ipaddr.IPv6): boolean => parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x0200);

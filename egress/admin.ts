@@ -1,7 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { Registry } from 'prom-client';
 
-/** `/healthz` and `/metrics`, on a port of its own that no runner reaches. `live` is false while the proxy stops. */
+/**
+ * `/healthz` and `/metrics`, on a port of its own that no runner can reach. `live` is false while the proxy stops.
+ */
 export function adminServer(registry: Registry, live: () => boolean): Server {
   return createServer((request, response) => {
     if (request.url === '/healthz')

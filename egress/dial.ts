@@ -3,7 +3,9 @@ import { connect, isIP } from 'node:net';
 import type { Refusal } from './refusal.ts';
 
 export interface Dialer {
-  /** Connects to one of the addresses, which were judged; resolves nothing. `signal` destroys an attempt under way. */
+  /**
+   * Connects to one of the addresses, which have been checked; resolves no name. `signal` destroys a pending attempt.
+   */
   dial(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket | Refusal>;
 }
 
@@ -16,9 +18,9 @@ export function directDialer(options: { timeoutMs: number }): Dialer {
     dial(addresses, port, signal) {
       const answers = addresses.map(address => ({ address, family: isIP(address) }));
       const lookup: LookupFunction = (_name, _options, answer) => answer(null, answers);
-      // The name is never looked up: `lookup` above answers with what was judged.
+      // The name is never resolved: `lookup` above answers with the checked addresses.
       const socket = connect({
-        host: 'judged.invalid',
+        host: 'checked.invalid',
         port,
         lookup,
         autoSelectFamily: true,

@@ -10,7 +10,10 @@ const HOP_BY_HOP = new Set([
   'expect', // node:http has answered it
 ]);
 
-/** The end-to-end fields of a raw list; `Proxy-*`, what `Connection` names and, from a site, our own marks are left out. */
+/**
+ * The end-to-end headers of a raw list: without `Proxy-*`, headers that `Connection` names and a site's
+ * `x-omicron-*`.
+ */
 export function endToEnd(raw: readonly string[], from: 'client' | 'site'): string[] {
   const named = new Set<string>();
   for (let i = 0; i < raw.length; i += 2)
@@ -28,8 +31,8 @@ export function endToEnd(raw: readonly string[], from: 'client' | 'site'): strin
 }
 
 /**
- * The fields of the request to the site. The URL's authority becomes Host, whatever Host said. Null when the body's
- * length is told in a way that two parsers could read differently (node:http has refused the worst of it before).
+ * The headers of the request to the site. Host is the URL's authority, whatever the client sent. Null when two
+ * parsers could disagree on the body's length (node:http has already rejected the worst cases).
  */
 export function requestFields(
   raw: readonly string[],

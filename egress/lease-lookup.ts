@@ -28,7 +28,10 @@ const REFUSED_MS = 1000;
 const REFUSED_MAX = 1000;
 const LOOKUPS_MAX = 64;
 
-/** Finds leases by credential: from the table while they are fresh, else from the controller, once per credential at a time. */
+/**
+ * Finds leases by credential: from the table while they are fresh, else from the controller, once per credential at a
+ * time.
+ */
 export function leaseLookup(options: LookupOptions): LeaseLookup {
   const { source, table, freshMs, clock, stopping } = options;
   const refusedUntilMs = new Map<string, number>();

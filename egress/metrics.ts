@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** Never a host, session or user as a label: only classes and codes, whose number is fixed. */
+/** Labels are classes and codes, whose number is fixed; never a host, session or user. */
 export function egressMetrics(liveLeases: () => number) {
   const registry = new Registry();
   const registers = [registry];
@@ -9,20 +9,20 @@ export function egressMetrics(liveLeases: () => number) {
     registry,
     requests: new Counter({
       name: 'omicron_egress_requests_total',
-      help: 'Requests by way of asking and outcome',
+      help: 'Requests by method and outcome',
       labelNames: ['method', 'outcome'],
       registers,
     }),
     refusals: new Counter({
       name: 'omicron_egress_refusals_total',
-      help: 'Requests that were not let through, by reason and class of address',
+      help: 'Refused requests by code and address class',
       labelNames: ['code', 'address_class'],
       registers,
     }),
-    connections: new Gauge({ name: 'omicron_egress_connections', help: 'Connections to sites now open', registers }),
+    connections: new Gauge({ name: 'omicron_egress_connections', help: 'Open connections to sites', registers }),
     leases: new Gauge({
       name: 'omicron_egress_leases',
-      help: 'Leases now served',
+      help: 'Leases being served',
       registers,
       collect() {
         this.set(liveLeases());
@@ -30,13 +30,13 @@ export function egressMetrics(liveLeases: () => number) {
     }),
     bytes: new Counter({
       name: 'omicron_egress_bytes_total',
-      help: 'Bytes of ended connections',
+      help: 'Bytes transferred by closed connections',
       labelNames: ['direction'],
       registers,
     }),
     lookupSeconds: new Histogram({
       name: 'omicron_egress_lookup_seconds',
-      help: 'Time to look a name up',
+      help: 'Time to resolve a name',
       buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 1, 3],
       registers,
     }),
@@ -48,7 +48,7 @@ export function egressMetrics(liveLeases: () => number) {
     }),
     policyFailures: new Counter({
       name: 'omicron_egress_policy_failures_total',
-      help: 'Questions to the controller that got no answer',
+      help: 'Failed calls to the controller',
       registers,
     }),
     eventsDropped: new Counter({

@@ -1,10 +1,10 @@
 import type { EgressEvent, EgressGrant, WatchAnswer, WatchRequest } from '../contract/egress.ts';
 
-/** What the proxy asks of whoever grants leases. */
+/** What the proxy asks the controller. */
 export interface PolicySource {
-  /** Whose credential this is. Throws when the question cannot be answered now; ask again later. */
+  /** The grant that belongs to a credential. Throws when the controller cannot answer now; retry later. */
   lookup(runnerId: string, credential: string, signal: AbortSignal): Promise<EgressGrant | 'refused'>;
-  /** Answers when a lease changed or `wait_ms` has passed. Throws when it cannot be answered; ask again. */
+  /** Resolves when a lease has changed or `wait_ms` has passed. Throws when the controller cannot answer; retry. */
   watch(request: WatchRequest, signal: AbortSignal): Promise<WatchAnswer>;
   /** Writes denials to the timelines; idempotent by event id. Throws when nothing may have been written. */
   report(events: readonly EgressEvent[], signal: AbortSignal): Promise<void>;

@@ -9,7 +9,7 @@ export interface ProxyOptions {
   readonly outbound: OutboundConnections;
   /** Sockets of clients, tunnels included, over all leases. */
   readonly clientsMax: number;
-  /** What goes wrong unforeseen; never holds a header. */
+  /** Called with unexpected errors; they never hold a header. */
   readonly onBug: (cause: unknown) => void;
 }
 
@@ -24,7 +24,7 @@ const HEADER_BYTES_MAX = 64 * 1024;
 const HEADERS_MS = 10_000;
 const KEEP_ALIVE_MS = 60_000;
 
-/** The proxy's front: HTTP in absolute form, CONNECT and websockets; anything else is told so. */
+/** The proxy's HTTP server: requests in absolute form, CONNECT and websockets; anything else is refused. */
 export function egressProxy({ outbound, clientsMax, onBug }: ProxyOptions): EgressProxy {
   const clients = new Set<Socket>();
   const server = createServer({

@@ -2,13 +2,13 @@ import { type AddressClass, REFUSAL_HEADER, REFUSALS, type RefusalCode } from '.
 import type { PolicyLayer } from '../contract/policy/sites.ts';
 import type { Target } from './target.ts';
 
-/** An answer of ours in place of the site's. */
+/** The proxy's own answer instead of the site's. */
 export interface Refusal {
   readonly refused: RefusalCode;
   readonly addressClass?: AddressClass;
   readonly rule?: string | null;
   readonly layer?: PolicyLayer | null;
-  /** Beyond the code's own sentence; never holds a credential, a path or an address that the client did not send. */
+  /** Adds to the code's sentence; never holds a credential, a path or an address that the client did not send. */
   readonly detail?: string;
 }
 
@@ -17,7 +17,7 @@ export const isRefusal = (value: object): value is Refusal => 'refused' in value
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, char => ESCAPES[char] ?? char);
 
-/** A page that a person and an agent can read. */
+/** A page for people and agents. */
 export function refusalPage({ refused, detail }: Refusal, target: Target | null): string {
   const where = target ? `<p>Host: <code>${escapeHtml(target.host)}</code>, port ${target.port}.</p>` : '';
   const why = detail ? `<p>Why: ${escapeHtml(detail)}.</p>` : '';
@@ -44,7 +44,7 @@ export function refusalHeaders({ refused }: Refusal, page: string): string[] {
   return headers;
 }
 
-/** The whole answer as bytes, for sockets that node:http has let go of (CONNECT, upgrade, parse errors). */
+/** The whole answer as bytes, for sockets that node:http has detached (CONNECT, upgrade, parse errors). */
 export function refusalBytes(refusal: Refusal, target: Target | null, reasonPhrase: string): string {
   const page = refusalPage(refusal, target);
   const flat = refusalHeaders(refusal, page);

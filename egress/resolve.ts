@@ -3,8 +3,8 @@ import type { Refusal } from './refusal.ts';
 
 export interface NameResolver {
   /**
-   * Every A and AAAA answer for the name, or why there is none. Never consults the hosts file or search domains; keeps no
-   * cache. Ends when the signal aborts.
+   * Every A and AAAA answer for the name, or why there is none. Never consults the hosts file or search domains;
+   * keeps no cache. Ends when the signal aborts.
    */
   resolve(name: string, signal: AbortSignal): Promise<readonly string[] | Refusal>;
 }
@@ -13,7 +13,7 @@ const NO_ANSWER = new Set(['ENOTFOUND', 'ENODATA']);
 
 /** Asks DNS servers (`host[:port]`; those of the system when undefined) through c-ares. */
 export function dnsResolver(options: { servers: readonly string[] | undefined; timeoutMs: number }): NameResolver {
-  // Two tries inside the deadline; the deadline itself is ours, since c-ares may stretch its retries.
+  // Two tries within the deadline, which is enforced here because c-ares may prolong its retries.
   const resolver = new Resolver({ timeout: Math.max(50, Math.floor(options.timeoutMs / 2)), tries: 2 });
   if (options.servers) resolver.setServers(options.servers);
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { canonicalHost } from '../contract/policy/hosts.ts';
 
-/** Where a client wants to go; `host` is canonical: a name without trailing dot, or an address without brackets. */
+/** The destination of a client; `host` is canonical: a name without trailing dot, or an address without brackets. */
 export interface Target {
   readonly host: string;
   readonly port: number;
@@ -11,8 +11,9 @@ export interface Target {
 const AUTHORITY = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,254})(?::([0-9]{1,5}))?$/;
 
 /**
- * Reads `host:port`. Numbers in any spelling that a URL parser knows (decimal, octal, hex, short) become the address they
- * mean. Null for everything that a browser would not send: userinfo, backslashes, percent signs, zones, non-ASCII.
+ * Parses `host:port`. Addresses in any spelling that a URL parser accepts (decimal, octal, hex, short) are
+ * normalised. Null for everything that a browser would not send: userinfo, backslashes, percent signs, zones,
+ * non-ASCII.
  */
 export function parseAuthority(text: string, defaultPort: number | null): Target | null {
   const match = AUTHORITY.exec(text);
@@ -28,7 +29,9 @@ export function parseAuthority(text: string, defaultPort: number | null): Target
   return host === null ? null : { host, port, isAddress: false };
 }
 
-/** Reads an absolute-form request target (`http://host[:port]/path`) and gives the origin-form that the site is sent. */
+/**
+ * Parses an absolute-form request target (`http://host[:port]/path`) and gives the origin-form that the site is sent.
+ */
 export function parseAbsolute(text: string): { target: Target; path: string } | null {
   const match = /^http:\/\/([^/?#]*)([^#]*)$/i.exec(text);
   if (!match || !/^[\x21-\x7e]*$/.test(text)) return null;
@@ -37,15 +40,15 @@ export function parseAbsolute(text: string): { target: Target; path: string } | 
   return target && { target, path: path.startsWith('/') ? path : `/${path}` };
 }
 
-/** The target as a Host header names it. */
+/** The target as a Host header. */
 export const hostHeader = ({ host, port }: Target): string => {
   const spelt = isIP(host) === 6 ? `[${host}]` : host;
   return port === 80 ? spelt : `${spelt}:${port}`;
 };
 
-/** Names that mean something only inside a network, whatever they resolve to. */
+/** Names that exist only inside a network, whatever they resolve to. */
 const INTERNAL = ['localhost', 'local', 'internal', 'svc', 'cluster.local', 'localdomain', 'lan', 'home.arpa', 'onion'];
 
-/** Single labels too: a search domain would complete them. */
+/** Single labels too, since a search domain would complete them. */
 export const isInternalName = (host: string): boolean =>
   !host.includes('.') || INTERNAL.some(suffix => host === suffix || host.endsWith(`.${suffix}`));

@@ -3,7 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { connected, type Dialer } from './dial.ts';
 import { isRefusal, type Refusal } from './refusal.ts';
 
-/** An HTTP proxy that everything goes through (B6). From the configuration, so it is trusted and may be internal. */
+/** An HTTP proxy for all connections (B6). It is configured, so it is trusted and may have an internal address. */
 export interface UpstreamProxy {
   readonly url: URL;
   /** Basic credential `user:password`, read from a file. */
@@ -15,8 +15,8 @@ export interface UpstreamProxy {
 const ANSWER_BYTES_MAX = 16 * 1024;
 
 /**
- * Dials through another proxy: `CONNECT address:port`, for http sites too, so that the address that was judged here is
- * the one that is dialled there, and the other proxy resolves nothing.
+ * Dials through another proxy: `CONNECT address:port`, for http sites too, so that the other proxy connects to
+ * the address that was checked here, and resolves no name itself.
  */
 export function upstreamDialer(upstream: UpstreamProxy, options: { timeoutMs: number }): Dialer {
   const { url, credential, ca } = upstream;
@@ -61,7 +61,7 @@ export function upstreamDialer(upstream: UpstreamProxy, options: { timeoutMs: nu
   };
 }
 
-/** Reads up to the end of the answer's head and leaves what follows unread; gives its status, null when there is none. */
+/** Reads the head of the answer and leaves the rest unread. Resolves the status, or null when there is none. */
 function readHead(socket: Socket, timeoutMs: number, signal: AbortSignal): Promise<number | null> {
   return new Promise(done => {
     let head = Buffer.alloc(0);

@@ -4,8 +4,8 @@ import type { Cluster } from './cluster.ts';
 import { type Deployment, tagsFor } from './deployment.ts';
 
 /**
- * VPC CNI. `strict`: a new pod is closed until its policies are there; in `standard` mode it may talk until then. Strict mode
- * closes every pod that no policy selects, CoreDNS too: see network-policies.ts.
+ * VPC CNI. `strict`: a new pod may not connect until its policies are loaded; in `standard` mode it may. Strict mode
+ * isolates every pod that no policy selects, CoreDNS too: see network-policies.ts.
  * https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html
  */
 export const VPC_CNI_CONFIGURATION = {
@@ -20,7 +20,7 @@ interface AddonArgs {
   readonly dependsOn: readonly pulumi.Resource[];
 }
 
-/** An EKS add-on of which we are the only author: what somebody changes in the cluster is put back. */
+/** An EKS add-on managed by Pulumi alone: changes made in the cluster are overwritten. */
 export function addon(deployment: Deployment, name: string, args: AddonArgs): aws.eks.Addon {
   return new aws.eks.Addon(
     name,

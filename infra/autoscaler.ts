@@ -5,7 +5,10 @@ import type { Deployment } from './deployment.ts';
 
 export const AUTOSCALER_ACCOUNT = { namespace: 'kube-system', name: SERVICE_ACCOUNTS.clusterAutoscaler } as const;
 
-/** Cluster autoscaler from its chart: adds browser nodes while runners are pending, takes away what stays empty (O16). */
+/**
+ * Cluster autoscaler from its chart: adds browser nodes while runners are pending, removes nodes that stay empty
+ * (O16).
+ */
 export function clusterAutoscaler(
   deployment: Deployment,
   args: { clusterName: string; roleArn: pulumi.Input<string> },
@@ -31,7 +34,7 @@ export function clusterAutoscaler(
         },
         extraArgs: {
           'balance-similar-node-groups': true,
-          // A runner is a bare pod without a copy elsewhere: a node that holds one is never emptied by the autoscaler.
+          // A runner is a bare pod without a replica: the autoscaler never drains a node that holds one.
           'skip-nodes-with-local-storage': true,
           'scale-down-unneeded-time': '10m',
           expander: 'least-waste',

@@ -9,13 +9,13 @@ import { key } from './keys.ts';
 import { grant, json } from './role.ts';
 
 /**
- * Where recordings go (O15): written once by the uploader, read by administrators, deleted after some days. Bucket names are
- * known before anything is made, so that documents and previews can name them.
+ * Where recordings go (O15): written once by the uploader, read by administrators, deleted after some days. Bucket
+ * names are known before anything is created, so that documents and previews can refer to them.
  */
 export class ArtifactBucket extends pulumi.ComponentResource {
   readonly name: pulumi.Output<string>;
   readonly keyArn: pulumi.Output<string>;
-  /** Everything that documents about the recordings need. */
+  /** Everything that the IAM documents about recordings need. */
   readonly recordings: pulumi.Output<Recordings>;
 
   constructor(
@@ -108,7 +108,7 @@ export class ArtifactBucket extends pulumi.ComponentResource {
     this.registerOutputs();
   }
 
-  /** A bucket that no setting of itself or of an object can open. */
+  /** A bucket that no ACL or policy can make public. */
   #bucket(deployment: Deployment, name: string, bucket: pulumi.Output<string>): aws.s3.Bucket {
     const opts = { parent: this };
     const made = new aws.s3.Bucket(

@@ -29,9 +29,9 @@ export interface SubnetPlan {
 }
 
 /**
- * Cuts a VPC into nine subnets: three quarters are private (each runner takes an address there), and of the last quarter
- * three eighths are public and three eighths intra (no route out). Every prefix from /16 to /20 works: the smallest subnet
- * of a /20 is a /25, above the /28 that EKS and S3 endpoints need.
+ * Cuts a VPC into nine subnets: three quarters are private (each runner takes an address there), and of the last
+ * quarter three eighths are public and three eighths intra (no route out). Every prefix from /16 to /20 works: the
+ * smallest subnet of a /20 is a /25, above the /28 that EKS and S3 endpoints need.
  */
 export function planSubnets(vpc: Range): SubnetPlan {
   const zones = [0, 1, 2];

@@ -11,13 +11,17 @@ import { attach, grant, role } from './role.ts';
 /** All five: https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html */
 const CONTROL_PLANE_LOGS = ['api', 'audit', 'authenticator', 'controllerManager', 'scheduler'];
 
-/** The name that EKS gives to the log group of a cluster. Made here first, it is encrypted, expires, and goes with the stack. */
+/**
+ * The name of a cluster's log group in EKS. Created here first, it is encrypted, expires, and is deleted with the
+ * stack.
+ */
 export const controlPlaneLogGroup = (deployment: Pick<Deployment, 'name'>): string =>
   `/aws/eks/${deployment.name}/cluster`;
 
 /**
- * The control plane. `@pulumi/eks` makes the cluster alone; what decides over security (roles, OIDC provider, add-ons,
- * access entries, nodes) are resources of our own, visible to tests and policies (docs/adr/0004).
+ * The control plane. `@pulumi/eks` creates only the cluster; everything that security depends on (roles, OIDC
+ * provider, add-ons, access entries, nodes) is a resource of this program, visible to tests and policies
+ * (docs/adr/0004).
  */
 export class Cluster extends pulumi.ComponentResource {
   readonly name: string;
@@ -79,7 +83,7 @@ export class Cluster extends pulumi.ComponentResource {
         enabledClusterLogTypes: CONTROL_PLANE_LOGS,
         deletionProtection: deployment.protect,
         upgradePolicy: { supportType: 'STANDARD' }, // extended support costs six times as much an hour
-        // Ours, not the component's: add-ons, nodes, OIDC provider (docs/adr/0004).
+        // Created by this program, not by the component: add-ons, nodes, OIDC provider (docs/adr/0004).
         bootstrapSelfManagedAddons: false,
         useDefaultVpcCni: true,
         corednsAddonOptions: { enabled: false },

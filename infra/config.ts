@@ -4,14 +4,14 @@ import { overlap, parseCidr } from './cidr.ts';
 
 export const PROJECT = 'omicron-browser';
 
-/** Addresses of Kubernetes Services. Fixed: EKS cannot change it later, and the egress proxy refuses it by name. */
+/** Addresses of Kubernetes Services. Fixed: EKS cannot change them later, and the egress proxy refuses this range. */
 export const SERVICE_CIDR = '172.20.0.0/16';
 
 const cidr = z
   .string()
   .refine(text => parseCidr(text), { error: 'expected an IPv4 range such as 10.40.0.0/16', abort: true });
 
-// A range wider than /8 is the internet under another name.
+// A range wider than /8 is practically the internet.
 const namedCidr = cidr.refine(text => (parseCidr(text)?.prefix ?? 0) >= 8, 'expected a range of /8 or narrower');
 
 // IAM's own alphabet for names and paths: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
@@ -25,7 +25,8 @@ const roleName = z
 const count = (max: number) => z.number().int().min(0).max(max);
 const days = (max: number) => z.number().int().min(1).max(max);
 
-// The steps that CloudWatch Logs accepts: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
+// The steps that CloudWatch Logs accepts:
+// https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
 const logDays = z.union([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365].map(step => z.literal(step)));
 
 const instanceType = z
@@ -48,7 +49,7 @@ const network = z
       const prefix = parseCidr(text)?.prefix ?? 0;
       return prefix >= 16 && prefix <= 20;
     }, 'expected a prefix from /16 to /20'),
-    /** Three availability zones, named: a zone that AWS opens later must not move a subnet. */
+    /** Three availability zones by name, so that a zone that AWS adds later does not move a subnet. */
     zones: z.array(z.string()).length(3),
     natGateways: z.enum(['one', 'per-zone']),
     /** In how many of the zones each interface endpoint has an address; each costs some 8 dollars a month. */
@@ -67,14 +68,14 @@ const network = z
     { message: `expected a range apart from ${SERVICE_CIDR}, which holds the Services`, path: ['cidr'] },
   );
 
-/** Everything that a stack may choose. Each key stands in `Pulumi.<stack>.yaml` as `omicron-browser:<key>`. */
+/** The configuration of a stack. Each key is in `Pulumi.<stack>.yaml` as `omicron-browser:<key>`. */
 const schema = z.strictObject({
   network,
   cluster: z.strictObject({
     version: z.string().regex(/^1\.\d{2}$/, 'expected a Kubernetes version such as "1.35", in quotes'),
     /** Who may reach the API server from outside the VPC; an empty list closes the public endpoint. */
     publicAccessCidrs: z.array(namedCidr),
-    /** Administrators of the cluster, but for the role that creates it: EKS gives that one an entry of its own. */
+    /** Administrators of the cluster, except the role that creates it, for which EKS makes an entry itself. */
     adminRoles: z.array(roleName),
     viewerRoles: z.array(roleName),
     logDays,
@@ -87,12 +88,12 @@ const schema = z.strictObject({
       ...nodes,
       instanceTypes: z.array(instanceType).min(1),
       capacity: z.enum(['spot', 'on-demand']),
-      /** Processes and threads that one pod may have: a fork bomb ends in its own pod. */
+      /** Processes and threads that one pod may have, so that a fork bomb affects only its own pod. */
       podPidsMax: z.number().int().min(256).max(16384),
     })
     .refine(minBelowMax, MIN_BELOW_MAX),
   artifacts: z.strictObject({
-    /** After so many days a recording is deleted (O15). */
+    /** Days after which a recording is deleted (O15). */
     retentionDays: days(365),
     /** Who may assume the role that reads recordings. */
     readerRoles: z.array(roleName).min(1),
@@ -104,19 +105,19 @@ const schema = z.strictObject({
     }),
     revision: z.string().min(1),
   }),
-  /** Refuse to delete what cannot be made again: the bucket, its key, the cluster. */
+  /** Refuse to delete what cannot be recreated: the bucket, its key, the cluster. */
   protect: z.boolean(),
 });
 
 export type StackConfig = z.infer<typeof schema> & { readonly env: string; readonly region: string };
 
-/** What the manifests call an environment; it becomes part of names that AWS keeps short. */
+/** Name of an environment; part of AWS names whose length is limited. */
 const environment = /^[a-z][a-z0-9-]{0,11}$/;
 const regionName = /^[a-z]{2}(-[a-z]+)+-\d$/;
 
 /**
- * Reads the configuration of one stack from what `pulumi config` holds: keys such as `omicron-browser:network`, values as
- * JSON text. Throws a RunError, which Pulumi prints without a stack trace, with one line for each wrong value.
+ * Parses the configuration of one stack as `pulumi config` holds it: keys such as `omicron-browser:network`, values
+ * as JSON text. Throws a RunError, which Pulumi prints without a stack trace, with one line for each wrong value.
  */
 export function parseConfig(env: string, values: Readonly<Record<string, string>>): StackConfig {
   const prefix = `${PROJECT}:`;
@@ -139,7 +140,7 @@ export function parseConfig(env: string, values: Readonly<Record<string, string>
   return { ...parsed.data, env, region };
 }
 
-/** The CLI hands objects over as JSON and strings as they are. */
+/** The CLI passes objects as JSON and strings as they are. */
 function decode(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,7 +1,7 @@
 import type * as pulumi from '@pulumi/pulumi';
 import { PROJECT } from './config.ts';
 
-/** What every component of a stack needs to know of it. */
+/** What every component of a stack needs to know about it. */
 export interface Deployment {
   readonly env: string;
   /** First part of every name in AWS: `omicron-browser-<env>`. */
@@ -10,7 +10,7 @@ export interface Deployment {
   readonly accountId: pulumi.Output<string>;
   /** On every resource that can carry tags; a rule of policies/ finds those without. */
   readonly tags: Readonly<Record<string, string>>;
-  /** Refuse to delete what cannot be made again. */
+  /** Refuse to delete what cannot be recreated. */
   readonly protect: boolean;
 }
 

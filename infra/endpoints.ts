@@ -4,15 +4,16 @@ import type { StackConfig } from './config.ts';
 import { type Deployment, tagsFor } from './deployment.ts';
 import type { Network } from './network.ts';
 
-/** Services that nodes and roles talk to without the internet. */
+/** AWS services that nodes and roles reach without the internet. */
 const INTERFACES = ['ecr.api', 'ecr.dkr', 'sts', 'logs', 'kms'] as const;
 
 /**
- * Ways from the VPC to AWS that do not cross the NAT gateways: recordings go to S3 through the gateway endpoint (free, and
+ * VPC endpoints, which bypass the NAT gateways: recordings go to S3 through the gateway endpoint (free, and
  * gigabytes an hour), image pulls, tokens, keys and logs through interface endpoints.
  *
- * The gateway endpoint keeps its open policy: a site that a runner visits may be served from S3 in this region, and those
- * addresses too are routed here. What a runner may reach is the egress proxy's matter, what it may write the bucket's.
+ * The gateway endpoint keeps its open policy: a site that a runner visits may be served from S3 in this region, and
+ * those addresses too are routed here. The egress proxy decides what a runner may reach, the bucket's policy what it
+ * may write.
  */
 export class Endpoints extends pulumi.ComponentResource {
   constructor(deployment: Deployment, network: Network, config: StackConfig['network']) {

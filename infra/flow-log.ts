@@ -7,7 +7,7 @@ import { grant, role } from './role.ts';
 
 export const flowLogGroup = (deployment: Pick<Deployment, 'name'>): string => `/${deployment.name}/vpc-flow`;
 
-/** Who talked to whom in the VPC, accepted and refused: what an incident is reconstructed from. */
+/** All connections in the VPC, accepted and rejected, for incident analysis. */
 export class FlowLog extends pulumi.ComponentResource {
   constructor(
     deployment: Deployment,

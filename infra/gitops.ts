@@ -29,7 +29,7 @@ export class GitOps extends pulumi.ComponentResource {
         version: '10.1.1', // Argo CD 3.4
         repositoryOpts: { repo: 'https://argoproj.github.io/argo-helm' },
         values: {
-          // No page on the internet, no second way to log in, no notifications: it syncs.
+          // No public UI, no SSO, no notifications: it only syncs.
           dex: { enabled: false },
           notifications: { enabled: false },
           applicationSet: { replicas: 1 },

@@ -5,7 +5,7 @@ import type { Deployment } from './deployment.ts';
 import { type ServiceAccount, serviceAccountTrust } from './documents/trust.ts';
 import { role } from './role.ts';
 
-/** A role that the pods of one service account, and nobody else, can become. */
+/** A role that only the pods of one service account can assume. */
 export function serviceAccountRole(
   deployment: Deployment,
   cluster: Cluster,

@@ -4,8 +4,9 @@ import type { Deployment } from './deployment.ts';
 import { tagsFor } from './deployment.ts';
 
 /**
- * A customer managed key with an alias, rotated every year. A stack that protects its data waits the longest time that KMS
- * offers before a deleted key is gone, another the shortest: https://docs.aws.amazon.com/kms/latest/developerguide/deleting-keys.html
+ * A customer managed key with an alias, rotated every year. A stack that protects its data waits the longest time
+ * that KMS offers before a deleted key is gone, another the shortest:
+ * https://docs.aws.amazon.com/kms/latest/developerguide/deleting-keys.html
  */
 export function key(
   deployment: Deployment,

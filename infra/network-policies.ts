@@ -6,11 +6,11 @@ type Spec = k8s.types.input.networking.v1.NetworkPolicySpec;
 const EVERYTHING = [{}];
 
 /**
- * VPC CNI in strict mode closes every pod that no policy selects. What infra itself starts is opened here, before it starts;
- * namespaces of the product bring their own policies with their manifests.
+ * VPC CNI in strict mode isolates every pod that no policy selects. Policies for what infra itself starts are here,
+ * created before it starts; the manifests contain those of the product's namespaces.
  */
 export const PLATFORM_POLICIES = {
-  /** Names for everybody who may ask (runners may not: their own policy says so), metrics for the scraper. */
+  /** DNS for all pods (runners are excluded by their own policy), metrics for Prometheus. */
   coredns: {
     namespace: 'kube-system',
     spec: {
@@ -28,7 +28,7 @@ export const PLATFORM_POLICIES = {
       egress: EVERYTHING, // the API server, and the VPC's resolver
     },
   },
-  /** Speaks to the API server and to AWS; nobody speaks to it. */
+  /** Connects to the API server and to AWS; accepts no connections. */
   'cluster-autoscaler': {
     namespace: 'kube-system',
     spec: {
@@ -38,7 +38,7 @@ export const PLATFORM_POLICIES = {
       egress: EVERYTHING,
     },
   },
-  /** Argo CD's parts speak among each other, to the API server and to git. Its page is reached by port-forward. */
+  /** Argo CD's parts connect to each other, to the API server and to git. Its UI is reached by port-forward. */
   argocd: {
     namespace: 'argocd',
     spec: {
@@ -50,12 +50,12 @@ export const PLATFORM_POLICIES = {
   },
 } as const satisfies Record<string, { namespace: string; spec: Spec }>;
 
-/** Lays one of them down. */
+/** Creates one of them. */
 export function platformPolicy(
   name: keyof typeof PLATFORM_POLICIES,
   opts: pulumi.CustomResourceOptions,
 ): k8s.networking.v1.NetworkPolicy {
   const { namespace, spec } = PLATFORM_POLICIES[name];
-  // The constant is read-only through and through; Pulumi's types know mutable arrays only.
+  // The constant is deeply read-only; Pulumi's types accept only mutable arrays.
   return new k8s.networking.v1.NetworkPolicy(name, { metadata: { name, namespace }, spec: spec as Spec }, opts);
 }

@@ -5,8 +5,8 @@ import type { StackConfig } from './config.ts';
 import { type Deployment, tagsFor } from './deployment.ts';
 
 /**
- * A VPC over three zones. Public subnets hold NAT gateways and load balancers, private ones the nodes, intra ones (no route
- * out) the network interfaces of the control plane.
+ * A VPC over three zones. Public subnets hold NAT gateways and load balancers, private ones the nodes, intra ones (no
+ * route out) the network interfaces of the control plane.
  */
 export class Network extends pulumi.ComponentResource {
   readonly vpcId: pulumi.Output<string>;
@@ -15,7 +15,7 @@ export class Network extends pulumi.ComponentResource {
   readonly intraSubnetIds: readonly pulumi.Output<string>[];
   /** Tables whose traffic to S3 takes the gateway endpoint. */
   readonly innerRouteTableIds: readonly pulumi.Output<string>[];
-  /** The addresses under which the cluster appears outside. */
+  /** The public addresses of the cluster's outgoing connections. */
   readonly natAddresses: readonly pulumi.Output<string>[];
 
   constructor(deployment: Deployment, config: StackConfig['network']) {
@@ -35,7 +35,7 @@ export class Network extends pulumi.ComponentResource {
       },
       opts,
     );
-    // Nothing uses the group that every VPC is born with; without rules nothing can by mistake.
+    // The default security group of the VPC has no rules, so that using it by mistake allows nothing.
     new aws.ec2.DefaultSecurityGroup('default', { vpcId: vpc.id, tags: tagsFor(deployment, 'unused-default') }, opts);
 
     const subnets = (kind: keyof typeof plan, tags: Record<string, string>): aws.ec2.Subnet[] =>
@@ -61,7 +61,8 @@ export class Network extends pulumi.ComponentResource {
       return made;
     };
 
-    // Load balancer controllers look for these tags: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
+    // Load balancer controllers look for these tags:
+    // https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
     const publicSubnets = subnets('public', { 'kubernetes.io/role/elb': '1' });
     const privateSubnets = subnets('private', { 'kubernetes.io/role/internal-elb': '1' });
     const intraSubnets = subnets('intra', {});

@@ -34,7 +34,7 @@ export class NodeGroup extends pulumi.ComponentResource {
       name,
       {
         clusterName: args.cluster.name,
-        nodeGroupNamePrefix: `${name}-`, // replaced beside the old one, so that pods can move
+        nodeGroupNamePrefix: `${name}-`, // a replacement is created first, so that pods can move
         nodeRoleArn: args.role.arn,
         subnetIds: [...args.subnetIds],
         version: args.version,
@@ -51,7 +51,7 @@ export class NodeGroup extends pulumi.ComponentResource {
           : [],
         tags: tagsFor(deployment, name),
       },
-      // The autoscaler moves the size from here on.
+      // The autoscaler changes the size afterwards.
       { ...opts, dependsOn: [...args.dependsOn], ignoreChanges: ['scalingConfig.desiredSize'] },
     );
     if (args.browsers) tagForAutoscaler(name, args, this.group, opts);
@@ -71,7 +71,7 @@ function launchTemplate(
     {
       namePrefix: `${deployment.name}-${name}-`,
       updateDefaultVersion: true,
-      // A pod is one hop further than its node: with a limit of 1 the answer of the metadata service never reaches it.
+      // A pod is one hop further than its node: with a limit of 1 answers of the metadata service never reach it.
       // https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html
       metadataOptions: { httpEndpoint: 'enabled', httpTokens: 'required', httpPutResponseHopLimit: 1 },
       blockDeviceMappings: [

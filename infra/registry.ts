@@ -6,7 +6,7 @@ import { type Deployment, tagsFor } from './deployment.ts';
 const IMAGES = ['controller', 'runner', 'egress'] as const;
 export type Image = (typeof IMAGES)[number];
 
-// Enough to roll back by months at a release a day; older ones are gone with their scan findings.
+// Enough to roll back by months at a release a day; older images are deleted with their scan findings.
 const RELEASES_KEPT = 60;
 
 /** https://docs.aws.amazon.com/AmazonECR/latest/userguide/LifecyclePolicies.html */
@@ -27,7 +27,7 @@ const LIFECYCLE = {
   ],
 };
 
-/** Image repositories: a tag once pushed never moves, every image is scanned. */
+/** Image repositories with immutable tags; every image is scanned. */
 export class Registry extends pulumi.ComponentResource {
   readonly urls: Readonly<Record<Image, pulumi.Output<string>>>;
 

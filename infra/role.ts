@@ -4,7 +4,7 @@ import type { Deployment } from './deployment.ts';
 import { tagsFor } from './deployment.ts';
 import type { Document } from './documents/document.ts';
 
-/** An IAM document as AWS wants it, from values that may not be known yet. */
+/** An IAM document as JSON, from values that may not be known yet. */
 export const json = (text: pulumi.Input<Document>): pulumi.Output<string> =>
   pulumi.output(text).apply(known => JSON.stringify(known));
 
@@ -28,8 +28,8 @@ export function role(
 }
 
 /**
- * Gives a role policies that AWS maintains. What works under the role waits for them, so that on the way down they outlive
- * it: a cluster or a node without its rights leaves network interfaces behind.
+ * Attaches AWS-managed policies to a role. What uses the role depends on them, so that they are destroyed after it: a
+ * cluster or a node without its rights leaves network interfaces behind.
  */
 export function attach(
   name: string,
@@ -47,7 +47,7 @@ export function attach(
   );
 }
 
-/** The one document that says what a role may do. */
+/** Grants a role rights by an inline policy. */
 export function grant(
   name: string,
   role: aws.iam.Role,

@@ -2,11 +2,11 @@ import type { StackConfig } from './config.ts';
 
 export const ARGOCD = 'argocd';
 
-/** All that Argo CD reads of the repository. */
+/** What Argo CD reads in the repository. */
 export const renderedPath = (env: string): string => `manifests/rendered/${env}`;
 
 /**
- * The Application from which everything else in the cluster comes. The finalizer makes `pulumi destroy` delete what it
+ * The Application that syncs everything else in the cluster. The finalizer makes `pulumi destroy` delete what it
  * synced before Argo CD itself goes, so that load balancers and volumes of the cluster do not outlive it.
  * https://argo-cd.readthedocs.io/en/stable/operator-manual/cluster-bootstrapping/
  */

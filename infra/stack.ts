@@ -23,7 +23,7 @@ import { NodeGroup } from './nodes.ts';
 import { Registry } from './registry.ts';
 import { attach, grant, json, role } from './role.ts';
 
-// Pods of the system group: Argo CD's repository server forks git and helm, nothing needs more.
+// Pods of the system group: Argo CD's repository server, which forks git and helm, needs most.
 const SYSTEM_POD_PIDS = 1024;
 
 /** Everything that one environment has in AWS (C3). Returns the outputs that `contract/names.ts` names. */
@@ -48,7 +48,7 @@ export function stack(
   const secretsKey = key(deployment, 'secrets', {
     description: 'Kubernetes Secrets',
     policy: json(accountId.apply(accountKeyPolicy)),
-    protect: deployment.protect, // without it a backup of etcd is noise
+    protect: deployment.protect, // without the key a backup of etcd is useless
   });
 
   const network = new Network(deployment, config.network);
@@ -80,7 +80,7 @@ export function stack(
   const provider = new k8s.Provider(
     'cluster',
     { kubeconfig: cluster.kubeconfig, enableServerSideApply: true },
-    // Whoever destroys the stack may have come in by an access entry: it goes after everything in the cluster.
+    // Destroying the stack may itself need an access entry, so entries are removed after everything in the cluster.
     { dependsOn: [access] },
   );
   const system = nodesAndAddons(deployment, config, cluster, network, roles.cni, provider);
@@ -115,7 +115,7 @@ export function stack(
   };
 }
 
-/** One role for each service account that speaks to AWS. */
+/** One role for each service account that uses AWS. */
 function serviceAccountRoles(deployment: Deployment, cluster: Cluster) {
   return {
     uploader: serviceAccountRole(deployment, cluster, 'uploader', {
@@ -138,8 +138,9 @@ function serviceAccountRoles(deployment: Deployment, cluster: Cluster) {
 }
 
 /**
- * Nodes and what makes them usable, in the one order that works: the CNI before any node, CoreDNS's policy before CoreDNS
- * (strict mode closes it otherwise), CoreDNS after there is a node for it. Resolves to what a workload must wait for.
+ * Nodes and what makes them usable, in the only order that works: the CNI before any node, CoreDNS's policy before
+ * CoreDNS (strict mode isolates it otherwise), CoreDNS after there is a node for it. Resolves to what a workload must
+ * wait for.
  */
 function nodesAndAddons(
   deployment: Deployment,

@@ -7,20 +7,22 @@ const SECCOMP_DIR = '/var/lib/kubelet/seccomp';
 // Bytes before base64: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
 const BYTES_MAX = 16_384;
 
-/** The kernel's own ceiling on AL2023 depends on memory; this one is enough for 60 browsers of some 50 renderers each. */
+/**
+ * The kernel's own ceiling on AL2023 depends on memory; this one is enough for 60 browsers of some 50 renderers each.
+ */
 const USER_NAMESPACES = 15_000;
 
 export interface NodeBoot {
   /** Processes and threads of one pod. */
   readonly podPidsMax: number;
-  /** Lay down Chromium's seccomp profile and keep user namespaces on: its sandbox needs both. */
+  /** Install Chromium's seccomp profile and keep user namespaces enabled: its sandbox needs both. */
   readonly chromium: boolean;
 }
 
 /**
- * User data of an AL2023 node, in parts: kubelet settings for nodeadm, which merges them with those that EKS appends, and
- * on browser nodes a script. cloud-init ends before nodeadm starts the kubelet (`nodeadm-run.service` is ordered after
- * `cloud-final.service`), so no pod can ask for the profile before it is there.
+ * User data of an AL2023 node, in parts: kubelet settings for nodeadm, which merges them with those that EKS appends,
+ * and on browser nodes a script. cloud-init ends before nodeadm starts the kubelet (`nodeadm-run.service` is ordered
+ * after `cloud-final.service`), so the profile exists before any pod needs it.
  * https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/examples/
  */
 export function userData(boot: NodeBoot): string {
@@ -39,7 +41,9 @@ export function userData(boot: NodeBoot): string {
   return bytes.toString('base64');
 }
 
-/** The profile as one line: containerd's default and what Chromium's sandbox needs (clone, unshare, setns, chroot). */
+/**
+ * The profile as one line: containerd's default and what Chromium's sandbox needs (clone, unshare, setns, chroot).
+ */
 export const seccompProfile = (): string =>
   JSON.stringify(JSON.parse(readFileSync(new URL(`./${SECCOMP_PROFILE}`, import.meta.url), 'utf8')));
 
@@ -58,7 +62,8 @@ const nodeConfig = (boot: NodeBoot): string =>
           config: {
             podPidsLimit: boot.podPidsMax,
             seccompDefault: true,
-            // A stopped instance gives its runners time to finish their uploads; EC2 announces a spot stop 120 s ahead.
+            // Runners get time to finish their uploads when the instance stops; EC2 announces a spot interruption 120
+            // s ahead.
             shutdownGracePeriod: '100s',
             shutdownGracePeriodCriticalPods: '10s',
           },

@@ -27,8 +27,8 @@ const UPLOADER = {
 const GITOPS = { repository: 'https://github.com/example/omicron-browser.git', revision: 'main' } as const;
 
 /**
- * The first address of a range plus `offset`. Kubernetes assigns the first 256 of a /16 last, so that Services may request
- * one: https://kubernetes.io/docs/concepts/services-networking/cluster-ip-allocation/
+ * The first address of a range plus `offset`. Kubernetes assigns the first 256 of a /16 last, so that Services may
+ * request one: https://kubernetes.io/docs/concepts/services-networking/cluster-ip-allocation/
  */
 const address = (cidr: string, offset: number): string => `${cidr.split('.').slice(0, 2).join('.')}.0.${offset}`;
 
@@ -96,8 +96,8 @@ function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Cho
       pause: 'registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a',
     },
     clusterIps: clusterIps(outputs.serviceCidr),
-    // The VPC CNI applies policies both before and after the Service's address is translated to the control plane's in
-    // the VPC. The interface endpoints of STS and KMS are in the VPC too.
+    // The VPC CNI applies policies both before and after the Service's address is translated to the control plane's
+    // in the VPC. The interface endpoints of STS and KMS are in the VPC too.
     apiServer: { cidrs: [`${address(outputs.serviceCidr, 1)}/32`, outputs.vpcCidr], ports: [443] },
     // Supabase's database and pooler, on the internet. A database in the VPC: its subnets instead.
     database: { to: [{ ipBlock: { cidr: '0.0.0.0/0', except: [...NOT_PUBLIC] } }], ports: [5432, 6543] },

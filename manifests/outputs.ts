@@ -20,7 +20,7 @@ const schema = z.object({
   natAddresses: z.array(z.ipv4()),
 } satisfies Partial<Record<StackOutput, z.ZodType>>);
 
-/** What the manifests take from the Pulumi stack. Nothing in it is secret: it is committed. */
+/** Outputs of the Pulumi stack that the manifests need. None is secret, so they are committed. */
 export type Outputs = z.infer<typeof schema>;
 
 const fileOf = (env: string): string => fileURLToPath(new URL(`./outputs/${env}.json`, import.meta.url));
@@ -32,7 +32,7 @@ export function readOutputs(env: string): Outputs {
   return outputs;
 }
 
-/** Keeps of `pulumi stack output --json` what the manifests take: not the kubeconfig. */
+/** Keeps the outputs that the manifests need, not the kubeconfig. */
 export const taken = (json: string): Outputs => schema.parse(JSON.parse(json));
 
 // pulumi stack output --stack dev --json | npx node manifests/outputs.ts

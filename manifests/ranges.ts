@@ -1,7 +1,6 @@
 /**
- * IPv4 ranges that are not the internet. The egress proxy classifies finer and by the address it dials; this is the wall
- * behind it, where its own process is the suspect.
- * https://www.iana.org/assignments/iana-ipv4-special-registry/
+ * IPv4 ranges that are not the internet. The egress proxy classifies finer and by the address it dials; this is the
+ * wall behind it, where its own process is the suspect. https://www.iana.org/assignments/iana-ipv4-special-registry/
  */
 export const NOT_PUBLIC = [
   '0.0.0.0/8',

@@ -12,7 +12,7 @@ import { networkPolicies } from './parts/network.ts';
 import { runnerTemplate } from './parts/runner-template.ts';
 import { spareRunners } from './parts/spare.ts';
 
-/** As much of a Kubernetes object as naming a file takes. */
+/** The part of a Kubernetes object that names its file. */
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -31,7 +31,7 @@ export const FOLDERS = { root: '', core: 'core', monitoring: 'monitoring' } as c
 /** Everything of an environment: file, relative to its folder, to object. */
 export function objects(env: Environment): ReadonlyMap<string, KubernetesObject> {
   const app = new App();
-  // Namespaces are written out object by object: a chart's own would leak onto cluster-scoped ones.
+  // Each object names its namespace: a chart's default would also be set on cluster-scoped objects.
   const chart = (id: keyof typeof FOLDERS) => new Chart(app, id, { disableResourceNameHashes: true });
   const charts = { root: chart('root'), core: chart('core'), monitoring: chart('monitoring') };
 

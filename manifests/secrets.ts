@@ -9,8 +9,8 @@ interface OperatorMade {
 }
 
 /**
- * Every Secret of a deployment, by who reads it. `make-secrets.ts` makes them from generated values, External Secrets from a
- * store (docs/rollout.md). None is in the runners' namespace: who may create pods there could read it.
+ * Every Secret of a deployment, by who reads it. `make-secrets.ts` makes them from generated values, External Secrets
+ * from a store (docs/rollout.md). None is in the runners' namespace: who may create pods there could read it.
  */
 export const SECRETS = {
   controller: {

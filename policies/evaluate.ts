@@ -8,7 +8,10 @@ export interface Check {
   readonly resource: string;
   /** Account that owns the resource. */
   readonly account: string;
-  /** Condition keys that the request carries. Keys that IAM does not know for the action are an error, so that a typo is noticed. */
+  /**
+   * Condition keys that the request carries. Keys that IAM does not know for the action are an error, so that a typo
+   * is noticed.
+   */
   readonly context: Readonly<Record<string, string>>;
 }
 
@@ -26,8 +29,9 @@ export interface Verdict {
 }
 
 /**
- * The simulator supports condition keys with a variable part only after a slash. KMS writes a colon, and an EKS issuer
- * contains slashes. Such keys are rewritten in request and documents alike, so that the simulator still compares them.
+ * The simulator supports condition keys with a variable part only after a slash. KMS writes a colon, and an EKS
+ * issuer contains slashes. Such keys are rewritten in request and documents alike, so that the simulator still
+ * compares them.
  */
 const respell = <T>(value: T): T =>
   JSON.parse(

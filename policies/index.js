@@ -1,5 +1,6 @@
-// The CrossGuard pack: `pulumi up --policy-pack policies`. JavaScript, because the CLI runs a TypeScript entry with its own
-// ts-node; Node 24 runs the rules without a build. Importing this file starts a server: nothing else may import it.
+// The CrossGuard pack: `pulumi up --policy-pack policies`. JavaScript, because the CLI runs a TypeScript entry with
+// its own ts-node; Node 24 runs the rules without a build. Importing this file starts a server: nothing else may
+// import it.
 import { PolicyPack } from '@pulumi/policy';
 import { describe, judge, RULES } from './rules.ts';
 

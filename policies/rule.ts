@@ -52,8 +52,8 @@ export function findings(rule: Rule, resources: readonly Resource[]): readonly F
 }
 
 /**
- * Reads a nested property without knowing its shape. CrossGuard's props throw on a value that a preview does not know yet;
- * that error must propagate: the analyzer then reports the rule as not evaluated.
+ * Reads a nested property without knowing its shape. CrossGuard's props throw on a value that a preview does not know
+ * yet; that error must propagate: the analyzer then reports the rule as not evaluated.
  */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   let node = value;

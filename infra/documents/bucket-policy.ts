@@ -3,7 +3,7 @@ import { type Recordings, recordingsPrefix } from './recordings.ts';
 
 type Condition = NonNullable<Statement['Condition']>;
 
-/** Refuses somebody something, whatever their own policies allow. */
+/** A denial for the given principals, whatever their own policies allow. */
 const refuse = (Sid: string, Action: string, Resource: readonly string[], condition: Condition): Statement => ({
   Sid,
   Effect: 'Deny',
@@ -13,7 +13,7 @@ const refuse = (Sid: string, Action: string, Resource: readonly string[], condit
   Condition: condition,
 });
 
-/** Everybody, over plain HTTP or a TLS older than 1.2: refused. */
+/** Denies every principal plain HTTP and TLS older than 1.2. */
 export function refusePlain(bucketArn: string): Statement[] {
   const everywhere = [bucketArn, `${bucketArn}/*`];
   return [
@@ -27,8 +27,8 @@ const SSE_KEY = 's3:x-amz-server-side-encryption-aws-kms-key-id';
 const SSE_CUSTOMER = 's3:x-amz-server-side-encryption-customer-algorithm';
 
 /**
- * An upload that names an encryption must name ours. A request without headers gets the bucket's default, which is ours;
- * parts of a multipart upload never carry them. Negated operators match absent keys, hence each `Null`.
+ * An upload that names an encryption must name this bucket's. A request without headers gets it as the bucket's
+ * default; parts of a multipart upload never carry them. Negated operators match absent keys, hence each `Null`.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html#Conditions_Null
  */
 const refuseOtherEncryption = (objects: string, keyArn: string): Statement[] => [
@@ -46,7 +46,10 @@ const refuseOtherEncryption = (objects: string, keyArn: string): Statement[] => 
   refuse('RefuseCustomerKey', 's3:PutObject', [objects], { Null: { [SSE_CUSTOMER]: 'false' } }),
 ];
 
-/** The uploader writes and gives up uploads, in its prefix. Said here too, so that a wider role policy gains nothing. */
+/**
+ * The uploader may write and abort uploads in its prefix. Enforced here too, so that a wider role policy gains
+ * nothing.
+ */
 function confineUploader(recordings: Recordings, objects: string): Statement[] {
   const writing = ['s3:PutObject', 's3:AbortMultipartUpload'];
   const uploader: Condition = { ArnEquals: { 'aws:PrincipalArn': recordings.uploaderRoleArn } };
@@ -63,8 +66,8 @@ function confineUploader(recordings: Recordings, objects: string): Statement[] {
 }
 
 /**
- * The policy of the recordings' bucket. It allows nobody anything: roles of the account get their rights from their own
- * policies, and this document says what even those may not do.
+ * The policy of the recordings' bucket. It allows nothing: roles of the account get their rights from their own
+ * policies, and this document denies what even those may not do.
  */
 export function bucketPolicy(recordings: Recordings): Document {
   const objects = `${recordings.bucketArn}/*`;
@@ -86,8 +89,8 @@ export function bucketPolicy(recordings: Recordings): Document {
 }
 
 /**
- * The policy of the bucket that receives the access log: S3's log service writes, for one source bucket of this account.
- * https://docs.aws.amazon.com/AmazonS3/latest/userguide/enable-server-access-logging.html
+ * The policy of the bucket that receives the access log: S3's log service writes, for one source bucket of this
+ * account. https://docs.aws.amazon.com/AmazonS3/latest/userguide/enable-server-access-logging.html
  */
 export function accessLogBucketPolicy(args: {
   bucketArn: string;

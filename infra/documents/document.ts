@@ -1,6 +1,8 @@
 type PrincipalKind = 'AWS' | 'Service' | 'Federated';
 
-/** A statement of an IAM document: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements.html */
+/**
+ * A statement of an IAM document: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements.html
+ */
 export interface Statement {
   readonly Sid: string;
   readonly Effect: 'Allow' | 'Deny';

@@ -42,7 +42,7 @@ export function platformKeyPolicy(args: { accountId: string; region: string; log
   });
 }
 
-/** What EKS does with the key of the cluster's Secrets. */
+/** What EKS may do with the key of the cluster's Secrets. */
 export function secretsKeyUse(keyArn: string): Document {
   return document({
     Sid: 'EncryptSecrets',
@@ -63,8 +63,9 @@ export function flowLogPolicy(logGroupArn: string): Document {
 }
 
 /**
- * The cluster autoscaler: looks at everything (EC2 and Auto Scaling know no narrower Describe), changes only the groups of
- * this cluster. https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#iam-policy
+ * The cluster autoscaler: may describe everything (EC2 and Auto Scaling support no narrower Describe) and change only
+ * this cluster's groups.
+ * https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#iam-policy
  */
 export function autoscalerPolicy(args: { clusterName: string; region: string; accountId: string }): Document {
   const here = `${args.region}:${args.accountId}`;

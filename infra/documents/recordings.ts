@@ -1,7 +1,7 @@
 import { VIDEO_PREFIX } from '../../contract/names.ts';
 import { type Document, document, type Statement } from './document.ts';
 
-/** What the documents of the recordings speak of. */
+/** What the IAM documents about recordings refer to. */
 export interface Recordings {
   readonly bucketArn: string;
   readonly keyArn: string;
@@ -16,7 +16,7 @@ export interface Recordings {
 export const recordingsPrefix = (env: string): string => `${VIDEO_PREFIX}/${env}/`;
 
 /**
- * The key may be used by S3 for this bucket alone. With a bucket key the encryption context is the bucket's ARN:
+ * Only S3 may use the key, and only for this bucket. With a bucket key the encryption context is the bucket's ARN:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucket-key.html
  */
 const throughBucket = (recordings: Omit<Recordings, 'keyArn'>): NonNullable<Statement['Condition']> => ({
@@ -31,7 +31,7 @@ const throughBucket = (recordings: Omit<Recordings, 'keyArn'>): NonNullable<Stat
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html#mpuAndPermissions
 const ENCRYPT = ['kms:GenerateDataKey', 'kms:Decrypt'] as const;
 
-/** The runner's role (O14): write its recordings and give up an upload. No List: the names of sessions are not its business. */
+/** The runner's role (O14): write its recordings and abort uploads. No List, which would reveal other sessions. */
 export function uploaderPolicy(recordings: Recordings): Document {
   return document(
     {
@@ -58,7 +58,7 @@ const listRecordings = (recordings: Recordings): Statement => ({
   Condition: { StringLike: { 's3:prefix': [`${recordingsPrefix(recordings.env)}*`] } },
 });
 
-/** The controller's role: see that a recording arrived or expired (O21). It never reads one. */
+/** The controller's role: check that a recording arrived or expired (O21). It cannot read one. */
 export const controllerPolicy = (recordings: Recordings): Document => document(listRecordings(recordings));
 
 /** The administrators' role: the only one that reads recordings (O15). */
@@ -81,7 +81,7 @@ export function readerPolicy(recordings: Recordings): Document {
   );
 }
 
-// All that managing a key takes, and nothing that uses it.
+// What managing a key needs, and nothing that uses it.
 const ADMINISTER = [
   ...['DescribeKey', 'GetKeyPolicy', 'GetKeyRotationStatus', 'ListResourceTags', 'ListKeyPolicies', 'PutKeyPolicy'],
   ...['EnableKeyRotation', 'EnableKey', 'DisableKey', 'UpdateKeyDescription', 'TagResource', 'UntagResource'],
@@ -89,8 +89,8 @@ const ADMINISTER = [
 ].map(action => `kms:${action}`);
 
 /**
- * The key of the recordings. The account administers it but does not, by that, use it: whoever may do everything in IAM
- * still cannot decrypt a recording without changing this document, which CloudTrail shows.
+ * The key of the recordings. The account may administer it but not use it: a principal with every IAM right cannot
+ * decrypt a recording without changing this document, which CloudTrail records.
  * https://docs.aws.amazon.com/kms/latest/developerguide/key-policy-default.html
  */
 export function recordingsKeyPolicy(recordings: Omit<Recordings, 'keyArn'>): Document {

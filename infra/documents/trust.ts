@@ -7,8 +7,8 @@ export interface ServiceAccount {
 }
 
 /**
- * Lets the pods of one service account become a role (IRSA). Both claims are compared for equality: without `sub` every pod
- * of the cluster could, without `aud` a token made for somebody else could.
+ * Lets the pods of one service account assume a role (IRSA). Both claims are compared for equality: without `sub`
+ * every pod of the cluster could assume it, without `aud` any token issued for another audience.
  * https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html
  */
 export function serviceAccountTrust(args: {
@@ -30,7 +30,7 @@ export function serviceAccountTrust(args: {
   });
 }
 
-/** Lets VPC flow logs become a role, for this account's resources only: the confused deputy's way is closed. */
+/** Lets VPC flow logs assume a role, for this account's resources only (confused deputy protection). */
 export function flowLogTrust(accountId: string): Document {
   return document({
     Sid: 'OneService',
@@ -41,7 +41,10 @@ export function flowLogTrust(accountId: string): Document {
   });
 }
 
-/** EKS and EC2 take their roles without naming an account: https://docs.aws.amazon.com/eks/latest/userguide/cluster-iam-role.html */
+/**
+ * EKS and EC2 assume their roles without naming an account:
+ * https://docs.aws.amazon.com/eks/latest/userguide/cluster-iam-role.html
+ */
 export function serviceTrust(service: 'eks.amazonaws.com' | 'ec2.amazonaws.com'): Document {
   return document({
     Sid: 'OneService',
@@ -51,7 +54,7 @@ export function serviceTrust(service: 'eks.amazonaws.com' | 'ec2.amazonaws.com')
   });
 }
 
-/** Lets named roles of this account become a role. */
+/** Lets named roles of this account assume a role. */
 export function roleTrust(roleArns: readonly string[]): Document {
   return document({ Sid: 'NamedRoles', Effect: 'Allow', Principal: { AWS: roleArns }, Action: ['sts:AssumeRole'] });
 }

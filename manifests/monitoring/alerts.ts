@@ -15,7 +15,10 @@ const runners = (state: string): string => `max(sum by (instance) (omicron_runne
 const pods = `count(kube_pod_info{namespace="${NAMESPACES.runners}"})`;
 const scraped = (app: string): string => `up{namespace="${NAMESPACES.system}",job="${app}"} == 1`;
 
-/** Pods beyond the database's runners that are normal under load: created but not recorded yet, removed but still listed. */
+/**
+ * Pods beyond the database's runners that are normal under load: created but not recorded yet, removed but still
+ * listed.
+ */
 const PODS_SLACK = 5;
 /** A runner's grace period is two minutes; five times that is no slow upload any more. */
 const STUCK_SECONDS = 600;

@@ -11,7 +11,10 @@ export interface Objective {
   readonly all: (window: string) => string;
 }
 
-/** Outcomes of get-or-create that deny a browser to a caller entitled to one. Quotas and bad requests are the caller's. */
+/**
+ * Outcomes of get-or-create that deny a browser to a caller entitled to one. Quotas and bad requests are the
+ * caller's.
+ */
 export const FAILED_OUTCOMES = [
   'failed',
   'internal_error',
@@ -24,7 +27,9 @@ export const FAILED_OUTCOMES = [
   'capacity_exceeded',
 ] as const;
 
-/** A lease of a warm runner takes milliseconds; a slower one found the pool empty. Must be a bucket of the histogram. */
+/**
+ * A lease of a warm runner takes milliseconds; a slower one found the pool empty. Must be a bucket of the histogram.
+ */
 const SLOW_SECONDS = '1';
 
 const increase = (series: string) => (window: string) => `sum(rate(${series}[${window}]))`;
@@ -68,8 +73,8 @@ export const OBJECTIVES: readonly Objective[] = [
 ];
 
 /**
- * How fast a month's error budget burns, over a long and a short window: the long one shows that it matters, the short one
- * that it is still happening. https://sre.google/workbook/alerting-on-slos/
+ * How fast a month's error budget burns, over a long and a short window: the long one shows that it matters, the
+ * short one that it is still happening. https://sre.google/workbook/alerting-on-slos/
  */
 export const BURNS = [
   { factor: 14.4, long: '1h', short: '5m', severity: 'page' },

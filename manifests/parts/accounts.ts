@@ -13,14 +13,14 @@ const CONTROLLER_ROLE = 'browser-session-controller';
 const assumes = (roleArn: string | undefined): Record<string, string> =>
   roleArn ? { 'eks.amazonaws.com/role-arn': roleArn } : {};
 
-/** Service accounts, none of which mounts a token by itself, and the one Role that there is: the controller's. */
+/** Service accounts, none of which mounts a token automatically, and the only Role: the controller's. */
 export function accounts(scope: Construct, env: Environment): void {
   const account = (name: string, namespace: string, annotations: Readonly<Record<string, string>> = {}) =>
     new k8s.KubeServiceAccount(scope, `account-${name}`, {
       metadata: meta(name, { namespace, wave: 'isolation', annotations }),
       automountServiceAccountToken: false,
     });
-  // Leased runners are owned by their account: deleting it would take them along (policy runner-account-stays).
+  // Leased runners are owned by their account: deleting it would delete them (admission policy runner-account-stays).
   account(SERVICE_ACCOUNTS.runner, NAMESPACES.runners, { ...KEEP, ...assumes(env.roles?.uploader) });
   account(SERVICE_ACCOUNTS.controller, NAMESPACES.system, assumes(env.roles?.controller));
   account(SERVICE_ACCOUNTS.egress, NAMESPACES.system);

@@ -66,7 +66,10 @@ export function shape(env: Environment): AdmissionPolicy {
   };
 }
 
-/** A setting can turn the browser's sandbox off, or Node into something else: names are listed, Secrets have no way in. */
+/**
+ * A variable can turn the browser's sandbox off or change what Node runs: only listed names, and no Secrets, are
+ * allowed.
+ */
 export function environment(env: Environment): AdmissionPolicy {
   const [forBrowser, forUploader] = [envNames(browser(env)), [...new Set([...envNames(uploader(env)), ...IRSA_ENV])]];
   return {

@@ -15,7 +15,10 @@ import { runnerAccount } from './runner-endpoints.ts';
 
 const CONTROLLER = `system:serviceaccount:${NAMESPACES.system}:${SERVICE_ACCOUNTS.controller}`;
 
-/** Every policy. Names say what a runner's pod is refused for; a pod's spec cannot change later, so its creation is judged. */
+/**
+ * Every policy. Names say what a runner's pod is refused for; a pod's spec cannot change later, so its creation is
+ * judged.
+ */
 export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => [
   {
     name: 'runner-pod-by-controller',
@@ -64,7 +67,7 @@ export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => 
   {
     name: 'runner-pod-image-stays',
     on: { operations: ['UPDATE'], resources: ['pods'] },
-    // A pod of an earlier image lives on until its lease ends, so this asks for no change, not for today's image.
+    // A pod of an earlier image runs until its lease ends, so the rule is that the image does not change.
     rules: [
       {
         must:
@@ -81,14 +84,17 @@ export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => 
       resources: ['pods/exec', 'pods/attach', 'pods/portforward', 'pods/proxy', 'services/proxy'],
     },
     rules: [
-      { must: 'false', else: "nobody enters a user's browser: read its logs and its session's timeline instead" },
+      {
+        must: 'false',
+        else: "a user's browser may not be entered: read its logs and the timeline of its session instead",
+      },
     ],
   },
   {
     name: 'runner-pod-no-debug',
     on: { operations: ['UPDATE'], resources: ['pods/ephemeralcontainers'] },
     rules: [
-      { must: 'false', else: "nobody adds a container to a user's browser: debug a runner of your own elsewhere" },
+      { must: 'false', else: "no container may be added to a user's browser: debug a runner of your own elsewhere" },
     ],
   },
   {

@@ -9,8 +9,8 @@ import { meta, namespaceNamed } from './meta.ts';
 const apiVersion = 'admissionregistration.k8s.io/v1';
 
 /**
- * What the API server refuses in the runners' namespace, whoever asks: Pod Security says what a pod may not be, these say that
- * it can only be a runner. cdk8s-plus-28 knows no v1 of the kind.
+ * What the API server refuses in the runners' namespace to every client: Pod Security says what a pod may not be,
+ * these say that it can only be a runner. cdk8s-plus-28 has no v1 of this kind.
  * https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
  */
 export function admission(scope: Construct, env: Environment): void {

@@ -8,7 +8,7 @@ const PROJECT = 'omicron-browser';
 const apiVersion = 'argoproj.io/v1alpha1';
 const IN_CLUSTER = 'https://kubernetes.default.svc';
 
-/** Kinds that the repository may bring, and no other: a pushed ClusterRole or Secret is not synced. */
+/** The only kinds that are synced: a ClusterRole or Secret in the repository is ignored. */
 const CLUSTER_KINDS = [
   ['', 'Namespace'],
   ['scheduling.k8s.io', 'PriorityClass'],
@@ -34,8 +34,8 @@ const NAMESPACED_KINDS = [
 const kinds = (list: readonly (readonly [string, string])[]) => list.map(([group, kind]) => ({ group, kind }));
 
 /**
- * What the root Application finds: a project that says what may be synced where, and the Applications. Monitoring is one of its
- * own, so that a cluster without the Prometheus operator still gets its browsers.
+ * What the root Application finds: a project that says what may be synced where, and the Applications. Monitoring has
+ * its own, so that a cluster without the Prometheus operator can still sync the rest.
  */
 export function applications(scope: Construct, env: Environment): void {
   new ApiObject(scope, 'project', {

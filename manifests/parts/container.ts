@@ -35,7 +35,7 @@ export const resources = ({ cpu, memory, ephemeralStorage }: Resources): k8s.Res
 export const plain = (values: Readonly<Record<string, string>>): k8s.EnvVar[] =>
   Object.entries(values).map(([name, value]) => ({ name, value }));
 
-/** The tag or digest alone would not say whether `latest` moved; none of ours does. */
+/** Tags and digests here are immutable, so an image that is present is the right one. */
 export const PULL = 'IfNotPresent';
 
 export const emptyDir = (name: string, sizeLimit: string, medium?: 'Memory'): k8s.Volume => ({

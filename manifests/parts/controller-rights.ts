@@ -1,6 +1,8 @@
 import { SERVICE_ACCOUNTS } from '../../contract/names.ts';
 
-/** What the controller may do with one kind of object in the runners' namespace: each verb, and what fails without it. */
+/**
+ * What the controller may do with one kind of object in the runners' namespace: each verb, and what fails without it.
+ */
 export interface Right {
   readonly resource: string;
   readonly verbs: Readonly<Record<string, string>>;
@@ -9,9 +11,9 @@ export interface Right {
 }
 
 /**
- * All rights of the controller (O10). There is no right outside the runners' namespace, and none on Secrets, ConfigMaps,
- * `pods/exec`, `pods/log` (a runner's last words stand in its status) or `endpoints` (the watch on pods says all that they
- * would).
+ * All rights of the controller (O10). There is no right outside the runners' namespace, and none on Secrets,
+ * ConfigMaps, `pods/exec`, `pods/log` (the end of a runner's log is in its status) or `endpoints` (the watch on pods
+ * gives the same information).
  */
 export const CONTROLLER_RIGHTS: readonly Right[] = [
   {

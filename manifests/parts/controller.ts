@@ -23,9 +23,9 @@ export function controller(scope: Construct, env: Environment): void {
     probes: {
       // Migrations run before it listens.
       startupProbe: { ...get('/healthz'), periodSeconds: 2, failureThreshold: 60 },
-      // Asks the database: without it a replica grants nothing.
+      // Checks the database: without it a replica grants nothing.
       readinessProbe: { ...get('/readyz'), periodSeconds: 5, failureThreshold: 2 },
-      // Asks the process alone: a database that is away is not mended by a restart.
+      // Checks only the process: restarting it would not fix an unavailable database.
       livenessProbe: { ...get('/healthz'), periodSeconds: 10, failureThreshold: 3 },
     },
     resources: { cpu: ['100m', '1'], memory: ['256Mi', '512Mi'], ephemeralStorage: ['128Mi', '512Mi'] },

@@ -7,15 +7,15 @@ import { containerSecurity, emptyDir, PULL, plain, podSecurity, resources, sprea
 import { PRIORITIES } from './limits.ts';
 import { meta } from './meta.ts';
 
-/** Proxies and endpoints learn of a stopping pod within this time; until then it serves. */
+/** Time in which proxies and endpoints learn that a pod is stopping; until then it serves. */
 export const LINGER_SECONDS = 5;
 
-/** What the two Deployments of the system namespace do not have in common. */
+/** In what the two Deployments of the system namespace differ. */
 export interface Workload {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly account: string;
-  /** Why it gets a token for the API server; none without. */
+  /** Why it gets a token for the API server; without a reason it gets none. */
   readonly apiToken?: string;
   readonly image: string;
   readonly replicas: number;
@@ -26,7 +26,7 @@ export interface Workload {
   readonly ports: readonly k8s.ContainerPort[];
   readonly probes: Pick<k8s.Container, 'startupProbe' | 'readinessProbe' | 'livenessProbe'>;
   readonly resources: Resources;
-  /** Folders that it may write, with their sizes. */
+  /** Writable folders, with their sizes. */
   readonly folders: Readonly<Record<string, string>>;
   /** From SIGTERM to the end of its work. */
   readonly stopSeconds: number;
@@ -35,8 +35,8 @@ export interface Workload {
 }
 
 /**
- * A Deployment whose containers sleep before they stop; the sleep takes no shell in the image. It is newer than
- * cdk8s-plus-28, which drops what it does not know, JSON patches included: hence after its serialisation.
+ * A Deployment whose containers sleep before they stop; that action needs no shell in the image. It is newer than
+ * cdk8s-plus-28, which drops unknown fields, even from JSON patches: hence it is added after serialisation.
  */
 class LingeringDeployment extends k8s.KubeDeployment {
   override toJson() {
@@ -47,7 +47,9 @@ class LingeringDeployment extends k8s.KubeDeployment {
   }
 }
 
-/** Deployment, Service, ConfigMap and disruption budget of a workload that has two replicas and loses none when it rolls. */
+/**
+ * Deployment, Service, ConfigMap and disruption budget of a workload with two replicas and rollouts without downtime.
+ */
 export function workload(scope: Construct, of: Workload): void {
   const namespace = NAMESPACES.system;
   const selector = { matchLabels: of.labels };

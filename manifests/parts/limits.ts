@@ -12,12 +12,12 @@ export const PRIORITIES = {
 } as const;
 
 /**
- * Pods that the namespace holds at most. The database's permits are the cap (ADR 0002); this is the wall behind it, so it
- * leaves room for what is counted a moment longer there: pods whose end the quota has not seen yet.
+ * Maximum number of pods in the namespace. The database's permits enforce the capacity (ADR 0002); this is the second
+ * line of defence, so it leaves room for pods that have ended but are still counted by the quota.
  */
 export const podsMax = (capacity: number): number => capacity + Math.ceil(capacity / 10);
 
-/** Quota and limits of the runners' namespace, and the priorities. */
+/** Quota and limits of the runners' namespace, and the priority classes. */
 export function limits(scope: Construct, env: Environment): void {
   const { browser, uploader } = env.runner;
   const pods = podsMax(env.limits.capacity);
@@ -34,7 +34,7 @@ export function limits(scope: Construct, env: Environment): void {
         'count/services': count(pods),
         'services.loadbalancers': count(0),
         'services.nodeports': count(0),
-        // Who may create pods may read these: there is nothing to read.
+        // The right to create pods gives access to Secrets, so there are none.
         'count/secrets': count(0),
         'count/persistentvolumeclaims': count(0),
         'requests.cpu': cpu(0),
@@ -68,7 +68,7 @@ export function limits(scope: Construct, env: Environment): void {
   });
   new k8s.KubePriorityClass(scope, 'priority-runner', {
     metadata: meta(PRIORITIES.runner, { wave: 'base' }),
-    value: 0, // as a pod that names no class: a pool that fills a node must push nobody out but placeholders
+    value: 0, // like a pod without a class: a pool that fills a node may preempt nothing but placeholders
     description: 'Browsers: they push out the placeholders that keep a node warm, and nothing else.',
   });
   new k8s.KubePriorityClass(scope, 'priority-spare', {

@@ -11,7 +11,7 @@ const namespace = NAMESPACES.system;
 export const runbooksOf = ({ gitops }: Environment): string =>
   `${gitops.repository.replace(/\.git$/, '')}/blob/${gitops.revision}/docs/runbooks`;
 
-/** What a Prometheus operator reads: what to scrape, and when to call somebody (O21). */
+/** Objects of the Prometheus operator: what to scrape, and alerts (O21). */
 export function monitoring(scope: Construct, env: Environment): void {
   if (!env.monitoringNamespace) return;
   const scrape = (name: string, labels: Readonly<Record<string, string>>, port: string) =>

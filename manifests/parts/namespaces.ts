@@ -13,7 +13,7 @@ const restricted = (version: string) =>
     ]),
   );
 
-/** The three namespaces. The API's holds pods of others, so Argo CD never deletes it. */
+/** The three namespaces. The API's holds pods of the platform, so Argo CD never deletes it. */
 export function namespaces(scope: Construct, env: Environment): void {
   for (const name of Object.values(NAMESPACES)) {
     new k8s.KubeNamespace(scope, `namespace-${name}`, {

@@ -30,16 +30,17 @@ const toDns: k8s.NetworkPolicyEgressRule = {
   ],
 };
 
-/** The internet, without what this deployment has itself. */
+/** The internet, without this deployment's own addresses. */
 const internet = (env: Environment): Peer => ({
   ipBlock: { cidr: '0.0.0.0/0', except: [...NOT_PUBLIC, ...env.ownCidrs.filter(isOutsideNotPublic)] },
 });
-// Only public addresses of ours are news; a range inside another adds nothing.
+// Only this deployment's public addresses are added; a range inside another adds nothing.
 const isOutsideNotPublic = (cidr: string): boolean => cidr.endsWith('/32');
 
 /**
- * Who may talk to whom. UDP leaves a namespace for DNS alone; what no rule names is closed. Runners have one policy for all
- * of them: the VPC CNI's agent tells pods apart by name and namespace, not by label (facts: strict mode, docs/adr/0006).
+ * Which pods may connect to which. UDP may leave a namespace only for DNS; what no rule allows is denied. All runners
+ * share one policy: in strict mode the VPC CNI's agent distinguishes pods by name and namespace, not by label
+ * (docs/adr/0006).
  */
 export function networkPolicies(scope: Construct, env: Environment): void {
   const monitoring = env.monitoringNamespace
@@ -59,7 +60,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
   policy(NAMESPACES.runners, 'runners', {
     podSelector: {},
     ingress: [{ from: [mcpClients, controller], ports: tcp(PORTS.runner) }],
-    // No DNS: the proxy resolves, and a name is a way to carry data out.
+    // No DNS: the proxy resolves names, and DNS queries could exfiltrate data.
     egress: [
       { to: [egress], ports: tcp(PORTS.egress) },
       { to: [controller], ports: tcp(PORTS.controller) },
@@ -88,7 +89,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
     egress: [
       toDns,
       { to: [controller], ports: tcp(PORTS.controller) },
-      // Every TCP port: which of them a session may use is its site policy's matter.
+      // Every TCP port: the session's browsing policy decides which of them it may use.
       { to: [internet(env)], ports: [{ protocol: 'TCP', port: port(1), endPort: 65_535 }] },
       ...(env.testDoubles.peers.length > 0 ? [{ to: [...env.testDoubles.peers] }] : []),
     ],

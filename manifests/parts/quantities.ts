@@ -11,7 +11,7 @@ const UNITS: Readonly<Record<string, number>> = {
   Gi: 1024 ** 3,
 };
 
-/** What a Kubernetes quantity amounts to: cores, bytes, or a count. */
+/** The value of a Kubernetes quantity: cores, bytes, or a count. */
 export function amount(text: string): number {
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
   const factor = UNITS[unit];
@@ -21,13 +21,15 @@ export function amount(text: string): number {
 
 const sum = (texts: readonly string[]): number => texts.reduce((total, text) => total + amount(text), 0);
 
-/** So many times the sum of some amounts of CPU. Spelled as the API server spells it: another spelling is drift for ever. */
+/**
+ * The sum of CPU amounts, multiplied. Spelled like the API server does, since Argo CD sees another spelling as drift.
+ */
 export function cpuTimes(times: number, texts: readonly string[]): string {
   const milli = Math.round(sum(texts) * times * 1000);
   return milli % 1000 === 0 ? String(milli / 1000) : `${milli}m`;
 }
 
-/** So many times the sum of some amounts of memory or disk, in the largest unit that needs no fraction. */
+/** The sum of amounts of memory or disk, multiplied, in the largest unit that needs no fraction. */
 export function bytesTimes(times: number, texts: readonly string[]): string {
   const mebibytes = Math.round((sum(texts) * times) / MEBIBYTE);
   return mebibytes % 1024 === 0 ? `${mebibytes / 1024}Gi` : `${mebibytes}Mi`;

@@ -8,8 +8,8 @@ import { port } from './meta.ts';
 import { CONTROLLER_URL, EGRESS_URL } from './runner-endpoints.ts';
 
 /**
- * SIGTERM to the end of the pod: the browser ends within 10 s (runner/main.ts), the uploader has the rest. A spot instance
- * leaves two minutes.
+ * SIGTERM to the end of the pod: the browser ends within 10 s (runner/main.ts), the uploader has the rest. A spot
+ * instance leaves two minutes.
  */
 export const RUNNER_GRACE_SECONDS = 120;
 /** The part of those for uploading; then it has 8 s to report what is lost (runner/uploader/upload.ts). */
@@ -73,7 +73,10 @@ export function browser(env: Environment): k8s.Container {
   };
 }
 
-/** A native sidecar: starts before the browser, outlives it, holds the only credential, and reaches S3 through the proxy. */
+/**
+ * A native sidecar: starts before the browser, outlives it, holds the only credential, and reaches S3 through the
+ * proxy.
+ */
 export function uploader(env: Environment): k8s.Container {
   const { region, endpoints, webIdentityRole } = env.artifacts;
   return {
@@ -81,7 +84,8 @@ export function uploader(env: Environment): k8s.Container {
     image: env.images.runner,
     imagePullPolicy: PULL,
     restartPolicy: 'Always',
-    // tini: as process 1, Node would ignore the SIGTERM of a pod that is deleted while it starts, for the whole grace.
+    // tini: as process 1, Node would ignore the SIGTERM of a pod that is deleted while it starts, for the whole
+    // grace.
     command: ['tini', '--', 'node', ...RUNNER_COMMAND.flags, RUNNER_COMMAND.uploaderMain],
     env: [
       runnerId,

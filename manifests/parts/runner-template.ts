@@ -8,7 +8,10 @@ import { meta, RUNNER } from './meta.ts';
 import { BROWSER, browser, RUNNER_GRACE_SECONDS, uploader, volumes } from './runner-containers.ts';
 import { hostAliases, runnerAccount } from './runner-endpoints.ts';
 
-/** What every runner is made from; the controller copies it pod by pod. A change replaces warm runners and no leased one. */
+/**
+ * The template of every runner; the controller creates pods from it. A change replaces warm runners and no leased
+ * one.
+ */
 export function runnerTemplate(scope: Construct, env: Environment): void {
   new k8s.KubePodTemplate(scope, 'runner-template', {
     metadata: meta(RUNNER_TEMPLATE, { namespace: NAMESPACES.runners, wave: 'config' }),
@@ -31,7 +34,7 @@ export function runnerTemplate(scope: Construct, env: Environment): void {
 function runnerPodSpec(env: Environment): k8s.PodSpec {
   return {
     ...runnerAccount,
-    restartPolicy: 'Never', // a runner that ended is never anybody's again
+    restartPolicy: 'Never', // a runner serves one lease and is never reused
     terminationGracePeriodSeconds: RUNNER_GRACE_SECONDS,
     priorityClassName: PRIORITIES.runner,
     ...(env.runner.runtimeClassName ? { runtimeClassName: env.runner.runtimeClassName } : {}),
@@ -39,7 +42,7 @@ function runnerPodSpec(env: Environment): k8s.PodSpec {
     tolerations: [{ ...BROWSER_NODES, operator: 'Equal' }],
     topologySpreadConstraints: spread(RUNNER),
     enableServiceLinks: false,
-    // Nothing answers there: a lookup fails at once instead of after five seconds. Names come from hostAliases.
+    // No DNS server listens there, so a lookup fails at once, not after five seconds. Names come from hostAliases.
     dnsPolicy: 'None',
     dnsConfig: { nameservers: ['127.0.0.1'] },
     hostAliases: hostAliases(env),

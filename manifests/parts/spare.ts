@@ -11,8 +11,9 @@ import { bytesTimes, cpuTimes } from './quantities.ts';
 const NAME = 'spare-runner';
 
 /**
- * Placeholders on browser nodes, each of a runner's size. A runner that finds no room pushes one out and starts at once; the
- * placeholder, pending, makes the autoscaler add the next node. Not in the runners' namespace: only runners are there.
+ * Placeholders on browser nodes, each of a runner's size. A runner that finds no room preempts one and starts at
+ * once; the pending placeholder makes the autoscaler add the next node. Not in the runners' namespace: only runners
+ * are there.
  */
 export function spareRunners(scope: Construct, env: Environment): void {
   if (env.spareRunners === 0) return;
@@ -41,7 +42,7 @@ export function spareRunners(scope: Construct, env: Environment): void {
       replicas: env.spareRunners,
       revisionHistoryLimit: 2,
       strategy: { type: 'Recreate' },
-      // Pending placeholders are what the autoscaler acts on: they must not hold up a sync.
+      // Placeholders may be pending for as long as the autoscaler needs: they must not block a sync.
       progressDeadlineSeconds: 3600,
       selector: { matchLabels: labels },
       template: {

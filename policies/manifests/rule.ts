@@ -17,7 +17,10 @@ export interface ManifestFinding {
   readonly message: string;
 }
 
-/** Checks everything that is synced together. Names are kube-linter's where it has the rule: https://docs.kubelinter.io/#/generated/checks */
+/**
+ * Checks everything that is synced together. Names are kube-linter's where it has the rule:
+ * https://docs.kubelinter.io/#/generated/checks
+ */
 export interface ManifestRule {
   readonly name: string;
   /** What goes wrong when the rule is broken. */

@@ -1,8 +1,8 @@
 import { at, list, type ResourceRule, type StackRule } from '../rule.ts';
 
 /**
- * The cluster comes twice: in tests as the arguments of `@pulumi/eks`'s component, which is remote and has no children there;
- * in the engine as a component without properties and, below it, AWS's own resource.
+ * The cluster comes twice: in tests as the arguments of `@pulumi/eks`'s component, which is remote and has no
+ * children there; in the engine as a component without properties and, below it, AWS's own resource.
  */
 const COMPONENT = 'eks:index:Cluster';
 const CLUSTER = 'aws:eks/cluster:Cluster';

@@ -29,7 +29,8 @@ import { kubelet } from './node.ts';
 import { addressOf, podsOf, uidOf } from './pods.ts';
 import { asController, copyRunnersNamespace } from './runners-namespace-copy.ts';
 
-// The six acceptance scenarios of the seed once more, through Services and NetworkPolicies: this process speaks as the API.
+// The six acceptance scenarios of the seed once more, through Services and NetworkPolicies: this process speaks as
+// the API.
 let ingress: Ingress;
 let sessions: BrowserSessions;
 beforeAll(async () => {
@@ -38,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => ingress.close());
 
-/** Users of one test; nobody else's quota. */
+/** Users of this test only, so that no other test uses their quota. */
 const someUser = (name: string): string => `${name}-${randomUUID()}`;
 
 /** Ends with the test. */

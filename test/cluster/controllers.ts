@@ -26,7 +26,10 @@ export async function controllers(): Promise<Replica[]> {
     });
 }
 
-/** Ends replicas as a node that dies does: no signal that they could heed, no farewell. Their Deployment makes new ones. */
+/**
+ * Ends replicas as a node that dies does: no signal that they could heed, no farewell. Their Deployment makes new
+ * ones.
+ */
 export async function killControllers(replicas: readonly Replica[]): Promise<void> {
   if (onNode) for (const { uid } of replicas) kill9(await processesLike(uid, /controller/));
   await kubectl([

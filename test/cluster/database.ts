@@ -17,6 +17,7 @@ export async function execute(sql: string): Promise<void> {
 
 /** Begins statements on a connection of their own inside the server's pod, and does not wait for them. */
 export async function begin(sql: string): Promise<void> {
-  // Postgres is the pod's first process: it would take a child that ends with an error for a crashed backend of its own.
+  // Postgres is the pod's first process: it would take a child that ends with an error for a crashed backend of its
+  // own.
   await kubectl([...IN_POD, `(${PSQL} -c "${sql}" || true) >/dev/null 2>&1 </dev/null &`]);
 }

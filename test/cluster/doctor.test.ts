@@ -41,7 +41,7 @@ it('finds a deployment that works whole', async () => {
   expect(code).toBe(0);
 });
 
-it('says which nodes to mend when none takes browsers', async () => {
+it('names the nodes to fix when none takes browsers', async () => {
   const names = await kubectl(['get', 'nodes', '-l', 'workload=browser', '-o', 'jsonpath={.items[*].metadata.name}']);
   for (const node of names.trim().split(' ')) {
     await kubectl(['cordon', node]);

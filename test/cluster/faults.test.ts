@@ -25,8 +25,9 @@ import {
 import { kill9, onNode, processesLike, squeezeMemory, whileStopped, writeIntoVolume } from './node-faults.ts';
 import { orphans } from './orphans.ts';
 
-// Real faults, each with leases that live before it and are looked at after it. A fault of the node itself (its kubelet, its
-// processes) needs the node: those tests run where the cluster stands beside the checkout, and are skipped elsewhere.
+// Real faults, each with leases that live before it and are looked at after it. A fault of the node itself (its
+// kubelet, its processes) needs the node: those tests run where the cluster stands beside the checkout, and are
+// skipped elsewhere.
 
 const inRunners = ['-n', NAMESPACES.runners] as const;
 const inFixtures = ['-n', FIXTURES] as const;
@@ -414,7 +415,7 @@ const withoutIdentity = (text: string): string => {
 };
 
 test(
-  'a pod stuck in Terminating holds nobody up: its session starts anew, the old runner serves nobody',
+  'a pod stuck in Terminating blocks nothing: its session gets a new runner, and the old one serves no agent',
   LIMIT,
   async () => {
     const held = await lease({ recorded: true });

@@ -2,8 +2,8 @@ import { eventually } from '../eventually.ts';
 import { begin, execute, rows } from './database.ts';
 
 /**
- * Failpoints of the claim, from outside: triggers in the database hold a step of the sessions of certain users until the
- * gate opens. The product knows nothing of it.
+ * Failpoints of the claim, from outside: triggers in the database hold a step of the sessions of certain users until
+ * the gate opens. The product knows nothing of it.
  */
 export const STEPS = ['claim', 'redeem', 'ready'] as const;
 export type Step = (typeof STEPS)[number];
@@ -50,7 +50,7 @@ drop trigger if exists gate_ready on omicron.browser_sessions;
 drop trigger if exists gate_redeem on omicron.runners;
 drop schema if exists gate cascade;`);
 
-/** Who hangs at the gate: the server process, and the address of the controller that it works for. */
+/** A statement that waits at the gate: its server process, and the address of its controller. */
 export interface Hanging {
   readonly pid: number;
   readonly address: string;
@@ -60,7 +60,7 @@ export interface Gate {
   hanging(): Promise<Hanging[]>;
   /** Ends the statements that hang, as when their connection broke before COMMIT: nothing of them happened. */
   rollBack(): Promise<void>;
-  /** Statements that hang go on and are committed, whoever is still there to hear it. */
+  /** Waiting statements continue and are committed, even if their controller is gone. */
   open(): Promise<void>;
 }
 

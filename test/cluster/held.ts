@@ -39,7 +39,7 @@ export async function holdLease(
   { userId, recorded, lease }: Pick<Held, 'userId' | 'recorded' | 'lease'>,
 ): Promise<Held> {
   const browser = await connectBrowser(lease);
-  await browser.goto(`${SITES.site}/login`); // a still page: pictures that nobody looks at cost two cores much
+  await browser.goto(`${SITES.site}/login`); // a static page: recording a moving one would load two cores
   await browser.evaluate(`() => { window.mark = '${userId}'; return true; }`);
   const name = runnerName((await sessions.get(lease.sessionId)).runner_id ?? '');
   const uid = ['-n', NAMESPACES.runners, 'get', 'pod', name, '-o', 'jsonpath={.metadata.uid}'];

@@ -71,7 +71,7 @@ describe('the API server', () => {
       text,
     );
     expect(stderr).toBe('');
-    // Defaults are added, nothing is changed: what is spelled otherwise (1000m for 1) would be drift to Argo CD for ever.
+    // Defaults are added, nothing is changed: another spelling (1000m for 1) would be permanent drift to Argo CD.
     const stored = z.object({ items: z.array(z.unknown()) }).parse(JSON.parse(stdout)).items;
     expect(stored).toHaveLength(all.length);
     for (const [index, line] of text.split('\n').entries()) expect(stored[index]).toMatchObject(JSON.parse(line));
@@ -157,12 +157,12 @@ describe("the runners' namespace", () => {
       ['attach', 'attach?stdout=true'],
       ['portforward', 'portforward?ports=8080'],
       ['proxy', 'proxy/mcp'],
-    ])('nobody gets in by %s', async (_, what) => {
+    ])('a runner cannot be entered by %s', async (_, what) => {
       const { stderr } = await tryKubectl(['create', '--raw', `${path}/${what}`, '-f', '-'], '');
       expect(stderr).toContain("ValidatingAdmissionPolicy 'runner-pod-no-exec'");
     });
 
-    test('nobody adds a container to look around', async () => {
+    test('no container can be added to a runner', async () => {
       const debug = ['debug', ...inRunners, name, '--image', ENVIRONMENTS.local.images.runner, '--target', 'browser'];
       const { stderr } = await tryKubectl([...debug, '--profile', 'restricted', '--', 'id']);
       expect(stderr).toContain("ValidatingAdmissionPolicy 'runner-pod-no-debug'");
@@ -199,7 +199,7 @@ describe("the runners' namespace", () => {
     expect((await createPod(service, '')).stderr).toContain("ValidatingAdmissionPolicy 'runner-service-inside'");
   });
 
-  test('takes no Secret, whoever brings it', async () => {
+  test('refuses every Secret', async () => {
     const { ok, stderr } = await tryKubectl([
       'create',
       ...inRunners,

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { localTool } from '../../cluster/kubectl.ts';
 import { kubelet, pidsOf, processesOf, procFile } from './node.ts';
 
-// What happens to a node and to the processes of its pods, done by root of that node: the machine of the cluster beside the
-// checkout. On another cluster these faults are out of reach.
+// What happens to a node and to the processes of its pods, done by root of that node: the machine of the cluster
+// beside the checkout. On another cluster these faults are out of reach.
 export const onNode: boolean = localTool() !== undefined;
 
 /** Stops a part of the cluster while `work` runs: it lives, but neither answers nor closes a connection. */

@@ -4,8 +4,9 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-// The node's own view: policies let nobody into a runner's pod, but root of the node sees its processes in /proc. That is a
-// node of the cluster beside the checkout, or of kind and k3d, whose nodes are containers of this machine.
+// The node's own view: admission policies keep everyone out of a runner's pod, but root of the node sees its
+// processes in /proc. That is a node of the cluster beside the checkout, or of kind and k3d, whose nodes are
+// containers of this machine.
 
 const numbers = async (): Promise<number[]> =>
   (await readdir('/proc'))
@@ -24,7 +25,10 @@ export async function pidsOf(name: string): Promise<number[]> {
   return found;
 }
 
-/** Ids of the processes of a pod (its UID) or of one container (its id), oldest first. Throws where there are none to see. */
+/**
+ * Ids of the processes of a pod (its UID) or of one container (its id), oldest first. Throws where there are none to
+ * see.
+ */
 export async function processesOf(id: string): Promise<number[]> {
   const spelled = [id, id.replaceAll('-', '_')]; // systemd's cgroups know no dash
   const found: number[] = [];

@@ -15,7 +15,7 @@ export const OUTSIDE = {
   ecs: '169.254.170.2',
   podIdentity: '169.254.170.23',
   podIdentity6: 'fd00:ec2::23',
-  /** A neighbour in the VPC: an address of a private range that is nobody's here. */
+  /** A neighbour in the VPC: an unused address of a private range. */
   neighbour: '10.99.0.7',
   /** A host of the internet: documentation's range (RFC 5737), which no policy here knows. */
   public: '203.0.113.7',
@@ -23,8 +23,9 @@ export const OUTSIDE = {
 export const OUTSIDE_PORT = 80;
 
 /**
- * Metadata services, a neighbour and a public host, all in a network namespace of this test's own behind the node: packets of
- * pods to them are routed as those to the world are, and never leave this machine. Ends with `await using`.
+ * Metadata services, a neighbour and a public host, all in a network namespace of this test's own behind the node:
+ * packets of pods to them are routed as those to the world are, and never leave this machine. Ends with `await
+ * using`.
  */
 export async function outside(): Promise<AsyncDisposable> {
   const { pid } = await kubelet();
@@ -32,7 +33,8 @@ export async function outside(): Promise<AsyncDisposable> {
   // Takes its peer and the node's routes along.
   const away = () => onNode('link', 'delete', LINK.node).catch(() => {});
   await away();
-  // A namespace without a name: `ip netns add` binds /run/netns onto itself, and the runtime can then remove no pod's.
+  // A namespace without a name: `ip netns add` binds /run/netns onto itself, and the runtime can then remove no
+  // pod's.
   const listen = `require('net').createServer(s => s.end()).listen(${OUTSIDE_PORT}, '::', () => console.log('listens'))`;
   const listener = spawn('unshare', ['--net', process.execPath, '-e', listen], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -12,10 +12,10 @@ export interface Target {
   readonly port: number;
 }
 
-/** `refused`: nothing keeps them apart, but nobody listens, which proves no wall. */
+/** `refused`: the packet arrived but no process listens, so no policy blocked it. */
 export type Seen = 'open' | 'closed' | 'refused';
 
-/** A wall is silent, so it is given this long; on a busy machine an open way answers in milliseconds. */
+/** Blocked packets get no answer, hence a timeout; an open path answers in milliseconds even on a busy machine. */
 const SILENT_MS = 4_000;
 
 const NO_WAY = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'EACCES', 'EPERM', 'EADDRNOTAVAIL']);

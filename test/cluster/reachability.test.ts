@@ -18,15 +18,18 @@ const FROM = ['runner', 'controller', 'egress', 'api', 'stranger', 'node'] as co
 type From = (typeof FROM)[number];
 type To = keyof typeof EXPECTED;
 
-/** Open for these and closed for the rest. The node reaches every pod (probes), and a stranger without a policy goes out. */
+/**
+ * Open for these and closed for the rest. The node reaches every pod (probes), and a stranger without a policy goes
+ * out.
+ */
 const only = (...open: From[]): Readonly<Record<From, Seen>> => ({
   ...(Object.fromEntries(FROM.map(from => [from, 'closed'])) as Record<From, Seen>), // every one of them
   ...Object.fromEntries(open.map(from => [from, 'open'])),
 });
 
 /**
- * Who reaches what: by hand, from what each part does, not from the manifests. Every line has somebody for whom it is open:
- * a closed one is closed by a wall and not because nobody listens.
+ * Who can reach what, written by hand from what each part does, not from the manifests. Every line is open to some
+ * pod: so where it is closed, a policy blocks it and not a missing listener.
  */
 const EXPECTED = {
   // The agent's traffic, and the controller's orders; a runner is tried on another one.
@@ -98,7 +101,7 @@ async function stranger(): Promise<number> {
   return networkOf(pod ? uidOf(pod) : '');
 }
 
-/** Two pods of a kind: one speaks, and the other is spoken to, for nobody's way to himself passes a wall. */
+/** Two pods of a kind: one connects to the other, since no policy applies to a pod's connection to itself. */
 async function pair(namespace: string, selector: string) {
   const [one, other] = await podsOf(namespace, selector);
   if (!one || !other) throw new Error(`there are no two pods ${selector} in ${namespace}`);

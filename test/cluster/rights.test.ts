@@ -11,8 +11,8 @@ import { eventually } from '../eventually.ts';
 import { providerContext } from '../fakes/provider-context.ts';
 import { asAccount, copyRunnersNamespace, type NamespaceCopy } from './runners-namespace-copy.ts';
 
-// What the provider does with all rights of the controller but one. Each of them has its reason in CONTROLLER_RIGHTS; here is
-// the proof that it is needed. Pods wait for a node that does not exist: nothing runs.
+// What the provider does with all rights of the controller but one. Each of them has its reason in CONTROLLER_RIGHTS;
+// here is the proof that it is needed. Pods wait for a node that does not exist: nothing runs.
 
 type Runners = ReturnType<typeof kubernetesRunners>;
 
@@ -74,7 +74,7 @@ function runnersOf(config: KubeConfig): { runners: Runners; logged: () => string
   return { runners, logged: () => lines.join('') };
 }
 
-/** A runner that somebody with every right has made. */
+/** A runner created by an administrator. */
 async function made(): Promise<string> {
   const id = randomUUID();
   await whole.runners.create(id);
@@ -89,7 +89,9 @@ const thrown = async (call: Promise<unknown>): Promise<string> => {
   return error instanceof Error ? `${error.message} ${JSON.stringify(error)}` : String(error);
 };
 
-/** What needs the right, and how its lack is seen: an error, or a line of the log where the provider goes on trying. */
+/**
+ * What needs the right, and how its lack is seen: an error, or a line of the log where the provider goes on trying.
+ */
 const NEEDED_BY: Readonly<Record<string, (config: KubeConfig) => Promise<string>>> = {
   'get pods': config => started(config, ({ runners }) => thrown(runners.deathOf(randomUUID()))),
   'list pods': watching,
@@ -116,7 +118,7 @@ async function started(
   }
 }
 
-/** Without a list or a watch the provider knows nothing; it says so, and tries again for ever. */
+/** Without a list or a watch the provider knows nothing; it reports that, and retries. */
 async function watching(config: KubeConfig): Promise<string> {
   const { runners, logged } = runnersOf(config);
   const starting = runners.start();

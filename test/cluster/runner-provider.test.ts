@@ -10,8 +10,8 @@ import { processesOf, procFile } from './node.ts';
 import { containerOf, podsOf, uidOf } from './pods.ts';
 import { asController, copyRunnersNamespace, type NamespaceCopy } from './runners-namespace-copy.ts';
 
-// In this process, under the controller's own account, with pods of the deployment's template. Templates that the admission
-// policies would refuse are in a namespace of their own, without them.
+// In this process, under the controller's own account, with pods of the deployment's template. Templates that the
+// admission policies would refuse are in a namespace of their own, without them.
 
 let copy: NamespaceCopy;
 let brokenCopy: NamespaceCopy;

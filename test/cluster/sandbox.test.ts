@@ -86,7 +86,7 @@ describe('the sandbox of a leased runner', () => {
       );
   });
 
-  test('its programs are nobody: uid 1000, without a capability and without a way to one, under seccomp', () => {
+  test('its programs run unprivileged: uid 1000, no capability and no way to gain one, under seccomp', () => {
     for (const container of [browser, uploader])
       expect(main(container).status).toMatchObject({
         Uid: '1000\t1000\t1000\t1000',

@@ -13,7 +13,10 @@ import { PUBLIC_KEYS, SECRETS } from '../../manifests/secrets.ts';
 const DATABASE = 'postgres://omicron:hunter2-of-the-test@postgres.test/omicron';
 const script = fileURLToPath(new URL('../../manifests/make-secrets.ts', import.meta.url));
 
-/** The deployment has its Secrets, and its keys must stay: the script's kubectl means namespaces of the test's own instead. */
+/**
+ * The deployment has its Secrets, and its keys must stay: the script's kubectl means namespaces of the test's own
+ * instead.
+ */
 const KUBECTL = `#!/bin/sh
 for arg; do
   shift

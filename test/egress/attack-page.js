@@ -42,7 +42,8 @@ const WAYS = {
     setTimeout(done, UNTOLD_MS);
   },
   download: (url, done) => {
-    // Where the address is of another origin the browser opens it instead: in a tab of its own, so that this page stays.
+    // Where the address is of another origin the browser opens it instead: in a tab of its own, so that this page
+    // stays.
     element('a', { href: url, download: 'x', target: '_blank' }, done).click();
     setTimeout(done, UNTOLD_MS);
   },

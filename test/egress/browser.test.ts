@@ -38,7 +38,10 @@ afterAll(async () => {
   await network?.close();
 });
 
-/** Tries every URL in the given way from a page of the public site; resolves when all have settled, by the page's clock. */
+/**
+ * Tries every URL in the given way from a page of the public site; resolves when all have settled, by the page's
+ * clock.
+ */
 const attempt = async (way: Way, urls: readonly string[]): Promise<void> => {
   await page.evaluate(`attempt(${JSON.stringify(way)}, ${JSON.stringify(urls)})`);
 };
@@ -121,7 +124,7 @@ describe('Chromium behind the forwarder and the proxy', () => {
     await other.close();
   });
 
-  it('asks no DNS server but through the proxy, and speaks to nobody on its own', async () => {
+  it('sends no DNS query except through the proxy, and connects to nothing else', async () => {
     // Every query was the proxy's: names of the trap and the site, nothing of Chromium's own services.
     const names = [...network.dns.queries.keys()].map(key => key.split('/')[0] ?? '');
     expect(names.filter(name => /google|gstatic|chromium/.test(name) && !name.startsWith('metadata'))).toEqual([]);

@@ -165,7 +165,7 @@ describe('refusals', () => {
     ['a name without addresses', 'http://empty.test/', 502, 'name_not_found'],
     ['a DNS server that fails', 'http://broken.test/', 502, 'dns_failed'],
     ['a DNS server that is silent', 'http://silent.test/', 504, 'dns_timeout'],
-    ['a port where nobody listens', 'http://closed.test/', 502, 'connect_failed'],
+    ['a port without a listener', 'http://closed.test/', 502, 'connect_failed'],
     ['a port that is not open', 'http://site.test:22/', 403, 'port_refused'],
     ['https in absolute form', 'https://site.test/', 400, 'bad_request'],
     ['a request to the proxy itself', '/metrics', 400, 'bad_request'],

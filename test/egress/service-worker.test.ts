@@ -54,7 +54,7 @@ afterAll(async () => {
   site?.closeAllConnections();
 });
 
-/** https: a worker's plain http is refused as mixed content before anybody else is asked. */
+/** https: a worker's plain http is refused as mixed content before it reaches the proxy. */
 const vectors = () => [
   ...new Set(
     SSRF_VECTORS.map(vector => vectorUrl(vector, network.trap.port).replace(/^http:/i, 'https:'))

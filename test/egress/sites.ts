@@ -29,8 +29,9 @@ const closing = (server: Server) => () => {
 };
 
 /**
- * A site on the public address: `/redirect?status=&to=`, `/bytes?count=`, `/silent` (never answers), `/cut` (breaks off),
- * `/marked` (claims our header); a websocket at `/socket` that echoes raw bytes; else the method and path as text.
+ * A site on the public address: `/redirect?status=&to=`, `/bytes?count=`, `/silent` (never answers), `/cut` (breaks
+ * off), `/marked` (claims our header); a websocket at `/socket` that echoes raw bytes; else the method and path as
+ * text.
  */
 export async function publicSite(): Promise<Site> {
   const requests: Site['requests'] = [];
@@ -85,12 +86,12 @@ export async function publicSite(): Promise<Site> {
 
 export interface Trap {
   readonly port: number;
-  /** Local addresses on which somebody knocked, the public one left out. */
+  /** Local addresses that were connected to, except the public one. */
   readonly hits: string[];
   close(): Promise<void>;
 }
 
-/** Listens on every address of this machine, IPv4 and IPv6, and records whoever connects. */
+/** Listens on every address of this machine, IPv4 and IPv6, and records every connection. */
 export async function trap(): Promise<Trap> {
   const hits: string[] = [];
   const open = new Set<Socket>();

@@ -2,9 +2,9 @@ import type { Zone } from './dns-server.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
 
 /**
- * Ways to name a place that no browser may reach. `authority` is what stands between `//` and the path, `PORT` for the
- * trap's port; `url` vectors are whole addresses whose parser is the attacked part. `needsDns` vectors mean something
- * under `SSRF_ZONE` only. None of them may ever reach the trap, nor be answered by anything but a refusal.
+ * Ways to name a place that no browser may reach. `authority` is what stands between `//` and the path, `PORT` for
+ * the trap's port; `url` vectors are whole addresses whose parser is the attacked part. `needsDns` vectors mean
+ * something under `SSRF_ZONE` only. None of them may ever reach the trap, nor be answered by anything but a refusal.
  */
 export type SsrfVector =
   | { readonly name: string; readonly authority: string; readonly needsDns?: true }
@@ -139,7 +139,7 @@ dnsNames['wild.attack.test'] = { a: ['127.0.0.1'] };
 export const SSRF_ZONE: Zone = {
   ...namesZone,
   ...dnsNames,
-  // Public when first asked, internal ever after: whoever looks a name up twice is lost.
+  // Public at the first lookup, internal afterwards: checking one lookup and dialling another would fail.
   'rebind.attack.test': query => ({ a: [query === 0 ? PUBLIC_ADDRESS : '127.0.0.1'] }),
   'flip.attack.test': query => ({ a: [query % 2 === 0 ? PUBLIC_ADDRESS : '127.0.0.1'] }),
 };

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => network.close());
 
-/** Refusals that say "I judged this"; a failure to connect would mean that somebody tried. */
+/** Refusals by a check; a failure to connect would mean that a connection was attempted. */
 const JUDGED: readonly RefusalCode[] = [
   'internal_address',
   'internal_name',

@@ -1,6 +1,6 @@
 /**
- * What AWS would answer, as far as the program reads it back: ARNs, ids, addresses. Shared by the mocks of the unit tests
- * and the engine that runs the program whole.
+ * What AWS would answer, as far as the program reads it back: ARNs, ids, addresses. Shared by the mocks of the unit
+ * tests and the engine that runs the program whole.
  */
 export const ACCOUNT = '111122223333';
 export const REGION = 'eu-central-1';

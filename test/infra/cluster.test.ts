@@ -90,7 +90,7 @@ test('network policies are enforced before a pod may speak', () => {
   expect(props.serviceAccountRoleArn).toBe('arn:aws:iam::111122223333:role/omicron-browser-dev-vpc-cni');
 });
 
-test('CoreDNS and kube-proxy are add-ons of which nobody else is the author', () => {
+test('CoreDNS and kube-proxy are add-ons that only Pulumi manages', () => {
   for (const name of ['coredns', 'kube-proxy', 'vpc-cni']) {
     expect(one(dev, 'Addon', name).props).toMatchObject({
       addonName: name,
@@ -101,7 +101,7 @@ test('CoreDNS and kube-proxy are add-ons of which nobody else is the author', ()
   }
 });
 
-test('what strict mode would close is opened: CoreDNS to all who ask, Argo CD to itself, nobody to the autoscaler', () => {
+test('strict mode has policies for what it would isolate: CoreDNS for all pods, Argo CD for itself, none to the autoscaler', () => {
   const policies = Object.fromEntries(all(dev, 'NetworkPolicy').map(({ name, props }) => [name, props.spec]));
   const ports = [
     { protocol: 'UDP', port: 53 },

@@ -43,8 +43,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const toStruct = (value: unknown): struct.Struct => struct.Struct.fromJavaScript(JSON.parse(JSON.stringify(value)));
 
 /**
- * Runs the program as `pulumi up` does: the language host starts `@pulumi/pulumi/cmd/run`, which asks an engine over gRPC for
- * each resource. This engine says yes to everything. In a preview nothing gets an id, and what only AWS can tell stays unknown.
+ * Runs the program as `pulumi up` does: the language host starts `@pulumi/pulumi/cmd/run`, which asks an engine over
+ * gRPC for each resource. This engine says yes to everything. In a preview nothing gets an id, and what only AWS can
+ * tell stays unknown.
  */
 export async function runProgram(args: {
   main: string;

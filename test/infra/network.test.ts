@@ -57,7 +57,7 @@ describe.each(['dev', 'prod'])('%s', env => {
     }
   });
 
-  test('opens those endpoints to the VPC on 443 and to nobody else', () => {
+  test('opens those endpoints on 443 to the VPC only', () => {
     const rules = all(stackOf(env), 'SecurityGroupIngressRule');
     expect(rules.map(({ props }) => props)).toMatchObject([
       { cidrIpv4: env === 'prod' ? '10.60.0.0/16' : '10.40.0.0/16', ipProtocol: 'tcp', fromPort: 443, toPort: 443 },

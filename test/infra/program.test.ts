@@ -102,7 +102,7 @@ test.each([
   ['NodeGroup browser', 'RolePolicyAttachment node-AmazonEKSWorkerNodePolicy', 'without rights EKS leaves interfaces'],
   ['NodeGroup browser', 'Route private-0', 'a node without a way out joins nothing'],
   ['Addon vpc-cni', 'RolePolicyAttachment vpc-cni-AmazonEKS_CNI_Policy', 'without rights no pod gets an address'],
-  ['Cluster cluster', 'LogGroup control-plane', 'EKS would make a log group that nobody deletes'],
+  ['Cluster cluster', 'LogGroup control-plane', 'EKS would create a log group that is never deleted'],
   ['Cluster cluster', 'RolePolicyAttachment cluster-AmazonEKSClusterPolicy', 'without rights EKS leaves interfaces'],
   ['FlowLog flow-log', 'RolePolicy flow-log', 'the log would begin with a gap'],
   ['BucketLogging artifacts', 'BucketPolicy access-log', 'S3 refuses a log bucket that it may not write'],

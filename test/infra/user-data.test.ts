@@ -103,7 +103,7 @@ describe('the profile', () => {
     'perf_event_open',
     'reboot',
     'io_uring_setup',
-  ])('leaves %s to nobody', call => {
+  ])('allows no process to call %s', call => {
     expect(allowed.has(call)).toBe(false);
   });
 });

@@ -17,7 +17,8 @@ const BURNS = {
 };
 
 /**
- * Two counters over six hours, each so much more every two minutes. Windows of days see the same ratio: it is of what there is.
+ * Two counters over six hours, each so much more every two minutes. Windows of days see the same ratio: it is of what
+ * there is.
  */
 const sixHours = (good: string, goodStep: number, bad: string, badStep: number) => ({
   interval: '2m',
@@ -42,7 +43,7 @@ const burns = (alert: string, good: string, bad: string, badOf1000: { slow: numb
   },
   {
     alert,
-    when: 'much went wrong three hours ago, and nothing since: nobody is called for what is over',
+    when: 'many failed three hours ago, and none since: what is over pages no one',
     interval: '2m',
     series: {
       [good]: `0+${1000 - badOf1000.fast}x180`,
@@ -228,7 +229,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   ),
   minutes(
     'BrowserWarmPoolEmpty',
-    'there are places and nobody fills them',
+    'there is capacity and no warm runner',
     { [runners('warm')]: '0x60', [runners('leased')]: '5x60', [CAPACITY]: '120x60' },
     '30m',
     true,

@@ -97,7 +97,7 @@ test('every alert links its runbook and has a severity', () => {
   }
 });
 
-test('alerts read only what somebody exports', async () => {
+test('alerts read only series that are exported', async () => {
   const stats = { active: 0, starting: 0, capacity: 0, runners: { warm: 0 }, ended: {}, recordings: {} };
   const nothing = { stats: async () => stats };
   // Of the directory, metrics ask for the stats alone.

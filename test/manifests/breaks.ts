@@ -54,7 +54,7 @@ export const BREAKS: Readonly<Record<string, Change>> = {
   'pod-security-restricted': set('Namespace', 'omicron-browser', 'metadata.labels', {
     'pod-security.kubernetes.io/enforce': 'baseline',
   }),
-  // A workload in a namespace that is not ours to close.
+  // A workload in a namespace that these manifests do not isolate.
   'non-isolated-pod': both(
     set('Deployment', EGRESS, 'metadata.namespace', 'elsewhere'),
     set('PodDisruptionBudget', EGRESS, 'metadata.namespace', 'elsewhere'),

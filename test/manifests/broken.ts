@@ -3,7 +3,10 @@ import type { KubernetesObject } from '../../manifests/render.ts';
 /** One change to rendered manifests, as somebody would make it by hand. */
 export type Change = (manifests: readonly KubernetesObject[]) => readonly KubernetesObject[];
 
-/** Puts `value` at a path of the object (`spec.ports.0.name`; `-` appends to a list); undefined takes away what is there. */
+/**
+ * Puts `value` at a path of the object (`spec.ports.0.name`; `-` appends to a list); undefined takes away what is
+ * there.
+ */
 export const set =
   (kind: string, name: string, path: string, value: unknown): Change =>
   manifests =>

@@ -46,7 +46,7 @@ describe.each(['local', 'dev', 'prod'] as const)('%s', name => {
       }
   });
 
-  test('runners push out placeholders and nobody else; controller and egress proxy find room on a full node', () => {
+  test('runners preempt only placeholders; controller and egress proxy find room on a full node', () => {
     const priority = (spec: unknown) =>
       Number(at(find(name, 'PriorityClass', String(at(spec, 'priorityClassName'))), 'value'));
     const deployed = (deployment: string) =>
