@@ -31,7 +31,9 @@ import { sqlUserActions } from './store/user-actions.ts';
 export interface Controller {
   /** e.g. `http://127.0.0.1:8080`. */
   url: string;
-  /** Stops taking requests, finishes those that run, stops the loops. Runners stay leased: another replica goes on. */
+  /**
+   * Stops taking requests, finishes those that run, stops the loops. Runners stay leased: another replica goes on.
+   */
   stop(): Promise<void>;
   /** Ends every lease and waits until nothing of its runners is left, then stops: the local stack's end. */
   shutdown(): Promise<void>;

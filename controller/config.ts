@@ -54,12 +54,15 @@ export const VARIABLES = {
   supabaseUrl: [ENV.supabaseUrl, z.url({ error: 'must be a URL' }).optional()],
   supabaseServiceRoleKey: [ENV.supabaseServiceRoleKey, z.string().optional()],
 
-  /** The egress proxy as runners reach it, e.g. `http://egress-proxy:3128`. Without it browsers have no way out but the network's. */
+  /**
+   * The egress proxy as runners reach it, e.g. `http://egress-proxy:3128`. Without it browsers reach what
+   * the network allows.
+   */
   egressUrl: [ENV.egressUrl, z.url({ protocol: /^http$/, error: 'must be an http URL' }).optional()],
 
   /**
-   * Where recordings are kept: `s3://<bucket>` for pods, whose uploaders write there under their own role; else a folder of
-   * this machine, under the data folder unless a `file:` URL names another.
+   * Where recordings are kept: `s3://<bucket>` for pods, whose uploaders write there under their own role; else a
+   * folder of this machine, under the data folder unless a `file:` URL names another.
    */
   artifactStore: [
     ENV.artifactStore,
@@ -81,8 +84,9 @@ export const VARIABLES = {
   poolBurst: [ENV.poolBurst, integer(1, 100).default(4)],
   maxSessionMinutes: [ENV.maxSessionMinutes, decimal(0.05, 7 * 24 * 60).default(480)],
   /**
-   * In a folder, recordings older than this are deleted. In a bucket its lifecycle deletes them (infra: `artifacts.retentionDays`,
-   * which must be the same number); the controller may not, and only marks them as expired.
+   * In a folder, recordings older than this are deleted. In a bucket its lifecycle deletes them (infra:
+   * `artifacts.retentionDays`, which must be the same number); the controller may not, and only marks them as
+   * expired.
    */
   artifactsRetentionDays: [ENV.artifactsRetentionDays, integer(1, 3_650).default(7)],
   /** Between two rounds of the reaper (O18: 30 to 60 s in production). */

@@ -5,7 +5,9 @@ export class Wake {
   #kicks = 0;
   readonly #waiting = new Set<() => void>();
 
-  /** How often it was kicked. Read it before looking and give it to `wait`: then a kick during the look is not missed. */
+  /**
+   * How often it was kicked. Read it before looking and give it to `wait`: then a kick during the look is not missed.
+   */
   get kicks(): number {
     return this.#kicks;
   }

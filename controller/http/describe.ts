@@ -6,7 +6,9 @@ const problem = {
   content: { [PROBLEM_TYPE]: { schema: problemSchema } },
 };
 
-/** An `onRoute` hook: every route of its plugin takes this scheme's token, and answers errors as problem documents. */
+/**
+ * An `onRoute` hook: every route of its plugin takes this scheme's token, and answers errors as problem documents.
+ */
 export const describeRoutes = (scheme: 'service' | 'runner' | 'egress') => (route: RouteOptions) => {
   const response = { ...(route.schema?.response ?? {}), '4xx': problem, '5xx': problem };
   route.schema = { ...route.schema, security: [{ [scheme]: [] }], response };

@@ -18,7 +18,9 @@ export interface PolicyRoutes {
   changes: Changes;
 }
 
-/** Policies by layer. An invalid document is refused with the path to its fault, and the previous one stays in force. */
+/**
+ * Policies by layer. An invalid document is refused with the path to its fault, and the previous one stays in force.
+ */
 export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, parts) => {
   const { policies, directory, changes } = parts;
   app.addHook('onRoute', describeRoutes('service'));

@@ -5,8 +5,8 @@ import { Wake } from '../wake.ts';
 const POLL_MS = 250;
 
 /**
- * Waits for something to change: looks at once, then whenever this process changed something (`kick`), and at an interval
- * for what another replica did.
+ * Waits for something to change: looks at once, then whenever this process changed something (`kick`), and at an
+ * interval for what another replica did.
  */
 export class Changes {
   readonly #clock: Clock;

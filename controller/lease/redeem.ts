@@ -17,8 +17,8 @@ export interface RedeemParts {
 }
 
 /**
- * O4: the secrets of one lease and the tokens to act for it, once. Throws `predecessor_draining` while the runner of the
- * previous epoch may still act, and `redemption_refused` when the claim is over, redeemed already or another's.
+ * O4: the secrets of one lease and the tokens to act for it, once. Throws `predecessor_draining` while the runner of
+ * the previous epoch may still act, and `redemption_refused` when the claim is over, redeemed already or another's.
  */
 export async function redeem(
   { keys, broker, secrets }: RedeemParts,

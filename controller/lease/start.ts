@@ -26,8 +26,8 @@ export interface StartParts {
   /** Whether a claim may end another lease of its user. */
   evicts: boolean;
   /**
-   * Called for the runners that the claim drained. The pool is not woken: its next round refills it, after the first page
-   * has loaded.
+   * Called for the runners that the claim drained. The pool is not woken: its next round refills it, after the first
+   * page has loaded.
    */
   kickDrain: () => void;
   clock: Clock;
@@ -51,7 +51,9 @@ const FINAL: ReadonlySet<ProblemCode> = new Set([
   'credentials_not_configured',
 ]);
 
-/** Leads one claim to `ready`: waits for its runner, assigns it, makes the lease ready. Renews the claim meanwhile. */
+/**
+ * Leads one claim to `ready`: waits for its runner, assigns it, makes the lease ready. Renews the claim meanwhile.
+ */
 export async function start(parts: StartParts, session: SessionRow, claimed: RunnerRow): Promise<Started> {
   const { leases, provider, log } = parts;
   const claimId = session.claim_id;
@@ -60,7 +62,8 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
   const over = new AbortController();
   const stopBeating = keepClaim(parts, claim, over);
   try {
-    // The redemption waits for the previous epoch's runner; and while a runner is still starting, a drain delays nothing.
+    // The redemption waits for the previous epoch's runner; and while a runner is still starting, a drain delays
+    // nothing.
     const drainsFirst = session.epoch > 1 || (parts.evicts && claimed.assigned_at === null);
     if (drainsFirst) parts.kickDrain();
     const runner = await assignableRunner(parts, claim, claimed, over.signal);

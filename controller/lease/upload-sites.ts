@@ -8,8 +8,9 @@ export interface UploadSites {
 }
 
 /**
- * The site rules of uploaders, from the addresses of the artifact store (`https://<bucket>.s3.<region>.amazonaws.com`) and of
- * the service that issues credentials for it. Null without any: then uploaders reach nothing.
+ * The site rules of uploaders, from the addresses of the artifact store
+ * (`https://<bucket>.s3.<region>.amazonaws.com`) and of the service that issues credentials for it. Null without any:
+ * then uploaders reach nothing.
  */
 export function uploadSites(endpoints: readonly string[]): UploadSites | null {
   if (endpoints.length === 0) return null;

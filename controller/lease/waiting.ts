@@ -31,8 +31,8 @@ export class Waiting {
   }
 
   /**
-   * Resolves when that epoch's start has ended or its claimer has stopped renewing its claim, with `false` when `deadlineMs` (by the
-   * clock) came first.
+   * Resolves when that epoch's start has ended or its claimer has stopped renewing its claim, with `false` when
+   * `deadlineMs` (by the clock) came first.
    */
   async settled(sessionId: string, epoch: number, deadlineMs: number): Promise<boolean> {
     const key = `${sessionId}/${epoch}`;

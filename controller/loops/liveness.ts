@@ -9,8 +9,8 @@ interface LivenessParts {
 }
 
 /**
- * Records which runners have died; their leases become errors and the next request starts a new epoch. Answers how many
- * leases it ended because their time was over.
+ * Records which runners have died; their leases become errors and the next request starts a new epoch. Answers how
+ * many leases it ended because their time was over.
  */
 export async function markLostRunners({ fleet, provider, log }: LivenessParts): Promise<number> {
   let expired = 0;

@@ -1,6 +1,9 @@
 import type { AssignAnswer, RunnerHealth } from '../../contract/assignment.ts';
 
-/** The controller's calls to one runner. Throws what the runner answered, or `runner_start_failed` when it did not answer. */
+/**
+ * The controller's calls to one runner. Throws what the runner answered, or `runner_start_failed` when it did not
+ * answer.
+ */
 export interface RunnerLink {
   /** Idempotent: the same token gets the same answer. */
   assign(endpoint: string, token: string, timeoutMs: number): Promise<AssignAnswer>;

@@ -40,17 +40,21 @@ export interface RunnerProvider {
   /** Starts the runner; does nothing when it exists. */
   create(runnerId: string): Promise<void>;
   /**
-   * Resolves when it is warm. Throws `runner_start_failed` or `sandbox_runtime_required` when it died, cannot start or is not
-   * there, with the reason; and when `signal` aborts, where that is known with what it waited for, else an AbortError.
+   * Resolves when it is warm. Throws `runner_start_failed` or `sandbox_runtime_required` when it died, cannot start
+   * or is not there, with the reason; and when `signal` aborts, where that is known with what it waited for, else an
+   * AbortError.
    */
   whenWarm(runnerId: string, signal: AbortSignal): Promise<WarmRunner>;
   /** Whether it is dead or dying, from what is known without asking it. Null: it runs, as far as is known. */
   deathOf(runnerId: string): Promise<Death | null>;
-  /** Stops it, lets its recording be sent, removes what it left. Resolves `deleting` until it is gone; call again until then. */
+  /**
+   * Stops it, lets its recording be sent, removes what it left. Resolves `deleting` until it is gone; call again
+   * until then.
+   */
   remove(runnerId: string): Promise<'deleting' | 'gone'>;
   /**
-   * Where agents reach it, and the name of its Kubernetes pod and Service (null elsewhere). Marks it as this lease's, in
-   * the background.
+   * Where agents reach it, and the name of its Kubernetes pod and Service (null elsewhere). Marks it as this lease's,
+   * in the background.
    */
   publish(
     runner: { id: string; endpoint: string },

@@ -5,7 +5,10 @@ import type { Clock } from '../../http/clock.ts';
 import { problemClient } from '../../http/problem-client.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 
-/** Speaks HTTP to runners. With one `send` for all: a check whether a runner is warm leaves its connection to the assignment. */
+/**
+ * Speaks HTTP to runners. With one `send` for all: a check whether a runner is warm leaves its connection to the
+ * assignment.
+ */
 export function httpRunnerLink({ send, clock }: { send: HttpCall; clock: Clock }): RunnerLink {
   const post = async <T>(endpoint: string, path: string, token: string, answer: z.ZodType<T>, timeoutMs: number) => {
     const call = problemClient(

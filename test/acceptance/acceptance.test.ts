@@ -34,7 +34,7 @@ describe('acceptance', { timeout: 180_000 }, () => {
   });
   afterAll(() => site.close());
 
-  it('[O1] two ids are enough: starting, then a browser that is filmed and lives 600 s after its last use', async () => {
+  it('[O1] two ids are enough: starting, then a browser that is recorded and lives 600 s after its last use', async () => {
     const d = await deployment();
     const c = await d.controller({ OMICRON_POOL_IDLE: '0' });
     const ids = { user_id: 'ada', conversation_id: 'c' };
@@ -189,7 +189,7 @@ describe('acceptance', { timeout: 180_000 }, () => {
     const probed = JSON.parse(stdout);
     expect(probed.streams[0]).toMatchObject({ codec_name: 'vp8', width: 1920, height: 1080 });
     expect(Number(probed.packets.at(-1).pts_time)).toBeGreaterThan(1.5); // seconds
-    expect((await stat(d.dataDir)).mode & 0o077).toBe(0); // nobody else of this machine reads it
+    expect((await stat(d.dataDir)).mode & 0o077).toBe(0); // no other user of this machine reads it
     expect(await readdir(join(d.dataDir, 'runners'))).not.toContain(session.runner_id);
   });
 

@@ -32,20 +32,22 @@ async function browserPids(runnerProcess: number): Promise<number[]> {
 }
 
 /** Pictures in a recording, finished or not. */
-async function picturesIn(path: string): Promise<number> {
+async function framesIn(path: string): Promise<number> {
   const { stdout } = await run('ffprobe', [
     ...['-v', 'error', '-count_packets', '-show_entries', 'stream=nb_read_packets', '-of', 'csv=p=0', path],
   ]);
   return Number(stdout);
 }
 
-/** How many pictures of a runner's first tab are on disk, once there are more than a few: a busy machine films slowly. */
-const filmed = (dataDir: string, runnerId: string): Promise<number> =>
+/**
+ * How many frames of a runner’s first tab are on disk, once there are more than a few: a busy machine records slowly.
+ */
+const recordedFrames = (dataDir: string, runnerId: string): Promise<number> =>
   eventually(
-    'pictures to be on disk',
+    'frames to be on disk',
     async () => {
-      const pictures = await picturesIn(join(dataDir, 'runners', runnerId, 'output', 'tab-001.webm'));
-      return pictures > 5 && pictures;
+      const frames = await framesIn(join(dataDir, 'runners', runnerId, 'output', 'tab-001.webm'));
+      return frames > 5 && frames;
     },
     60_000,
   );
@@ -75,7 +77,8 @@ describe('what a lease survives, and what ends it', { timeout: 180_000 }, () => 
         mcp_headers: leased.mcp_headers,
       });
       expect(await use(await connect(again), 'browser_snapshot')).toContain('/login');
-      // the runner reaches the new controller's reports by the address it knows, or closes by its own clock; DELETE ends it
+      // the runner reaches the new controller's reports by the address it knows, or closes by its own clock; DELETE
+      // ends it
       await d.call(second, 'DELETE', `${SESSIONS}/${leased.session_id}`);
       const runnerId = (await show(d, second, leased.session_id)).runner_id ?? '';
       await eventually('its folder to be gone', async () => !existsSync(join(d.dataDir, 'runners', runnerId)), 30_000);
@@ -89,7 +92,7 @@ describe('what a lease survives, and what ends it', { timeout: 180_000 }, () => 
     const client = await connect(leased);
     await use(client, 'browser_navigate', { url: `${site.url}/animated` });
     const runnerId = (await show(d, c, leased.session_id)).runner_id ?? '';
-    const before = await filmed(d.dataDir, runnerId);
+    const before = await recordedFrames(d.dataDir, runnerId);
     const pid = await runnerPid(d.dataDir, runnerId);
     const browsers = await browserPids(pid);
     expect(browsers.length).toBeGreaterThan(0);
@@ -100,7 +103,7 @@ describe('what a lease survives, and what ends it', { timeout: 180_000 }, () => 
     expect(next.mcp_url).not.toBe(leased.mcp_url);
     const video = (await recordings(d, c, leased.session_id)).find(a => a.epoch === 1);
     expect(video).toMatchObject({ state: 'stored' });
-    expect(await picturesIn(fileURLToPath(video?.uri ?? ''))).toBeGreaterThanOrEqual(before);
+    expect(await framesIn(fileURLToPath(video?.uri ?? ''))).toBeGreaterThanOrEqual(before);
     await eventually('its browser to be gone', async () => browsers.every(each => !alive(each)));
   });
 
@@ -111,7 +114,7 @@ describe('what a lease survives, and what ends it', { timeout: 180_000 }, () => 
     const client = await connect(leased);
     await use(client, 'browser_navigate', { url: `${site.url}/animated` });
     const runnerId = (await show(d, c, leased.session_id)).runner_id ?? '';
-    const before = await filmed(d.dataDir, runnerId);
+    const before = await recordedFrames(d.dataDir, runnerId);
     for (const pid of await browserPids(await runnerPid(d.dataDir, runnerId)))
       if (alive(pid)) process.kill(pid, 'SIGKILL');
     const session = await eventually(
@@ -126,7 +129,7 @@ describe('what a lease survives, and what ends it', { timeout: 180_000 }, () => 
     expect(session.error).toMatch(/Request a new lease/);
     const [video] = await recordings(d, c, leased.session_id);
     expect(video).toMatchObject({ state: 'stored' });
-    expect(await picturesIn(fileURLToPath(video?.uri ?? ''))).toBeGreaterThanOrEqual(before);
+    expect(await framesIn(fileURLToPath(video?.uri ?? ''))).toBeGreaterThanOrEqual(before);
   });
 
   it('two controllers keep one pool: no claimed runner is ever taken by it', async () => {

@@ -39,7 +39,7 @@ describe('the pool', () => {
     expect((await states(stack)).leased).toBe(1);
   });
 
-  it('never begins more than the cap allows', async () => {
+  it('never creates more than the capacity', async () => {
     await using stack = await startStack({ OMICRON_POOL_IDLE: 50, OMICRON_CAPACITY: 4, OMICRON_POOL_BURST: 100 });
     await eventually('four warm runners', async () => (await states(stack)).warm === 4);
     await stack.lease();
@@ -64,7 +64,7 @@ describe('the pool', () => {
 });
 
 describe('launch', () => {
-  it('goes on with what a controller that died had begun', async () => {
+  it('takes over what a controller that died had started', async () => {
     const database = await freshPostgres();
     const p = protocol(database);
     await p.maintenance.setCapacity(5);
@@ -93,7 +93,7 @@ describe('drain', () => {
     expect((await stack.call('GET', `${path}/artifacts`)).body).toMatchObject({ artifacts: [{ state: 'stored' }] });
   });
 
-  it('ends a runner that does not answer', async () => {
+  it('removes a runner that does not answer', async () => {
     const clock = movableClock();
     await using stack = await startStack({ OMICRON_POOL_IDLE: 0 }, undefined, clock);
     const lease = await stack.lease({ record_video: false });
@@ -142,7 +142,7 @@ describe('liveness', () => {
 });
 
 describe('orphans', () => {
-  /** A machine on which a runner appears while somebody looks, and the rows that know it. */
+  /** A machine on which a runner appears while orphans are looked for, and the rows that know it. */
   const whileLooking = async (order: 'list first' | 'rows first') => {
     const p = protocol(await freshPostgres());
     await p.maintenance.setCapacity(5);

@@ -68,7 +68,7 @@ it('a controller restart loses no lease: the same one is renewed, its runner liv
     mcp_headers: lease.mcp_headers,
   });
   expect((await runner?.report('runner-activity', { calls: 1 }))?.status).toBe(200);
-  // its loops work: another runner that died is buried, drained and replaced
+  // its loops work: another runner that died is marked lost, drained and replaced
   const warm = await eventually('a warm runner', () =>
     [...shared.machine.runners.values()].find(each => each.phase === 'warm' && each.exited === null),
   );

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A wire to a TCP server that can be cut and mended, as a network is. */
+/** A proxy to a TCP server whose connections can be cut and restored, as a network's are. */
 export async function cuttableWire(host: string, port: number) {
   const sockets = new Set<Socket>();
   let whole = true;
@@ -25,7 +25,7 @@ export async function cuttableWire(host: string, port: number) {
   });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the wire has no port');
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
   const cut = () => {
     whole = false;
     for (const socket of sockets) socket.destroy();
@@ -34,7 +34,7 @@ export async function cuttableWire(host: string, port: number) {
     port: address.port,
     /** Ends every connection and refuses new ones. */
     cut,
-    mend: () => {
+    restore: () => {
       whole = true;
     },
     async [Symbol.asyncDispose]() {

@@ -43,8 +43,8 @@ export function refusalOf(error: unknown): Refusal | null {
 export type ApiCall = <T>(call: () => Promise<T>) => Promise<T>;
 
 /**
- * Retries when the server is busy (429, 5xx) or does not answer: after its Retry-After, else with back-off. Every call given here
- * must therefore be harmless when repeated. Other errors are thrown at once.
+ * Retries when the server is busy (429, 5xx) or does not answer: after its Retry-After, else with back-off. Every
+ * call given here must therefore be harmless when repeated. Other errors are thrown at once.
  */
 export const apiCalls =
   (clock: Clock): ApiCall =>

@@ -33,8 +33,8 @@ export async function markLeased(parts: MarkParts, runnerId: string, lease: Leas
 }
 
 /**
- * Takes the pod from the template as well: deleting or replacing that must not take leased runners with it. It keeps an owner
- * (the VPC CNI's policy agent skips pods without one): the runners' service account.
+ * Takes the pod from the template as well: deleting or replacing that must not take leased runners with it. It keeps
+ * an owner (the VPC CNI's policy agent skips pods without one): the runners' service account.
  */
 async function patch({ core, call, namespace }: MarkParts, runnerId: string, lease: Lease): Promise<void> {
   const account = await call(() => core.readNamespacedServiceAccount({ name: SERVICE_ACCOUNTS.runner, namespace }));

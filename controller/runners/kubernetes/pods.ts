@@ -11,8 +11,8 @@ import type { Watched } from './watched.ts';
 /** A drained runner's process ends within a second; a browser that hangs is not waited for longer. */
 const ENDING_MS = 3_000;
 /**
- * A release changes the template and the admission policies that name its image (docs/rollout.md); the API server enforces a
- * new policy within seconds. Less than another replica waits before it takes a launch over.
+ * A release changes the template and the admission policies that name its image (docs/rollout.md); the API server
+ * enforces a new policy within seconds. Less than another replica waits before it takes a launch over.
  */
 const RELEASE = { tries: 10, pauseMs: 1_500 };
 /** Admission policies of runners' pods: synced with the template, and a moment later they agree with it. */
@@ -81,7 +81,9 @@ export function runnerPods(parts: PodParts): RunnerPods {
   };
 }
 
-/** The pod of the template as it is now. Policies that do not know that template yet, or any more, are asked again. */
+/**
+ * The pod of the template as it is now. Policies that do not know that template yet, or any more, are asked again.
+ */
 async function createPod(parts: PodParts, runnerId: string): Promise<void> {
   const { core, namespace, template, clock, log } = parts;
   for (let attempt = 1; ; attempt++) {
@@ -125,8 +127,8 @@ async function deletePod({ core, call, namespace }: PodParts, runnerId: string, 
 }
 
 /**
- * Gives a runner that drains, or answers no more, a moment to end: a container that is told to stop while it ends can stay
- * for its whole grace period (containerd 1.6: "ttrpc: closed"), and its pod with it.
+ * Gives a runner that drains, or answers no more, a moment to end: a container that is told to stop while it ends can
+ * stay for its whole grace period (containerd 1.6: "ttrpc: closed"), and its pod with it.
  */
 async function endsByItself(parts: PodParts, pod: V1Pod, now: () => V1Pod | undefined): Promise<void> {
   const { pods, healthOf, clock } = parts;

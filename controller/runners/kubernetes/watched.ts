@@ -25,7 +25,9 @@ export interface WatchOptions<T> {
   log: Logger;
 }
 
-/** Objects of one kind in one namespace, kept up to date by a watch; listed again when it fails, and at an interval. */
+/**
+ * Objects of one kind in one namespace, kept up to date by a watch; listed again when it fails, and at an interval.
+ */
 export class Watched<T extends KubernetesObject> {
   readonly #options: WatchOptions<T>;
   #informer: ReturnType<typeof makeInformer<T>> | undefined;
@@ -68,7 +70,10 @@ export class Watched<T extends KubernetesObject> {
     this.#options.onChange?.();
   }
 
-  /** A new informer replaces the old one once it has listed: readers always see a whole list. False: it could not list. */
+  /**
+   * A new informer replaces the old one once it has listed: readers always see a whole list. False: it could not
+   * list.
+   */
   async #renew(): Promise<boolean> {
     const { config, path, list, labelSelector, log } = this.#options;
     const informer = makeInformer<T>(config, path, list, labelSelector);

@@ -45,7 +45,10 @@ export class RunnerFolder {
     await rename(`${path}.new`, path);
   }
 
-  /** Null: it was never started, or its start was interrupted. Any other fault is thrown: it does not tell whether the process runs. */
+  /**
+   * Null: it was never started, or its start was interrupted. Any other fault is thrown: it does not tell whether the
+   * process runs.
+   */
   readProcess = async (): Promise<ProcessId | null> => {
     try {
       return processFile.parse(JSON.parse(await readFile(join(this.path, 'process.json'), 'utf8')));

@@ -31,7 +31,7 @@ describe('credentials', () => {
   const credential = { username: 'u', password: SECRET };
   it.each<[string, unknown]>([
     ['nothing', {}],
-    ['no user name', { password: SECRET }],
+    ['no username', { password: SECRET }],
     ['an empty password', { username: 'u', password: '' }],
     ['a password that is a list', { username: 'u', password: [SECRET] }],
     ['a password of 4,097 letters', { username: 'u', password: SECRET.repeat(158) }],

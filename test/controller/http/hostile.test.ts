@@ -6,7 +6,8 @@ import { serviceKey, signServiceToken } from '../../../contract/tokens.ts';
 import { eventually } from '../../eventually.ts';
 import { type Stack, startStack } from '../stack.ts';
 
-// Whatever route is added: hostile values at every place of it, with a token that is let in, are never the controller's fault.
+// Whatever route is added: hostile values at every place of it, with a token that is let in, are never the
+// controller's fault.
 
 const TEXTS = [
   '',

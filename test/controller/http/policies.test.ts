@@ -272,7 +272,7 @@ describe('requests to the person', () => {
     expect((await ask(given.lease_token, randomUUID())).status).toBe(409);
   });
 
-  it('are found by nobody else', async () => {
+  it('are found by no other user', async () => {
     const { given, lease } = await leased();
     const other = await leased();
     const id = randomUUID();

@@ -8,7 +8,8 @@ import { movableClock } from '../../fakes/movable-clock.ts';
 import { protocol } from '../protocol.ts';
 import { deployment, problemOf, type Stack, startStack } from '../stack.ts';
 
-// Step 1 to 7 of a request on a whole controller, Postgres and runners that keep a real one's word but have no browser.
+// Step 1 to 7 of a request on a whole controller, Postgres and runners that keep a real one's word but have no
+// browser.
 
 const sessionOf = async (stack: Stack, sessionId: string) =>
   (await stack.call('GET', `/internal/browser-sessions/${sessionId}`)).body;
@@ -62,7 +63,7 @@ it('gives a runner that refuses its assignment up for another one, in a new epoc
   expect(await served(lease)).toEqual({ session_id: lease.session_id, epoch: 2 });
 });
 
-it('tries three runners and then says why, to who leads and to who waits', async () => {
+it('tries three runners and then says why, to the caller that leads and to those that wait', async () => {
   await using stack = await startStack();
   for (let n = 0; n < 3; n++)
     stack.machine.failNext(new OmicronError('runner_start_failed', `Its disk is full (${n}).`), 'assign');
@@ -166,7 +167,7 @@ it('says why a browser cannot start, and writes it to the session', async () => 
     ended_reason: 'runner_start_failed',
     error: expect.stringContaining('libnss3.so'),
   });
-  const lease = await stack.lease(); // the next request starts anew
+  const lease = await stack.lease(); // the next request starts another one
   expect(lease.epoch).toBe(2);
 });
 
@@ -208,7 +209,7 @@ it('says runner_start_failed and when to retry, and no sandbox, when three brows
   expect((await stack.lease()).epoch).toBe(4);
 });
 
-it('tells who waits for a start that it was ended by DELETE', async () => {
+it('tells a caller that waits for a start that it was ended by DELETE', async () => {
   await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
   const letGo = stack.machine.hold('warm');
   const { body } = await stack.getOrCreate({ wait_seconds: 0 });
@@ -235,7 +236,7 @@ it('makes a lease wait until the runner of the epoch before has stopped', async 
   expect(second.epoch).toBe(2);
 });
 
-it('hands out nothing while the secret store is away, and says so', async () => {
+it('redeems no secrets while the secret store is unavailable, and says so', async () => {
   await using shared = await deployment({
     OMICRON_SECRET_STORE: 'vault-rest',
     SUPABASE_URL: 'http://127.0.0.1:9',
@@ -252,7 +253,7 @@ it('hands out nothing while the secret store is away, and says so', async () => 
   expect(row).toMatchObject({ status: 'error', epoch: 1, error: expect.stringContaining('vault') });
 });
 
-it('leases as soon as a secret store that was away is back: nothing was spent', async () => {
+it('leases as soon as the secret store is available again: the one redemption was not spent', async () => {
   let away = 3;
   const vault = createServer((_request, response) => {
     away -= 1;

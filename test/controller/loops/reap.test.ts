@@ -43,7 +43,7 @@ describe('[O18] the reaper', () => {
     expect(await reap({ maintenance: p.maintenance, log })).toBe(0);
   });
 
-  it('makes a start of more than two minutes an error that says what to do, whoever still beats', async () => {
+  it('makes a start of more than two minutes an error that says what to do, even while its claim is renewed', async () => {
     const p = protocol(await freshPostgres(), { startSeconds: 120 });
     await p.warm(2);
     const stuck = await p.claim({ ttlSeconds: 3_000 });

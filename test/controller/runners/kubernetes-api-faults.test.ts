@@ -61,7 +61,7 @@ it('an answer that was lost is unknown: asked again, what is there is its own', 
   expect(made()).toEqual(both);
 });
 
-it('a pod of somebody else under its name is not taken for its own (409)', async () => {
+it('another runner’s pod under its name is not taken for its own (409)', async () => {
   const { api, provider, id } = await provided();
   const name = runnerName(id);
   api.objects.set(`pods/${name}`, { metadata: { name, uid: 'other', labels: { [LABELS.runnerId]: 'other' } } });
@@ -99,7 +99,7 @@ it('removes the pod that it means, by its UID, and takes another one under its n
   expect(await provider.remove(id)).toBe('gone');
 });
 
-it('a watch that is Gone (410) is listed anew', async () => {
+it('a watch that is Gone (410) is listed again', async () => {
   const { api, provider, id } = await provided();
   const name = runnerName(id);
   api.gone(() =>

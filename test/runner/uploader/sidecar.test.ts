@@ -188,7 +188,7 @@ test('keeps the report for a controller that is away, and deletes the file after
   await eventually('the object is there', () => w.front.actions().includes('PutObject'));
   await eventually('the report was tried', () => uploader.output().includes('The controller could not be reached'));
   expect(lease.files()).toContain(TAB);
-  wire.mend();
+  wire.restore();
   expect(await exited).toBe(0);
   expect(w.front.actions().filter(stores)).toEqual(['PutObject']);
   expect(await lease.artifacts()).toMatchObject([storedRow]);
