@@ -1,14 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import * as z from 'zod';
 import { egressReady } from '../contract/egress.ts';
 import { ENV } from '../contract/names.ts';
+import { realClock } from '../http/clock.ts';
 
-/** The egress proxy of a local stack: a process of its own, the only way out of its browsers. */
+/** The egress proxy of a local stack: a process of its own, which all traffic of its browsers passes. */
 export interface EgressProcess {
   /** e.g. `http://127.0.0.1:41234`. */
   readonly url: string;
@@ -18,7 +18,7 @@ export interface EgressProcess {
 export interface EgressOptions {
   controllerUrl: string;
   secret: string;
-  /** Ranges that browsers may reach although they are internal, e.g. `127.0.0.2/32` for a site of this machine. */
+  /** Internal ranges that browsers may reach, e.g. `127.0.0.2/32` for a site on this machine. */
   allowedCidrs: readonly string[];
   log: Logger;
 }
@@ -28,32 +28,34 @@ const MAIN = fileURLToPath(new URL(`../egress/main.${import.meta.url.endsWith('.
 const START_MS = 15_000;
 const RESTART_MS = 500;
 
-/** Starts it and keeps it running on one port; it ends with this process, however that ends. */
+/** Starts it and restarts it on the same port; it exits when this process does. */
 export async function startEgress(options: EgressOptions): Promise<EgressProcess> {
-  let stopping = false;
+  const stopping = new AbortController();
   let { child, port } = await spawnOnce(options, 0);
 
-  const keep = async (): Promise<void> => {
-    while (!stopping) {
+  const keepRunning = async (): Promise<void> => {
+    for (;;) {
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-      if (stopping) return;
+      if (stopping.signal.aborted) return;
       options.log.error({ code: child.exitCode, signal: child.signalCode }, 'egress proxy exited; restarting');
-      await sleep(RESTART_MS);
       try {
+        await realClock.sleep(RESTART_MS, stopping.signal);
         ({ child, port } = await spawnOnce(options, port));
       } catch (err) {
+        if (stopping.signal.aborted) return;
         options.log.error({ err }, 'egress proxy restart failed; browsers reach nothing until it runs');
       }
+      if (stopping.signal.aborted) child.kill('SIGTERM'); // stopped while it restarted
     }
   };
-  const kept = keep();
+  const ended = keepRunning();
 
   return {
     url: `http://127.0.0.1:${port}`,
     async stop() {
-      stopping = true;
+      stopping.abort();
       child.kill('SIGTERM');
-      await kept;
+      await ended;
     },
   };
 }

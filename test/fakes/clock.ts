@@ -1,8 +1,7 @@
 import type { Clock } from '../../http/clock.ts';
 
 /**
- * Time as a test says. A caller's waits pass at once (and are written down); a lease's idle waits pass when the test
- * advances beyond them.
+ * A clock that a test steps. Callers' waits pass at once and are recorded; idle waits pass when the test advances beyond them.
  */
 export interface SteppedClock extends Clock {
   /** Waits of callers, in order. */
