@@ -13,7 +13,7 @@ import type { RunnerBrowser } from './browser/browser.ts';
 import { guardPages } from './browser/page-guard.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { type PlaywrightMcp, playwrightMcp } from './mcp/playwright-mcp.ts';
-import { phaseMachine } from './phase.ts';
+import { type PhaseMachine, phaseMachine } from './phase.ts';
 import { redeem } from './redeem.ts';
 import { type ServedLease, type ServeLeaseOptions, serveLease } from './serve-lease.ts';
 
@@ -172,19 +172,7 @@ export function createRunner(options: RunnerOptions): Runner {
         "The bearer token is not this runner's lease's; ask for the session again.",
       );
     },
-    async health() {
-      const gates = (await browser?.gates()) ?? NOT_STARTED;
-      const shut = !gates.process.ok || !gates.protocol.ok;
-      const { phase, failure } = machine;
-      return {
-        runner_id: runnerId,
-        boot_id: bootId,
-        phase,
-        browser: gates,
-        ...(shut ? { log: browser?.lastLines() ?? [] } : {}),
-        ...(failure === undefined ? {} : { error: { code: failure.code, detail: failure.message } }),
-      };
-    },
+    health: async () => ({ runner_id: runnerId, boot_id: bootId, ...(await healthOf(machine, browser)) }),
   };
 }
 
@@ -202,6 +190,21 @@ function startError(cause: unknown, crashed: boolean): OmicronError {
   return crashed
     ? new OmicronError('browser_crashed', BROWSER_CRASHED, { cause })
     : new OmicronError('runner_start_failed', 'The browser did not become ready; read the log.', { cause });
+}
+
+async function healthOf(
+  machine: PhaseMachine,
+  browser: RunnerBrowser | undefined,
+): Promise<Omit<RunnerHealth, 'runner_id' | 'boot_id'>> {
+  const gates = (await browser?.gates()) ?? NOT_STARTED;
+  const shut = !gates.process.ok || !gates.protocol.ok;
+  const { phase, failure } = machine;
+  return {
+    phase,
+    browser: gates,
+    ...(shut ? { log: browser?.lastLines() ?? [] } : {}),
+    ...(failure === undefined ? {} : { error: { code: failure.code, detail: failure.message } }),
+  };
 }
 
 const NOT_STARTED: RunnerHealth['browser'] = {

@@ -66,69 +66,12 @@ export async function egressForwarder(options: {
     return socket.once('close', () => sockets.delete(socket));
   };
 
-  /** The request's own fields, the proxy credential replaced by ours. */
-  const fields = (request: IncomingMessage): string[] => {
-    const kept = ['Proxy-Authorization', authorization ?? ''];
-    for (let i = 0; i < request.rawHeaders.length; i += 2) {
-      const name = request.rawHeaders[i] ?? '';
-      if (/^proxy-(authorization|connection)$/i.test(name)) continue;
-      kept.push(name, request.rawHeaders[i + 1] ?? '');
-    }
-    return kept;
-  };
-
-  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
-    response.on('error', () => {});
-    if (authorization === undefined)
-      return void response.writeHead(503, { [REFUSAL_HEADER]: 'no_lease', connection: 'close' }).end(NO_LEASE);
-    const onward = send({
-      method: request.method ?? 'GET',
-      path: request.url ?? '/',
-      headers: fields(request),
-      createConnection: dial,
-      maxHeaderSize: HEAD_BYTES_MAX,
-    });
-    response.once('close', () => onward.destroy());
-    onward.once('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
-    onward.once('response', incoming => {
-      const status = incoming.statusCode ?? 502;
-      note(incoming.headers[REFUSAL_HEADER]?.toString(), status, URL.parse(request.url ?? '')?.host ?? '');
-      response.sendDate = false;
-      response.writeHead(status, incoming.statusMessage ?? '', endToEnd(incoming.rawHeaders));
-      pipeline(incoming, response, () => {});
-    });
-    pipeline(request, onward, () => {});
-  };
-
-  /** CONNECT: the head goes out with our field, everything after it untouched both ways. */
-  const onConnect = (request: IncomingMessage, client: Socket, head: Buffer) => {
-    client.on('error', () => {});
-    const authority = request.url ?? '';
-    if (authorization === undefined)
-      return void client.end(
-        `HTTP/1.1 503 Service Unavailable\r\n${REFUSAL_HEADER}: no_lease\r\nConnection: close\r\n\r\n${NO_LEASE}`,
-      );
-    const egressSocket = dial();
-    egressSocket.write(
-      `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\nProxy-Authorization: ${authorization}\r\n\r\n`,
-    );
-    if (head.length > 0) egressSocket.write(head);
-    readHead(egressSocket, text => {
-      const refused = new RegExp(`^${REFUSAL_HEADER}: *([a-z_]+)`, 'im').exec(text)?.[1];
-      note(refused, Number(text.split(' ')[1]), authority);
-    });
-    egressSocket.on('error', () => client.resetAndDestroy());
-    client.once('close', () => (client.readableEnded ? egressSocket.destroySoon() : egressSocket.destroy()));
-    egressSocket.once('close', () => (egressSocket.readableEnded ? client.destroySoon() : client.resetAndDestroy()));
-    client.pipe(egressSocket);
-    egressSocket.pipe(client);
-  };
-
+  const upstream: Upstream = { dial, note, authorization: () => authorization };
   const server = createServer(
     { maxHeaderSize: HEAD_BYTES_MAX, requireHostHeader: false, requestTimeout: 0 },
-    onRequest,
+    (request, response) => forwardRequest(upstream, request, response),
   );
-  server.on('connect', onConnect);
+  server.on('connect', (request, client: Socket, head) => forwardTunnel(upstream, request, client, head));
   server.on('connection', socket => sockets.add(socket.once('close', () => sockets.delete(socket))));
   await new Promise<void>((listening, failed) => server.once('error', failed).listen(0, '127.0.0.1', listening));
   const { port } = server.address() as AddressInfo; // a TCP server that listens has one
@@ -146,6 +89,76 @@ export async function egressForwarder(options: {
       return closed;
     },
   };
+}
+
+/** The egress proxy, as one forwarded request sees it. */
+interface Upstream {
+  dial(): Socket;
+  /** Undefined: there is no lease yet. */
+  authorization(): string | undefined;
+  /** Keeps a refusal; does nothing without a code. */
+  note(code: string | undefined, status: number, authority: string): void;
+}
+
+function forwardRequest(upstream: Upstream, request: IncomingMessage, response: ServerResponse): void {
+  response.on('error', () => {});
+  const authorization = upstream.authorization();
+  if (authorization === undefined)
+    return void response.writeHead(503, { [REFUSAL_HEADER]: 'no_lease', connection: 'close' }).end(NO_LEASE);
+  const onward = send({
+    method: request.method ?? 'GET',
+    path: request.url ?? '/',
+    headers: fieldsWith(authorization, request),
+    createConnection: upstream.dial,
+    maxHeaderSize: HEAD_BYTES_MAX,
+  });
+  response.once('close', () => onward.destroy());
+  onward.once('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+  onward.once('response', incoming => {
+    const status = incoming.statusCode ?? 502;
+    const refused = incoming.headers[REFUSAL_HEADER]?.toString();
+    upstream.note(refused, status, URL.parse(request.url ?? '')?.host ?? '');
+    response.sendDate = false;
+    response.writeHead(status, incoming.statusMessage ?? '', endToEnd(incoming.rawHeaders));
+    pipeline(incoming, response, () => {});
+  });
+  pipeline(request, onward, () => {});
+}
+
+/** CONNECT: the head goes out with the lease's credential, everything after it untouched both ways. */
+function forwardTunnel(upstream: Upstream, request: IncomingMessage, client: Socket, head: Buffer): void {
+  client.on('error', () => {});
+  const authority = request.url ?? '';
+  const authorization = upstream.authorization();
+  if (authorization === undefined)
+    return void client.end(
+      `HTTP/1.1 503 Service Unavailable\r\n${REFUSAL_HEADER}: no_lease\r\nConnection: close\r\n\r\n${NO_LEASE}`,
+    );
+  const egressSocket = upstream.dial();
+  egressSocket.write(
+    `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\nProxy-Authorization: ${authorization}\r\n\r\n`,
+  );
+  if (head.length > 0) egressSocket.write(head);
+  readHead(egressSocket, text => {
+    const refused = new RegExp(`^${REFUSAL_HEADER}: *([a-z_]+)`, 'im').exec(text)?.[1];
+    upstream.note(refused, Number(text.split(' ')[1]), authority);
+  });
+  egressSocket.on('error', () => client.resetAndDestroy());
+  client.once('close', () => (client.readableEnded ? egressSocket.destroySoon() : egressSocket.destroy()));
+  egressSocket.once('close', () => (egressSocket.readableEnded ? client.destroySoon() : client.resetAndDestroy()));
+  client.pipe(egressSocket);
+  egressSocket.pipe(client);
+}
+
+/** The request's own fields, its proxy credential replaced by the lease's. */
+function fieldsWith(authorization: string, request: IncomingMessage): string[] {
+  const kept = ['Proxy-Authorization', authorization];
+  for (let i = 0; i < request.rawHeaders.length; i += 2) {
+    const name = request.rawHeaders[i] ?? '';
+    if (/^proxy-(authorization|connection)$/i.test(name)) continue;
+    kept.push(name, request.rawHeaders[i + 1] ?? '');
+  }
+  return kept;
 }
 
 /** Fields of the egress proxy's answer that belong to this hop stay here. */
