@@ -23,7 +23,9 @@ const UNIT = [
   'test/model/!(holes|protocol).test.ts',
   'test/packages/*.test.ts',
   'test/policies/!(crossguard).test.ts',
-  'test/runner/{abandoned,browser-path,egress,redact,settings}.test.ts',
+  'test/runner/{phase,redeem,settings}.test.ts',
+  'test/runner/browser/*.test.ts',
+  'test/runner/reporting/*.test.ts',
   'test/setup/*.test.ts',
 ];
 
