@@ -1,6 +1,6 @@
 /**
- * IPv4 ranges that are not the internet. The egress proxy classifies finer and by the address it dials; this is the
- * wall behind it, where its own process is the suspect. https://www.iana.org/assignments/iana-ipv4-special-registry/
+ * IPv4 ranges that are not the internet. The egress proxy classifies every address that it dials in more detail; this is
+ * the second line of defence, should the proxy be compromised. https://www.iana.org/assignments/iana-ipv4-special-registry/
  */
 export const NOT_PUBLIC = [
   '0.0.0.0/8',

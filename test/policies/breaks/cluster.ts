@@ -11,7 +11,7 @@ export const CLUSTER_BREAKS: Breaks = {
       edit.change(CLUSTER, 'cluster', props => {
         props.publicAccessCidrs = ['0.0.0.0/0'];
       }),
-    'half the internet may come in': edit =>
+    'half the internet is allowed in': edit =>
       edit.change(CLUSTER, 'cluster', props => {
         props.publicAccessCidrs = ['0.0.0.0/1', '128.0.0.0/1'];
       }),
