@@ -36,7 +36,7 @@ beforeAll(async () => {
   network = await proxyNetwork(
     { 'bad.test': { a: ['10.0.0.1'] } },
     { OMICRON_EGRESS_UPSTREAM_URL: `http://127.0.0.1:${port}` },
-    config => ({ ...config, OMICRON_EGRESS_UPSTREAM_CREDENTIAL_FILE: 'corp:pass' }),
+    config => ({ ...config, upstreamCredential: 'corp:pass' }),
   );
 });
 afterAll(async () => {
@@ -86,7 +86,7 @@ it('reaches an https upstream proxy under the deployment’s own authority, and 
   const through = (ca: string | undefined) =>
     proxyNetwork({}, { OMICRON_EGRESS_UPSTREAM_URL: `https://localhost:${port}` }, config => ({
       ...config,
-      OMICRON_EGRESS_UPSTREAM_CA_FILE: ca,
+      upstreamCa: ca,
     }));
   const worlds = await Promise.all([cert, undefined, testCertificate('localhost').cert].map(through));
   accept = true;
