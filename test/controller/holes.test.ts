@@ -1,5 +1,4 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -11,6 +10,7 @@ import {
   signingKey,
   verifyControllerToken,
 } from '../../contract/tokens.ts';
+import { eventually } from '../eventually.ts';
 import { connection, freshPostgres } from '../postgres.ts';
 import { protocol } from './protocol.ts';
 import { weaken } from './weaken.ts';
@@ -25,29 +25,23 @@ const ACQUIRE = `omicron.acquire(
   p_template => 't1', p_namespace => 'local', p_user_limit => 3, p_on_user_limit => 'reject', p_claim_seconds => 15,
   p_start_seconds => 120)`;
 
-/** Resolves when `waiter` waits for a lock of somebody else. */
-async function untilBlocked(watch: pg.Client, waiterPid: number): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
+/** Resolves when that backend waits for a lock that another one holds. */
+const untilBlocked = (watch: pg.Client, waiterPid: number) =>
+  eventually('it waits for a lock', async () => {
     const { rows } = await watch.query('select cardinality(pg_blocking_pids($1)) > 0 as blocked', [waiterPid]);
-    if (rows[0].blocked) return;
-    await sleep(10);
-  }
-  throw new Error('nobody waits');
-}
+    return rows[0].blocked;
+  });
 
 /** The backend that runs a function now; it cannot be asked itself while it waits. */
-async function backendOf(watch: pg.Client, name: string): Promise<number> {
-  for (let tries = 0; tries < 500; tries++) {
+const backendOf = (watch: pg.Client, name: string): Promise<number> =>
+  eventually(`${name} has begun`, async () => {
     const { rows } = await watch.query(
       `select pid from pg_stat_activity
         where query like $1 and state = 'active' and pid <> pg_backend_pid() and datname = current_database()`,
       [`%omicron.${name}(%`],
     );
-    if (rows[0]) return rows[0].pid;
-    await sleep(10);
-  }
-  throw new Error(`${name} did not begin`);
-}
+    return rows[0]?.pid;
+  });
 
 describe('hole 1: a runner that nobody can reach serves for ever', () => {
   it('is told how long it may go on, and the database remembers the longest it was told', async () => {
@@ -359,16 +353,16 @@ describe('hole 13: a renewal that waited for a lock revives a lease that expired
     }
     const p = protocol(database);
     await p.warm(1);
-    const { session } = await p.lease({ ttlSeconds: 1 });
-    const holder = await connection(database.url);
+    const { session } = await p.lease();
+    const [holder, watch] = [await connection(database.url), await connection(database.url)];
     await holder.query('begin');
     await holder.query('select from omicron.browser_sessions where id = $1 for update', [session.id]);
     const renewing = p.leases.heartbeat(session.id, null, 1);
-    // the holder keeps the lock until the lease has expired by the database's clock
-    await holder.query(
-      `select pg_sleep(extract(epoch from expires_at - clock_timestamp()) + 0.05) from omicron.browser_sessions where id = $1`,
-      [session.id],
-    );
+    await untilBlocked(watch, await backendOf(watch, 'heartbeat'));
+    // the lease expires while the renewal waits
+    await holder.query('update omicron.browser_sessions set expires_at = clock_timestamp() where id = $1', [
+      session.id,
+    ]);
     await holder.query('commit');
     return (await renewing).outcome;
   };

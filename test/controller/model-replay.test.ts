@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { SMALL, type World } from '../model/world.ts';
+import { freshPostgres } from '../postgres.ts';
+import { Drift, replay } from './model-replay.ts';
+import { weaken } from './weaken.ts';
+
+const WORLDS: [title: string, world: World, seed: number][] = [
+  ['cold starts', { ...SMALL, epochs: 5 }, 1],
+  ['warm starts', { ...SMALL, warm: 2, runners: 3, permits: 3, epochs: 5 }, 2],
+  ['a single permit', { ...SMALL, permits: 1, epochs: 5 }, 3],
+  ['two sessions of a user whose quota is one', { ...SMALL, sessions: 2, epochs: 4, runners: 3, permits: 3 }, 4],
+];
+
+/** Kinds of steps that the functions do. */
+const SQL_KINDS = [
+  ...[
+    'acquire',
+    'claim',
+    'inherit',
+    'beat',
+    'fail',
+    'beginAssign',
+    'redeem',
+    'refused',
+    'ready',
+    'DELETE',
+    'heartbeat',
+  ],
+  ...['activity', 'acknowledged', 'stuck', 'expire', 'pool', 'up', 'lost', 'suspected', 'gone'],
+];
+
+describe('walks through the model, done with the SQL functions', () => {
+  test('end in the same rows and answers, and take every kind of step', async () => {
+    const taken = new Set<string>();
+    for (const [title, world, seed] of WORLDS) {
+      const kinds = await replay(await freshPostgres(), world, { seed, steps: 400, length: 100 });
+      console.log(`${title}: ${[...kinds].map(([kind, count]) => `${kind} ${count}`).join(', ')}`);
+      for (const kind of kinds.keys()) taken.add(kind);
+    }
+    expect(SQL_KINDS.filter(kind => !taken.has(kind))).toEqual([]);
+  }, 180_000);
+
+  // seeds of walks that soon come to where it shows
+  test.each([
+    ['redeem', 'deadline_at > v_now', 'false', /must wait for its predecessor/, 33],
+    ['end_lease', "perform omicron.close_lease(s, 'ended', p_reason, null);", '', /status/, 33],
+    [
+      'report_activity',
+      'deadline_at = greatest(deadline_at, s.expires_at)',
+      'deadline_at = deadline_at',
+      /deadline/,
+      2,
+    ],
+  ])(
+    'differ when %s no longer does: %s',
+    async (name, from, to, difference, seed) => {
+      const database = await freshPostgres();
+      await weaken(database, name, from, to);
+      const world = { ...SMALL, warm: 2, runners: 3, permits: 3, epochs: 5 };
+      const drift = await replay(database, world, { seed, steps: 600, length: 100 }).catch((error: unknown) => error);
+      expect(drift).toBeInstanceOf(Drift);
+      expect(String(drift)).toMatch(difference);
+    },
+    120_000,
+  );
+});
