@@ -189,13 +189,14 @@ async function rowsOf(database: Database, world: World) {
 
   const acquire = (caller: number, session: number) =>
     leases.acquire({
-      userId: 'ada',
-      conversationId: `c${session}`,
+      request: {
+        user_id: 'ada',
+        conversation_id: `c${session}`,
+        ttl_seconds: seconds(TICKS.lease),
+        record_video: false,
+      },
       claimId: claimIds[caller] ?? '',
       abandonClaimId: null,
-      ttlSeconds: seconds(TICKS.lease),
-      options: { record_video: false },
-      tags: null,
       provider: 'local',
       template: 't',
       namespace: 'local',
