@@ -40,7 +40,7 @@ export default defineConfig({
           include: UNIT,
           setupFiles: ['test/setup/unit.ts'],
           pool: 'forks',
-          testTimeout: 20_000,
+          testTimeout: 60_000,
           hookTimeout: 60_000,
         },
       },

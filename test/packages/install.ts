@@ -5,10 +5,14 @@ import { ROOT, run } from '../local/machine.ts';
 /** Workspaces that are published. */
 export const PUBLISHED = { sdk: 'omicron-browser', cli: '@omicron-browser/cli' } as const;
 
+/** Of `stat.blocks`. */
+const BLOCK_BYTES = 512;
+
 /** What an installation put into node_modules. */
 export interface Installed {
   /** Names, each as often as it was installed. */
   readonly packages: readonly string[];
+  /** On the disk. */
   readonly bytes: number;
 }
 
@@ -43,6 +47,8 @@ export async function installed(folder: string): Promise<Installed> {
     .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length));
   const entries = await readdir(modules, { recursive: true, withFileTypes: true });
   const files = entries.filter(entry => entry.isFile());
-  const sizes = await Promise.all(files.map(async file => (await stat(join(file.parentPath, file.name))).size));
-  return { packages, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+  const found = await Promise.all(files.map(file => stat(join(file.parentPath, file.name))));
+  // as du counts: blocks, and a file with several names once
+  const blocks = new Map(found.map(({ ino, blocks }) => [ino, blocks]));
+  return { packages, bytes: [...blocks.values()].reduce((sum, count) => sum + count, 0) * BLOCK_BYTES };
 }

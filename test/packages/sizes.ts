@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newFolder, ROOT, run } from '../local/machine.ts';
+import { promisify } from 'node:util';
+import { newFolder, ROOT } from '../local/machine.ts';
 import { type Installed, installed, installTarball, PUBLISHED, pack } from './install.ts';
 
 // Measures what each way to use this repository installs from npm; `npm run sizes`. A clone holds what is committed.
@@ -32,17 +34,16 @@ async function published(workspace: string, folder: string): Promise<Size> {
 
 /** Installs in a clone what this kind of work needs (local/setup.js). */
 async function cloned(what: string, work: string, clone: string): Promise<Size> {
-  const { code, stderr } = await run('node', [join(clone, 'local', 'setup.js'), '--for', work], { cwd: clone });
-  if (code !== 0) throw new Error(stderr);
+  await execute('node', [join(clone, 'local', 'setup.js'), '--for', work]);
   return sizeOf(what, await installed(clone));
 }
 
+const execute = promisify(execFile);
 const folder = await newFolder();
 try {
   const sizes = [await published(PUBLISHED.sdk, folder), await published(PUBLISHED.cli, folder)];
   const clone = join(folder, 'clone');
-  const { code, stderr } = await run('git', ['clone', '--quiet', ROOT, clone]);
-  if (code !== 0) throw new Error(stderr);
+  await execute('git', ['clone', '--quiet', ROOT, clone]);
   sizes.push(await cloned('npm run demo, npm start', 'stack', clone));
   sizes.push(await cloned('npm test', 'check', clone));
   console.table(sizes);
