@@ -95,7 +95,10 @@ export async function up(folder: string, env: Record<string, string> = {}): Prom
       return /listens at (\S+);/.exec(said)?.[1];
     },
     60_000,
-  );
+  ).catch(error => {
+    child.kill('SIGTERM'); // it takes its runners along
+    throw error;
+  });
   const end = async (signal: NodeJS.Signals) => {
     child.kill(signal);
     return exited;
