@@ -63,7 +63,8 @@ export async function releasedSchema(): Promise<Schema> {
 /**
  * Brings a database to this schema: one transaction, under a lock, so that replicas may start at once. A file of
  * functions is applied again when its text changed, or the value of what its line `-- depends on <SQL>` names. A
- * function whose signature changed leaves no overload behind, and one that no file declares any more is dropped.
+ * function whose signature changed leaves no overload behind, and one that no file declares any more is dropped;
+ * functions of others, in whichever schema and under whichever name, are never dropped.
  */
 export async function migrate(database: Database, schema?: Schema): Promise<void> {
   const { migrations, functions } = schema ?? (await releasedSchema());
@@ -82,21 +83,40 @@ create schema if not exists omicron;
 create table if not exists omicron.migrations (
   name text primary key, digest text not null, applied_at timestamptz not null default clock_timestamp()
 );
+alter table omicron.migrations add column if not exists declares text[];
+-- \`version\` differs once a function was created or replaced.
+create view omicron.functions as
+  select p.oid as id, format('%s.%s', n.nspname, p.proname) as name, format('%s %s', p.oid, p.xmin) as version,
+         format('%s.%s(%s)', n.nspname, p.proname, oidvectortypes(p.proargtypes)) as signature
+    from pg_proc p join pg_namespace n on n.oid = p.pronamespace;
 do $omicron$
 declare
   v_once constant jsonb := $omicron_files$${JSON.stringify(once)}$omicron_files$;
   v_repeatable constant jsonb := $omicron_files$${JSON.stringify(repeatable)}$omicron_files$;
 ${APPLY}
-end $omicron$;`);
+end $omicron$;
+drop view omicron.functions;`);
 }
 
 const APPLY = `
   f record;
   v_applied text;
   v_digest text;
+  v_declared constant text[] := array(
+    select unnest(x.declares) from jsonb_to_recordset(v_repeatable) as x(declares text[]));
+  v_ours text[]; -- signatures that this project created before: no other function is ever dropped
   v_before oid[];
+  v_versions text[];
+  v_touched oid[];
   v_stale regprocedure;
 begin
+  if exists (select from omicron.migrations) and not exists (select from omicron.migrations where name like 'functions/%') then
+    -- a release whose migrations held the functions: they were in its own schema, under the names of today
+    v_ours := array(select p.signature from omicron.functions p where p.name = any (v_declared) and p.name like 'omicron.%');
+  else
+    v_ours := array(select unnest(m.declares) from omicron.migrations m);
+  end if;
+
   for f in select * from jsonb_to_recordset(v_once) as x(name text, sql text, digest text, earlier text) loop
     select m.digest into v_applied from omicron.migrations m where m.name = f.name;
     if v_applied is null then
@@ -111,31 +131,33 @@ begin
     execute format('select concat_ws('' '', %L, %s)', f.digest, f.depends) into v_digest;
     select m.digest into v_applied from omicron.migrations m where m.name = f.name;
     continue when v_applied = v_digest;
-    v_before := array(select p.oid from pg_proc p
-                       where p.pronamespace::regnamespace || '.' || p.proname = any (f.declares));
+    v_before := array(select p.id from omicron.functions p where p.name = any (f.declares) and p.signature = any (v_ours));
+    v_versions := array(select p.version from omicron.functions p where p.name = any (f.declares));
     begin
       execute f.sql;
     exception when invalid_function_definition then -- another return type, or another name of a parameter
+      if v_before = '{}' then
+        raise; -- the function that is in the way is not ours
+      end if;
       foreach v_stale in array v_before loop
         execute format('drop function %s cascade', v_stale);
       end loop;
       execute f.sql;
     end;
-    for v_stale in -- the signature before: its name has a new function now
-      select stale.oid from pg_proc stale
-       where stale.oid = any (v_before) and exists (
-         select from pg_proc p
-          where p.pronamespace = stale.pronamespace and p.proname = stale.proname and p.oid <> all (v_before))
+    v_touched := array(select p.id from omicron.functions p where p.name = any (f.declares) and p.version <> all (v_versions));
+    for v_stale in -- the signature before
+      select p.oid from pg_proc p where p.oid = any (v_before) and p.oid <> all (v_touched)
     loop
       execute format('drop function %s cascade', v_stale);
     end loop;
-    insert into omicron.migrations as m (name, digest) values (f.name, v_digest)
-      on conflict (name) do update set digest = excluded.digest, applied_at = excluded.applied_at;
+    insert into omicron.migrations as m (name, digest, declares)
+      values (f.name, v_digest, array(select p.signature from omicron.functions p where p.id = any (v_touched)))
+      on conflict (name) do update
+        set digest = excluded.digest, declares = excluded.declares, applied_at = excluded.applied_at;
   end loop;
 
   for v_stale in
-    select p.oid from pg_proc p where p.pronamespace = 'omicron'::regnamespace and not exists (
-      select from jsonb_to_recordset(v_repeatable) as x(declares text[]) where 'omicron.' || p.proname = any (x.declares))
+    select p.id from omicron.functions p where p.signature = any (v_ours) and p.name <> all (v_declared)
   loop
     execute format('drop function %s cascade', v_stale);
   end loop;

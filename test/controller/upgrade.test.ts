@@ -93,7 +93,7 @@ const traces = (database: Database) =>
            (select jsonb_object_agg(oid::regprocedure, xmin::text) from pg_proc where pronamespace = 'omicron'::regnamespace) as functions,
            (select jsonb_object_agg(tgname, xmin::text) from pg_trigger where not tgisinternal) as triggers`);
 
-describe.each(Object.entries(empty))('a database of the schema before, on %s', (_name, open) => {
+describe.each(Object.entries(empty))('a database of the schema before, on %s', { timeout: 180_000 }, (_name, open) => {
   it('keeps its rows and its leases', async () => {
     const database = await open();
     await migrateAsBefore(database, await oldMigrations());
@@ -251,6 +251,41 @@ describe.each(Object.entries(empty))('functions, on %s', (_name, open) => {
     await migrate(database, schema({ 'a.sql': one }));
     expect(await signatures(database)).toEqual(['omicron.one() integer']);
     expect(await value(database, `(select count(*)::int from omicron.migrations)`)).toBe(2);
+  });
+
+  it('of others stay as they are: another name, another signature, and the one that is in the way', async () => {
+    const database = await open();
+    const theirs = [
+      'omicron.theirs() returns integer',
+      'omicron.one(p_text text) returns integer',
+      'public.two(p_text text) returns integer',
+    ];
+    await database.script('create schema omicron');
+    for (const signature of theirs) await database.script(`create function ${signature} language sql as 'select 7'`);
+    onTestFinished(() =>
+      database.script('drop function if exists public.two(text); drop function if exists public.two(integer)'),
+    );
+    const ours = declare('one() returns integer', 'select 1');
+    const two = `create or replace function public.two(p_n integer) returns integer language sql as $$ select 2 $$;`;
+    await migrate(database, schema({ 'a.sql': ours, 'b.sql': two }));
+    await migrate(database, schema({ 'a.sql': declare('one(p_n integer) returns integer', 'select 1') }));
+    const kept = ['omicron.theirs()', `omicron.one('x'::text)`, `public.two('x'::text)`];
+    for (const call of kept) expect(await value(database, call)).toBe(7);
+    expect(await value(database, `to_regprocedure('omicron.one()')`)).toBeNull();
+    expect(await value(database, `to_regprocedure('public.two(integer)')`)).toBeNull();
+    const inTheWay = schema({ 'a.sql': declare('one(p_words text) returns integer', 'select 1') });
+    await expect(migrate(database, inTheWay)).rejects.toThrow(/input parameter|cannot change name/);
+    for (const call of kept) expect(await value(database, call)).toBe(7);
+  });
+
+  it('may move to another file', async () => {
+    const database = await open();
+    const [one, two] = [declare('one() returns integer', 'select 1'), declare('two() returns integer', 'select 2')];
+    await migrate(database, schema({ 'a.sql': one + two, 'b.sql': two.replaceAll('two', 'three') }));
+    await migrate(database, schema({ 'a.sql': two, 'b.sql': one }));
+    expect(await signatures(database)).toEqual(['omicron.one() integer', 'omicron.two() integer']);
+    await migrate(database, schema({ 'a.sql': one, 'b.sql': two }));
+    expect(await signatures(database)).toEqual(['omicron.one() integer', 'omicron.two() integer']);
   });
 
   it('are created after those that they call, whatever their files are called', async () => {

@@ -186,12 +186,12 @@ describe('setup.js', () => {
     await writeFile(join(folder, 'package.json'), '{"type": "module"}');
     await writeFile(
       join(folder, 'local', 'setup-tools.ts'),
-      "process.stdout.write(JSON.stringify({ OMICRON_FFMPEG: '/f', TOOLS: process.argv.slice(2).join() }))",
+      "process.stdout.write(JSON.stringify({ FOUND: '/f', TOOLS: process.argv.slice(2).join() }))",
     );
     await writeFile(
       join(folder, 'entry.ts'),
-      `const { OMICRON_FFMPEG, TOOLS }: NodeJS.ProcessEnv = process.env;
-       console.log(OMICRON_FFMPEG, TOOLS, process.argv.slice(2).join(), process.versions.node); process.exit(7);`,
+      `const { FOUND, TOOLS }: NodeJS.ProcessEnv = process.env;
+       console.log(FOUND, TOOLS, process.argv.slice(2).join(), process.versions.node); process.exit(7);`,
     );
     await writeFile(
       join(folder, 'npm.js'),
