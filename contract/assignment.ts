@@ -30,7 +30,7 @@ export const assignmentClaims = brokerClaims.extend({
 export type Assignment = z.infer<typeof assignmentClaims>;
 
 /** Body of `POST /assign` and `POST /drain`: a token signed by the controller. */
-export const signedOrder = z.strictObject({ token: z.string().max(16_384) });
+export const signedToken = z.strictObject({ token: z.string().max(16_384) });
 
 /** Claims of the drain token (EdDSA, the runner's audience of the assignment). */
 export const drainClaims = z.object({ order: z.literal('drain'), reason: z.string() });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { leaseKey } from './lease-key.ts';
-import { isStorable } from './text.ts';
+import { isStorable } from './storable.ts';
 
 /** Activity of a lease: at most every 15 s, at once when under 30 s are left. */
 export const ACTIVITY_REPORT_SECONDS = 15;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { OmicronError } from './problem.ts';
-import { isStorable } from './text.ts';
+import { isStorable } from './storable.ts';
 
 /** The name of a credential in the vault document, e.g. `walmart`: the prefix of its secret names. */
 export const siteKey = z

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { TOOLSETS } from './assignment.ts';
 import { epoch } from './lease-key.ts';
 import { SESSION_STATES } from './states.ts';
-import { isStorable } from './text.ts';
+import { isStorable } from './storable.ts';
 
 /** Limits of request values. */
 export const LIMITS = {

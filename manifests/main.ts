@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { ENVIRONMENTS } from './environments.ts';
 import { render } from './render.ts';
 
-// npm run manifests: writes manifests/rendered/<env>/ anew. Commit what changed; Argo CD reads nothing else.
+// npm run manifests: rewrites manifests/rendered/<env>/. Commit what changed; Argo CD reads nothing else.
 const rendered = fileURLToPath(new URL('./rendered', import.meta.url));
 for (const env of Object.values(ENVIRONMENTS)) {
   rmSync(join(rendered, env.name), { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedOrder } from '../contract/assignment.ts';
+import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } from '../contract/assignment.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../contract/problem.ts';
 import type { Runner } from './runner.ts';
 
@@ -19,13 +19,13 @@ export function runnerServer(runner: Runner, log: Logger): Server {
   > = {
     '/assign': {
       async POST(request, response) {
-        const { token } = await signedToken(request);
+        const { token } = await readToken(request);
         send(response, 200, (await runner.assign(token)) satisfies AssignAnswer);
       },
     },
     '/drain': {
       async POST(request, response) {
-        const { token } = await signedToken(request);
+        const { token } = await readToken(request);
         await runner.drain(token);
         send(response, 200, { acknowledged: true } satisfies z.infer<typeof drainAnswer>);
       },
@@ -96,8 +96,8 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   send(response, PROBLEMS[problem.code].status, problem, PROBLEM_TYPE);
 }
 
-async function signedToken(request: IncomingMessage): Promise<z.infer<typeof signedOrder>> {
-  const parsed = signedOrder.safeParse(await json(request, TOKEN_BYTES_MAX));
+async function readToken(request: IncomingMessage): Promise<z.infer<typeof signedToken>> {
+  const parsed = signedToken.safeParse(await json(request, TOKEN_BYTES_MAX));
   if (parsed.success) return parsed.data;
   throw new OmicronError('invalid_request', 'The body must be {"token": "..."} and nothing else.');
 }

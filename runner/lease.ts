@@ -100,7 +100,7 @@ const listed = (available: ReadonlyMap<string, LeaseTool>, policy: ToolPolicy): 
 
 type Call = (name: string, args: Record<string, unknown>, signal: AbortSignal) => Promise<Done>;
 
-/** Runs calls one after the other, each judged by what holds when its turn comes. */
+/** Runs calls one after the other, each judged by what holds when it starts. */
 function judgedCalls(options: LeaseOptions, available: ReadonlyMap<string, LeaseTool>): Call {
   const { sessionId: ownId, playwright, lifetime, policy, forwarder } = options;
   /** Whether the model has seen web content in this lease. */

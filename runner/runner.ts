@@ -17,7 +17,7 @@ import { type PhaseMachine, phaseMachine } from './phase.ts';
 import { redeem } from './redeem.ts';
 import { type ServedLease, type ServeLeaseOptions, serveLease } from './serve-lease.ts';
 
-/** One browser for one lease: warm, then leased, then thrown away. */
+/** One browser for one lease: warm, then leased, then removed. */
 export interface Runner {
   readonly bootId: string;
   /** Launches the browser. Never rejects: a failure is the phase `failed`, read at /healthz. */

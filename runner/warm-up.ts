@@ -19,7 +19,7 @@ const REQUEST_MS = 5_000;
 const LEASE_MS = 60_000;
 
 /**
- * Runs one whole lease against a controller of its own, under keys that are thrown away, in a browser context that is
+ * Runs one whole lease against a controller of its own, under keys that are discarded, in a browser context that is
  * closed afterwards: assignment, redemption, MCP, a page, a snapshot. The real lease then runs code that has run
  * before, in this process and in the browser. Rejects when a step fails; that costs the real lease time, nothing
  * else. A second warm-up showed no gain.

@@ -26,7 +26,7 @@ const STUCK_SECONDS = 600;
 export const ALERTS: readonly Alert[] = [
   {
     alert: 'BrowserControllerDown',
-    summary: 'No replica of the session controller is up: nobody gets a browser, and leases end when they expire',
+    summary: 'No replica of the session controller is up: no browser can be leased, and leases end when they expire',
     expr: `absent(${scraped(LABELS.controllerApp)})`,
     for: '2m',
     severity: 'page',

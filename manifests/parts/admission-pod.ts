@@ -60,7 +60,7 @@ export function shape(env: Environment): AdmissionPolicy {
       },
       {
         must: "object.spec.?restartPolicy.orValue('') == 'Never'",
-        else: 'a runner is thrown away, never restarted (restartPolicy: Never)',
+        else: 'a runner is removed, never restarted (restartPolicy: Never)',
       },
     ],
   };

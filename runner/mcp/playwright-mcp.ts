@@ -116,7 +116,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
   };
 }
 
-/** Runs pieces of work one after the other; one that is cancelled before its turn is left out. */
+/** Runs pieces of work one after the other; one that is cancelled before it starts is skipped. */
 function turns(): PlaywrightMcp['turn'] {
   let last: Promise<unknown> = Promise.resolve();
   return (signal, work) => {

@@ -22,7 +22,7 @@ import type { PlaywrightMcp } from './playwright-mcp.ts';
 /** One tool of a lease. */
 export interface LeaseTool {
   readonly tool: Tool;
-  /** False: it does not use the browser and does not wait for its turn. */
+  /** False: it does not use the browser and does not wait for other calls. */
   readonly inTurn: boolean;
   /** Never rejects. */
   run(args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;

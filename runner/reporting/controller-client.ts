@@ -7,7 +7,10 @@ import { type UserAction, userAction, type userActionRequest } from '../../contr
 import { httpCalls } from '../../http/call.ts';
 import { problemClient } from '../../http/problem-client.ts';
 
-/** The controller as a runner sees it. Every call rejects with an OmicronError; `worthRetrying` tells which may be repeated. */
+/**
+ * The controller as a runner sees it. Every call rejects with an OmicronError, of which `worthRetrying` tells whether the call
+ * may be repeated, or with the reason of the signal that ended it.
+ */
 export interface ControllerClient {
   /** Resolves when the controller is there. Keeps a connection open, so that a redemption need not make one. */
   ping(signal: AbortSignal): Promise<void>;

@@ -9,7 +9,7 @@ export type SiteFound =
   | { readonly found: true; readonly site: Site }
   | { readonly found: false; readonly code: 'no_credential' | 'origin_refused'; readonly reason: string };
 
-/** Where the credentials of one lease may be filled; decided anew for each value. */
+/** Where the credentials of one lease may be filled; decided for each value. */
 export interface LoginOrigins {
   decide(site: string, origin: string): { allowed: boolean; reason: string };
   /** The credential for a page of this origin: found by the page itself, never by what the agent calls it. */

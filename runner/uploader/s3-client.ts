@@ -18,7 +18,7 @@ export interface S3ClientOptions {
 
 /**
  * S3 under the role that the pod's token stands for (IRSA). The SDK reads AWS_ROLE_ARN, AWS_WEB_IDENTITY_TOKEN_FILE
- * and the endpoints from the environment, and asks STS anew before its credential ends. It repeats nothing: only the
+ * and the endpoints from the environment, and asks STS again before its credential ends. It repeats nothing: only the
  * uploader knows which conditional write is a repetition (docs/adr/0017).
  */
 export function s3Client({ region, proxyUrl, ownEndpoint }: S3ClientOptions): S3Client {

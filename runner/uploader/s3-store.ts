@@ -90,7 +90,7 @@ async function send(bucket: Bucket, file: RecordingUpload, number: number, body:
 
 async function complete(bucket: Bucket, file: RecordingUpload): Promise<'stored' | 'exists'> {
   const { state, key, signal } = file;
-  if (state.upload === undefined) throw new Error('the upload was given up; it begins anew');
+  if (state.upload === undefined) throw new Error('the upload was given up; it starts over');
   const outcome = await bucket.complete(key, state.upload.id, state.upload.parts, signal);
   return outcome === 'gone' ? beginAnew(file) : outcome;
 }
@@ -102,5 +102,5 @@ async function complete(bucket: Bucket, file: RecordingUpload): Promise<'stored'
 async function beginAnew({ state, save }: RecordingUpload): Promise<never> {
   delete state.upload;
   await save();
-  throw new Error('the bucket does not know the upload any more; it begins anew');
+  throw new Error('the bucket no longer knows the upload; it starts over');
 }

@@ -35,7 +35,7 @@ export interface UploadState {
   remove(): Promise<void>;
 }
 
-/** Reads the state of this folder; a state that cannot be understood is the same as none: uploads begin anew. */
+/** Reads the state of this folder; a state that cannot be understood is the same as none: uploads start over. */
 export async function openState(outputDir: string): Promise<UploadState> {
   const path = join(outputDir, STATE_FILE);
   const files = new Map(Object.entries(await readFiles(path)));

@@ -8,7 +8,7 @@ import {
   drainClaims,
   type RedeemAnswer,
   redeemAnswer,
-  signedOrder,
+  signedToken,
 } from '../../contract/assignment.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS, problemSchema } from '../../contract/problem.ts';
@@ -151,9 +151,9 @@ export class FakeRunner {
       case 'GET /healthz':
         return this.#health();
       case 'POST /assign':
-        return this.#assign(signedOrder.parse(JSON.parse(body)).token);
+        return this.#assign(signedToken.parse(JSON.parse(body)).token);
       case 'POST /drain':
-        return this.#drain(signedOrder.parse(JSON.parse(body)).token);
+        return this.#drain(signedToken.parse(JSON.parse(body)).token);
       case 'POST /mcp':
         return this.#mcp(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1]);
       default:
