@@ -11,7 +11,7 @@ import { testTool } from './tool.ts';
 /** Where the pooler is; null on a machine without it. */
 export const PGBOUNCER = testTool('pgbouncer') ?? null;
 
-/** nobody's on Debian and most others: the pooler refuses to run as root. */
+/** The user nobody's id on Debian and most others: the pooler refuses to run as root. */
 const NOBODY = 65_534;
 
 /** A real transaction pooler in front of a database; `url` goes through it. */

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** A TCP port of loopback that nobody has. */
+/** A free TCP port of loopback. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));

@@ -18,7 +18,7 @@ import {
   holdLease,
   losesItsRunner,
   seesItsPage,
-  startsAnew,
+  startsAgain,
   stillServes,
   videoStored,
 } from './held.ts';
@@ -54,8 +54,8 @@ const lease = async (options: { recorded?: boolean } = {}): Promise<Held> => {
   return held;
 };
 const serves = (...all: Held[]) => Promise.all(all.map(held => stillServes(sessions, held)));
-const anew = async (held: Held): Promise<void> => {
-  heldNow.push(await startsAnew(sessions, held));
+const leaseAgain = async (held: Held): Promise<void> => {
+  heldNow.push(await startsAgain(sessions, held));
 };
 /** A part of the cluster goes away with a runner at hand: without it, nothing new can start from the pool. */
 const warmRunner = () => eventually('a runner is warm', async () => (await rows(WARM)).length > 0, 150_000);
@@ -285,7 +285,7 @@ test.runIf(onNode)(
     expect((await losesItsRunner(sessions, held)).error).toMatch(/out of memory \(OOMKilled\)/);
     await afterwards('runner out of memory', { sessionsLost: 1 }, async () => {
       await serves(other);
-      await anew(held);
+      await leaseAgain(held);
     });
   },
 );
@@ -297,7 +297,7 @@ test.runIf(onNode)('a browser killed ends its session with a reason, and its vid
   expect((await losesItsRunner(sessions, held)).error).toMatch(/ended/);
   await afterwards('browser killed', { sessionsLost: 1 }, async () => {
     await serves(other);
-    await anew(held);
+    await leaseAgain(held);
   });
 });
 
@@ -320,7 +320,7 @@ test(
     } finally {
       await kubectl(['uncordon', node]);
     }
-    await afterwards('node cordoned and drained', { sessionsLost: 1 }, () => anew(held));
+    await afterwards('node cordoned and drained', { sessionsLost: 1 }, () => leaseAgain(held));
   },
 );
 
@@ -330,12 +330,12 @@ test.runIf(onNode)('a runner that its kubelet evicts ends its session with the k
   expect((await losesItsRunner(sessions, held, 180_000)).error).toMatch(/uploader-tmp.*exceeds the limit/);
   await afterwards('runner evicted by its kubelet', { sessionsLost: 1 }, async () => {
     await serves(other);
-    await anew(held);
+    await leaseAgain(held);
   });
 });
 
 describe('the template', () => {
-  test('deleted and made anew collects the warm runners and no leased one', LIMIT, async () => {
+  test('deleted and recreated collects the warm runners and no leased one', LIMIT, async () => {
     await using _ = await argoPaused();
     const [one, two] = [await lease({ recorded: true }), await lease()];
     for (const held of [one, two]) await eventually('it is marked', () => leasedOnItsOwn(held), 60_000);
@@ -355,7 +355,7 @@ describe('the template', () => {
     } finally {
       await kubectl(['create', '-f', '-'], withoutIdentity(template));
     }
-    await afterwards('template deleted and made anew', { sessionsLost: 0 }, async () => {
+    await afterwards('template deleted and recreated', { sessionsLost: 0 }, async () => {
       await serves(one, two);
       await lease();
     });
@@ -397,7 +397,7 @@ describe('the template', () => {
       const { sessionId } = (await start)?.lease ?? {};
       const kinds = (await sessions.listEvents(sessionId ?? '')).events.map(({ kind }) => kind);
       expect(kinds).toContain('session.ready');
-      expect(kinds).not.toContain('session.error'); // waited for, not failed and begun anew
+      expect(kinds).not.toContain('session.error'); // waited for, not failed and restarted
       await afterwards('image cannot be pulled', { sessionsLost: 0 }, () => serves(held));
     },
   );
@@ -430,7 +430,7 @@ test(
       await kubectl([...inRunners, 'delete', 'pod', held.pod.name, '--wait=false']);
       expect((await losesItsRunner(sessions, held)).error).toMatch(/being removed/);
       await afterwards('pod stuck in Terminating', { sessionsLost: 1 }, async () => {
-        await anew(held);
+        await leaseAgain(held);
         const fenced = `select acknowledged_at from omicron.runners where session_id = '${held.lease.sessionId}'
           and epoch = ${held.lease.epoch} and state = 'draining'`;
         expect(await rows(fenced)).toEqual([{ acknowledged_at: expect.any(String) }]);

@@ -83,7 +83,7 @@ export async function losesItsRunner(sessions: BrowserSessions, held: Held, with
 }
 
 /** Asking again gives the session a new epoch with a browser of its own. */
-export async function startsAnew(sessions: BrowserSessions, { userId, lease }: Held): Promise<Held> {
+export async function startsAgain(sessions: BrowserSessions, { userId, lease }: Held): Promise<Held> {
   const next = await hold(sessions, { userId });
   expect(next.lease.sessionId).toBe(lease.sessionId);
   expect(next.lease.epoch).toBeGreaterThan(lease.epoch);

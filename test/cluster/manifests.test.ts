@@ -44,8 +44,8 @@ beforeAll(async () => {
 afterAll(() => cluster.giveBack());
 
 describe('the API server', () => {
-  // Made anew and nowhere: beside what is deployed here, and not merged with it.
-  const NAMESPACED = '-anew';
+  // Recreated under other names and never applied: beside what is deployed here, and not merged with it.
+  const NAMESPACED = '-copy';
   const EVERYWHERE = '-other';
   const namespaces = [...Object.values(NAMESPACES), 'argocd'].map(name => name + NAMESPACED);
   beforeAll(async () => {
@@ -53,7 +53,7 @@ describe('the API server', () => {
     for (const name of namespaces) await kubectl(['create', 'namespace', name]);
   });
   afterAll(async () => void (await kubectl(['delete', 'namespace', ...namespaces, '--wait=false'])));
-  const anew = ({ metadata, ...rest }: KubernetesObject) => ({
+  const copyOf = ({ metadata, ...rest }: KubernetesObject) => ({
     ...rest,
     metadata: metadata.namespace
       ? { ...metadata, namespace: metadata.namespace + NAMESPACED }
@@ -63,7 +63,7 @@ describe('the API server', () => {
   test.each(Object.values(ENVIRONMENTS))('accepts every rendered object of $name, strictly', async env => {
     const all = [...objects(env).values()].filter(({ apiVersion }) => !apiVersion.startsWith('monitoring.'));
     // A cluster takes only Services of its own range, and no address twice.
-    const text = stream(all.map(anew))
+    const text = stream(all.map(copyOf))
       .replaceAll(env.clusterIps.controller, FREE.controller)
       .replaceAll(env.clusterIps.egress, FREE.egress);
     const { stderr, stdout } = await tryKubectl(

@@ -43,7 +43,7 @@ const backendOf = (watch: pg.Client, name: string): Promise<number> =>
     return rows[0]?.pid;
   });
 
-describe('hole 1: a runner that nobody can reach serves for ever', () => {
+describe('hole 1: a runner out of reach serves without end', () => {
   it('is told how long it may go on, and the database remembers the longest it was told', async () => {
     const database = await freshPostgres();
     const p = protocol(database);
@@ -230,7 +230,7 @@ describe('hole 7: a redemption that waited judges what was there before it waite
   });
 });
 
-describe('hole 8: a takeover leaves the runner before claimed for ever', () => {
+describe('hole 8: a takeover leaves the previous runner claimed', () => {
   it('drains it in the same step', async () => {
     const p = protocol(await freshPostgres());
     await p.warm(2);

@@ -361,7 +361,7 @@ async function rowsOf(database: Database, world: World) {
       if (runner.state === 'none') return;
       if (runner.boot > 0) differ(`r${place} boot`, row?.boot_id, bootOf(place, runner.boot));
       if (runner.state !== 'gone') differ(`r${place} acknowledged`, row?.acked, runner.acked);
-      if (runner.session < 0) return; // nobody's, or forgotten by the model
+      if (runner.session < 0) return; // unleased, or forgotten by the model
       differ(`r${place} session`, row?.session_id, sessionId(runner.session));
       differ(`r${place} epoch`, row?.epoch, runner.epoch);
       differ(`r${place} assigned`, row?.assigned, runner.assigned);

@@ -140,7 +140,7 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     expect((await p.claim({ userId: 'bob' })).session.epoch).toBe(1);
   });
 
-  it('lowers the cap without ending anybody', async () => {
+  it('lowers the capacity without ending a lease', async () => {
     const p = protocol(await open());
     await p.warm(2);
     const a = await p.lease({ userId: 'a' });

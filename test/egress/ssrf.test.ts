@@ -79,7 +79,7 @@ it('looks a name up once and dials that answer, though the next answer would be 
   expectJudged(await get(network.egress.port, lease.auth, `http://rebind.attack.test:${network.trap.port}/`));
 });
 
-it('judges every lookup anew when a name flips between public and internal', async () => {
+it('checks every lookup again when a name flips between public and internal', async () => {
   for (let round = 0; round < 20; round++) {
     const answer = await get(network.egress.port, lease.auth, `http://flip.attack.test:${network.trap.port}/`);
     expect(answer.refusal).toBe(round % 2 === 0 ? undefined : 'internal_address');

@@ -46,7 +46,7 @@ export class FakeRunner {
   assignment: Assignment | null = null;
   /** What the assignment was read from; the broker takes it. */
   assignmentToken: string | null = null;
-  /** What the broker handed over; null: it is nobody's. */
+  /** What the broker handed over; null: it is unleased. */
   redeemed: RedeemAnswer | null = null;
   /** How often it was told to drain. */
   drains = 0;

@@ -46,5 +46,5 @@ grant usage on schema vault to service_role;
 grant select, delete on vault.secrets, vault.decrypted_secrets to service_role;
 grant execute on all functions in schema vault to service_role;
 grant usage on schema public to anon, authenticated, service_role;
--- Supabase grants every new function of public to everybody
+-- Supabase grants every new function of public to all roles
 alter default privileges in schema public grant execute on functions to anon, authenticated, service_role;

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../manifests/render.ts';
 
-/** One change to rendered manifests, as somebody would make it by hand. */
+/** One change to rendered manifests, as made by hand. */
 export type Change = (manifests: readonly KubernetesObject[]) => readonly KubernetesObject[];
 
 /**

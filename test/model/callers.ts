@@ -17,7 +17,7 @@ export function callerSteps(state: State, world: World, emit: Emit): void {
   });
 }
 
-/** Warm ones (any: SKIP LOCKED), creating ones that are nobody's, else a new one; alike ones stand for each other. */
+/** Warm ones (any: SKIP LOCKED), creating ones that are unleased, else a new one; alike ones stand for each other. */
 function choices(state: State, world: World): number[] {
   const first = (fits: (runner: Runner) => boolean): number[] =>
     state.runners.flatMap((runner, index) => (fits(runner) ? [index] : []));
@@ -41,11 +41,11 @@ function askSteps(state: State, world: World, emit: Emit, index: number, session
       become(draft, index, { phase: 'claimed', session, epoch: row.epoch }),
     );
   if (verdict === 'wait' && row.claim === claimId)
-    emit(`wait ${who} s${session}`, false, draft => draft.broken.push('nobody waits for a claim of its own'));
+    emit(`wait ${who} s${session}`, false, draft => draft.broken.push('no caller waits for its own claim'));
   if (verdict === 'refuse')
     emit(`refuse ${who} s${session}`, false, draft => {
       const others = draft.sessions.filter((other, place) => place !== session && db.isLive(other));
-      if (others.length < world.quota) draft.broken.push('nobody is refused while a place is free');
+      if (others.length < world.quota) draft.broken.push('no request is refused while a place is free');
     });
   if (!holds(world, 'quota-under-lock') && phase === 'asking' && (verdict === 'claim' || verdict === 'inherit'))
     emit(`count ${who} finds a place for s${session}`, false, draft =>

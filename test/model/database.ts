@@ -205,7 +205,7 @@ export function fail(state: State, world: World, index: number, epoch: number, c
   if (session.status === 'starting' && session.epoch === epoch && session.claim === claimId) close(state, world, index);
 }
 
-/** DELETE, expiry, start cap, loss: whoever calls has judged under the same lock what makes it the end of `epoch`. */
+/** DELETE, expiry, start cap, loss: the caller has judged under the same lock what makes it the end of `epoch`. */
 export function end(state: State, world: World, index: number, epoch: number): void {
   const session = sessionAt(state, index);
   if (session.status === 'over') return;

@@ -69,7 +69,7 @@ export const HOLES: readonly Hole[] = [
   },
   {
     id: '8',
-    title: 'a takeover that leaves the old runner claimed for ever',
+    title: 'a takeover that leaves the old runner claimed',
     without: ['claim-drains-old-runner'],
     rule: NEVER_QUIET,
     lengthMax: 3,
@@ -114,7 +114,7 @@ export const HOLES: readonly Hole[] = [
     id: '14',
     title: 'a claimer that lost the answer of COMMIT',
     without: ['resume-own-claim'],
-    rule: 'nobody waits for a claim of its own',
+    rule: 'no caller waits for its own claim',
     lengthMax: 2,
   },
   {
@@ -137,7 +137,7 @@ export const HOLES: readonly Hole[] = [
     id: '17b',
     title: 'an expired lease that keeps its user out',
     without: ['quota-ignores-expired'],
-    rule: 'nobody is refused while a place is free',
+    rule: 'no request is refused while a place is free',
     lengthMax: 10,
     sizes: { sessions: 2, callers: 1, epochs: 1 },
   },
@@ -216,7 +216,7 @@ export const HOLES: readonly Hole[] = [
   },
   {
     id: 'G',
-    title: 'a runner that never comes up, inherited for ever',
+    title: 'a runner that never comes up, inherited again and again',
     without: ['inherit-keeps-cap'],
     rule: 'a runner that does not come up is given up at the cap of its start',
     lengthMax: 4,

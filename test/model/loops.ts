@@ -31,7 +31,7 @@ export function sessionLoops(state: State, world: World, emit: Emit): void {
     if (session.status === 'starting' && session.startLeft === 0)
       emit(`stuck s${index} e${session.epoch}`, true, finish);
     if (holds(world, 'end-compares-epoch')) {
-      // A reaper that read long ago is this step too: it judges (id, epoch, expired) anew, under the lock.
+      // A reaper that read long ago is this step too: it judges (id, epoch, expired) again, under the lock.
       if (expired) emit(`expire s${index} e${session.epoch}`, true, finish);
       return;
     }

@@ -42,7 +42,7 @@ export const PHASES = ['none', 'fresh', 'redeeming', 'open', 'closed', 'dead'] a
 /** A row of `runners`, its pod, and the process in it. A slot is reused when all three are gone. */
 export type Runner = {
   state: RunnerState | 'none';
-  /** -1 while it is nobody's. */
+  /** -1 while it is unleased. */
   session: number;
   epoch: number;
   /** Its claimer may have sent it something. */
@@ -50,7 +50,7 @@ export type Runner = {
   redeemed: boolean;
   /** Ticks until the latest end that the runner was ever told of. */
   deadline: number;
-  /** It has said, or the provider has proved, that it serves nobody any more. */
+  /** It has said, or the provider has proved, that it no longer serves an agent. */
   acked: boolean;
   boot: number;
 

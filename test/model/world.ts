@@ -35,7 +35,7 @@ export type Fix =
   | 'takeover-inherits'
   /** 17: a permit is held until its pod is gone. */
   | 'permit-until-gone'
-  /** 17: an expired lease that nobody has ended yet does not count. */
+  /** 17: an expired lease that is not ended yet does not count. */
   | 'quota-ignores-expired'
   /** 17: quota is counted and claimed in one step. */
   | 'quota-under-lock'

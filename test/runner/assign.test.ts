@@ -88,7 +88,7 @@ test('retries a controller that is out of reach for a moment', async () => {
   expect((await runner.post('/assign', { token })).status).toBe(200);
 });
 
-test('a refused redemption leaves the runner nobody for good, with the reason at /healthz', async () => {
+test('a refused redemption leaves the runner without a lease, with the reason at /healthz', async () => {
   controller.failNext('/internal/runner-secrets', new OmicronError('redemption_refused', 'the claim was taken over'));
   const { token, mcpToken } = await controller.assignment(runner);
   const first = await runner.post('/assign', { token });
@@ -119,7 +119,7 @@ test('a drain order that arrives while the assignment waits ends it', async () =
   expect(controller.redemptions).toBe(0);
 });
 
-test('/mcp answers 401 before the assignment and to a wrong token, and after the drain to nobody', async () => {
+test('/mcp answers 401 before the assignment and to a wrong token, and no request after the drain', async () => {
   const initialize = (token?: string) =>
     fetch(`${runner.url}/mcp`, {
       method: 'POST',

@@ -46,7 +46,7 @@ test('a client that reconnects finds the same cookies, tabs and current tab', as
   expect(await callText(client, 'browser_navigate', { url: `${site.url}/account` })).toContain('Hello bob!');
 });
 
-test('several clients of one lease share the browser, and one that vanishes in a call blocks nobody', async () => {
+test('several clients of one lease share the browser, and one that vanishes in a call blocks no other', async () => {
   const second = await connect(runner.url, mcpToken);
   const abort = new AbortController();
   const slow = client

@@ -52,7 +52,7 @@ test('names are replaced by values on the page, and values by names in every res
   expect(await call('browser_evaluate', { function: values })).toContain('<secret>SHOP_USERNAME</secret>');
   const field = { target: 'input[name=password]', name: 'Password', type: 'textbox', value: 'SHOP_PASSWORD' };
   await call('browser_fill_form', { fields: [field] });
-  // A script could take the value apart in ways that nobody finds.
+  // A script could take the value apart in ways that no search finds.
   expect(await call('browser_evaluate', { function: values })).toContain('secret_on_page');
   expect(await call('browser_snapshot', {})).toContain('<secret>SHOP_PASSWORD</secret>');
   expect(await call('browser_click', { target: 'button' })).toContain('Hello <secret>SHOP_USERNAME</secret>!');

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 
-/** A certificate that nobody signed but itself, and what a browser must be told to trust it. */
+/** A self-signed certificate, and what a browser must be told to trust it. */
 export interface TestCertificate {
   readonly key: string;
   readonly cert: string;

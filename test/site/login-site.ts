@@ -30,7 +30,7 @@ const FORM = (action: string) => `<form method="post" action="${action}">
 const CODE =
   '<form method="post" action="/welcome"><input id="c" name="code" autocomplete="one-time-code"><button>OK</button></form>';
 
-/** Shows what was typed in every way a page can think of, to whoever reads the page. */
+/** Shows what was typed in every way a page can think of, to any reader of the page. */
 const REFLECTING = `<div id="out"></div><script>
   const hex = v => [...new TextEncoder().encode(v)].map(b => b.toString(16).padStart(2, '0')).join('');
   for (const input of document.querySelectorAll('input')) input.addEventListener('input', () => {

@@ -60,7 +60,7 @@ test('a tab in the background that hangs does not block the others', async () =>
   expect(next.texts.join()).toContain('Password');
 });
 
-test('a call that waits its turn can be cancelled, and leaves the queue', async () => {
+test('a queued call can be cancelled, and leaves the queue', async () => {
   const abort = new AbortController();
   const first = call('browser_wait_for', { time: 1 });
   const second = call('browser_navigate', { url: `${site.url}/animated` }, abort.signal);

@@ -4,7 +4,7 @@ import { OmicronError } from '../../../contract/problem.ts';
 import { leaseClock, nextReportMs } from '../../../runner/reporting/lease-clock.ts';
 import { type SteppedClock, steppedClock } from '../../fakes/clock.ts';
 
-/** A lease of so many milliseconds, and a controller that each activity report asks what is left. */
+/** A lease with this many milliseconds left, and a controller that each activity report asks what is left. */
 function lease(endsInMs: number) {
   const clock = steppedClock();
   const reports: { calls: number; atMs: number }[] = [];

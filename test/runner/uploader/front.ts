@@ -13,7 +13,7 @@ export interface Asked {
 
 /**
  * `down`: no answer, and the store hears nothing. `deaf`: the store hears it, the answer is lost. A number: that
- * status. `unknown`: what S3 says of an upload that was aborted (the stand-in server fails there).
+ * status. `unknown`: what S3 says of an upload that was aborted (moto fails there).
  */
 export type Fate = 'pass' | 'down' | 'deaf' | 'unknown' | number;
 

@@ -32,7 +32,7 @@ function recordingStoreContract(name: string, open: () => Promise<StoreUnderTest
     });
 
     let count = 0;
-    /** A file of so many bytes, which differ from file to file and place to place. */
+    /** A file of this many bytes, which differ from file to file and place to place. */
     function file(bytes: number, signal = new AbortController().signal) {
       count += 1;
       const content = Buffer.alloc(bytes, count);
@@ -77,7 +77,7 @@ function recordingStoreContract(name: string, open: () => Promise<StoreUnderTest
       expect((await stored(upload))?.equals(content)).toBe(true);
     });
 
-    test('giving up discards what there is of an unfinished file; it may begin anew, and be given up twice', async () => {
+    test('giving up discards what there is of an unfinished file; it may start over, and be given up twice', async () => {
       const bytes = 2 * PART_BYTES + 5;
       const { upload, content } = file(bytes);
       await under.store.advance(upload, bytes);

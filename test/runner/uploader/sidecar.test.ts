@@ -50,10 +50,10 @@ const stores = (action: string) => ['PutObject', 'CompleteMultipartUpload'].incl
 const leave = (name = TAB) => writeFileSync(join(lease.outputDir, name), readFileSync(sample));
 const storedRow = { state: 'stored', reason: null };
 
-/** Grows until the store has parts, then stands still; whoever called ends the encoder. */
+/** Grows until the store has parts, then stands still; the caller ends the encoder. */
 async function growing(uploader: { output(): string }, parts: number) {
   const encoder = encode(sample, tab(), 12);
-  await eventually('the file has so many full parts', () => existsSync(tab()) && fullParts() > parts, 60_000);
+  await eventually('the file has that many full parts', () => existsSync(tab()) && fullParts() > parts, 60_000);
   encoder.pause();
   await eventually(`they are at the store: ${uploader.output()}`, () => recorded() === fullParts() - 1, 60_000);
   return encoder;
@@ -144,7 +144,7 @@ test.each(['PutObject', 'CompleteMultipartUpload'])('a %s whose answer was lost 
   expect(await unfinished()).toEqual([]);
 });
 
-test("somebody else's object stays as it is, and ours is a loss with that reason", async () => {
+test("another uploader's object stays as it is, and ours is a loss with that reason", async () => {
   const key = `${lease.order.artifacts_prefix}${TAB}`;
   await w.s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: key, Body: 'first' }));
   const uploader = await lease.upload();
@@ -216,7 +216,7 @@ test('a restarted sidecar goes on with the same upload and sends no part twice',
   expect(lease.files()).toEqual([]);
 });
 
-test('a sidecar that finds its upload aborted begins anew', async () => {
+test('a sidecar that finds its upload aborted starts over', async () => {
   const uploader = await lease.upload();
   lease.writeOrder();
   const encoder = await growing(uploader, 1);

@@ -77,7 +77,7 @@ export async function uploadWorld({ tls = false } = {}): Promise<UploadWorld> {
   const front = closing.use(await storeFront(PUBLIC_ADDRESS, moto.port));
   const dns = await dnsServer({ 's3.test': { a: [PUBLIC_ADDRESS] }, 'sts.test': { a: [PUBLIC_ADDRESS] } });
   closing.defer(() => dns.close());
-  // The certificate has one name; the stand-in tells S3 and STS apart by the request.
+  // The certificate has one name; moto tells S3 and STS apart by the request.
   const endpoints = tls
     ? { s3: `https://s3.test:${moto.port}`, sts: `https://s3.test:${moto.port}` }
     : { s3: `http://s3.test:${front.port}`, sts: `http://sts.test:${front.port}` };
@@ -228,7 +228,7 @@ async function leasedRunner(
     async [Symbol.asyncDispose]() {
       for (const each of uploaders) await each.kill();
       await stack.call('DELETE', sessionPath);
-      // its stand-in reports a recording as it goes, which another test would count
+      // the fake runner reports a recording as it goes, which another test would count
       await eventually('the runner is gone', () => !stack.machine.runners.has(runner.id));
     },
   };
