@@ -25,6 +25,7 @@ const UNIT = [
   'test/policies/!(crossguard).test.ts',
   'test/runner/{phase,redeem,settings}.test.ts',
   'test/runner/browser/*.test.ts',
+  'test/runner/recording/frames.test.ts',
   'test/runner/reporting/*.test.ts',
   'test/setup/*.test.ts',
 ];

@@ -4,7 +4,8 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
 import type { Clock } from '../../http/clock.ts';
 import { VIEWPORT } from '../browser/browser.ts';
-import { type VideoFile, videoFile } from './ffmpeg.ts';
+import { videoFile } from './ffmpeg.ts';
+import { type FrameMask, frameMask, frameWriter } from './frames.ts';
 
 /**
  * Video of a lease: one file per tab, in the output folder. Frames come from the browser's screencast and are encoded
@@ -41,8 +42,6 @@ const FRAMES_PER_SECOND = 15;
 /** Chromium keeps this many frames in flight; holding an acknowledgement back is what slows it down. */
 const IN_FLIGHT = 5;
 const JPEG_QUALITY = 80;
-/** A still page sends no frames; its last one is repeated so that the video lasts as long as the page did. */
-const STILL_MS = 1_000;
 /** Encoders at once: a page that opens popups without end must not fill the machine with them. */
 const FILES_AT_ONCE_MAX = 8;
 
@@ -97,30 +96,6 @@ export function startRecording(options: RecordingOptions): Recording {
   };
 }
 
-/** Hides frames while some work is under way, and for as long as frames of its end may still be on their way. */
-interface FrameMask {
-  isOn(): boolean;
-  during<T>(work: () => Promise<T>): Promise<T>;
-}
-const MASK_MS = 250;
-
-function frameMask(clock: Clock): FrameMask {
-  let running = 0;
-  let untilMs = Number.NEGATIVE_INFINITY;
-  return {
-    isOn: () => running > 0 || clock.nowMs() < untilMs,
-    async during(work) {
-      running += 1;
-      try {
-        return await work();
-      } finally {
-        running -= 1;
-        untilMs = clock.nowMs() + MASK_MS;
-      }
-    },
-  };
-}
-
 /**
  * Records one tab; the returned function ends the file, and resolves when it has ended, for all who call it. Never
  * rejects.
@@ -131,7 +106,7 @@ async function recordTab(
   onFailed: (reason: string) => void,
 ): Promise<() => Promise<void>> {
   const video = videoFile({ ffmpeg, path, size: VIEWPORT });
-  const frames = frameWriter(video, mask, clock);
+  const frames = frameWriter(video.frame, mask, clock);
   const pace = framePace(clock);
   let ending: Promise<void> | undefined;
   void video.failed.then(reason => {
@@ -166,35 +141,6 @@ async function recordTab(
       if (!page.isClosed()) onFailed(error instanceof Error ? error.message : String(error));
     });
   return finish;
-}
-
-/** Writes frames as they come, but for masked ones; repeats the last one while the page is still. */
-function frameWriter(video: VideoFile, mask: FrameMask, clock: Clock): { add(frame: Buffer): void; end(): void } {
-  let last: Buffer | undefined;
-  /** Came while masked; if nothing follows it, it is what the page looks like now. */
-  let held: Buffer | undefined;
-  let lastMs = 0;
-  const write = (frame: Buffer) => {
-    last = frame;
-    held = undefined;
-    lastMs = clock.nowMs();
-    video.frame(frame);
-  };
-  const still = setInterval(() => {
-    if (held !== undefined && !mask.isOn()) write(held);
-    else if (last !== undefined && clock.nowMs() - lastMs >= STILL_MS) write(last);
-  }, STILL_MS / 2);
-  return {
-    add(frame) {
-      if (mask.isOn()) held = frame;
-      else write(frame);
-    },
-    end() {
-      clearInterval(still);
-      if (held !== undefined && !mask.isOn()) last = held;
-      if (last !== undefined) video.frame(last);
-    },
-  };
 }
 
 /** Resolves when Chromium may send another frame: its rate is bounded by holding acknowledgements back. */
