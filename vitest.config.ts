@@ -15,7 +15,7 @@ const UNIT = [
   'test/controller/runners/kubernetes-*.test.ts',
   'test/controller/secrets/file.test.ts',
   'test/docs/*.test.ts',
-  'test/egress/{address,leases,proxy,ssrf}.test.ts',
+  'test/egress/{address,lease-watch,leases,proxy}.test.ts',
   'test/http/*.test.ts',
   'test/images/*.test.ts',
   'test/infra/!(program|user-data).test.ts',
