@@ -32,9 +32,10 @@ const all = Object.keys(rooms);
 const runnerGroups = {
   browser: [],
   reporting: [],
-  recording: ['browser'],
-  tools: ['browser', 'reporting'],
-  mcp: ['browser', 'tools'],
+  secrecy: ['browser', 'reporting'],
+  recording: ['browser', 'secrecy'],
+  tools: ['browser', 'reporting', 'secrecy'],
+  mcp: ['browser', 'secrecy', 'tools'],
   uploader: ['reporting'],
 };
 

@@ -24,9 +24,10 @@ const UNIT = [
   'test/packages/*.test.ts',
   'test/policies/!(crossguard).test.ts',
   'test/runner/{phase,redeem,settings}.test.ts',
-  'test/runner/browser/*.test.ts',
-  'test/runner/recording/frames.test.ts',
+  'test/runner/browser/!(forwarder-users).test.ts',
+  'test/runner/recording/{frames,guarded-frames}.test.ts',
   'test/runner/reporting/*.test.ts',
+  'test/runner/secrecy/{held,keys,mask-fields,selectors}.test.ts',
   'test/setup/*.test.ts',
 ];
 

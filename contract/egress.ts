@@ -108,6 +108,10 @@ export const REFUSALS = {
     status: 429,
     sentence: 'The session has too many open connections; close some tabs and try again.',
   },
+  proxy_full: {
+    status: 503,
+    sentence: 'The egress proxy has no connection to spare; close some tabs and try again.',
+  },
   bytes_exhausted: { status: 403, sentence: 'The session has used up its traffic allowance.' },
   name_not_found: { status: 502, sentence: 'No such host: the name does not exist or has no address.' },
   dns_failed: { status: 502, sentence: 'The name could not be looked up; try again.' },
@@ -148,7 +152,7 @@ export type DenialCode = (typeof DENIALS)[number];
  * `count` equal denials, the first of them `age_ms` ago. Paths and queries are not reported: they may contain
  * secrets.
  */
-export const egressEvent = leaseKey
+const egressDenial = leaseKey
   .extend({
     /** Chosen by the proxy; a repeated report is written once. */
     id: z.uuid(),
@@ -164,6 +168,15 @@ export const egressEvent = leaseKey
     age_ms: z.number().min(0),
   })
   .strict();
+export type EgressDenial = z.infer<typeof egressDenial>;
+
+/** `count` denials that got no line of their own, because the lease had used up its lines of the minute. */
+const moreDenials = leaseKey
+  .extend({ id: z.uuid(), code: z.literal('more_denials'), count: z.int().min(1), age_ms: z.number().min(0) })
+  .strict();
+
+/** One line of a timeline (kind `egress.denied`). */
+export const egressEvent = z.discriminatedUnion('code', [egressDenial, moreDenials]);
 export type EgressEvent = z.infer<typeof egressEvent>;
 
 /**

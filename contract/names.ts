@@ -118,15 +118,22 @@ export const ENV = {
   controllerPort: 'OMICRON_PORT',
   environmentName: 'OMICRON_ENV',
   databaseUrl: 'OMICRON_DATABASE_URL',
+  /** `off`: no TLS to a Postgres on another host. */
+  databaseTls: 'OMICRON_DATABASE_TLS',
+  /** PEM of the authorities that sign Postgres's certificate. */
+  databaseCa: 'OMICRON_DATABASE_CA',
   databaseConnections: 'OMICRON_DATABASE_CONNECTIONS',
   dataDir: 'OMICRON_DATA_DIR',
   serviceSecret: 'OMICRON_SERVICE_JWT_SECRET',
   signingKey: 'OMICRON_SIGNING_KEY',
   derivationKey: 'OMICRON_DERIVATION_KEY',
   provider: 'OMICRON_PROVIDER',
+  localRunnerMemoryMb: 'OMICRON_LOCAL_RUNNER_MEMORY_MB',
   secretStore: 'OMICRON_SECRET_STORE',
   secretFileKey: 'OMICRON_SECRET_FILE_KEY',
   supabaseUrl: 'SUPABASE_URL',
+  /** `off`: http to a Supabase on another host. */
+  supabaseTls: 'OMICRON_SUPABASE_TLS',
   supabaseServiceRoleKey: 'SUPABASE_SERVICE_ROLE_KEY',
   artifactEndpoints: 'OMICRON_ARTIFACT_ENDPOINTS',
   artifactsRetentionDays: 'OMICRON_ARTIFACTS_RETENTION_DAYS',
@@ -151,12 +158,22 @@ export const ENV = {
   chromiumPath: 'OMICRON_CHROMIUM',
   chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
   ffmpegPath: 'OMICRON_FFMPEG',
+  /** MiB of memory that all processes of a browser may take together. */
+  browserMemoryMb: 'OMICRON_BROWSER_MEMORY_MB',
+  /** MiB of memory that the runner's own process may hold of pages: their requests, lines and answers. */
+  runnerMemoryMb: 'OMICRON_RUNNER_MEMORY_MB',
+  /** MiB of one download, and of all downloads of a lease. */
+  downloadMb: 'OMICRON_DOWNLOAD_MB',
+  downloadsMb: 'OMICRON_DOWNLOADS_MB',
+  /** Number of downloads of a lease. */
+  downloadsMax: 'OMICRON_DOWNLOADS_MAX',
   /** Base64 SHA-256 digests of public keys, comma-separated, that the browser trusts besides its own roots (B6). */
   chromiumSpki: 'OMICRON_CHROMIUM_SPKI',
   /** Default toolset of leases. */
   toolset: 'OMICRON_TOOLSET',
   /** Exact http origins, comma-separated, on which credentials may be filled: for tests and demos. */
   insecureLoginOrigins: 'OMICRON_INSECURE_LOGIN_ORIGINS',
+  mcpOrigins: 'OMICRON_MCP_ORIGINS',
   /** Seconds that the uploader of a pod has from its SIGTERM; less than what is left of the pod's grace then. */
   uploadSeconds: 'OMICRON_UPLOAD_SECONDS',
   awsRegion: 'AWS_REGION',
@@ -175,6 +192,7 @@ export const ENV = {
   egressDnsServers: 'OMICRON_EGRESS_DNS_SERVERS',
   egressDnsSeconds: 'OMICRON_EGRESS_DNS_SECONDS',
   egressConnectSeconds: 'OMICRON_EGRESS_CONNECT_SECONDS',
+  egressHeadSeconds: 'OMICRON_EGRESS_HEAD_SECONDS',
   egressIdleSeconds: 'OMICRON_EGRESS_IDLE_SECONDS',
   egressFreshSeconds: 'OMICRON_EGRESS_FRESH_SECONDS',
   egressConfirmSeconds: 'OMICRON_EGRESS_CONFIRM_SECONDS',
@@ -191,6 +209,22 @@ export const ENV = {
   mcpUrlFallback: 'PLAYWRIGHT_MCP_URL',
   sessionsEnabled: 'BROWSER_SESSIONS_ENABLED',
 } as const;
+
+/** What a runner on this machine takes from the environment of its stack or controller, besides the paths of its programs. */
+export const RUNNER_VARIABLES = [
+  ...RUNNER_COMMAND.inherits,
+  ENV.logLevel,
+  ENV.chromiumSandbox,
+  ENV.chromiumSpki,
+  ENV.toolset,
+  ENV.insecureLoginOrigins,
+  ENV.mcpOrigins,
+  ENV.browserMemoryMb,
+  ENV.runnerMemoryMb,
+  ENV.downloadMb,
+  ENV.downloadsMb,
+  ENV.downloadsMax,
+];
 
 /**
  * Outputs of the Pulumi stack, read by name: `pulumi stack output <name>`, or all of them with `--json`. What runs in

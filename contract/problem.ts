@@ -8,6 +8,7 @@ export const PROBLEMS = {
   invalid_request: { status: 400, title: 'Invalid request' },
   unauthorized: { status: 401, title: 'Invalid token' },
   forbidden: { status: 403, title: 'Not allowed by this token' },
+  origin_refused: { status: 403, title: 'Origin or host not allowed' },
   session_not_found: { status: 404, title: 'Session not found' },
   artifact_not_found: { status: 404, title: 'Artifact not found' },
   user_action_not_found: { status: 404, title: 'User action not found' },

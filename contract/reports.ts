@@ -26,6 +26,8 @@ export const RUNNER_EVENT_KINDS = [
   'tool.call',
   'login',
   'browser.crashed',
+  'page.closed',
+  'download.cancelled',
   'recording.stopped',
   'secrets.loaded',
 ] as const;

@@ -39,7 +39,7 @@ export function secretStore(settings: Settings, database: Database): SecretStore
     case 'vault-sql':
       return vaultSqlSecrets(database);
     case 'vault-rest':
-      return vaultRestSecrets({ url: supabaseUrl, serviceRoleKey: supabaseServiceRoleKey });
+      return vaultRestSecrets({ url: supabaseUrl, tls: settings.supabaseTls, serviceRoleKey: supabaseServiceRoleKey });
   }
 }
 
@@ -51,5 +51,6 @@ export const localProvider =
       ...context,
       root: join(resolve(settings.dataDir), 'runners'),
       artifactStore: artifactUrl(settings),
+      memoryBytesMax: settings.localRunnerMemoryMb * 1024 * 1024,
       environment: { ...runnerEnv, ...(settings.egressUrl ? { [ENV.egressUrl]: settings.egressUrl } : {}) },
     });

@@ -1,8 +1,10 @@
+import { X509Certificate } from 'node:crypto';
 import * as z from 'zod';
 import { ENV } from '../contract/names.ts';
 import {
   choice,
   decimal,
+  derived,
   type Fault,
   integer,
   list,
@@ -11,6 +13,18 @@ import {
   type SettingsOf,
   sharedSecret,
 } from '../http/environment.ts';
+import { checkedSupabaseUrl } from './secrets/supabase-url.ts';
+import { postgresConnection } from './store/postgres-connection.ts';
+
+/** Certificates in PEM; the first is parsed to tell them from other text. */
+const certificates = () =>
+  derived('certificates in PEM', text => {
+    new X509Certificate(text);
+    return text;
+  });
+
+/** Whether a connection to another host needs TLS with a verified certificate. */
+const tls = () => choice('verify', 'off').default('verify');
 
 /** The controller's settings. Defaults are those of production. */
 export const VARIABLES = {
@@ -27,6 +41,10 @@ export const VARIABLES = {
   ],
   /** Postgres, direct or through a transaction pooler. */
   databaseUrl: [ENV.databaseUrl, z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')],
+  /** `off`: a Postgres on another host may be reached without TLS, where the network itself is trusted. */
+  databaseTls: [ENV.databaseTls, tls()],
+  /** Authorities that sign Postgres's certificate, in PEM; by default those of Node.js. */
+  databaseCa: [ENV.databaseCa, certificates().optional()],
   databaseConnections: [ENV.databaseConnections, integer(1, 200).default(10)],
   dataDir: [ENV.dataDir, z.string().default('.omicron')],
 
@@ -47,11 +65,19 @@ export const VARIABLES = {
   /** Where runners live: processes of this machine, or pods of the cluster that this process runs in. */
   provider: [ENV.provider, choice('local', 'kubernetes').default('local')],
 
+  /**
+   * MiB that a runner of the local provider, its browser and its encoders may take together. More than the browser's
+   * own limit, which closes tabs; here the lease ends.
+   */
+  localRunnerMemoryMb: [ENV.localRunnerMemoryMb, integer(1_024, 1_048_576).default(4_096)],
+
   secretStore: [ENV.secretStore, choice('file', 'vault-sql', 'vault-rest').default('vault-sql')],
   /** Base64 of the 32 bytes that seal the credentials' file; for `file` only. */
   secretFileKey: [ENV.secretFileKey, z.base64({ error: 'must be base64' }).optional()],
   /** For `vault-rest` only. */
-  supabaseUrl: [ENV.supabaseUrl, z.url({ error: 'must be a URL' }).optional()],
+  supabaseUrl: [ENV.supabaseUrl, z.url({ protocol: /^https?$/, error: 'must be an https URL' }).optional()],
+  /** `off`: a Supabase on another host may be reached by http, where the network itself is trusted. */
+  supabaseTls: [ENV.supabaseTls, tls()],
   supabaseServiceRoleKey: [ENV.supabaseServiceRoleKey, z.string().optional()],
 
   /**
@@ -103,11 +129,25 @@ const NEEDED = {
   'vault-rest': ['supabaseUrl', 'supabaseServiceRoleKey'],
 } as const satisfies Record<Settings['secretStore'], readonly (keyof Settings)[]>;
 
+/** What a check refuses, as a fault of the variable. */
+function refusal(name: string, check: () => unknown): Fault[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    return [[name, `is wrong: ${error instanceof Error ? error.message : error}`]];
+  }
+}
+
 function rules(settings: Settings): Fault[] {
-  const { secretStore, artifactStore, provider, egressUrl, artifactEndpoints } = settings;
+  const { secretStore, artifactStore, provider, egressUrl, artifactEndpoints, supabaseUrl } = settings;
   const faults: Fault[] = NEEDED[secretStore].flatMap((field): Fault[] =>
     settings[field] === undefined ? [[ENV[field], `is not set, and ${ENV.secretStore}=${secretStore} needs it`]] : [],
   );
+  const database = { url: settings.databaseUrl, tls: settings.databaseTls, ca: settings.databaseCa };
+  faults.push(...refusal(ENV.databaseUrl, () => postgresConnection(database)));
+  if (supabaseUrl !== undefined)
+    faults.push(...refusal(ENV.supabaseUrl, () => checkedSupabaseUrl(supabaseUrl, settings.supabaseTls)));
   const inBucket = artifactStore?.startsWith('s3:');
   if (inBucket && provider === 'local')
     faults.push([ENV.artifactStore, `is wrong: must be a folder (file:) with ${ENV.provider}=local`]);

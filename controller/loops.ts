@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../http/clock.ts';
 import type { Settings } from './config.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
+import type { Changes } from './lease/changes.ts';
 import { drainLoop } from './loops/drain.ts';
 import { launchLoop } from './loops/launch.ts';
 import { markLostRunners, removeOrphans } from './loops/liveness.ts';
@@ -40,6 +41,7 @@ export interface LoopParts {
   provider: RunnerProvider;
   link: RunnerLink;
   keys: Keys;
+  changes: Changes;
   artifacts: ArtifactStore;
   metrics: Metrics;
   wake: Wakes;
@@ -91,7 +93,11 @@ export function loopsOf(parts: LoopParts): Loops {
     provider,
     link: parts.link,
     keys: parts.keys,
-    onGone: wake.pool.kick,
+    onUnserved: parts.changes.kick,
+    onGone() {
+      wake.pool.kick();
+      parts.changes.kick();
+    },
     clock,
     log,
   });

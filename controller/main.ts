@@ -1,6 +1,6 @@
 import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
-import { ENV, NAMESPACES, RUNNER_COMMAND, RUNNER_TEMPLATE } from '../contract/names.ts';
+import { ENV, NAMESPACES, RUNNER_TEMPLATE, RUNNER_VARIABLES } from '../contract/names.ts';
 import { pickVariables } from '../http/environment.ts';
 import { startController } from './compose.ts';
 import { controllerSettings } from './config.ts';
@@ -9,16 +9,7 @@ import { kubernetesRunners } from './runners/kubernetes/provider.ts';
 import { postgresDatabase } from './store/postgres.ts';
 
 /** What local runners have of this process's environment; pods have it from their template. */
-const RUNNER_ENV = [
-  ...RUNNER_COMMAND.inherits,
-  ENV.chromiumPath,
-  ENV.chromiumSandbox,
-  ENV.chromiumSpki,
-  ENV.ffmpegPath,
-  ENV.logLevel,
-  ENV.toolset,
-  ENV.insecureLoginOrigins,
-];
+const RUNNER_ENV = [...RUNNER_VARIABLES, ENV.chromiumPath, ENV.ffmpegPath];
 
 /** Runners as pods of the cluster that this process, or its kubeconfig, is in. Watches it from here on. */
 const podRunners: MakeProvider = async context => {
@@ -40,6 +31,8 @@ async function main(): Promise<void> {
   const log = pino({ name: 'controller', level: settings.logLevel });
   const database = postgresDatabase({
     url: settings.databaseUrl,
+    tls: settings.databaseTls,
+    ca: settings.databaseCa,
     connectionsMax: settings.databaseConnections,
     log,
   });

@@ -8,8 +8,6 @@ import { isInternalName, type Target } from './target.ts';
 /** Addresses that passed every check; exactly these may be dialled. */
 export interface AllowedAddresses {
   readonly addresses: readonly string[];
-  /** Refuse the tunnel unless its first byte is TLS. */
-  readonly tlsOnly: boolean;
 }
 
 export interface AddressPolicy {
@@ -54,7 +52,7 @@ export function addressPolicy(options: {
       }
       const classes = addresses.map(address => (isSelf(address, target.port) ? 'self' : classifier.classify(address)));
       const denied = classes.find(name => name !== 'public');
-      if (denied === undefined) return { addresses, tlsOnly: verdict.tlsOnly };
+      if (denied === undefined) return { addresses };
       const refused = classes.includes('public') ? 'mixed_addresses' : 'internal_address';
       return { refused, addressClass: denied };
     },

@@ -5,6 +5,7 @@ import { type Clock, realClock } from '../http/clock.ts';
 import { addressClassifier } from './address.ts';
 import { addressPolicy } from './address-policy.ts';
 import { adminServer } from './admin.ts';
+import { ClientPlaces } from './client-places.ts';
 import type { EgressSettings } from './config.ts';
 import { directDialer } from './dial.ts';
 import { denialReporter } from './events.ts';
@@ -31,7 +32,12 @@ export async function startEgress(
   const ms = (seconds: number) => seconds * 1000;
   const ports: number[] = [];
   let stopping = false;
-  const metrics = egressMetrics(() => leases.size);
+  const metrics = egressMetrics({ leases: () => leases.size, clients: () => places.counts });
+  const places = new ClientPlaces({
+    leasedMax: settings.clientsMax,
+    headMs: ms(settings.headSeconds),
+    onTakenBack: reason => metrics.clientsClosed.inc({ reason }),
+  });
   const leases = leaseRegistry({
     source,
     limits: {
@@ -75,13 +81,16 @@ export async function startEgress(
   const proxy = egressProxy({
     outbound: outboundConnections({
       leases,
+      places,
       addresses,
       dialer,
       reporter,
       metrics,
       idleMs: ms(settings.idleSeconds),
+      headMs: ms(settings.headSeconds),
     }),
-    clientsMax: settings.clientsMax,
+    places,
+    headMs: ms(settings.headSeconds),
     onBug: cause => log.error({ err: cause }, 'unexpected error'),
   });
   const admin = adminServer(metrics.registry, () => !stopping);

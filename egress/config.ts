@@ -52,6 +52,8 @@ export const VARIABLES = {
   dnsServers: [ENV.egressDnsServers, list().pipe(z.array(dnsServer))],
   dnsSeconds: [ENV.egressDnsSeconds, seconds(3)],
   connectSeconds: [ENV.egressConnectSeconds, seconds(10)],
+  /** How long a client may take for the head of a request, its credential included. */
+  headSeconds: [ENV.egressHeadSeconds, seconds(10, 60)],
   idleSeconds: [ENV.egressIdleSeconds, seconds(600)],
   freshSeconds: [ENV.egressFreshSeconds, seconds(6)],
   confirmSeconds: [ENV.egressConfirmSeconds, seconds(30)],
@@ -59,6 +61,7 @@ export const VARIABLES = {
   graceSeconds: [ENV.egressGraceSeconds, seconds(20)],
   connectionsPerLease: [ENV.egressConnectionsPerLease, count(512)],
   bytesPerLease: [ENV.egressBytesPerLease, count(20 * 1024 ** 3)],
+  /** Client connections of all leases; those without a lease have places of their own. */
   clientsMax: [ENV.egressClientsMax, count(20_000)],
   upstreamUrl: [ENV.egressUpstreamUrl, httpUrl().optional()],
   /** File with `user:password` for the upstream proxy. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DENIALS, type DenialCode, type EgressEvent } from '../contract/egress.ts';
+import { DENIALS, type DenialCode, type EgressDenial, type EgressEvent } from '../contract/egress.ts';
 import type { LeaseKey } from '../contract/lease-key.ts';
 import type { Clock } from '../http/clock.ts';
 import type { PolicySource } from './policy-source.ts';
@@ -8,7 +8,7 @@ import type { Target } from './target.ts';
 
 export interface DenialReporter {
   /** Keeps a refusal for the next report when it is a denial; never waits and never throws. */
-  record(lease: LeaseKey, method: EgressEvent['method'], target: Target, refusal: Refusal): void;
+  record(lease: LeaseKey, method: EgressDenial['method'], target: Target, refusal: Refusal): void;
   /** Sends what is pending; what cannot be sent stays for the next report. */
   flush(signal: AbortSignal): Promise<void>;
   start(): void;
@@ -16,14 +16,34 @@ export interface DenialReporter {
   stop(): Promise<void>;
 }
 
+/** Lines of one lease in one minute; a page that tries one host after another must not fill its timeline. */
+export const DENIALS_PER_MINUTE = 30;
+export const MINUTE_MS = 60_000;
 const PENDING_MAX = 1000;
+/** Leases whose minute is kept; beyond them a denial without a line is only counted. */
+const MINUTES_MAX = 10_000;
 const BATCH_MAX = 100;
 const FLUSH_MS = 1000;
 const STOP_MS = 1000;
 
-type Pending = Omit<EgressEvent, 'age_ms'> & { sinceMs: number };
+type Pending<E extends EgressEvent = EgressEvent> = E extends EgressEvent
+  ? Omit<E, 'age_ms'> & { sinceMs: number }
+  : never;
 
-/** Equal denials between two reports become one line with a count, so a page that retries cannot flood a timeline. */
+/** One minute of one lease, from its first denial on. */
+interface Minute {
+  readonly lease: LeaseKey;
+  readonly startedMs: number;
+  lines: number;
+  /** Denials beyond the lines, the first of them at `sinceMs`. */
+  more: number;
+  sinceMs: number;
+}
+
+/**
+ * Equal denials between two reports become one line with a count. A lease gets so many lines a minute; at the end of it the rest
+ * becomes one line that says how many more there were.
+ */
 export function denialReporter(options: {
   source: PolicySource;
   clock: Clock;
@@ -31,8 +51,39 @@ export function denialReporter(options: {
 }): DenialReporter {
   const { clock } = options;
   const pending = new Map<string, Pending>();
+  const minutes = new Map<string, Minute>();
   const stopping = new AbortController();
   let sending: Promise<void> = Promise.resolve();
+  /** The last report failed. Until one succeeds no minute ends, so that an outage leaves each lease the lines of one minute. */
+  let isAway = false;
+
+  /** Writes the last line of every minute that began before `beforeMs`. */
+  const endMinutes = (beforeMs: number): void => {
+    for (const [key, { lease, startedMs, more, sinceMs }] of minutes) {
+      if (startedMs > beforeMs) return; // they are in the order of their beginnings
+      minutes.delete(key);
+      if (more === 0) continue;
+      const unsent = pending.get(`more ${key}`);
+      if (unsent) unsent.count += more;
+      else pending.set(`more ${key}`, { ...lease, id: randomUUID(), code: 'more_denials', count: more, sinceMs });
+    }
+  };
+  const minuteOf = (lease: LeaseKey, nowMs: number): Minute | undefined => {
+    const key = `${lease.runner_id} ${lease.epoch}`;
+    const known = minutes.get(key);
+    if (known || minutes.size >= MINUTES_MAX) return known;
+    const minute = { lease, startedMs: nowMs, lines: 0, more: 0, sinceMs: nowMs };
+    minutes.set(key, minute);
+    return minute;
+  };
+
+  /** Counts denials that get no line of their own. */
+  const addMore = ({ session_id, runner_id, epoch }: LeaseKey, count: number, sinceMs: number): void => {
+    const minute = minuteOf({ session_id, runner_id, epoch }, clock.nowMs());
+    if (!minute) return void options.onDropped(count);
+    minute.sinceMs = minute.more === 0 ? sinceMs : Math.min(minute.sinceMs, sinceMs);
+    minute.more += count;
+  };
 
   const send = async (signal: AbortSignal): Promise<void> => {
     while (pending.size > 0) {
@@ -43,16 +94,18 @@ export function denialReporter(options: {
       const events = batch.map(([, { sinceMs, ...event }]) => ({ ...event, age_ms: nowMs - sinceMs }));
       try {
         await options.source.report(events, signal);
+        isAway = false;
       } catch {
-        let dropped = 0;
-        for (const [, event] of batch) {
-          if (pending.size < PENDING_MAX) pending.set(event.id, event);
-          else dropped += event.count;
-        }
-        if (dropped > 0) options.onDropped(dropped);
+        isAway = true;
+        for (const [, event] of batch) keep(event);
         return;
       }
     }
+  };
+  /** Keeps what could not be sent. */
+  const keep = (event: Pending): void => {
+    if (event.code === 'more_denials' || pending.size < PENDING_MAX) pending.set(event.id, event);
+    else addMore(event, event.count, event.sinceMs);
   };
   const flush = (signal: AbortSignal): Promise<void> => {
     sending = sending.then(() => send(signal));
@@ -61,6 +114,7 @@ export function denialReporter(options: {
   const reportLoop = async (): Promise<void> => {
     for (;;) {
       await clock.sleep(FLUSH_MS, stopping.signal, true);
+      if (!isAway) endMinutes(clock.nowMs() - MINUTE_MS);
       if (pending.size > 0) void flush(new AbortController().signal);
     }
   };
@@ -75,9 +129,13 @@ export function denialReporter(options: {
         known.count += 1;
         return;
       }
-      if (pending.size >= PENDING_MAX) return options.onDropped(1);
+      const nowMs = clock.nowMs();
+      if (!isAway) endMinutes(nowMs - MINUTE_MS);
+      const minute = minuteOf(lease, nowMs);
+      if (!minute || minute.lines >= DENIALS_PER_MINUTE || pending.size >= PENDING_MAX) return addMore(lease, 1, nowMs);
+      minute.lines += 1;
       const event = { ...lease, id: randomUUID(), code, method, host: target.host, port: target.port };
-      pending.set(key, { ...event, address_class: addressClass, rule, layer, count: 1, sinceMs: clock.nowMs() });
+      pending.set(key, { ...event, address_class: addressClass, rule, layer, count: 1, sinceMs: nowMs });
     },
     flush,
     start() {
@@ -87,6 +145,7 @@ export function denialReporter(options: {
     },
     async stop() {
       stopping.abort();
+      endMinutes(clock.nowMs());
       await flush(AbortSignal.timeout(STOP_MS));
       let left = 0;
       for (const { count } of pending.values()) left += count;

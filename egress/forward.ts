@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { REFUSALS } from '../contract/egress.ts';
 import { answerSocket, clientClosedSignal } from './client.ts';
-import { endToEnd, requestFields } from './headers.ts';
+import { ambiguousFraming, answerFields, hasBody, requestFields } from './headers.ts';
 import type { OutboundConnection, OutboundConnections, OutboundRequest } from './outbound.ts';
 import { pipeBoth } from './pipe-both.ts';
 import { isRefusal, type Refusal, refusalHeaders, refusalPage } from './refusal.ts';
@@ -33,11 +33,13 @@ function parseRequest(
   const absolute = parseAbsolute(request.url ?? '');
   if (!absolute) return bad('plain requests need an absolute http:// URL; https uses CONNECT');
   if (request.method === 'TRACE') return bad('TRACE is not supported', absolute.target);
-  const fields = requestFields(request.rawHeaders, request.headers, hostHeader(absolute.target));
-  if (!fields) return bad('the length of the body is ambiguous', absolute.target);
+  const ambiguous = ambiguousFraming(request);
+  if (ambiguous) return bad(ambiguous, absolute.target);
+  if (method === 'upgrade' && hasBody(request)) return bad('a handshake has no body', absolute.target);
+  const fields = requestFields(request, hostHeader(absolute.target));
   const authorization = request.headers['proxy-authorization'];
   return {
-    wanted: { authorization, target: absolute.target, method, clientClosed },
+    wanted: { authorization, target: absolute.target, method, client: request.socket, clientClosed },
     path: absolute.path,
     fields,
   };
@@ -107,8 +109,7 @@ export async function handleRequest(
   onward.once('response', incoming => {
     response.sendDate = false;
     try {
-      const head = endToEnd(incoming.rawHeaders, 'site');
-      response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage ?? '', head);
+      response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage ?? '', answerFields(incoming));
     } catch {
       return failed('upstream_failed');
     }
@@ -162,7 +163,7 @@ export async function handleUpgrade(
 
 function headBytes(incoming: IncomingMessage, extra: readonly string[]): string {
   const status = incoming.statusCode ?? 502;
-  const flat = [...endToEnd(incoming.rawHeaders, 'site'), ...extra];
+  const flat = [...answerFields(incoming), ...extra];
   let text = `HTTP/1.1 ${status} ${incoming.statusMessage || STATUS_CODES[status] || ''}\r\n`;
   for (let i = 0; i < flat.length; i += 2) text += `${flat[i]}: ${flat[i + 1]}\r\n`;
   return `${text}\r\n`;

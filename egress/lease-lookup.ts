@@ -17,8 +17,8 @@ export interface LookupOptions {
 }
 
 export interface LeaseLookup {
-  /** The lease of a `Proxy-Authorization` header. Fails closed. */
-  authorize(header: string | undefined): Promise<EgressLease | Refusal>;
+  /** The lease of a `Proxy-Authorization` header that a peer sent. Fails closed. */
+  authorize(header: string | undefined, peer: string): Promise<EgressLease | Refusal>;
   /** Resolves when no lookup is in flight. */
   settled(): Promise<unknown>;
 }
@@ -27,6 +27,8 @@ export interface LeaseLookup {
 const REFUSED_MS = 1000;
 const REFUSED_MAX = 1000;
 const LOOKUPS_MAX = 64;
+/** Of them; a peer that tries credentials leaves some to the others. */
+const LOOKUPS_PER_PEER = 48;
 
 /**
  * Finds leases by credential: from the table while they are fresh, else from the controller, once per credential at a
@@ -35,7 +37,7 @@ const LOOKUPS_MAX = 64;
 export function leaseLookup(options: LookupOptions): LeaseLookup {
   const { source, table, freshMs, clock, stopping } = options;
   const refusedUntilMs = new Map<string, number>();
-  const inFlight = new Map<string, Promise<EgressLease | Refusal>>();
+  const inFlight = new Map<string, { peer: string; lookup: Promise<EgressLease | Refusal> }>();
 
   const refuse = (digest: string): Refusal => {
     const known = table.of(digest);
@@ -60,8 +62,12 @@ export function leaseLookup(options: LookupOptions): LeaseLookup {
     }
   };
 
+  const isFull = (peer: string): boolean =>
+    inFlight.size >= LOOKUPS_MAX ||
+    [...inFlight.values()].filter(other => other.peer === peer).length >= LOOKUPS_PER_PEER;
+
   return {
-    async authorize(header) {
+    async authorize(header, peer) {
       if (stopping.aborted) return { refused: 'shutting_down' };
       const credential = parseProxyAuthorization(header);
       if (!credential) return { refused: 'credential_refused' };
@@ -71,12 +77,12 @@ export function leaseLookup(options: LookupOptions): LeaseLookup {
       if (known && isFresh(known, freshMs, nowMs)) return known;
       if ((refusedUntilMs.get(digest) ?? 0) > nowMs) return { refused: 'credential_refused' };
       const pending = inFlight.get(digest);
-      if (pending) return pending;
-      if (inFlight.size >= LOOKUPS_MAX) return { refused: 'policy_unavailable' };
+      if (pending) return pending.lookup;
+      if (!known && isFull(peer)) return { refused: 'policy_unavailable' };
       const lookup = ask(credential).finally(() => inFlight.delete(digest));
-      inFlight.set(digest, lookup);
+      inFlight.set(digest, { peer, lookup });
       return lookup;
     },
-    settled: () => Promise.allSettled(inFlight.values()),
+    settled: () => Promise.allSettled([...inFlight.values()].map(({ lookup }) => lookup)),
   };
 }

@@ -20,8 +20,8 @@ export interface RegistryOptions {
 }
 
 export interface LeaseRegistry {
-  /** The lease of a `Proxy-Authorization` header. Fails closed. */
-  authorize(header: string | undefined): Promise<EgressLease | Refusal>;
+  /** The lease of a `Proxy-Authorization` header that a peer sent. Fails closed. */
+  authorize(header: string | undefined, peer: string): Promise<EgressLease | Refusal>;
   /** Live leases. */
   readonly size: number;
   start(): void;

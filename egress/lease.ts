@@ -1,19 +1,31 @@
+import type { Socket } from 'node:net';
 import type { EgressClient, EgressGrant } from '../contract/egress.ts';
 import type { LeaseKey } from '../contract/lease-key.ts';
 import { compileSites, type SiteJudge, type SiteRequest } from '../contract/policy/sites.ts';
 import type { Refusal } from './refusal.ts';
 
 export interface LeaseLimits {
-  /** Connections that may be open at once. */
+  /** Connections to sites that may be open at once, and as many of clients, idle ones included. */
   readonly connectionsMax: number;
   /** Bytes in both directions over the whole lease. */
   readonly bytesMax: number;
+}
+
+/** A client's connection that counts for a lease. */
+export interface LeaseClient {
+  readonly socket: Socket;
+  /** Requests, tunnels and websockets that have not ended. */
+  busy: number;
 }
 
 /** One connection of a lease, from before the name lookup to the last byte. */
 export interface Slot {
   /** Aborts when the lease ends, its policy no longer allows this, or its bytes are spent. */
   readonly signal: AbortSignal;
+  /** Refuse the tunnel unless it begins with TLS. */
+  readonly tlsOnly: boolean;
+  /** The tunnel began with TLS, so a policy that asks for it later lets it stay. */
+  tlsBegan(): void;
   /** Sets how the bytes transferred so far are read. */
   countBy(bytes: () => number): void;
   /** Call once, when the connection has ended. */
@@ -23,6 +35,8 @@ export interface Slot {
 interface Open {
   readonly request: SiteRequest;
   readonly abort: AbortController;
+  /** It carries TLS, or will be refused: a policy that allows https only changes nothing for it. */
+  encrypted: boolean;
   bytes: () => number;
 }
 
@@ -42,6 +56,8 @@ export class EgressLease {
   confirmedMs = 0;
   endsMs = 0;
   ended = false;
+  /** The clients' connections that count for this lease. */
+  readonly clients = new Set<LeaseClient>();
   readonly #limits: LeaseLimits;
   readonly #open = new Set<Open>();
   #closedBytes = 0;
@@ -51,6 +67,10 @@ export class EgressLease {
     this.client = grant.client;
     this.#limits = limits;
     this.adopt(grant, nowMs);
+  }
+
+  get connectionsMax(): number {
+    return this.#limits.connectionsMax;
   }
 
   get bytes(): number {
@@ -65,7 +85,10 @@ export class EgressLease {
     if (grant.version === this.version) return;
     this.version = grant.version;
     this.sites = compileSites(grant.layers);
-    for (const open of this.#open) if (!this.sites(open.request).allowed) open.abort.abort();
+    for (const open of this.#open) {
+      const verdict = this.sites(open.request);
+      if (!verdict.allowed || (verdict.tlsOnly && !open.encrypted)) open.abort.abort();
+    }
   }
 
   confirm(remainingMs: number, nowMs: number): void {
@@ -77,10 +100,16 @@ export class EgressLease {
     if (this.ended) return { refused: 'credential_refused' };
     if (this.#open.size >= this.#limits.connectionsMax) return { refused: 'too_many_connections' };
     if (this.#closedBytes >= this.#limits.bytesMax) return { refused: 'bytes_exhausted' };
-    const open: Open = { request, abort: new AbortController(), bytes: () => 0 };
+    const verdict = this.sites(request);
+    const tlsOnly = verdict.allowed && verdict.tlsOnly;
+    const open: Open = { request, abort: new AbortController(), encrypted: tlsOnly, bytes: () => 0 };
     this.#open.add(open);
     return {
       signal: open.abort.signal,
+      tlsOnly,
+      tlsBegan: () => {
+        open.encrypted = true;
+      },
       countBy: bytes => {
         open.bytes = bytes;
       },
@@ -100,6 +129,7 @@ export class EgressLease {
   end(): void {
     this.ended = true;
     this.#closeAll();
+    for (const { socket } of this.clients) socket.destroy();
   }
 
   #closeAll(): void {

@@ -1,7 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Labels are classes and codes, whose number is fixed; never a host, session or user. */
-export function egressMetrics(liveLeases: () => number) {
+export function egressMetrics(live: {
+  leases: () => number;
+  clients: () => Readonly<Record<'unauthenticated' | 'idle' | 'busy', number>>;
+}) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, prefix: 'omicron_egress_' });
@@ -25,8 +28,23 @@ export function egressMetrics(liveLeases: () => number) {
       help: 'Leases being served',
       registers,
       collect() {
-        this.set(liveLeases());
+        this.set(live.leases());
       },
+    }),
+    clients: new Gauge({
+      name: 'omicron_egress_clients',
+      help: 'Open connections of clients by state',
+      labelNames: ['state'],
+      registers,
+      collect() {
+        for (const [state, count] of Object.entries(live.clients())) this.set({ state }, count);
+      },
+    }),
+    clientsClosed: new Counter({
+      name: 'omicron_egress_clients_closed_total',
+      help: 'Connections of clients that were closed because another needed the place, or because a head was late',
+      labelNames: ['reason'],
+      registers,
     }),
     bytes: new Counter({
       name: 'omicron_egress_bytes_total',

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
-import type { EgressEvent } from '../contract/egress.ts';
+import type { EgressDenial } from '../contract/egress.ts';
 import type { LeaseKey } from '../contract/lease-key.ts';
 import type { SiteRequest } from '../contract/policy/sites.ts';
 import type { AddressPolicy } from './address-policy.ts';
+import type { ClientPlaces } from './client-places.ts';
 import type { Dialer } from './dial.ts';
 import type { DenialReporter } from './events.ts';
 import type { EgressLease, Slot } from './lease.ts';
@@ -14,7 +15,7 @@ import type { Target } from './target.ts';
 /** A connection to a site whose address passed the checks. */
 export interface OutboundConnection {
   readonly socket: Socket;
-  readonly tlsOnly: boolean;
+  readonly slot: Pick<Slot, 'signal' | 'tlsOnly' | 'tlsBegan'>;
   readonly lease: LeaseKey;
 }
 
@@ -23,25 +24,30 @@ export interface OutboundConnections {
   open(wanted: OutboundRequest): Promise<OutboundConnection | Refusal>;
   /** Counts a refusal. One that comes after `open` succeeded also takes the lease, and is reported as a denial. */
   countRefusal(wanted: OutboundRequest, refusal: Refusal, lease?: LeaseKey): void;
+  /** How long a client may take to begin the TLS that a policy asks for. */
+  readonly headMs: number;
 }
 
 export interface OutboundRequest {
   readonly authorization: string | undefined;
   readonly target: Target;
-  readonly method: EgressEvent['method'];
+  readonly method: EgressDenial['method'];
+  readonly client: Socket;
   /** Aborts when the client disconnects. */
   readonly clientClosed: AbortSignal;
 }
 
 export function outboundConnections(options: {
   leases: LeaseRegistry;
+  places: ClientPlaces;
   addresses: AddressPolicy;
   dialer: Dialer;
   reporter: DenialReporter;
   metrics: EgressMetrics;
   idleMs: number;
+  headMs: number;
 }): OutboundConnections {
-  const { leases, addresses, dialer, reporter, metrics, idleMs } = options;
+  const { leases, places, addresses, dialer, reporter, metrics, idleMs, headMs } = options;
 
   const connect = async (
     wanted: OutboundRequest,
@@ -75,15 +81,17 @@ export function outboundConnections(options: {
       metrics.bytes.inc({ direction: 'out' }, socket.bytesWritten);
       slot.release();
     });
-    return { socket, tlsOnly: allowed.tlsOnly, lease: lease.key };
+    return { socket, slot, lease: lease.key };
   };
 
   return {
+    headMs,
     async open(wanted) {
-      const lease = await leases.authorize(wanted.authorization);
+      const lease = await leases.authorize(wanted.authorization, wanted.client.remoteAddress ?? '');
       if (isRefusal(lease)) return lease;
       const scheme = wanted.method === 'connect' ? 'tunnel' : 'http';
-      const slot = lease.admit({ scheme, host: wanted.target.host, port: wanted.target.port });
+      const site = { scheme, host: wanted.target.host, port: wanted.target.port } as const;
+      const slot = places.claim(wanted.client, lease) ?? lease.admit(site);
       const outcome = isRefusal(slot) ? slot : await connect(wanted, slot, scheme, lease);
       if (isRefusal(outcome)) {
         if (!isRefusal(slot)) slot.release();

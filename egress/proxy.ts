@@ -1,14 +1,16 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { answerSocket } from './client.ts';
+import type { ClientPlaces } from './client-places.ts';
 import { handleConnect } from './connect.ts';
 import { handleRequest, handleUpgrade } from './forward.ts';
 import type { OutboundConnections } from './outbound.ts';
 
 export interface ProxyOptions {
   readonly outbound: OutboundConnections;
-  /** Sockets of clients, tunnels included, over all leases. */
-  readonly clientsMax: number;
+  readonly places: ClientPlaces;
+  /** How long a head may take. */
+  readonly headMs: number;
   /** Called with unexpected errors; they never hold a header. */
   readonly onBug: (cause: unknown) => void;
 }
@@ -21,41 +23,42 @@ export interface EgressProxy {
 
 /** Cookies of large sites pass 16 KiB, node's default. */
 const HEADER_BYTES_MAX = 64 * 1024;
-const HEADERS_MS = 10_000;
 const KEEP_ALIVE_MS = 60_000;
 
 /** The proxy's HTTP server: requests in absolute form, CONNECT and websockets; anything else is refused. */
-export function egressProxy({ outbound, clientsMax, onBug }: ProxyOptions): EgressProxy {
-  const clients = new Set<Socket>();
+export function egressProxy({ outbound, places, headMs, onBug }: ProxyOptions): EgressProxy {
   const server = createServer({
     maxHeaderSize: HEADER_BYTES_MAX,
-    headersTimeout: HEADERS_MS,
+    headersTimeout: headMs,
     requestTimeout: 0, // uploads may be long; an idle one is cut by the site socket's timeout
     keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: 2000,
+    connectionsCheckingInterval: Math.min(2000, headMs),
     requireHostHeader: false, // the URL's authority counts
     insecureHTTPParser: false,
     noDelay: true,
     shouldUpgradeCallback: request => request.headers.upgrade?.toLowerCase() === 'websocket',
   });
-  server.maxConnections = clientsMax;
-  server.on('connection', client => {
-    clients.add(client);
-    client.once('close', () => clients.delete(client));
-  });
-  server.on('request', (request, response) => {
+  server.on('connection', client => places.enter(client));
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    const client = request.socket; // node:http takes it away from an answered request
+    if (!places.begin(client)) return void client.destroy();
+    response.once('close', () => places.finish(client));
     handleRequest(outbound, request, response).catch(cause => {
       onBug(cause);
       response.destroy();
     });
-  });
+  };
+  server.on('request', serve);
+  server.on('checkExpectation', serve); // node:http would answer 417 itself, to clients without a credential too
   server.on('connect', (request, client: Socket, head) => {
+    if (!places.begin(client)) return void client.destroy(); // busy until it closes
     handleConnect(outbound, request, client, head).catch(cause => {
       onBug(cause);
       client.destroy();
     });
   });
   server.on('upgrade', (request, client: Socket, head) => {
+    if (!places.begin(client)) return void client.destroy();
     handleUpgrade(outbound, request, client, head).catch(cause => {
       onBug(cause);
       client.destroy();
@@ -73,9 +76,7 @@ export function egressProxy({ outbound, clientsMax, onBug }: ProxyOptions): Egre
     },
     async stop(graceMs) {
       const closed = new Promise<void>(done => server.close(() => done()));
-      const timer = setTimeout(() => {
-        for (const client of clients) client.destroy();
-      }, graceMs);
+      const timer = setTimeout(() => places.closeAll(), graceMs);
       server.closeIdleConnections();
       await closed;
       clearTimeout(timer);

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { BASES, type Bases, baseOf } from './base.ts';
 import type { Builder } from './builder.ts';
 import { buildContext, IMAGES, type ImageName } from './context.ts';
 import { sbomOf } from './sbom.ts';
 
 export interface BuildOptions {
-  /** Base image of all three, instead of the one that each Dockerfile names. */
+  /** Base image of all three, instead of those that are locked by digest. */
   readonly base?: string;
   /** Debian packages of the runner, instead of those that its Dockerfile names. */
   readonly runnerPackages?: string;
@@ -22,10 +23,12 @@ export async function buildImages(
   { base, runnerPackages, log }: BuildOptions,
 ): Promise<Readonly<Record<ImageName, string>>> {
   await mkdir(IMAGES_DIR, { recursive: true });
+  const locked: Bases = JSON.parse(await readFile(BASES, 'utf8'));
+  const bases = IMAGES.map(name => [name, base ?? baseOf(name, locked)] as const);
   const images: [ImageName, string][] = [];
-  for (const name of IMAGES) {
+  for (const [name, BASE] of bases) {
     const args = {
-      ...(base === undefined ? {} : { BASE: base }),
+      BASE,
       ...(name === 'runner' && runnerPackages !== undefined ? { PACKAGES: runnerPackages } : {}),
     };
     const { path, tag } = await buildContext(name, IMAGES_DIR, args);

@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 /** What makes images. Names are full references, e.g. `localhost/omicron-browser-runner:0123456789abcdef`. */
 export interface Builder {
   exists(image: string): Promise<boolean>;
+  /** Pulls an image by its tag; answers the digest, `sha256:…`, that the tag has in its registry. */
+  pull(image: string): Promise<string>;
   build(image: string, context: string, dockerfile: string, args: Readonly<Record<string, string>>): Promise<void>;
   /** Runs a command in the image; answers what it printed. */
   output(image: string, command: readonly string[]): Promise<string>;
@@ -41,6 +43,11 @@ const buildArgs = (args: Readonly<Record<string, string>>) =>
 
 const docker = (run: Run): Builder => ({
   exists: image => succeeds(run('docker', 'image', 'inspect', image)),
+  async pull(image) {
+    const digest = /^Digest: (sha256:\S+)$/m.exec(await run('docker', 'pull', image))?.[1];
+    if (digest === undefined) throw new Error(`docker does not say under which digest ${image} was pulled`);
+    return digest;
+  },
   build: async (image, context, dockerfile, args) =>
     void (await run('docker', 'build', '-t', image, '-f', dockerfile, ...buildArgs(args), context)),
   output: (image, [program = '', ...args]) => run('docker', 'run', '--rm', '--entrypoint', program, image, ...args),
@@ -58,6 +65,10 @@ const docker = (run: Run): Builder => ({
 
 const buildah = (run: Run): Builder => ({
   exists: image => succeeds(run('buildah', 'inspect', '--type', 'image', image)),
+  async pull(image) {
+    await run('buildah', 'pull', '--quiet', `docker://${image}`);
+    return await run('buildah', 'inspect', '--type', 'image', '--format', '{{.FromImageDigest}}', image);
+  },
   build: async (image, context, dockerfile, args) =>
     void (await run('buildah', 'bud', '--layers', '-t', image, '-f', dockerfile, ...buildArgs(args), context)),
   async output(image, command) {

@@ -1,9 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { BASES, pinned, requireDigest } from './base.ts';
 import { buildImages } from './build.ts';
-import { findBuilder } from './builder.ts';
-import { IMAGES } from './context.ts';
+import { type Builder, findBuilder } from './builder.ts';
+import { IMAGES, type ImageName } from './context.ts';
 
 const REPOSITORY_OUTPUTS = {
   controller: 'controllerRepositoryUrl',
@@ -14,24 +15,41 @@ const DIGESTS = 'manifests/images.json';
 
 const command = new Command('images')
   .description('builds the images of controller, runner and egress proxy; tags them by their content')
-  .option('--base <image>', 'base of all three, instead of the one that each Dockerfile names')
+  .option('--base <image>', `base of all three, instead of those in ${BASES}`)
   .option('--push <environment>', `pushes to the registry of dev or prod and writes the digests into ${DIGESTS}`)
+  .option('--pin', `writes the digests that the tags of the bases have now into ${BASES}, and builds nothing`)
   .parse();
-const options = command.opts<{ base?: string; push?: string }>();
+const options = command.opts<{ base?: string; push?: string; pin?: true }>();
 
-const builder = await findBuilder(process.env);
-const images = await buildImages(builder, { ...(options.base ? { base: options.base } : {}), log: console.log });
+const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
+const write = (path: string, content: unknown) => writeFile(path, `${JSON.stringify(content, null, 2)}\n`);
 
-if (options.push !== undefined) {
-  const digests = JSON.parse(await readFile(DIGESTS, 'utf8'));
-  if (!(options.push in digests)) command.error(`--push: ${DIGESTS} has no environment "${options.push}"`);
-  const outputs = JSON.parse(await readFile(join('manifests/outputs', `${options.push}.json`), 'utf8'));
+async function push(builder: Builder, images: Readonly<Record<ImageName, string>>, environment: string): Promise<void> {
+  const digests = await json(DIGESTS);
+  const outputs = await json(join('manifests/outputs', `${environment}.json`));
   for (const name of IMAGES) {
     const image = images[name];
     const to = `${outputs[REPOSITORY_OUTPUTS[name]]}:${image.slice(image.lastIndexOf(':') + 1)}`;
-    digests[options.push][name] = await builder.push(image, to);
+    digests[environment][name] = await builder.push(image, to);
     console.log(`pushed ${to}`);
   }
-  await writeFile(DIGESTS, `${JSON.stringify(digests, null, 2)}\n`);
+  await write(DIGESTS, digests);
   console.log('Run "npm run manifests" and commit what changed.');
 }
+
+async function main(): Promise<void> {
+  const { base, push: environment } = options;
+  if (environment !== undefined && !(environment in (await json(DIGESTS))))
+    throw new Error(`--push: ${DIGESTS} has no environment "${environment}"`);
+  if (environment !== undefined && base !== undefined) requireDigest(base);
+  const builder = await findBuilder(process.env);
+  if (options.pin) {
+    await write(BASES, await pinned(builder, await json(BASES)));
+    console.log(`Wrote ${BASES}. Build and try the images, then commit it.`);
+    return;
+  }
+  const images = await buildImages(builder, { ...(base ? { base } : {}), log: console.log });
+  if (environment !== undefined) await push(builder, images, environment);
+}
+
+await main().catch(error => command.error(error.message));

@@ -60,7 +60,13 @@ export async function startLocalController(options: LocalController): Promise<Co
   const database =
     databaseUrl === null
       ? await pgliteDatabase(join(folder, 'db'))
-      : postgresDatabase({ url: databaseUrl, connectionsMax: settings.databaseConnections, log });
+      : postgresDatabase({
+          url: databaseUrl,
+          tls: settings.databaseTls,
+          ca: settings.databaseCa,
+          connectionsMax: settings.databaseConnections,
+          log,
+        });
   try {
     const controller = await startController({ settings, database, log, runnerEnv: options.runnerEnv });
     return {

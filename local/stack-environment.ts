@@ -1,20 +1,10 @@
-import { ENV, RUNNER_COMMAND } from '../contract/names.ts';
+import { ENV, RUNNER_VARIABLES } from '../contract/names.ts';
 import { list, pickVariables } from '../http/environment.ts';
 import { findTools, toolsEnvironment } from './machine-tools.ts';
 import type { StackOptions } from './stack.ts';
 
 /** `off`: no egress proxy, so that pages reach this machine and its network. */
 const EGRESS_SWITCH = 'OMICRON_EGRESS';
-
-/** What runners of a local stack take from the environment, besides the paths of browser and ffmpeg. */
-const RUNNER_VARIABLES = [
-  ...RUNNER_COMMAND.inherits,
-  ENV.logLevel,
-  ENV.chromiumSandbox,
-  ENV.toolset,
-  ENV.insecureLoginOrigins,
-  ENV.chromiumSpki,
-];
 
 /** The parts of a stack's options that the environment decides: database, egress, controller settings, runners. */
 export const stackEnvironment = (environment: Readonly<Record<string, string | undefined>>) =>

@@ -13,6 +13,7 @@ export interface Environment {
   readonly name: 'local' | 'dev' | 'prod';
   /** Version of the Pod Security Standards: pinned, so that upgrading Kubernetes does not tighten a namespace. */
   readonly podSecurityVersion: string;
+  /** Empty until it is pushed: the API server refuses a pod without an image. */
   readonly images: Readonly<Record<'controller' | 'runner' | 'egress' | 'pause', string>>;
 
   /** Runners have no DNS, so these two Services have fixed addresses. */
@@ -20,7 +21,14 @@ export interface Environment {
   /** Addresses of the API server: its Service and its endpoints. */
   readonly apiServer: { readonly cidrs: readonly string[]; readonly ports: readonly number[] };
   /** Where the controller connects besides runners, DNS and the API server. */
-  readonly database: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };
+  readonly database: {
+    readonly to: readonly k8s.NetworkPolicyPeer[];
+    readonly ports: readonly number[];
+    /** `off`: Postgres is reached without TLS, inside a cluster whose network is trusted. */
+    readonly tls?: 'off';
+    /** PEM of the authority of its certificate, where that is not a public one: Supabase's own, for example. */
+    readonly ca?: string;
+  };
   /** Whether the controller may reach public endpoints of AWS and Supabase on port 443. */
   readonly controllerReachesPublicHttps: boolean;
   /** Ranges of this deployment that no browser may reach: VPC, pods, Services, public addresses. */
@@ -45,6 +53,8 @@ export interface Environment {
     readonly uploader: Resources;
     /** http origins on which credentials may be filled nevertheless: test sites only, never those of a deployment. */
     readonly insecureLoginOrigins?: readonly string[];
+    /** Whose pages may use `/mcp`, and under whose names a gateway passes requests on with their own `Host`. */
+    readonly mcpOrigins?: readonly string[];
     /** gVisor, Kata or an EKS sandbox, where the nodes have one. */
     readonly runtimeClassName?: string;
   };

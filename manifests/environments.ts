@@ -1,4 +1,5 @@
 import type { Environment } from './environment-type.ts';
+import { imageDigests } from './image-digests.ts';
 import images from './images.json' with { type: 'json' };
 import { type Outputs, readOutputs } from './outputs.ts';
 import { NOT_PUBLIC } from './ranges.ts';
@@ -49,7 +50,7 @@ const local: Environment = {
   },
   clusterIps: clusterIps('10.96.0.0/16'),
   apiServer: { cidrs: ['10.96.0.1/32', '10.245.0.0/24'], ports: [443, 6443] },
-  database: { to: [testDouble('database')], ports: [5432] },
+  database: { to: [testDouble('database')], ports: [5432], tls: 'off' },
   controllerReachesPublicHttps: false,
   ownCidrs: ['10.244.0.0/16', '10.96.0.0/16', '10.245.0.0/24'],
   // Services of the tests that browsers and uploaders may reach have addresses in this range.
@@ -81,25 +82,30 @@ function testDouble(part: 'internet' | 'database') {
   };
 }
 
+const digests = imageDigests(images);
+
 /** How the two environments on AWS differ. */
 type Choices = Pick<Environment, 'spareRunners' | 'logLevel'> & { limits?: Partial<Environment['limits']> };
 
 function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Choices): Environment {
-  const digest = images[name];
+  const digest = digests[name];
+  const image = (repository: string, part: keyof typeof digest) =>
+    digest[part] === null ? '' : `${repository}@${digest[part]}`;
   return {
     name,
     podSecurityVersion: 'v1.35',
     images: {
-      controller: `${outputs.controllerRepositoryUrl}@${digest.controller}`,
-      runner: `${outputs.runnerRepositoryUrl}@${digest.runner}`,
-      egress: `${outputs.egressRepositoryUrl}@${digest.egress}`,
+      controller: image(outputs.controllerRepositoryUrl, 'controller'),
+      runner: image(outputs.runnerRepositoryUrl, 'runner'),
+      egress: image(outputs.egressRepositoryUrl, 'egress'),
       pause: 'registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a',
     },
     clusterIps: clusterIps(outputs.serviceCidr),
     // The VPC CNI applies policies both before and after the Service's address is translated to the control plane's
     // in the VPC. The interface endpoints of STS and KMS are in the VPC too.
     apiServer: { cidrs: [`${address(outputs.serviceCidr, 1)}/32`, outputs.vpcCidr], ports: [443] },
-    // Supabase's database and pooler, on the internet. A database in the VPC: its subnets instead.
+    // Supabase's database and pooler, on the internet, with the authority's certificate from its dashboard as `ca`. A database
+    // in the VPC: its subnets instead.
     database: { to: [{ ipBlock: { cidr: '0.0.0.0/0', except: [...NOT_PUBLIC] } }], ports: [5432, 6543] },
     controllerReachesPublicHttps: true,
     ownCidrs: [outputs.vpcCidr, outputs.serviceCidr, ...outputs.natAddresses.map(nat => `${nat}/32`)],

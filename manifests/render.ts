@@ -1,5 +1,6 @@
 import { App, Chart, Yaml } from 'cdk8s';
 import type { Environment } from './environment-type.ts';
+import { pushFirst } from './image-digests.ts';
 import { accounts } from './parts/accounts.ts';
 import { admission } from './parts/admission.ts';
 import { applications } from './parts/applications.ts';
@@ -55,11 +56,22 @@ export function objects(env: Environment): ReadonlyMap<string, KubernetesObject>
     for (const object of each.toJson() as KubernetesObject[]) {
       const path = fileOf(FOLDERS[folder as keyof typeof charts], object); // keys of the literal above
       if (found.has(path)) throw new Error(`two objects for ${path}`);
-      found.set(path, object);
+      found.set(path, withoutImage(object) ? undeployable(object, env.name) : object);
     }
   }
   return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
+
+const withoutImage = (object: KubernetesObject): boolean => JSON.stringify(object).includes('"image":""');
+
+/**
+ * The API server refuses an empty image as a missing value, and a label that is a sentence with that sentence: what Argo CD and
+ * kubectl then show says what to do.
+ */
+const undeployable = (object: KubernetesObject, environment: string): KubernetesObject => ({
+  ...object,
+  metadata: { ...object.metadata, labels: { ...object.metadata.labels, 'omicron.dev/image': pushFirst(environment) } },
+});
 
 /** Everything of an environment: file to text. */
 export const render = (env: Environment): ReadonlyMap<string, string> =>

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } from '../contract/assignment.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../contract/problem.ts';
+import { checkOrigin } from './mcp/origin.ts';
 import type { Runner } from './runner.ts';
 
 /** A signed token has at most 16 kB; an MCP call may carry text to type. */
@@ -11,8 +12,14 @@ const MCP_BYTES_MAX = 4 * 1024 * 1024;
 /** A controller that saw the runner become warm keeps its connection for the assignment, perhaps much later. */
 const KEEP_ALIVE_MS = 3_600_000;
 
+export interface RunnerServerOptions {
+  /** Whose pages may use `/mcp` too. */
+  readonly mcpOrigins: readonly string[];
+  readonly log: Logger;
+}
+
 /** The runner over HTTP: `/assign`, `/drain`, `/healthz`, `/mcp`; every error is a problem document. */
-export function runnerServer(runner: Runner, log: Logger): Server {
+export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOptions): Server {
   const routes: Record<
     string,
     Record<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>>
@@ -40,6 +47,7 @@ export function runnerServer(runner: Runner, log: Logger): Server {
   };
 
   async function mcp(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    checkOrigin(request.headers, mcpOrigins);
     const endpoint = runner.endpoint(/^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]);
     const body = request.method === 'POST' ? await json(request, MCP_BYTES_MAX) : undefined;
     await endpoint.handle(request, response, body);

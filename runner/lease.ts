@@ -1,4 +1,5 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
+import type { BrowserContext } from 'playwright-core';
 import type { Toolset } from '../contract/assignment.ts';
 import { REFUSALS } from '../contract/egress.ts';
 import type { ToolVerdict } from '../contract/policy/tools.ts';
@@ -14,19 +15,28 @@ import type { ControllerClient } from './reporting/controller-client.ts';
 import type { EventQueue } from './reporting/events.ts';
 import type { LeaseClock } from './reporting/lease-clock.ts';
 import { type Redact, redactJson, redactor } from './reporting/redact.ts';
+import { trackDocuments } from './secrecy/documents.ts';
+import { filledFields } from './secrecy/filled-fields.ts';
+import { maskFields } from './secrecy/mask-fields.ts';
+import type { Pictures } from './secrecy/pictures.ts';
+import { secrecyRules } from './secrecy/rules.ts';
 import { credentials } from './tools/credentials.ts';
+import type { Conceal } from './tools/cut.ts';
 import { loginOrigins } from './tools/login-origins.ts';
+import { optionsOf } from './tools/options-of.ts';
 import { CODE_META, failed, failure } from './tools/result.ts';
 import { totpCodes } from './tools/totp.ts';
 import { unknownTool } from './tools/unknown-tool.ts';
 
 export interface LeaseOptions {
   readonly sessionId: string;
+  readonly context: BrowserContext;
   readonly redeemed: Redeemed;
   readonly playwright: PlaywrightMcp;
   readonly lifetime: LeaseClock;
   readonly events: EventQueue;
   readonly recording: Recording;
+  readonly pictures: Pictures;
   readonly policy: ToolPolicy;
   readonly controller: ControllerClient;
   readonly toolset: Toolset;
@@ -45,27 +55,40 @@ export const UNTRUSTED = { 'omicron.dev/untrusted': true } as const;
 export function openLease(options: LeaseOptions): ServedTools {
   const { sessionId, redeemed, playwright, lifetime, events, recording, policy, controller, clock } = options;
   const { secrets, sites, leaseToken } = redeemed;
-  const codes = totpCodes((site, signal) => controller.totp(leaseToken, site, signal), clock);
-  const redactSecrets = redactor(secrets);
-  const redact: Redact = text => codes.redact(redactSecrets(text));
+  const { redact, holds, add } = redactor(secrets);
+  const mint = (site: string, signal: AbortSignal) => controller.totp(leaseToken, site, signal);
+  const codes = totpCodes(mint, clock, (code, isSecret) => add('TOTP', code, 'code', isSecret));
+  const documents = trackDocuments(options.context, holds);
+  const fields = filledFields(holds);
   const logins = credentials({
     secrets,
     sites,
     origins: loginOrigins({ sites, policy: policy.current, insecureOrigins: options.insecureLoginOrigins }),
     code: codes.now,
     withoutRecording: recording.withoutRecording,
+    pictures: options.pictures,
+    documents,
+    fields,
   });
+  const conceal: Conceal = async text => redact(maskFields(text, await fields.texts()));
   const available = leaseTools(options.toolset, {
     playwright,
     clock,
+    rules: secrecyRules({ documents, fields, holds, optionsOf }),
     lease: {
       sessionId,
       credentials: logins,
+      documents,
+      pictures: options.pictures,
+      conceal,
       askUser: (request, signal) => controller.askUser(leaseToken, request, signal),
       audit: (domain, status) => events.add('login', { domain, status }),
     },
   });
-  playwright.setSecrets(secrets);
+  playwright.setSecrets(secrets, conceal);
+  playwright.incidents.listen(({ kind, url, why }) =>
+    events.add(kind, { url: redactJson(url, redact), reason: redactJson(why, redact) }),
+  );
   events.add('secrets.loaded', { names: Object.keys(secrets) });
   const run = judgedCalls(options, available);
 
@@ -77,8 +100,10 @@ export function openLease(options: LeaseOptions): ServedTools {
       const startMs = clock.nowMs();
       try {
         await recording.ready;
+        const before = await fields.texts();
         const { result: raw, verdict } = await run(name, args, signal);
-        const result = redacted(raw, redact);
+        const held = new Map([...before, ...(await fields.texts())]);
+        const result = redacted(raw, text => redact(maskFields(text, held)));
         events.add('tool.call', {
           tool: redact(name).slice(0, 128),
           arguments: redactJson(args, redact),
@@ -120,7 +145,8 @@ function judgedCalls(options: LeaseOptions, available: ReadonlyMap<string, Lease
     const startMs = Date.now();
     const result = await tool.run(args, signal);
     untrusted ||= tool.inTurn && playwright.showsContent();
-    return { result: { ...result, content: [...result.content, ...refusals(forwarder, startMs)] } };
+    const notes = playwright.incidents.takeNotes().map(text => ({ type: 'text' as const, text }));
+    return { result: { ...result, content: [...result.content, ...refusals(forwarder, startMs), ...notes] } };
   };
 
   return async (name, args, signal) => {

@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import { ENV } from '../contract/names.ts';
@@ -13,6 +11,8 @@ import { EnvironmentError } from '../http/environment.ts';
 import { launchBrowser } from './browser/browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser/browser-path.ts';
 import { egressForwarder } from './browser/egress-forwarder.ts';
+import { collectGarbage } from './browser/garbage.ts';
+import { browserLimits } from './browser/limits.ts';
 import { createTempDir } from './browser/temp-dir.ts';
 import { runnerServer } from './http.ts';
 import { abandoned } from './reporting/abandoned.ts';
@@ -76,6 +76,7 @@ const runner = createRunner({
       egressUrl: forwarder?.proxyUrl,
       trustedSpki: settings.chromiumSpki,
       searchPath,
+      limits: browserLimits(settings),
     });
   },
   async warmUp(browser) {
@@ -109,7 +110,7 @@ process.on('uncaughtException', error => {
 // Playwright MCP shows unhandled rejections to the agent; here they are at least not lost.
 process.on('unhandledRejection', reason => log.error({ err: reason }, 'unhandled rejection'));
 
-const server = runnerServer(runner, log);
+const server = runnerServer(runner, { mcpOrigins: settings.mcpOrigins, log });
 server.on('error', error => {
   log.fatal({ err: error }, `cannot listen on ${settings.host}:${settings.port}`);
   process.exit(1);
@@ -123,7 +124,8 @@ if (settings.portFile !== undefined) {
   renameSync(`${settings.portFile}.tmp`, settings.portFile);
 }
 log.info({ boot_id: runner.bootId, port }, 'listening');
-void runner.warm().then(dropGarbage);
+// Loading leaves 30 MB of garbage that an idle process would keep: measured.
+void runner.warm().then(collectGarbage);
 
 const ending = new AbortController();
 void runner.stopped.then(() => ending.abort());
@@ -141,12 +143,6 @@ server.close();
 server.closeAllConnections();
 log.info({ exit_code: exitCode }, 'ended');
 process.exit(exitCode);
-
-/** Loading leaves 30 MB of garbage that an idle process would keep: measured. */
-function dropGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
-}
 
 /** Counts from when the runner begins to stop. */
 async function tooLate(): Promise<number> {

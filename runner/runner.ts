@@ -86,7 +86,10 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   function onBrowserGone(): void {
-    if (!machine.fail(new OmicronError('browser_crashed', BROWSER_CRASHED))) return;
+    const why = browser?.whyEnded();
+    log.error({ why, lines: browser?.lastLines() }, 'browser ended');
+    const detail = why === undefined ? BROWSER_CRASHED : `The browser was ended: ${why}. Request a new lease.`;
+    if (!machine.fail(new OmicronError('browser_crashed', detail))) return;
     served?.browserCrashed();
     clock.sleep(CRASH_GRACE_MS, abort.signal, true).then(
       () => stop('the browser crashed', 1),
@@ -180,7 +183,7 @@ export function createRunner(options: RunnerOptions): Runner {
 async function warmPlaywright(browser: RunnerBrowser, options: RunnerOptions): Promise<PlaywrightMcp> {
   const { warmUp, filesDir, log } = options;
   await warmUp(browser).catch((error: unknown) => log.warn({ err: error }, 'warm-up failed'));
-  return playwrightMcp({ browser, guard: guardPages(browser.context, what => log.warn(what)), filesDir });
+  return playwrightMcp({ browser, guard: guardPages(browser, what => log.warn(what)), filesDir });
 }
 
 const BROWSER_CRASHED = 'The browser process exited. Request a new lease; it gets a new browser.';

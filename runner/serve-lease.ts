@@ -12,6 +12,7 @@ import type { Redeemed } from './redeem.ts';
 import type { ControllerClient } from './reporting/controller-client.ts';
 import { type EventQueue, eventQueue } from './reporting/events.ts';
 import { leaseClock } from './reporting/lease-clock.ts';
+import { guardPictures, type Pictures } from './secrecy/pictures.ts';
 
 /** A lease while it is served. */
 export interface ServedLease {
@@ -68,12 +69,14 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     onPolicyVersion: version => policy.seen(version),
     debug: (message, details) => log.debug(details, message),
   });
-  const recording = recordLease(options, events);
+  const pictures = guardPictures(options.browser.context);
+  const recording = recordLease(options, pictures, events);
   forwarder?.lease({ runnerId: assignment.runner_id, credential: redeemed.egressCredential });
   const toolset = assignment.options.toolset ?? options.toolset;
   const served = openLease({
+    context: options.browser.context,
     sessionId: assignment.session_id,
-    ...{ redeemed, playwright, lifetime, events, recording, policy, controller },
+    ...{ redeemed, playwright, lifetime, events, recording, pictures, policy, controller },
     ...{ toolset, insecureLoginOrigins, forwarder, clock },
   });
   const endpoint = mcpEndpoint(served, clock);
@@ -81,7 +84,7 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     endpoint,
     browserCrashed() {
       lifetime.stop();
-      events.add('browser.crashed', { detail: 'the browser process ended' });
+      events.add('browser.crashed', { detail: options.browser.whyEnded() ?? 'the browser process ended' });
       void recording.stop();
     },
     close() {
@@ -93,7 +96,7 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
   };
 }
 
-function recordLease(options: ServeLeaseOptions, events: EventQueue): Recording {
+function recordLease(options: ServeLeaseOptions, pictures: Pictures, events: EventQueue): Recording {
   const { assignment, redeemed, browser, ffmpeg, outputDir, clock, log } = options;
   if (!assignment.options.record_video) return NO_RECORDING;
   const { artifactToken, uploadCredential } = redeemed;
@@ -101,6 +104,7 @@ function recordLease(options: ServeLeaseOptions, events: EventQueue): Recording 
     context: browser.context,
     ffmpeg,
     outputDir,
+    pictures,
     clock,
     order: {
       session_id: assignment.session_id,

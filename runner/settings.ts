@@ -3,7 +3,17 @@ import * as z from 'zod';
 import { TOOLSETS } from '../contract/assignment.ts';
 import { ENV, PORTS } from '../contract/names.ts';
 import { controllerKeys } from '../contract/tokens.ts';
-import { choice, derived, type Fault, httpUrl, parseEnvironment, port, type SettingsOf } from '../http/environment.ts';
+import {
+  choice,
+  derived,
+  type Fault,
+  httpUrl,
+  integer,
+  parseEnvironment,
+  port,
+  type SettingsOf,
+} from '../http/environment.ts';
+import { DEFAULT_LIMITS } from './browser/limits.ts';
 
 /** The runner changes its working directory, so paths are made absolute here. */
 const path = () =>
@@ -48,10 +58,16 @@ const VARIABLES = {
       .transform(text => text === 'on'),
   ],
   ffmpegPath: [ENV.ffmpegPath, z.string().min(1).default('ffmpeg')],
+  browserMemoryMb: [ENV.browserMemoryMb, integer(512, 1_048_576).optional()],
+  runnerMemoryMb: [ENV.runnerMemoryMb, integer(128, 1_048_576).optional()],
+  downloadMb: [ENV.downloadMb, integer(0, 1_048_576).default(DEFAULT_LIMITS.downloadMb)],
+  downloadsMb: [ENV.downloadsMb, integer(0, 1_048_576).default(DEFAULT_LIMITS.downloadsMb)],
+  downloadsMax: [ENV.downloadsMax, integer(0, 100_000).default(DEFAULT_LIMITS.downloadsMax)],
   egressUrl: [ENV.egressUrl, httpUrl().optional()],
   chromiumSpki: [ENV.chromiumSpki, spki.optional()],
   toolset: [ENV.toolset, choice(...TOOLSETS).default('playwright')],
   insecureLoginOrigins: [ENV.insecureLoginOrigins, origins.default([])],
+  mcpOrigins: [ENV.mcpOrigins, origins.default([])],
   logLevel: [ENV.logLevel, choice('trace', 'debug', 'info', 'warn', 'error', 'fatal').default('info')],
 } as const;
 

@@ -60,7 +60,7 @@ async function warmUpLease(
     launch: async () => ({ ...browser, context, gone: new Promise(() => {}), close: () => context.close() }),
     warmUp: async () => {},
   });
-  const server = await listening(runnerServer(runner, log));
+  const server = await listening(runnerServer(runner, { mcpOrigins: [], log }));
   try {
     await runner.warm();
     const token = await assignmentToken(key, runnerId, runner.bootId);

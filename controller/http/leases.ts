@@ -10,19 +10,19 @@ import {
   leaseAnswer,
   sessionSchema,
 } from '../../contract/session.ts';
+import { type EndingParts, untilUnserved } from '../lease/ending.ts';
 import type { GetOrCreate } from '../lease/get-or-create.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Leases, Renewed } from '../store/leases.ts';
+import type { Renewed } from '../store/leases.ts';
 import type { SessionRow } from '../store/rows.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 import { sessionNotFound } from './problems.ts';
 import { sessionView } from './session-view.ts';
 
-export interface LeaseRoutes {
+export interface LeaseRoutes extends EndingParts {
   serviceKey: Uint8Array;
   getOrCreate: GetOrCreate;
-  leases: Leases;
   metrics: Metrics;
   /** Called when a lease ended: its runner is to be drained. */
   kickDrain: () => void;
@@ -87,7 +87,7 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
     {
       schema: {
         operationId: 'endSession',
-        summary: 'Ends the lease; repeating it changes nothing',
+        summary: 'Ends the lease: once answered, no agent is served; repeating it changes nothing',
         params,
         querystring: z.strictObject({ epoch: z.coerce.number().pipe(epoch).optional() }),
         response: { 200: sessionSchema },
@@ -99,6 +99,7 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
       if (ended.outcome === 'not_found') throw sessionNotFound();
       if (ended.outcome === 'superseded') throw superseded(ended.session);
       kickDrain();
+      await untilUnserved(parts, ended.session.id, epoch ?? ended.session.epoch);
       return sessionView(ended.session);
     },
   );

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { artifactList, eventPage, eventQuery, listQuery, sessionPage, sessionSchema } from '../../contract/session.ts';
+import { type EndingParts, untilUnserved } from '../lease/ending.ts';
 import type { Directory } from '../store/directory.ts';
 import type { SessionRow } from '../store/rows.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
@@ -8,7 +9,7 @@ import { describeRoutes } from './describe.ts';
 import { sessionNotFound } from './problems.ts';
 import { sessionView } from './session-view.ts';
 
-export interface SessionRoutes {
+export interface SessionRoutes extends EndingParts {
   serviceKey: Uint8Array;
   directory: Directory;
   /** Called when a lease ended: its runner is to be drained. */
@@ -108,6 +109,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
       const session = await directory.archive(request.params.session_id, request.userId);
       if (!session) throw sessionNotFound();
       kickDrain();
+      await untilUnserved(parts, session.id, session.epoch);
       return sessionView(session);
     },
   );

@@ -19,6 +19,8 @@ export interface DrainParts {
   provider: RunnerProvider;
   link: RunnerLink;
   keys: Keys;
+  /** A runner serves no agent any more. */
+  onUnserved: () => void;
   onGone: () => void;
   clock: Clock;
   log: Logger;
@@ -52,12 +54,13 @@ async function drain(parts: DrainParts, row: RunnerRow, stopping: AbortSignal): 
 }
 
 /** Tells a runner to stop serving. One that does not answer is removed all the same. */
-async function acknowledge({ fleet, link, keys, log }: DrainParts, row: RunnerRow): Promise<void> {
+async function acknowledge({ fleet, link, keys, onUnserved, log }: DrainParts, row: RunnerRow): Promise<void> {
   if (!row.endpoint || !row.boot_id || row.acknowledged_at) return;
   try {
     const token = await drainToken(keys, row.id, row.boot_id, row.reason ?? 'drained');
     await link.drain(row.endpoint, token, ACKNOWLEDGE_TIMEOUT_MS);
     await fleet.markAcknowledged(row.id);
+    onUnserved();
   } catch (err) {
     // until it is gone or past its deadline no successor starts
     log.warn({ err, runner_id: row.id }, 'runner did not acknowledge its drain');

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
 import { vaultSecretName } from '../../contract/secrets.ts';
 import type { SecretStore } from '../ports/secrets.ts';
+import { checkedSupabaseUrl } from './supabase-url.ts';
 import { readDocument } from './vault-document.ts';
 
 const TIMEOUT_MS = 5_000;
@@ -9,13 +10,19 @@ const RETRY_SECONDS = 2;
 
 /**
  * Supabase Vault over PostgREST's rpc with the service role key, which never leaves the controller (O8).
- * <https://postgrest.org/en/stable/references/api/functions.html>
+ * <https://postgrest.org/en/stable/references/api/functions.html>. Throws an Error for a URL that would send the key in clear.
  */
-export function vaultRestSecrets(options: { url: string; serviceRoleKey: string }): SecretStore {
+export function vaultRestSecrets(options: {
+  url: string;
+  /** `off`: http to another host is allowed. */
+  tls?: 'verify' | 'off';
+  serviceRoleKey: string;
+}): SecretStore {
+  const url = checkedSupabaseUrl(options.url, options.tls);
   const rpc = async (name: string, body: Record<string, unknown>): Promise<unknown> => {
     let response: Response;
     try {
-      response = await fetch(new URL(`rest/v1/rpc/${name}`, options.url), {
+      response = await fetch(new URL(`rest/v1/rpc/${name}`, url), {
         method: 'POST',
         headers: {
           'content-type': 'application/json',

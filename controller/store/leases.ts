@@ -72,6 +72,8 @@ export interface Leases {
   /** `userId`: sessions of others are not found. `epoch` null: the current one. */
   heartbeat(sessionId: string, userId: string | null, epoch: number | null): Promise<Renewed>;
   end(sessionId: string, userId: string | null, epoch: number | null, reason: EndReason): Promise<Ended>;
+  /** Whether a runner of an ended epoch, this one or an earlier, may still answer agents. */
+  mayAct(sessionId: string, epoch: number): Promise<boolean>;
 }
 
 export interface LeaseRules {
@@ -161,5 +163,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
       const lease = { p_session: sessionId, p_user: userId, p_epoch: epoch };
       return ended.parse(await call(database, 'end_lease', { ...lease, p_reason: reason }));
     },
+    mayAct: async (sessionId, epoch) =>
+      z.boolean().parse(await call(database, 'may_act', { p_session: sessionId, p_epoch: epoch })),
   };
 }

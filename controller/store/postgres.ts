@@ -1,15 +1,16 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '../ports/database.ts';
+import { type PostgresAddress, postgresConnection } from './postgres-connection.ts';
 import { storeError } from './unavailable.ts';
 
 /**
  * A Postgres server, direct or behind a pooler in transaction mode: statements are unnamed and nothing is set on a
- * connection.
+ * connection. Throws what `postgresConnection` throws.
  */
-export function postgresDatabase(options: { url: string; connectionsMax: number; log: Logger }): Database {
+export function postgresDatabase(options: PostgresAddress & { connectionsMax: number; log: Logger }): Database {
   const pool = new pg.Pool({
-    connectionString: options.url,
+    ...postgresConnection(options),
     max: options.connectionsMax,
     connectionTimeoutMillis: 5_000,
     query_timeout: 10_000,

@@ -25,6 +25,8 @@ export const controllerSettings = (env: Environment): Readonly<Record<string, st
   [ENV.provider]: 'kubernetes',
   [ENV.dataDir]: '/var/lib/omicron',
   [ENV.secretStore]: env.secretStore,
+  ...(env.database.tls ? { [ENV.databaseTls]: env.database.tls } : {}),
+  ...(env.database.ca ? { [ENV.databaseCa]: env.database.ca } : {}),
   [ENV.egressUrl]: EGRESS_URL,
   [ENV.artifactStore]: artifactStore(env),
   [ENV.artifactEndpoints]: artifactEndpoints(env).join(','),

@@ -47,6 +47,7 @@ export function browser(env: Environment): k8s.Container {
         ...(env.runner.insecureLoginOrigins
           ? { [ENV.insecureLoginOrigins]: env.runner.insecureLoginOrigins.join(',') }
           : {}),
+        ...(env.runner.mcpOrigins ? { [ENV.mcpOrigins]: env.runner.mcpOrigins.join(',') } : {}),
         HOME: '/tmp',
       }),
       {

@@ -1,10 +1,20 @@
+import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Browser, type BrowserContext, chromium } from 'playwright-core';
+import { type Browser, type BrowserContext, type CDPSession, chromium } from 'playwright-core';
 import type { RunnerHealth } from '../../contract/assignment.ts';
 import { ENV } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
+import { realClock } from '../../http/clock.ts';
+import { readProcessTree } from '../../http/process-tree.ts';
+import { launchGated } from './browser-pipe.ts';
+import { type CancelledDownload, downloadJudge } from './downloads.ts';
+import { eventGate } from './event-gate.ts';
+import { collectGarbage } from './garbage.ts';
 import { browserLauncher } from './launcher.ts';
+import { type BrowserLimits, browserLimits, DEFAULT_LIMITS } from './limits.ts';
+import { type MemoryVerdict, watchMemory } from './memory-watch.ts';
+import { watchRunnerMemory } from './runner-memory.ts';
 
 /** Size of the page and of its recording (O12). */
 export const VIEWPORT = { width: 1920, height: 1080 } as const;
@@ -24,8 +34,25 @@ export interface RunnerBrowser {
   /** The two gates of S5: whether the process is there, and whether it answers over the protocol. */
   gates(): Promise<RunnerHealth['browser']>;
   lastLines(): string[];
+  /** What was stopped here because a page took too much; those who own the pages say so and clear up. */
+  readonly stops: EventEmitter<BrowserStops>;
+  /** Why a renderer was stopped in the last seconds, with all its tabs, and whether what it stored has to go. */
+  whyStopped(): StoppedRenderer | undefined;
+  /** Why the whole browser was ended; undefined: it ended by itself, or runs. */
+  whyEnded(): string | undefined;
   /** Closes the browser; past 3 s its process group is killed. Never rejects. */
   close(): Promise<void>;
+}
+
+export interface BrowserStops {
+  /** A tab takes too much of this process; the id of its target. */
+  flood: [targetId: string, why: string];
+  download: [CancelledDownload];
+}
+
+export interface StoppedRenderer {
+  readonly why: string;
+  readonly stored: boolean;
 }
 
 export interface BrowserOptions {
@@ -37,6 +64,8 @@ export interface BrowserOptions {
   /** Public keys (base64 SHA-256, comma-separated) whose certificates are trusted: a private CA. */
   readonly trustedSpki?: string | undefined;
   readonly searchPath: string;
+  /** Unless told, those of the settings' defaults. */
+  readonly limits?: BrowserLimits;
 }
 
 const FLAGS = [
@@ -52,9 +81,14 @@ const PROXIED_FLAGS = ['--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.
  * `sandbox_runtime_required` where Chromium's sandbox cannot run, `runner_start_failed` for anything else.
  */
 export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrowser> {
-  const launcher = browserLauncher(options.executable, options.tempDir, options.sandbox && process.getuid?.() === 0);
-  const browser = await chromium
-    .launch({
+  const limits = options.limits ?? browserLimits(DEFAULT_LIMITS);
+  const launcher = browserLauncher(options.executable, options.tempDir, {
+    dropRoot: options.sandbox && process.getuid?.() === 0,
+    processBytesMax: limits.memoryBytes,
+  });
+  const traffic = boundTraffic(limits);
+  const launch = () =>
+    chromium.launch({
       executablePath: launcher.executable,
       chromiumSandbox: options.sandbox,
       downloadsPath: launcher.downloads,
@@ -71,13 +105,13 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
       handleSIGTERM: false,
       handleSIGHUP: false,
       timeout: 30_000,
-    })
-    .catch(async (cause: unknown) => {
-      // Its last lines may arrive after its end.
-      await delay(100);
-      launcher.close();
-      throw launchError(cause, launcher.lastLines(), options.sandbox);
     });
+  const browser = await launchGated(launcher.executable, traffic.gate, launch).catch(async (cause: unknown) => {
+    // Its last lines may arrive after its end.
+    await delay(100);
+    launcher.close();
+    throw launchError(cause, launcher.lastLines(), options.sandbox);
+  });
   launcher.started();
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   browser.once('disconnected', () => resolve());
@@ -88,8 +122,13 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
   };
   const context = await newContext();
   const protocol = await protocolGate(browser);
+  await traffic.connect(browser, context);
+  const memory = boundMemory(launcher.pid() ?? 0, limits, gone, traffic.stopLoudest);
   return {
     context,
+    stops: traffic.stops,
+    whyStopped: () => memory.whyStopped() ?? traffic.whyStopped(),
+    whyEnded: memory.whyEnded,
     newContext,
     gone,
     isGone: () => !browser.isConnected(),
@@ -103,6 +142,119 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
       launcher.close();
     },
   };
+}
+
+const FLOODED = 'it kept writing to its console, or sending requests, faster than this browser handles them';
+const OPENED = 'it kept opening tabs';
+
+/** Cancels downloads and reports tabs that flood, by what passes over the pipe. */
+function boundTraffic(limits: BrowserLimits) {
+  const stops = new EventEmitter<BrowserStops>();
+  stops.setMaxListeners(0);
+  const judge = downloadJudge(limits);
+  let closeTarget: ((targetId: string) => void) | undefined;
+  let cancel: ((download: CancelledDownload) => void) | undefined;
+  let stopped: (StoppedRenderer & { atMs: number }) | undefined;
+  const stop = ({ id, type }: { id: string; type: string }, why: string) => {
+    stopped = { why, stored: false, atMs: realClock.nowMs() };
+    stops.emit('flood', id, why);
+    // A worker of no tab (a service worker) is of no page that could close it.
+    if (type !== 'page') closeTarget?.(id);
+  };
+  const gate = eventGate(
+    {
+      onFlood: target => stop(target, FLOODED),
+      onPopup({ id, openerId }) {
+        stop({ id: openerId, type: 'page' }, OPENED);
+        closeTarget?.(id);
+      },
+      onDownload(event) {
+        const cancelled = judge(event);
+        if (cancelled === undefined) return;
+        cancel?.(cancelled);
+        stops.emit('download', cancelled);
+      },
+    },
+    realClock.nowMs,
+  );
+  return {
+    gate,
+    stops,
+    whyStopped: () => recent(stopped),
+    stopLoudest(why: string) {
+      const loudest = gate.stopLoudest();
+      if (loudest !== undefined) stop(loudest, why);
+    },
+    async connect(browser: Browser, context: BrowserContext) {
+      const session = await browser.newBrowserCDPSession();
+      const browserContextId = await contextId(context);
+      closeTarget = targetId => void session.send('Target.closeTarget', { targetId }).catch(() => undefined);
+      cancel = ({ guid, last }) => {
+        const ids = browserContextId === undefined ? {} : { browserContextId };
+        void session.send('Browser.cancelDownload', { guid, ...ids }).catch(() => undefined);
+        if (last) void session.send('Browser.setDownloadBehavior', { behavior: 'deny', ...ids }).catch(() => undefined);
+      };
+    },
+  };
+}
+
+/** Chromium's name of a context that has a page. */
+async function contextId(context: BrowserContext): Promise<string | undefined> {
+  const [page] = context.pages();
+  if (page === undefined) return undefined;
+  const session: CDPSession = await context.newCDPSession(page);
+  const { targetInfo } = await session.send('Target.getTargetInfo');
+  await session.detach();
+  return targetInfo.browserContextId;
+}
+
+/** A page that stops by a signal is seen by Playwright some time later. */
+const SEEN_MS = 5_000;
+const recent = <T extends { readonly atMs: number }>(stopped: T | undefined): T | undefined =>
+  stopped !== undefined && realClock.nowMs() - stopped.atMs < SEEN_MS ? stopped : undefined;
+
+/** Watches the processes of the browser, and this one, and ends what makes them take too much. */
+function boundMemory(pid: number, limits: BrowserLimits, gone: Promise<void>, stopLoudest: (why: string) => void) {
+  const ended = new AbortController();
+  void gone.then(() => ended.abort());
+  let stopped: (StoppedRenderer & { atMs: number }) | undefined;
+  let whyEnded: string | undefined;
+  const endBrowser = (why: string) => {
+    whyEnded ??= why;
+    killGroup(pid);
+  };
+  const stop = (verdict: MemoryVerdict) => {
+    if (verdict.stop === 'browser') {
+      endBrowser(verdict.why);
+      return;
+    }
+    stopped = { why: verdict.why, stored: verdict.stored, atMs: realClock.nowMs() };
+    try {
+      process.kill(verdict.pid, 'SIGKILL');
+    } catch {
+      // ended meanwhile
+    }
+  };
+  const look = () => readProcessTree(pid);
+  const common = { clock: realClock, signal: ended.signal };
+  void watchMemory({ ...common, look, limits, stop });
+  void watchRunnerMemory({
+    ...common,
+    heldBytes,
+    collectGarbage,
+    limitBytes: limits.runnerBytes,
+    stopLoudest,
+    endBrowser,
+  });
+  return {
+    whyStopped: () => recent(stopped),
+    whyEnded: () => whyEnded,
+  };
+}
+
+function heldBytes(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
 }
 
 const SANDBOX_SIGNS = /sandbox|setpriv|user namespace|crbug\.com\/(357670|638180)/i;

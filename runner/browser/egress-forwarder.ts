@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
+import { unprivilegedUser } from './launcher.ts';
+import { peerUid } from './peer-uid.ts';
 
 /** The lease that the traffic belongs to: set when the runner is leased, never before. */
 export interface EgressLease {
@@ -40,7 +42,8 @@ const NO_LEASE = 'This browser is not leased yet, so nothing is let through.\n';
 
 /**
  * A proxy on loopback that adds the lease's credential and passes everything to the egress proxy. Chromium is
- * launched before it is leased and never holds a credential itself; with none set, everything is refused.
+ * launched before it is leased and never holds a credential itself; with none set, everything is refused. Processes of
+ * other users of the machine are not served.
  */
 export async function egressForwarder(options: {
   egressUrl: string;
@@ -72,7 +75,10 @@ export async function egressForwarder(options: {
     (request, response) => forwardRequest(upstream, request, response),
   );
   server.on('connect', (request, client: Socket, head) => forwardTunnel(upstream, request, client, head));
-  server.on('connection', socket => sockets.add(socket.once('close', () => sockets.delete(socket))));
+  server.on('connection', socket => {
+    if (!isOwn(socket)) return void socket.destroy();
+    sockets.add(socket.once('close', () => sockets.delete(socket)));
+  });
   await new Promise<void>((listening, failed) => server.once('error', failed).listen(0, '127.0.0.1', listening));
   const { port } = server.address() as AddressInfo; // a TCP server that listens has one
 
@@ -89,6 +95,13 @@ export async function egressForwarder(options: {
       return closed;
     },
   };
+}
+
+/** Of this process's user or, where that is root, of its browser's. Only Linux tells whose a connection is. */
+function isOwn(socket: Socket): boolean {
+  if (process.platform !== 'linux') return true;
+  const uid = peerUid(socket);
+  return uid === process.getuid?.() || uid === unprivilegedUser(process.pid);
 }
 
 /** The egress proxy, as one forwarded request sees it. */

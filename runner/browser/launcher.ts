@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { constants, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 
 /** Starts a browser through a script, which records its process id and the last lines of its output. */
 export interface Launcher {
@@ -31,18 +30,34 @@ const LINE_CHARACTERS_MAX = 500;
  * of its own, so that the browsers of two leases cannot touch each other; ids stay below 61184, where systemd's begin
  * (<https://systemd.io/UIDS-GIDS/>).
  */
-const unprivilegedUser = (pid: number): number => 20_000 + (pid % 40_000);
+export const unprivilegedUser = (pid: number): number => 20_000 + (pid % 40_000);
+
+export interface LaunchRules {
+  readonly dropRoot: boolean;
+  /**
+   * Memory that one process of the browser may have for its data. The kernel holds it to that between two looks of
+   * the memory watch: an allocation beyond it fails, and the script that asked for it, or its tab, ends. Memory that
+   * Chromium's main process has given back counts on, up to its highest amount so far: 786 MiB of 28 in use, measured.
+   * With less than all processes may have together, a long lease would lose its browser to this limit.
+   */
+  readonly processBytesMax: number;
+}
+
+/** Stacks and heaps that are reserved and never used count too: some 270 MiB in an idle browser process. */
+const RESERVED_BYTES = 384 * 1024 * 1024;
 
 /** Writes the script into the runner's own folder. */
-export function browserLauncher(browser: string, tempDir: string, dropRoot: boolean): Launcher {
+export function browserLauncher(browser: string, tempDir: string, rules: LaunchRules): Launcher {
   const home = join(tempDir, 'home');
   const downloads = join(tempDir, 'downloads');
   const pipe = join(tempDir, 'browser.stderr');
   const pidFile = join(tempDir, 'browser.pid');
   for (const folder of [home, downloads]) mkdirSync(folder, { mode: 0o700 });
   const lines = ['#!/bin/sh', 'set -e', `echo $$ > ${quote(pidFile)}`, `exec 2> ${quote(pipe)}`];
+  // Not every system has this limit, and a lower one may be in force.
+  lines.push(`ulimit -d ${Math.floor((rules.processBytesMax + RESERVED_BYTES) / 1024)} 2>/dev/null || true`);
   let command = quote(browser);
-  if (dropRoot) {
+  if (rules.dropRoot) {
     const user = unprivilegedUser(process.pid);
     lines.push(
       `chown ${user}:${user} ${quote(home)} ${quote(downloads)}`,
@@ -55,41 +70,46 @@ export function browserLauncher(browser: string, tempDir: string, dropRoot: bool
   lines.push(`exec ${command} "$@"`, '');
   const executable = join(tempDir, 'browser');
   writeFileSync(executable, lines.join('\n'), { mode: 0o755 });
-  const log = listen(pipe);
-  return {
-    executable,
-    home,
-    downloads,
-    pid() {
-      try {
-        return Number(readFileSync(pidFile, 'utf8')) || undefined;
-      } catch {
-        return undefined;
-      }
-    },
-    ...log,
+  const pid = () => {
+    try {
+      return Number(readFileSync(pidFile, 'utf8')) || undefined;
+    } catch {
+      return undefined;
+    }
   };
+  return { executable, home, downloads, pid, ...listen(pipe, pid) };
 }
 
 /**
  * The headless shell repeats what pages write to their consoles on its standard error, whatever its flags say:
- * secrets, and without end. So that goes into a named pipe, never into a file, and a few lines are kept in memory.
+ * secrets, and without end. So that goes into a named pipe, never into a file, and a few lines are kept in memory: once
+ * there are pages, errors of the browser process itself. A page does not know its number, so none of its lines looks so.
  */
-function listen(pipe: string): Pick<Launcher, 'started' | 'lastLines' | 'close'> {
+function listen(pipe: string, pid: () => number | undefined): Pick<Launcher, 'started' | 'lastLines' | 'close'> {
   execFileSync('mkfifo', ['-m', '600', pipe]);
   const kept: string[] = [];
-  let running = false;
+  /** Undefined: all are kept. */
+  let errors: RegExp | undefined;
   // Opened for both ways, the pipe neither waits for its writer nor ends with it.
   const socket = new Socket({ fd: openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK), writable: false });
-  createInterface({ input: socket }).on('line', line => {
-    if (running && !/^\[[^\]]*:(ERROR|FATAL):(?!CONSOLE)/.test(line)) return;
-    kept.push(line.slice(0, LINE_CHARACTERS_MAX));
+  const keep = (line: string) => {
+    if (errors?.test(line) === false) return;
+    kept.push(line);
     if (kept.length > LOG_LINES) kept.shift();
+  };
+  let line = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    const [first = '', ...others] = text.split('\n');
+    line = (line + first).slice(0, LINE_CHARACTERS_MAX);
+    for (const next of others) {
+      keep(line);
+      line = next.slice(0, LINE_CHARACTERS_MAX);
+    }
   });
   socket.unref();
   return {
     started() {
-      running = true;
+      errors = new RegExp(`^\\[${pid()}:[^\\]]*:(?:ERROR|FATAL):(?!CONSOLE)`);
     },
     lastLines: () => [...kept],
     close: () => socket.destroy(),

@@ -8,10 +8,12 @@ import { failure, textOf } from '../tools/result.ts';
 
 export const CANCELLED = failure('The call was cancelled.');
 
-const BROWSER_CRASHED = failure(
-  'browser_crashed',
-  'The browser of this lease crashed. Ask for the session again and connect to the new address.',
-);
+const crashed = (why: string | undefined): CallToolResult =>
+  failure(
+    'browser_crashed',
+    `The browser of this lease ${why === undefined ? 'crashed' : `was ended: ${why}`}. ` +
+      'Ask for the session again and connect to the new address.',
+  );
 
 const DIALOG_OPEN = failure('A dialog is open on the page; answer it with browser_handle_dialog.');
 
@@ -30,7 +32,7 @@ export interface Bounds {
 
 export function callBounds(browser: RunnerBrowser, guard: PageGuard): Bounds {
   function explained(name: string, result: CallToolResult): CallToolResult {
-    if (browser.isGone()) return BROWSER_CRASHED;
+    if (browser.isGone()) return crashed(browser.whyEnded());
     const text = textOf(result);
     const timeout = /Timeout (\d+)ms exceeded/.exec(text);
     if (timeout === null) return result;
@@ -39,11 +41,12 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard): Bounds {
   return {
     explained,
     async bounded(name, seconds, signal, work) {
-      if (browser.isGone()) return BROWSER_CRASHED;
+      if (browser.isGone()) return crashed(browser.whyEnded());
       try {
-        return await Promise.race([work(), browser.gone.then(() => BROWSER_CRASHED)]);
+        const worked = guard.settled().then(work);
+        return await Promise.race([worked, browser.gone.then(() => crashed(browser.whyEnded()))]);
       } catch (error) {
-        if (browser.isGone()) return BROWSER_CRASHED;
+        if (browser.isGone()) return crashed(browser.whyEnded());
         if (signal.aborted) return CANCELLED;
         if (isTimeout(error)) {
           const notes = await recoverPages(browser.context, guard);

@@ -8,8 +8,9 @@ import {
   ListToolsRequestSchema,
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js';
+import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
-import type { Clock } from '../../http/clock.ts';
+import { type Clock, neverAborts } from '../../http/clock.ts';
 
 /** What the agents of one lease are served. */
 export interface ServedTools {
@@ -26,7 +27,10 @@ export interface ServedTools {
  * browser. A client that reconnects finds its tabs; one that vanishes leaves nothing behind but its session.
  */
 export interface McpEndpoint {
-  /** Serves a request whose bearer token was checked. `body` is the parsed body of a POST. */
+  /**
+   * Serves a request whose bearer token was checked. `body` is the parsed body of a POST. Calls whose client goes away
+   * are cancelled a second later.
+   */
   handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void>;
   /** Notifies every client that the list of tools has changed. */
   toolsChanged(): void;
@@ -44,9 +48,12 @@ interface Session {
 
 /** Sessions of clients that connect per request and never close them must not accumulate. */
 const SESSIONS_MAX = 64;
+/** A call that is about to end leaves the browser in a better state than a cancelled one. */
+const GONE_CLIENT_MS = 1_000;
 
 export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
   const sessions = new Map<string, Session>();
+  let isClosed = false;
 
   async function newSession(): Promise<Session> {
     await makeRoom();
@@ -74,8 +81,20 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
     await evicted?.server.close();
   }
 
+  /** Its answer reaches nobody: the call ends as if the client had cancelled it. */
+  async function cancelGone({ transport }: Session, body: unknown): Promise<void> {
+    await clock.sleep(GONE_CLIENT_MS, neverAborts(), true);
+    for (const requestId of requestIds(body))
+      transport.onmessage?.({
+        jsonrpc: '2.0',
+        method: 'notifications/cancelled',
+        params: { requestId, reason: 'The client is gone.' },
+      });
+  }
+
   return {
     async handle(request, response, body) {
+      if (isClosed) throw new OmicronError('lease_ended', 'The lease ended while the request arrived.');
       const id = request.headers['mcp-session-id'];
       const known = typeof id === 'string' ? sessions.get(id) : undefined;
       if (id !== undefined && known === undefined)
@@ -86,6 +105,7 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
       response.once('close', () => {
         session.open -= 1;
         session.usedMs = clock.nowMs();
+        if (!response.writableFinished) void cancelGone(session, body);
       });
       await session.transport.handleRequest(request, response, body);
       if (session.transport.sessionId === undefined) await session.server.close();
@@ -95,10 +115,20 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
       for (const { server } of sessions.values()) void server.sendToolListChanged().catch(() => undefined);
     },
     async close() {
+      isClosed = true;
       await Promise.all([...sessions.values()].map(({ server }) => server.close()));
     },
   };
 }
+
+const request = z.object({ id: z.union([z.string(), z.number()]) });
+
+/** The ids of the requests in a body: one message, or a batch. */
+const requestIds = (body: unknown): (string | number)[] =>
+  [body].flat().flatMap(message => {
+    const parsed = request.safeParse(message);
+    return parsed.success ? [parsed.data.id] : [];
+  });
 
 /** The low-level Server: tools are passed on as they are, and a client's `roots` are never asked for. */
 function mcpServer(served: ServedTools): Server {

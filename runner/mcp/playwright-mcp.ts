@@ -2,12 +2,15 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Page } from 'playwright-core';
 import { refusedUrl } from '../browser/addresses.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
+import type { Incidents } from '../browser/incidents.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { recoverPages } from '../browser/recover-page.ts';
+import type { Conceal } from '../tools/cut.ts';
 import { failure } from '../tools/result.ts';
 import { unknownTool } from '../tools/unknown-tool.ts';
 import { CANCELLED, callBounds, workOnPage } from './bounds.ts';
 import { connectPlaywright } from './connection.ts';
+import { LEAVES_PAGE, leavePage } from './leave-page.ts';
 import { listed, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
 import { addSnapshot, SNAPSHOT_MS } from './snapshot.ts';
 import { closeTabs, currentPage, TABS_FULL } from './tabs.ts';
@@ -35,8 +38,13 @@ export interface PlaywrightMcp {
   ): Promise<CallToolResult>;
   /** The result with a snapshot of the page as it is now. Only inside a turn. */
   withSnapshot(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult>;
-  /** From now on Playwright MCP takes these values out of what it writes; it is never asked to type one. */
-  setSecrets(secrets: Readonly<Record<string, string>>): void;
+  /**
+   * From now on Playwright MCP takes these values out of what it writes, and `conceal` out of what is cut. It is never
+   * asked to type one.
+   */
+  setSecrets(secrets: Readonly<Record<string, string>>, conceal: Conceal): void;
+  /** Tabs that were closed and downloads that were cancelled because they took too much. */
+  readonly incidents: Incidents;
   /** Whether any tab shows something else than a blank page. */
   showsContent(): boolean;
 }
@@ -58,6 +66,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
   const { bounded, explained } = callBounds(browser, guard);
   const tools = connection.tools.map(listed).filter(tool => tool !== undefined);
 
+  let conceal: Conceal = async text => text;
   const snapshot = (signal: AbortSignal) => connection.request('browser_snapshot', {}, SNAPSHOT_MS, signal);
 
   /** The result alone where no snapshot can be taken. */
@@ -65,7 +74,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     if (result.isError) return result;
     try {
       const taken = snapshot(signal).catch(() => recoverPages(context, guard).then(() => snapshot(signal)));
-      return addSnapshot(result, await taken);
+      return await addSnapshot(result, await taken, conceal);
     } catch {
       return result;
     }
@@ -93,12 +102,16 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     if (refused !== undefined) return refused;
     return bounded(name, seconds, signal, async () => {
       if (name === 'browser_close') return closeTabs(context, guard, seconds);
-      const result = await connection.request(name, passedOn(args), seconds * 1_000, signal);
+      const request = () => connection.request(name, passedOn(args), seconds * 1_000, signal);
+      const result = await (LEAVES_PAGE.has(name) ? leaving(signal, request) : request());
       if (result.isError) return explained(name, result);
       return SNAPSHOT_AFTER.has(name) ? withSnapshot(result, signal) : result;
     });
   }
 
+  const current = (signal: AbortSignal) => currentPage(context, connection, signal);
+  const leaving = (signal: AbortSignal, leave: () => Promise<CallToolResult>) =>
+    leavePage({ current: () => current(signal), guard, connection, signal }, leave);
   const turn = turns();
   const first = AbortSignal.timeout(SNAPSHOT_MS);
   await turn(first, () => call('browser_snapshot', {}, first));
@@ -108,10 +121,15 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     call,
     withSnapshot,
     onPage: (name, seconds, signal, work) =>
-      bounded(name, seconds, signal, async () =>
-        workOnPage(await currentPage(context, connection, signal), guard, { seconds, signal }, work),
-      ),
-    setSecrets: connection.setSecrets,
+      bounded(name, seconds, signal, async () => {
+        const run = async () => workOnPage(await current(signal), guard, { seconds, signal }, work);
+        return LEAVES_PAGE.has(name) ? leaving(signal, run) : run();
+      }),
+    setSecrets(secrets, concealWith) {
+      connection.setSecrets(secrets);
+      conceal = concealWith;
+    },
+    incidents: guard.incidents,
     showsContent: () => context.pages().some(page => page.url() !== 'about:blank'),
   };
 }

@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { type Conceal, cut } from '../tools/cut.ts';
 import { textOf } from '../tools/result.ts';
 
 export const SNAPSHOT_MS = 5_000;
@@ -7,11 +8,16 @@ const SNAPSHOT_CHARACTERS_MAX = 60_000;
 const CUT = '\n(cut; browser_find or browser_snapshot with target or depth shows the rest)';
 
 /** The result with the snapshot's text, which upstream would write into a file on the runner's disk. */
-export function addSnapshot(result: CallToolResult, snapshot: CallToolResult): CallToolResult {
+export async function addSnapshot(
+  result: CallToolResult,
+  snapshot: CallToolResult,
+  conceal: Conceal,
+): Promise<CallToolResult> {
   const text = textOf(snapshot);
   if (snapshot.isError || !text) return result;
-  const cut = text.length <= SNAPSHOT_CHARACTERS_MAX ? text : `${text.slice(0, SNAPSHOT_CHARACTERS_MAX)}${CUT}`;
-  return { ...result, content: [...withoutPage(result.content), { type: 'text', text: cut }] };
+  const { content, truncated } = await cut(text, SNAPSHOT_CHARACTERS_MAX, conceal);
+  const shown = truncated ? `${content}${CUT}` : content;
+  return { ...result, content: [...withoutPage(result.content), { type: 'text', text: shown }] };
 }
 
 /** The snapshot repeats page and tabs. */

@@ -1,23 +1,24 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
-import * as z from 'zod';
 import type { Toolset } from '../../contract/assignment.ts';
 import type { Clock } from '../../http/clock.ts';
+import type { SecrecyRules } from '../secrecy/rules.ts';
 import { click } from '../tools/click.ts';
-import type { Credentials } from '../tools/credentials.ts';
 import type { CustomTool, ToolLease } from '../tools/define-tool.ts';
+import { evaluateInDocument } from '../tools/evaluate.ts';
 import { getContent } from '../tools/get-content.ts';
 import { login } from '../tools/login.ts';
 import { siteDomain } from '../tools/login-origins.ts';
 import { navigate, open } from '../tools/navigate.ts';
-import { failure, normalised } from '../tools/result.ts';
-import { maskedTakeScreenshot, screenshot } from '../tools/screenshot.ts';
+import { failed, normalised } from '../tools/result.ts';
+import { guardedScreenshot, screenshot } from '../tools/screenshot.ts';
 import { scroll } from '../tools/scroll.ts';
-import { settled } from '../tools/settle.ts';
-import { locate } from '../tools/target.ts';
 import { fillAndSubmit, type } from '../tools/typing.ts';
 import { requestUserAction } from '../tools/user-action.ts';
 import { wait } from '../tools/wait.ts';
+import { waitForText, waitsForText } from '../tools/wait-for-text.ts';
+import { fillMaybeSecrets, typeMaybeSecret } from './filling.ts';
 import type { PlaywrightMcp } from './playwright-mcp.ts';
+import { filteredRequests } from './request-list.ts';
 
 /** One tool of a lease. */
 export interface LeaseTool {
@@ -33,6 +34,7 @@ export interface LeaseTool {
 export interface ToolsetOptions {
   readonly playwright: PlaywrightMcp;
   readonly lease: ToolLease;
+  readonly rules: SecrecyRules;
   readonly clock: Clock;
 }
 
@@ -46,11 +48,11 @@ const COMPATIBLE = [open, navigate, screenshot, click, type, getContent, scroll,
  * it. `docs/tools.md` has the table.
  */
 export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyMap<string, LeaseTool> {
-  const { playwright, lease, clock } = options;
+  const { playwright, lease, rules, clock } = options;
   const pageTool = (custom: CustomTool) => onPage(custom, playwright, lease);
   const upstream = playwright.tools
     .filter(({ name }) => toolset !== 'compat' || IN_EVERY_SET.includes(name))
-    .map(tool => playwrightTool(tool, playwright, lease.credentials));
+    .map(tool => playwrightTool(tool, playwright, lease, rules));
   const always: LeaseTool[] = [
     { ...pageTool(login), judged: loginArguments(playwright) },
     {
@@ -61,8 +63,37 @@ export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyM
     },
   ];
   const all = [...(toolset === 'playwright' ? [] : COMPATIBLE.map(pageTool)), ...always, ...upstream];
-  return new Map(all.map(each => [each.tool.name, each]));
+  return new Map(all.map(each => [each.tool.name, each.inTurn ? ruled(each, playwright, lease, rules) : each]));
 }
+
+/** No tool that uses the browser runs where the rules refuse it. */
+function ruled(tool: LeaseTool, playwright: PlaywrightMcp, { documents }: ToolLease, rules: SecrecyRules): LeaseTool {
+  const { name } = tool.tool;
+  return {
+    ...tool,
+    async run(args, signal) {
+      if (!documents.isGuarding() || NEVER_REFUSED.has(name)) return tool.run(args, signal);
+      let refused: string | undefined;
+      const ask = () =>
+        playwright.onPage(name, RULES_SECONDS, signal, async page => {
+          refused = await rules.refusal(name, args, page);
+          return { content: [] };
+        });
+      const asked = await ask();
+      if (refused !== undefined) return failed('secret_on_page', refused);
+      if (asked.isError) return asked;
+      const result = await tool.run(args, signal);
+      if (!FILLING.has(name)) await ask();
+      return refused === undefined ? result : failed('secret_on_page', `${refused} ${CAME_MEANWHILE}`);
+    },
+  };
+}
+/** They end a dialog, behind which no page answers what it holds. */
+const NEVER_REFUSED = new Set(['browser_close', 'browser_handle_dialog']);
+/** They look for their targets before they fill, and taint the page themselves. */
+const FILLING = new Set(['browser_fill_and_submit', 'browser_fill_form', 'browser_login', 'browser_type']);
+const CAME_MEANWHILE = 'The page came while the call ran: what it did is done, what it found is not told.';
+const RULES_SECONDS = 10;
 
 const onPage = ({ tool, seconds, run }: CustomTool, playwright: PlaywrightMcp, lease: ToolLease): LeaseTool => ({
   tool,
@@ -87,41 +118,35 @@ const loginArguments =
   };
 
 /** Playwright MCP's tools, but for what would let a secret out: it is never given one. */
-function playwrightTool(tool: Tool, playwright: PlaywrightMcp, credentials: Credentials): LeaseTool {
+function playwrightTool(tool: Tool, playwright: PlaywrightMcp, lease: ToolLease, rules: SecrecyRules): LeaseTool {
+  const { credentials, pictures } = lease;
+  const { name } = tool;
   const plain: LeaseTool = {
     tool,
     inTurn: true,
     judged: async args => args,
-    run: (args, signal) => playwright.call(tool.name, args, signal),
+    run: (args, signal) => playwright.call(name, args, signal),
   };
-  switch (tool.name) {
+  switch (name) {
     case 'browser_type':
       return { ...plain, run: (args, signal) => typeMaybeSecret(args, signal, playwright, credentials) };
     case 'browser_fill_form':
       return { ...plain, run: (args, signal) => fillMaybeSecrets(args, signal, playwright, credentials) };
-    // A script reads the value; a search with a pattern can guess it letter by letter.
     case 'browser_evaluate':
-    case 'browser_find':
+      return { ...plain, run: (args, signal) => evaluate(args, signal, playwright, lease, rules) };
+    case 'browser_network_requests':
       return {
         ...plain,
-        run: async (args, signal) =>
-          (await credentials.exposed('password', 'code')) ? SECRET_ON_PAGE : plain.run(args, signal),
+        run: (args, signal) => filteredRequests(args, given => playwright.call(name, given, signal), lease.conceal),
       };
-    // So does a copy of it, once the page shows it.
-    case 'browser_press_key':
-      return {
-        ...plain,
-        run: async (args, signal) =>
-          isChord(args.key) && (await credentials.exposed('password', 'code'))
-            ? SECRET_ON_PAGE
-            : plain.run(args, signal),
-      };
+    case 'browser_wait_for':
+      return { ...plain, run: (args, signal) => waitFor(args, signal, playwright, lease) };
     case 'browser_take_screenshot':
       return {
         ...plain,
         run: async (args, signal) =>
-          (await credentials.exposed('username', 'password', 'code'))
-            ? playwright.onPage(tool.name, 30, signal, page => maskedTakeScreenshot(page, args))
+          pictures.isGuarding()
+            ? playwright.onPage(name, 30, signal, page => guardedScreenshot(page, pictures, args))
             : plain.run(args, signal),
       };
     default:
@@ -129,53 +154,34 @@ function playwrightTool(tool: Tool, playwright: PlaywrightMcp, credentials: Cred
   }
 }
 
-const isChord = (key: unknown): boolean => /.\+./.test(String(key));
-
-const SECRET_ON_PAGE = failure(
-  'secret_on_page: no script, search or key combination of yours runs while a field holds a password or a code. Submit or clear the ' +
-    'form, or leave the page; browser_snapshot shows it meanwhile.',
-);
-
-const typeArguments = z.object({ target: z.string(), text: z.string(), submit: z.boolean().optional() });
-
-async function typeMaybeSecret(
+async function waitFor(
   args: Record<string, unknown>,
   signal: AbortSignal,
   playwright: PlaywrightMcp,
-  credentials: Credentials,
+  { documents, conceal }: ToolLease,
 ): Promise<CallToolResult> {
-  const parsed = typeArguments.safeParse(args);
-  if (!parsed.success || !credentials.isName(parsed.data.text)) return playwright.call('browser_type', args, signal);
-  const { target, text, submit } = parsed.data;
-  const result = await playwright.onPage('browser_type', 30, signal, async (page, inTime) => {
-    const refused = await credentials.fill(page, target, text, inTime);
-    if (refused !== undefined) return failure(`${refused.code}: ${refused.message}`);
-    if (submit === true) await settled(page, () => locate(page, target).press('Enter', { timeout: 5_000 }));
-    return { content: [{ type: 'text', text: `The value of ${text} was filled in.` }] };
-  });
-  return playwright.withSnapshot(result, signal);
+  const name = 'browser_wait_for';
+  if (!documents.isGuarding() || !waitsForText(args)) return playwright.call(name, args, signal);
+  const waited = await playwright.onPage(name, 45, signal, (page, inTime) => waitForText(page, args, conceal, inTime));
+  return playwright.withSnapshot(waited, signal);
 }
 
-const formArguments = z.object({ fields: z.array(z.looseObject({ target: z.string(), value: z.string() })) });
-
-/** In the given order: fields with secrets by the runner, those between them by Playwright MCP. */
-async function fillMaybeSecrets(
+async function evaluate(
   args: Record<string, unknown>,
   signal: AbortSignal,
   playwright: PlaywrightMcp,
-  credentials: Credentials,
+  { documents, credentials }: ToolLease,
+  rules: SecrecyRules,
 ): Promise<CallToolResult> {
-  const parsed = formArguments.safeParse(args);
-  const fields = parsed.success ? parsed.data.fields : [];
-  if (!fields.some(({ value }) => credentials.isName(value))) return playwright.call('browser_fill_form', args, signal);
-  for (const field of fields) {
-    const { target, value } = field;
-    const result = credentials.isName(value)
-      ? await typeMaybeSecret({ target, text: value }, signal, playwright, credentials)
-      : await playwright.call('browser_fill_form', { fields: [field] }, signal);
-    if (result.isError) return result;
-  }
-  const names = fields.map(({ value }) => value).filter(credentials.isName);
-  const done = { content: [{ type: 'text' as const, text: `The form was filled in, with ${names.join(', ')}.` }] };
-  return playwright.withSnapshot(done, signal);
+  const name = 'browser_evaluate';
+  if (documents.isGuarding())
+    return playwright.onPage(name, 30, signal, page =>
+      evaluateInDocument(page, documents, args, () => rules.refusal(name, args, page)),
+    );
+  if (credentials.names.length === 0) return playwright.call(name, args, signal);
+  const marked = await playwright.onPage(name, 10, signal, async page => {
+    documents.runsScript(page);
+    return { content: [] };
+  });
+  return marked.isError ? marked : playwright.call(name, args, signal);
 }

@@ -4,8 +4,10 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
 import type { Clock } from '../../http/clock.ts';
 import { VIEWPORT } from '../browser/browser.ts';
+import type { Pictures } from '../secrecy/pictures.ts';
 import { videoFile } from './ffmpeg.ts';
 import { type FrameMask, frameMask, frameWriter } from './frames.ts';
+import { guardedFrames } from './guarded-frames.ts';
 
 /**
  * Video of a lease: one file per tab, in the output folder. Frames come from the browser's screencast and are encoded
@@ -34,6 +36,8 @@ export interface RecordingOptions {
   readonly order: UploadOrder;
   /** A tab is not recorded (any more). */
   readonly onStopped: (details: { file: string; reason: string }) => void;
+  /** Asked before a frame is kept. */
+  readonly pictures: Pictures;
   readonly clock: Clock;
 }
 
@@ -42,6 +46,7 @@ const FRAMES_PER_SECOND = 15;
 /** Chromium keeps this many frames in flight; holding an acknowledgement back is what slows it down. */
 const IN_FLIGHT = 5;
 const JPEG_QUALITY = 80;
+const STILL_PICTURE_MS = 5_000;
 /** Encoders at once: a page that opens popups without end must not fill the machine with them. */
 const FILES_AT_ONCE_MAX = 8;
 
@@ -102,12 +107,13 @@ export function startRecording(options: RecordingOptions): Recording {
  */
 async function recordTab(
   page: Page,
-  { ffmpeg, path, mask, clock }: { ffmpeg: string; path: string; mask: FrameMask; clock: Clock },
+  { ffmpeg, path, mask, pictures, clock }: RecordingOptions & { path: string; mask: FrameMask },
   onFailed: (reason: string) => void,
 ): Promise<() => Promise<void>> {
   const video = videoFile({ ffmpeg, path, size: VIEWPORT });
   const frames = frameWriter(video.frame, mask, clock);
   const pace = framePace(clock);
+  const guarded = guardedFrames({ page, pictures, show: frames.add, shoot: () => still(page), clock });
   let ending: Promise<void> | undefined;
   void video.failed.then(reason => {
     if (ending !== undefined) return;
@@ -121,6 +127,7 @@ async function recordTab(
   }
 
   async function endFile(): Promise<void> {
+    guarded.end();
     frames.end();
     // A browser that hangs or is gone does not answer; the file does not wait for it.
     void page.screencast.stop().catch(() => undefined);
@@ -133,7 +140,8 @@ async function recordTab(
       quality: JPEG_QUALITY,
       onFrame: async ({ data }) => {
         if (ending !== undefined) return;
-        frames.add(data);
+        if (pictures.isGuarding()) guarded.add(data);
+        else frames.add(data);
         await pace();
       },
     })
@@ -142,6 +150,10 @@ async function recordTab(
     });
   return finish;
 }
+
+/** A picture as the screencast would send it. */
+const still = (page: Page): Promise<Buffer> =>
+  page.screenshot({ type: 'jpeg', quality: JPEG_QUALITY, scale: 'css', caret: 'initial', timeout: STILL_PICTURE_MS });
 
 /** Resolves when Chromium may send another frame: its rate is bounded by holding acknowledgements back. */
 function framePace(clock: Clock): () => Promise<void> {

@@ -1,37 +1,111 @@
-import { encodedForms, piecewise, redactPieces } from './redact-disguised.ts';
+import { barePieces, characterCodes, foldedView, plainView, readings, type View } from './decoded-view.ts';
+import { type Hit, hitsIn } from './find-needles.ts';
+import { needlesOf, type SecretValueKind } from './needles.ts';
 
 /** Takes the secrets of one lease out of a text. */
 export type Redact = (text: string) => string;
 
-/** The forms in which a value turns up in results: as it is, inside JSON, in a URL, in a form's body. */
-const formsOf = (value: string): string[] => [
-  value,
-  JSON.stringify(value).slice(1, -1),
-  encodeURIComponent(value),
-  new URLSearchParams({ v: value }).toString().slice(2),
-  value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;'),
-];
-
-/**
- * Replaces every secret of the lease by `<secret>NAME</secret>`, longer ones first, so that a secret inside another
- * does not leave the rest of it behind; encoded ones and ones in pieces too, as far as a text can be searched for
- * them.
- */
-export function redactor(secrets: Record<string, string>): Redact {
-  const entries = Object.entries(secrets);
-  const names = new Map(
-    entries.flatMap(([name, value]) => [...formsOf(value), ...encodedForms(value)].map(form => [form, name])),
-  );
-  if (names.size === 0) return text => text;
-  const longestFirst = [...names.keys()].sort((a, b) => b.length - a.length);
-  const pattern = new RegExp(longestFirst.map(form => form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g');
-  const pieces = entries.map(([name, value]) => piecewise(name, value)).filter(found => found !== undefined);
-  return text =>
-    redactPieces(
-      text.replace(pattern, form => `<secret>${names.get(form)}</secret>`),
-      pieces,
-    );
+/** Keeps the secrets of one lease out of texts. */
+export interface Redactor {
+  /**
+   * The text with every secret replaced by `<secret>NAME</secret>`: whole or more than half of it, in any spelling that
+   * a program can undo. What is longer than four million characters is cut there.
+   */
+  readonly redact: Redact;
+  /** Whether a text holds a password or more than half of one, or a code. */
+  holds(text: string): boolean;
+  /** From now on this value is searched for too, as long as `isCurrent` says so. */
+  add(name: string, value: string, kind: SecretValueKind, isCurrent?: () => boolean): void;
 }
+
+interface Searched {
+  readonly kind: SecretValueKind;
+  readonly needles: ReturnType<typeof needlesOf>;
+  readonly isCurrent: () => boolean;
+}
+
+const CHARACTERS_MAX = 4_000_000;
+
+/** `secrets`: values by their names, `SITE_USERNAME` and `SITE_PASSWORD`. */
+export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
+  const all: Searched[] = [];
+  const names = new Set<string>();
+  const add: Redactor['add'] = (name, value, kind, isCurrent = () => true) => {
+    names.add(name);
+    all.push({ kind, needles: needlesOf(name, value, kind), isCurrent });
+  };
+  for (const [name, value] of Object.entries(secrets))
+    add(name, value, name.endsWith('_USERNAME') ? 'username' : 'password');
+
+  const current = (): Searched[] => all.filter(({ isCurrent }) => isCurrent());
+
+  return {
+    add,
+    redact(text) {
+      const searched = current();
+      if (searched.length === 0) return text;
+      const given = text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}...` : text;
+      return replaced(given, [...search(given, marksIn(given, names), searched)]);
+    },
+    holds(text) {
+      const searched = current().filter(({ kind }) => kind !== 'username');
+      if (searched.length === 0) return false;
+      // A part of a code is in every page with numbers.
+      for (const { needle, isWhole } of search(text, marksIn(text, names), searched))
+        if (isWhole || needle.kind === 'password') return true;
+      return false;
+    },
+  };
+}
+
+/** Where a name stands for a value already. */
+function marksIn(text: string, names: ReadonlySet<string>): [number, number][] {
+  return [...text.matchAll(/<secret>([A-Z0-9_]{1,200})<\/secret>/g)]
+    .filter(([, name = '']) => names.has(name))
+    .map(({ 0: mark, index }) => [index, index + mark.length]);
+}
+
+function* search(text: string, marks: readonly [number, number][], searched: readonly Searched[]): Generator<Hit> {
+  const plain = plainView(text, marks);
+  const find = function* (view: View, which: keyof Searched['needles']): Generator<Hit> {
+    for (const { needles } of searched) for (const needle of needles[which]) yield* hitsIn(view, needle);
+  };
+  yield* find(plain, 'exact');
+  for (const reading of readings(plain)) {
+    const folded = foldedView(reading);
+    yield* find(folded, 'folded');
+    yield* find(barePieces(folded, false), 'bare');
+    yield* find(barePieces(folded, true), 'solid');
+  }
+  for (const radix of [10, 16] as const) {
+    const codes = characterCodes(plain, radix);
+    if (codes !== undefined) yield* find(foldedView(codes), 'folded');
+  }
+}
+
+/** Hits that overlap become one, named by what was found whole, else by what was found most of. */
+function replaced(text: string, hits: Hit[]): string {
+  if (hits.length === 0) return text;
+  hits.sort((a, b) => a.from - b.from || b.to - a.to);
+  const merged: { from: number; to: number; best: Hit }[] = [];
+  for (const hit of hits) {
+    const last = merged.at(-1);
+    if (last !== undefined && hit.from < last.to) {
+      last.to = Math.max(last.to, hit.to);
+      if (isBetter(hit, last.best)) last.best = hit;
+    } else merged.push({ from: hit.from, to: hit.to, best: hit });
+  }
+  const pieces: string[] = [];
+  let at = 0;
+  for (const { from, to, best } of merged) {
+    pieces.push(text.slice(at, from), `<secret>${best.needle.name}</secret>`);
+    at = to;
+  }
+  return pieces.join('') + text.slice(at);
+}
+
+const isBetter = (one: Hit, other: Hit): boolean =>
+  one.isWhole === other.isWhole ? one.length > other.length : one.isWhole;
 
 /** Longest string that an event keeps. */
 const STRING_CHARACTERS_MAX = 2_048;

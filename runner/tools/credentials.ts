@@ -1,16 +1,24 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ElementHandle, Frame, Page } from 'playwright-core';
 import { secretNames } from '../../contract/secrets.ts';
+import type { Documents } from '../secrecy/documents.ts';
+import type { FilledFields } from '../secrecy/filled-fields.ts';
+import type { SecretKind } from '../secrecy/held.ts';
+import type { Pictures } from '../secrecy/pictures.ts';
+import { fieldKind, putText } from '../secrecy/secret-field.ts';
+import { loadedAnew } from './fresh-document.ts';
 import type { LoginOrigins, Site, SiteFound } from './login-origins.ts';
-import { fieldKind, holdsText, putSecret } from './secret-field.ts';
-import { pinned } from './target.ts';
+import { pinned, type Target } from './target.ts';
 
 export interface Refusal {
-  readonly code: 'origin_refused' | 'field_not_found' | 'field_refused' | 'no_credential' | 'page_changed';
+  readonly code:
+    | 'origin_refused'
+    | 'field_not_found'
+    | 'field_refused'
+    | 'no_credential'
+    | 'page_changed'
+    | 'scripted_document';
   readonly message: string;
 }
-
-export type SecretKind = 'username' | 'password' | 'code';
 
 /** The credentials of one lease: their names are for agents, their values for fields of their own sites. */
 export interface Credentials {
@@ -18,12 +26,24 @@ export interface Credentials {
   isName(text: string): boolean;
   /** The credential of the page that is shown. */
   siteFor(page: Page, wanted: string | undefined): SiteFound;
+  /**
+   * Before these targets are filled: a page in which a script of the agent's ran is loaded anew where that loses nothing,
+   * and refused elsewhere.
+   */
+  refresh(page: Page, targets: readonly string[]): Promise<Refusal | undefined>;
   /** Puts the value behind a name into a field; resolves with a refusal, and then nothing was typed. */
-  fill(page: Page, target: string, name: string, signal: AbortSignal): Promise<Refusal | undefined>;
+  fill(page: Page, target: Target, name: string, signal: AbortSignal): Promise<Refusal | undefined>;
   /** The name of a site's secret. */
   nameOf(site: Site, kind: SecretKind): string;
-  /** Whether a field of some tab holds a value of one of these kinds at this moment. */
-  exposed(...kinds: SecretKind[]): Promise<boolean>;
+  /** Whether no field of the lease may hold a credential. */
+  noneFilled(): boolean;
+  /** Whether a credential is in the field, or was. */
+  isFilled(page: Page, target: Target): Promise<boolean>;
+  /**
+   * Replaces what a field holds by a text of the agent's, where it holds a secret: by an edit, the value could be brought
+   * back. `not_secret`: it holds none, and nothing was done.
+   */
+  replace(page: Page, target: Target, text: string): Promise<'replaced' | 'not_secret' | Refusal>;
 }
 
 export interface CredentialsOptions {
@@ -34,6 +54,10 @@ export interface CredentialsOptions {
   readonly code: (site: string, signal: AbortSignal) => Promise<string>;
   /** Runs work that no frame of the recording shows. */
   readonly withoutRecording: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Told each value before it goes into the page. */
+  readonly pictures: Pick<Pictures, 'filled'>;
+  readonly documents: Documents;
+  readonly fields: FilledFields;
 }
 
 interface Secret {
@@ -43,7 +67,16 @@ interface Secret {
 
 const CODE_SUFFIX = /_USERNAME$/;
 
-export function credentials({ secrets, sites, origins, code, withoutRecording }: CredentialsOptions): Credentials {
+export function credentials({
+  secrets,
+  sites,
+  origins,
+  code,
+  withoutRecording,
+  pictures,
+  documents,
+  fields,
+}: CredentialsOptions): Credentials {
   const byName = new Map<string, Secret>();
   const nameOf = ({ site }: Site, kind: SecretKind): string => {
     const [username = '', password = ''] = secretNames(site);
@@ -54,7 +87,6 @@ export function credentials({ secrets, sites, origins, code, withoutRecording }:
     byName.set(nameOf(site, 'password'), { site, kind: 'password' });
     if (site.totp) byName.set(nameOf(site, 'code'), { site, kind: 'code' });
   }
-  const filled = new Map<ElementHandle, SecretKind>();
 
   /**
    * The target's frame and every frame around it must be of an allowed origin: so none can be framed by a stranger.
@@ -72,23 +104,29 @@ export function credentials({ secrets, sites, origins, code, withoutRecording }:
     const frame = await field.ownerFrame();
     const refused = refusedFrames(site.site, frame) ?? (await unfit(field, kind));
     if (refused !== undefined) return refused;
+    if (frame === null || (await documents.isScripted(frame))) return SCRIPTED;
     const value = kind === 'code' ? await code(site.site, signal).catch(() => undefined) : secrets[name];
     if (value === undefined) return { code: 'no_credential', message: `There is no value for ${name} now.` } as const;
     return withoutRecording(async () => {
+      await pictures.filled(frame, value, kind, () => fields.textOf(field));
       // Once more, right before typing. From here on the field's own document is held: if it goes, so does the call.
       const now = signal.aborted ? PAGE_CHANGED : refusedFrames(site.site, frame);
       if (now !== undefined) return now;
-      filled.set(field, kind);
-      const taken = await field.evaluate(putSecret, value);
+      fields.add(field, { name, secret: kind !== 'username' });
+      if (kind !== 'username') documents.filled(frame);
+      const taken = await field.evaluate(putText, { text: value, secret: true });
       return taken ? undefined : ({ code: 'field_refused', message: 'The field did not take the value.' } as const);
     });
   }
+
+  const noneFilled = (): boolean => fields.isEmpty() && !documents.isGuarding();
 
   return {
     names: [...byName.keys()],
     isName: text => byName.has(text),
     nameOf,
     siteFor: (page, wanted) => origins.siteFor(originOf(page.url()), wanted),
+    refresh: async (page, targets) => ((await loadedAnew(page, documents, targets)) ? undefined : SCRIPTED),
     async fill(page, target, name, signal) {
       const secret = byName.get(name);
       if (secret === undefined) return { code: 'no_credential', message: `There is no secret named ${name}.` };
@@ -97,7 +135,7 @@ export function credentials({ secrets, sites, origins, code, withoutRecording }:
       if (refused !== undefined) return refused;
       const field = await pinned(page, target);
       if (field === undefined)
-        return { code: 'field_not_found', message: `"${target}" does not name exactly one element of the page.` };
+        return { code: 'field_not_found', message: `${named(target)} does not name exactly one element of the page.` };
       try {
         return await put(field, secret, name, signal);
       } catch {
@@ -105,27 +143,45 @@ export function credentials({ secrets, sites, origins, code, withoutRecording }:
         return PAGE_CHANGED;
       }
     },
-    async exposed(...kinds) {
-      const wanted = [...filled].filter(([, kind]) => kinds.includes(kind));
-      const held = await Promise.all(
-        wanted.map(async ([field]) => {
-          // A page that does not answer is taken to hold it.
-          const unknown = delay(ANSWER_MS, true, { ref: false });
-          const holds = await Promise.race([field.evaluate(holdsText).catch(() => false), unknown]);
-          if (!holds) filled.delete(field);
-          return holds;
-        }),
-      );
-      return held.includes(true);
+    noneFilled,
+    async isFilled(page, target) {
+      const field = await pinned(page, target);
+      return field !== undefined && (await fields.holds(field));
+    },
+    async replace(page, target, text) {
+      if (noneFilled()) return 'not_secret';
+      const field = await pinned(page, target);
+      // What is not there is for the tool to say.
+      if (field === undefined) return 'not_secret';
+      if (!(await fields.holds(field))) {
+        await fields.replaced(field);
+        return 'not_secret';
+      }
+      const { tag } = await field.evaluate(fieldKind);
+      if (tag !== 'input') return NOT_EDITED;
+      await field.evaluate(putText, { text, secret: false });
+      return 'replaced';
     },
   };
 }
 
-const ANSWER_MS = 1_000;
-
 const PAGE_CHANGED: Refusal = {
   code: 'page_changed',
   message: 'The page changed while it was being filled. Look at it again, then decide.',
+};
+
+const named = (target: Target): string => (typeof target === 'string' ? `"${target}"` : 'The target');
+
+const SCRIPTED: Refusal = {
+  code: 'scripted_document',
+  message:
+    'Nothing was filled in: a script of yours ran in this page, and could read it. Reload the page ' +
+    '(browser_navigate to its address) and fill it before you run scripts.',
+};
+
+const NOT_EDITED: Refusal = {
+  code: 'field_refused',
+  message: 'This element shows a credential and cannot be edited. Reload the page or leave it.',
 };
 
 /**

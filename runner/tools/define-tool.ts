@@ -2,7 +2,10 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import type { UserAction, userActionRequest } from '../../contract/user-action.ts';
+import type { Documents } from '../secrecy/documents.ts';
+import type { Pictures } from '../secrecy/pictures.ts';
 import type { Credentials } from './credentials.ts';
+import type { Conceal } from './cut.ts';
 import { failed } from './result.ts';
 
 export type AskUser = (request: z.input<typeof userActionRequest>, signal: AbortSignal) => Promise<UserAction>;
@@ -11,6 +14,10 @@ export type AskUser = (request: z.input<typeof userActionRequest>, signal: Abort
 export interface ToolLease {
   readonly sessionId: string;
   readonly credentials: Credentials;
+  readonly documents: Documents;
+  /** Every picture that leaves goes through `take`. */
+  readonly pictures: Pictures;
+  readonly conceal: Conceal;
   readonly askUser: AskUser;
   /** Records an attempt to log in: the domain and its outcome, nothing else. */
   readonly audit: (domain: string, status: string) => void;

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
+import { cut } from './cut.ts';
 import { defineTool } from './define-tool.ts';
 import { succeeded } from './result.ts';
 
 const CHARACTERS_MAX = 60_000;
 const LINKS_MAX = 500;
+const LINK_TEXT_MAX = 200;
+const LINK_ADDRESS_MAX = 2_000;
 
 /** Runs in the page; see there. */
 const OUTLINE = readFileSync(new URL('./outline.page.js', import.meta.url), 'utf8');
@@ -35,11 +38,6 @@ const outline = z.object({
   buttons: z.array(control),
 });
 
-const cut = (text: string): { content: string; truncated: boolean } => ({
-  content: text.slice(0, CHARACTERS_MAX),
-  truncated: text.length > CHARACTERS_MAX,
-});
-
 export const getContent = defineTool({
   name: 'browser_get_content',
   description:
@@ -47,19 +45,27 @@ export const getContent = defineTool({
     'selectors that other tools take',
   seconds: 20,
   input: { format: z.enum(['text', 'html', 'accessibility', 'links']).default('accessibility') },
-  async run({ format }, { page }) {
+  async run({ format }, { page, lease: { conceal } }) {
+    const content = (text: string) => cut(text, CHARACTERS_MAX, conceal);
     switch (format) {
       case 'text':
-        return succeeded(page, { format, ...cut(String(await page.evaluate('document.body?.innerText ?? ""'))) });
+        return succeeded(page, {
+          format,
+          ...(await content(String(await page.evaluate('document.body?.innerText ?? ""')))),
+        });
       case 'html':
-        return succeeded(page, { format, ...cut(await page.content()) });
+        return succeeded(page, { format, ...(await content(await page.content())) });
       case 'links': {
         const all = z.array(z.object({ text: z.string(), href: z.string() })).parse(await page.evaluate(LINKS));
-        return succeeded(page, { format, links: all.slice(0, LINKS_MAX), truncated: all.length > LINKS_MAX });
+        const links = all.slice(0, LINKS_MAX).map(async ({ text, href }) => ({
+          text: (await cut(text, LINK_TEXT_MAX, conceal)).content,
+          href: (await cut(href, LINK_ADDRESS_MAX, conceal)).content,
+        }));
+        return succeeded(page, { format, links: await Promise.all(links), truncated: all.length > LINKS_MAX });
       }
       case 'accessibility': {
         const found = outline.parse(await page.evaluate(OUTLINE));
-        const tree = cut(await page.locator('body').ariaSnapshot({ timeout: 5_000 }));
+        const tree = await content(await page.locator('body').ariaSnapshot({ timeout: 5_000 }));
         const hints =
           found.forms.length + found.fields.length === 0
             ? []
@@ -70,5 +76,8 @@ export const getContent = defineTool({
   },
 });
 
-const LINKS = `[...document.querySelectorAll('a[href]')].map(a =>
-  ({ text: (a.innerText || a.getAttribute('aria-label') || '').trim().slice(0, 200), href: a.href.slice(0, 2000) }))`;
+/** Runs in the page. What is far beyond what is shown is left there. */
+const LINKS = `[...document.querySelectorAll('a[href]')].slice(0, ${LINKS_MAX + 1}).map(a => ({
+  text: (a.innerText || a.getAttribute('aria-label') || '').trim().slice(0, 20_000),
+  href: a.href.slice(0, 20_000),
+}))`;

@@ -1,12 +1,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import type { Refusal, SecretKind } from './credentials.ts';
+import type { SecretKind } from '../secrecy/held.ts';
 import { defineTool } from './define-tool.ts';
 import { siteDomain } from './login-origins.ts';
 import { CODE_META } from './result.ts';
 import { settled } from './settle.ts';
-import { locate } from './target.ts';
+import { actor, locate, safeTarget, type Target } from './target.ts';
 
 const ACTION_MS = 5_000;
 const CODE_FIELD_MS = 8_000;
@@ -22,6 +22,8 @@ const MESSAGES = {
   field_not_found: 'A field was not found.',
   field_refused: 'A field cannot take the value.',
   page_changed: 'The page changed while it was being filled.',
+  scripted_document:
+    'A script of yours ran in this page and could read what is filled in. Nothing was filled in: navigate to the page anew, then log in.',
 } as const;
 type Status = keyof typeof MESSAGES;
 
@@ -48,7 +50,8 @@ export const login = defineTool({
     'browser and never shown to you. Fields of a login in two steps may be given one after the other.',
   seconds: 60,
   input: INPUT,
-  async run(args, { page, lease: { credentials, audit }, signal }) {
+  async run(args, { page, lease, signal }) {
+    const { credentials, audit } = lease;
     const domain = siteDomain(page.url());
     const answer = (status: Status, detail?: string): CallToolResult => {
       audit(domain, status);
@@ -58,48 +61,67 @@ export const login = defineTool({
       return answer('origin_refused', `The page shown is of "${domain}".`);
     const found = credentials.siteFor(page, args.site);
     if (!found.found) return answer(found.code, found.reason);
-    const steps: [SecretKind, string | undefined][] = [
-      ['username', args.usernameSelector ?? args.username_selector],
-      ['password', args.passwordSelector ?? args.password_selector],
-    ];
-    const code = args.totpSelector ?? args.totp_selector;
-    const given = steps.filter((step): step is [SecretKind, string] => step[1] !== undefined);
-    if (given.length === 0 && code === undefined)
+    const named = {
+      username: args.usernameSelector ?? args.username_selector,
+      password: args.passwordSelector ?? args.password_selector,
+      code: args.totpSelector ?? args.totp_selector,
+      submit: args.submitSelector ?? args.submit_selector,
+    };
+    if ([named.username, named.password, named.code].every(target => target === undefined))
       return answer('field_not_found', 'Name at least one field; browser_get_content or browser_snapshot shows them.');
-    if (code !== undefined && !found.site.totp) return answer('no_totp');
-
-    const fill = (kind: SecretKind, target: string): Promise<Refusal | undefined> =>
-      credentials.fill(page, target, credentials.nameOf(found.site, kind), signal);
-    for (const [kind, target] of given) {
-      const refused = await fill(kind, target);
-      if (refused !== undefined) return answer(refused.code, refused.message);
+    if (named.code !== undefined && !found.site.totp) return answer('no_totp');
+    const targets = Object.values(named).filter(target => target !== undefined);
+    if ((await credentials.refresh(page, targets)) !== undefined) return answer('scripted_document');
+    const aims = new Map<string, Target>();
+    for (const target of targets) {
+      const aim = await safeTarget(page, target);
+      if (aim === undefined) return answer('field_not_found', `"${target}" does not name exactly one element now.`);
+      aims.set(target, aim);
     }
-    const submit = args.submitSelector ?? args.submit_selector;
-    let last = given.at(-1)?.[1];
-    let codeFilled = false;
-    if (code !== undefined && (last === undefined || (await locate(page, code).isVisible()))) {
-      const refused = await fill('code', code);
-      if (refused !== undefined) return answer(refused.code, refused.message);
-      codeFilled = true;
+    const aimed = (target: string | undefined) => (target === undefined ? undefined : aims.get(target));
+    const fill = async (kind: SecretKind, target: Target | undefined): Promise<CallToolResult | undefined> => {
+      if (target === undefined) return undefined;
+      const refused = await credentials.fill(page, target, credentials.nameOf(found.site, kind), signal);
+      return refused && answer(refused.code, refused.message);
+    };
+    const { username, password, code, submit } = {
+      username: aimed(named.username),
+      password: aimed(named.password),
+      code: aimed(named.code),
+      submit: aimed(named.submit),
+    };
+    const refused = (await fill('username', username)) ?? (await fill('password', password));
+    if (refused !== undefined) return refused;
+    let last = password ?? username;
+    const codeNow = code !== undefined && (last === undefined || (await actor(page, code).isVisible()));
+    if (codeNow) {
+      const refusedCode = await fill('code', code);
+      if (refusedCode !== undefined) return refusedCode;
       last = code;
     }
     await send(page, last, submit);
-    if (code !== undefined && !codeFilled) {
-      const asked = locate(page, code).waitFor({ state: 'visible', timeout: CODE_FIELD_MS });
-      if (await asked.then(() => true).catch(() => false)) {
-        const refused = await fill('code', code);
-        if (refused !== undefined) return answer(refused.code, refused.message);
-        await send(page, code, undefined);
-      }
+    // One that was found by its look before is of the page before.
+    if (!codeNow && typeof code === 'string' && (await appears(page, code))) {
+      const refusedCode = await fill('code', code);
+      if (refusedCode !== undefined) return refusedCode;
+      await send(page, code, undefined);
     }
     return answer(await seenAfter(page));
   },
 });
 
-async function send(page: Page, last: string | undefined, submit: string | undefined): Promise<void> {
+const appears = (page: Page, target: string): Promise<boolean> =>
+  locate(page, target)
+    .waitFor({ state: 'visible', timeout: CODE_FIELD_MS })
+    .then(
+      () => true,
+      () => false,
+    );
+
+async function send(page: Page, last: Target | undefined, submit: Target | undefined): Promise<void> {
   await settled(page, async () => {
-    if (submit !== undefined) await locate(page, submit).click({ timeout: ACTION_MS });
-    else if (last !== undefined) await locate(page, last).press('Enter', { timeout: ACTION_MS });
+    if (submit !== undefined) await actor(page, submit).click({ timeout: ACTION_MS });
+    else if (last !== undefined) await actor(page, last).press('Enter', { timeout: ACTION_MS });
   });
 }
 

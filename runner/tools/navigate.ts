@@ -38,6 +38,6 @@ export const open = defineTool({
     const refused = url === undefined ? undefined : await goTo(page, url);
     if (refused !== undefined) return refused;
     const result = await succeeded(page, { status: 'opened', sessionId: lease.sessionId });
-    return { content: [...result.content, await screenshotPart(page)] };
+    return { content: [...result.content, await screenshotPart(page, lease.pictures)] };
   },
 });

@@ -1,9 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Locator, Page } from 'playwright-core';
 import * as z from 'zod';
+import { isWithheld, type Pictures } from '../secrecy/pictures.ts';
+import { SECRET_FIELDS } from '../secrecy/secret-field.ts';
 import { defineTool } from './define-tool.ts';
-import { succeeded } from './result.ts';
-import { SECRET_FIELDS } from './secret-field.ts';
+import { failed, succeeded } from './result.ts';
 import { locate } from './target.ts';
 
 const SCREENSHOT_MS = 10_000;
@@ -11,22 +12,52 @@ const SCREENSHOT_MS = 10_000;
 /** Fields that hold a secret, in every frame: drawn over. */
 const masks = (page: Page): Locator[] => page.frames().map(frame => frame.locator(SECRET_FIELDS));
 
-/** A picture of the page without the fields that hold a secret. */
-export async function screenshotPart(
+type Part = CallToolResult['content'][number];
+
+interface PictureOptions {
+  readonly fullPage?: boolean;
+  readonly type?: 'png' | 'jpeg';
+  /** The element of which the picture is; left out: the page. */
+  readonly of?: Locator;
+}
+
+/** A picture of the page without what holds a secret; undefined where it cannot be known that it shows none. */
+async function pictureOf(
   page: Page,
-  { fullPage = false, type = 'png' }: { fullPage?: boolean; type?: 'png' | 'jpeg' } = {},
-): Promise<CallToolResult['content'][number]> {
-  const picture = await page.screenshot({ fullPage, type, scale: 'css', mask: masks(page), timeout: SCREENSHOT_MS });
+  pictures: Pictures,
+  { fullPage = false, type = 'png', of }: PictureOptions,
+): Promise<Part | { readonly withheld: string }> {
+  // A style that hides the caret would be a change of the page between the looks at it.
+  const options = { type, scale: 'css', caret: 'initial', mask: masks(page), timeout: SCREENSHOT_MS } as const;
+  const picture = await pictures.take(page, () =>
+    of === undefined ? page.screenshot({ ...options, fullPage }) : of.screenshot(options),
+  );
+  if (isWithheld(picture)) return picture;
   return { type: 'image', data: picture.toString('base64'), mimeType: `image/${type}` };
 }
+
+const INSTEAD =
+  'Submit the form, then reload or leave the page; browser_snapshot and browser_get_content show it meanwhile.';
+const HIDDEN =
+  'What holds a credential is hidden. So are images and drawings that came after it on the same page: reload it to see them.';
+const reasonOf = (withheld: string): string => `The picture was withheld: a credential was filled in, and ${withheld}.`;
+
+/** A picture of the page for a result, or in its stead why there is none. */
+export async function screenshotPart(page: Page, pictures: Pictures): Promise<Part> {
+  const picture = await pictureOf(page, pictures, {});
+  return 'withheld' in picture ? { type: 'text', text: `${reasonOf(picture.withheld)} ${INSTEAD}` } : picture;
+}
+
+const withheldResult = (withheld: string): CallToolResult => failed('picture_withheld', reasonOf(withheld), INSTEAD);
 
 export const screenshot = defineTool({
   name: 'browser_screenshot',
   description: 'Take a screenshot of the current page, or of all of it',
   seconds: 30,
   input: { fullPage: z.boolean().default(false).describe('Also what lies below the visible part') },
-  async run({ fullPage }, { page }) {
-    const picture = await screenshotPart(page, { fullPage });
+  async run({ fullPage }, { page, lease: { pictures } }) {
+    const picture = await pictureOf(page, pictures, { fullPage });
+    if ('withheld' in picture) return withheldResult(picture.withheld);
     const { content } = await succeeded(page, { mimeType: 'image/png' });
     return { content: [...content, picture] };
   },
@@ -38,17 +69,16 @@ const takeArguments = z.object({
   target: z.string().optional(),
 });
 
-/** Playwright MCP's own screenshot cannot mask; while a field holds a secret, this stands in for it. */
-export async function maskedTakeScreenshot(page: Page, args: Record<string, unknown>): Promise<CallToolResult> {
+/** Playwright MCP's own screenshot cannot mask; once a value was filled in, this stands in for it. */
+export async function guardedScreenshot(
+  page: Page,
+  pictures: Pictures,
+  args: Record<string, unknown>,
+): Promise<CallToolResult> {
   const { type: asked = 'png', fullPage = false, target } = takeArguments.parse(args);
   const type = asked === 'webp' ? 'png' : asked;
-  const note = { type: 'text' as const, text: 'Fields that hold a secret are drawn over.' };
-  if (target === undefined) return { content: [note, await screenshotPart(page, { fullPage, type })] };
-  const picture = await locate(page, target).screenshot({
-    type,
-    scale: 'css',
-    mask: masks(page),
-    timeout: SCREENSHOT_MS,
-  });
-  return { content: [note, { type: 'image', data: picture.toString('base64'), mimeType: `image/${type}` }] };
+  const of = target === undefined ? {} : { of: locate(page, target) };
+  const picture = await pictureOf(page, pictures, { fullPage, type, ...of });
+  if ('withheld' in picture) return withheldResult(picture.withheld);
+  return { content: [{ type: 'text', text: HIDDEN }, picture] };
 }

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { ElementHandle, Locator, Page } from 'playwright-core';
 import * as z from 'zod';
+import { refusedSelector } from '../secrecy/selectors.ts';
 
 /** Playwright MCP reads its targets with this function of the same, pinned, bundle. */
 const asSelector = z.custom<(language: 'javascript', text: string, testIdAttribute: string) => string>(
@@ -9,20 +10,39 @@ const asSelector = z.custom<(language: 'javascript', text: string, testIdAttribu
 const bundle = z.object({ iso: z.object({ locatorOrSelectorAsSelector: asSelector }) });
 const { iso } = bundle.parse(createRequire(import.meta.url)('playwright-core/lib/coreBundle'));
 
+/** Whether a target is a ref of the last snapshot. */
+export const isRef = (target: string): boolean => /^(f\d+)?e\d+$/.test(target);
+
 /**
  * An element as agents name it: a ref of the last snapshot (`e12`), a selector, or a locator (`getByLabel('Name')`).
  */
 export function locate(page: Page, target: string): Locator {
-  if (/^(f\d+)?e\d+$/.test(target)) return page.locator(`aria-ref=${target}`);
+  if (isRef(target)) return page.locator(`aria-ref=${target}`);
   return page.locator(iso.locatorOrSelectorAsSelector('javascript', target, 'data-testid'));
 }
 
 const FIND_MS = 3_000;
 
+/** An element as an agent names it, or as it was found before. */
+export type Target = string | ElementHandle;
+
 /**
  * The one element of a target, pinned to its document: it is of no use in another one. Undefined: none, or several.
  */
-export const pinned = async (page: Page, target: string, ms = FIND_MS): Promise<ElementHandle | undefined> =>
-  (await locate(page, target)
-    .elementHandle({ timeout: ms })
-    .catch(() => undefined)) ?? undefined;
+export const pinned = async (page: Page, target: Target, ms = FIND_MS): Promise<ElementHandle | undefined> =>
+  typeof target === 'string'
+    ? ((await locate(page, target)
+        .elementHandle({ timeout: ms })
+        .catch(() => undefined)) ?? undefined)
+    : target;
+
+/** What clicks, presses and waits: by name at each time anew, or the very element that was found before. */
+export const actor = (page: Page, target: Target): Locator | ElementHandle =>
+  typeof target === 'string' ? locate(page, target) : target;
+
+/**
+ * The target for use after a secret was filled in. One that could ask for the secret is looked for now, while there is
+ * none. Undefined: it is not there now.
+ */
+export const safeTarget = async (page: Page, target: string): Promise<Target | undefined> =>
+  refusedSelector(target) === undefined ? target : pinned(page, target);

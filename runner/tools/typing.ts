@@ -4,18 +4,27 @@ import type { Credentials } from './credentials.ts';
 import { defineTool } from './define-tool.ts';
 import { failed, succeeded } from './result.ts';
 import { settled } from './settle.ts';
-import { locate } from './target.ts';
+import { actor, safeTarget, type Target } from './target.ts';
 
 const ACTION_MS = 5_000;
 
 /** Types a text, or the value behind a secret's name; resolves with a refusal or nothing. */
-async function put(page: Page, selector: string, text: string, credentials: Credentials, signal: AbortSignal) {
+async function put(page: Page, selector: Target, text: string, credentials: Credentials, signal: AbortSignal) {
   if (credentials.isName(text)) {
     const refusal = await credentials.fill(page, selector, text, signal);
     return refusal && failed(refusal.code, refusal.message);
   }
-  await locate(page, selector).fill(text, { timeout: ACTION_MS });
+  const done = await credentials.replace(page, selector, text);
+  if (done === 'not_secret') await actor(page, selector).fill(text, { timeout: ACTION_MS });
+  else if (done !== 'replaced') return failed(done.code, done.message);
   return undefined;
+}
+
+/** Resolves with a refusal or nothing. */
+async function refresh(page: Page, targets: readonly string[], texts: readonly string[], credentials: Credentials) {
+  if (!texts.some(credentials.isName)) return undefined;
+  const refusal = await credentials.refresh(page, targets);
+  return refusal && failed(refusal.code, refusal.message);
 }
 
 export const type = defineTool({
@@ -26,8 +35,10 @@ export const type = defineTool({
     selector: z.string().min(1).describe('CSS selector of the field'),
     text: z.string().describe('Text to type, or the name of a secret'),
   },
-  run: async ({ selector, text }, { page, lease, signal }) =>
-    (await put(page, selector, text, lease.credentials, signal)) ?? succeeded(page),
+  run: async ({ selector, text }, { page, lease: { credentials }, signal }) =>
+    (await refresh(page, [selector], [text], credentials)) ??
+    (await put(page, selector, text, credentials, signal)) ??
+    succeeded(page),
 });
 
 export const fillAndSubmit = defineTool({
@@ -41,17 +52,41 @@ export const fillAndSubmit = defineTool({
       .max(50),
     submitSelector: z.string().min(1).optional().describe('Left out: Enter is pressed in the last field'),
   },
-  async run({ fields, submitSelector }, { page, lease, signal }) {
+  async run({ fields, submitSelector }, { page, lease: { credentials }, signal }) {
+    const fills = fields.some(({ value }) => credentials.isName(value));
+    const targets = [
+      ...fields.map(({ selector }) => selector),
+      ...(submitSelector === undefined ? [] : [submitSelector]),
+    ];
+    const stale = await refresh(
+      page,
+      targets,
+      fields.map(({ value }) => value),
+      credentials,
+    );
+    if (stale !== undefined) return stale;
+    const aim = (selector: string) => (fills ? safeTarget(page, selector) : selector);
+    const steps: { selector: Target; value: string }[] = [];
     for (const { selector, value } of fields) {
-      const refused = await put(page, selector, value, lease.credentials, signal);
+      const found = await aim(selector);
+      if (found === undefined) return notFound(selector);
+      steps.push({ selector: found, value });
+    }
+    const submit = submitSelector === undefined ? undefined : await aim(submitSelector);
+    if (submitSelector !== undefined && submit === undefined) return notFound(submitSelector);
+    for (const { selector, value } of steps) {
+      const refused = await put(page, selector, value, credentials, signal);
       if (refused !== undefined) return refused;
     }
-    const last = fields.at(-1)?.selector ?? 'body';
+    const last = steps.at(-1)?.selector ?? 'body';
     await settled(page, () =>
-      submitSelector === undefined
-        ? locate(page, last).press('Enter', { timeout: ACTION_MS })
-        : locate(page, submitSelector).click({ timeout: ACTION_MS }),
+      submit === undefined
+        ? actor(page, last).press('Enter', { timeout: ACTION_MS })
+        : actor(page, submit).click({ timeout: ACTION_MS }),
     );
     return succeeded(page);
   },
 });
+
+const notFound = (selector: string) =>
+  failed('field_not_found', `"${selector}" does not name exactly one element of the page.`);

@@ -4,6 +4,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import type { Problem } from '../../contract/problem.ts';
@@ -166,6 +167,29 @@ describe('acceptance', { timeout: 180_000 }, () => {
     expect(new Set(answers.map(a => `${a.body.session_id}/${a.body.epoch}/${a.body.mcp_url}`)).size).toBe(1);
     const claims = (await events(d, c1, answers[0]?.body.session_id ?? '')).filter(e => e.kind === 'session.claimed');
     expect(claims).toHaveLength(1);
+  });
+
+  it('a DELETE that was answered leaves no call that is, of four clients that never stop asking', async () => {
+    const d = await deployment();
+    const c = await d.controller({ OMICRON_POOL_IDLE: '1' });
+    const leased = await lease(d, c, { user_id: 'ada', conversation_id: 'c', record_video: false });
+    const clients = await Promise.all(Array.from({ length: 4 }, () => connect(leased)));
+    let isOver = false;
+    const served: string[] = [];
+    const asking = clients.map(async client => {
+      for (let calls = 0; ; calls += 1) {
+        const beganOver = isOver;
+        const text = await use(client, 'browser_tabs', { action: 'list' }).catch(() => undefined);
+        if (text === undefined) return calls;
+        if (beganOver) served.push(text);
+      }
+    });
+    await use(clients[0] as Client, 'browser_navigate', { url: site.url }); // there are four
+    expect((await d.call<Session>(c, 'DELETE', `${SESSIONS}/${leased.session_id}`)).body.status).toBe('ended');
+    isOver = true;
+    const calls = await Promise.all(asking);
+    expect(Math.min(...calls)).toBeGreaterThan(0);
+    expect(served).toEqual([]);
   });
 
   it('[O22] artifacts: the video lies under the session prefix, private, and plays', async () => {

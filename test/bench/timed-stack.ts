@@ -98,7 +98,13 @@ if (import.meta.main) {
     [ENV.databaseUrl]: databaseUrl || 'postgres://pglite',
   });
   const database = databaseUrl
-    ? postgresDatabase({ url: databaseUrl, connectionsMax: settings.databaseConnections, log })
+    ? postgresDatabase({
+        url: databaseUrl,
+        tls: settings.databaseTls,
+        ca: settings.databaseCa,
+        connectionsMax: settings.databaseConnections,
+        log,
+      })
     : await pgliteDatabase(join(folder, 'db'));
   const { runnerEnv } = stackEnvironment(process.env);
   const controller: Controller = await startController({

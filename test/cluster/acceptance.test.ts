@@ -79,7 +79,7 @@ describe('acceptance, on Kubernetes', { timeout: 240_000 }, () => {
   test('[O22] isolation: two users at once have different runners and share no cookies', async () => {
     const [ada, bob] = [someUser('ada'), someUser('bob')];
     for (const user of [ada, bob]) {
-      await sessions.putCredential(user, 'shop', { username: `${user}-name`, password: `${user}-pass` });
+      await sessions.putCredential(user, 'shop', { username: `${user}-name`, password: randomUUID() });
       onTestFinished(() => sessions.deleteCredential(user, 'shop'));
     }
     const [hers, his] = await Promise.all([leaseOf(ada), leaseOf(bob)]);

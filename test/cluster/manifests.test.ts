@@ -7,6 +7,7 @@ import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
 import { type KubernetesObject, objects } from '../../manifests/render.ts';
 import { eventually } from '../eventually.ts';
+import { pushed } from '../manifests/pushed.ts';
 import { HOSTILE_PODS } from './hostile-pods.ts';
 import { argoCrds, Lent } from './lent.ts';
 import { podsOf } from './pods.ts';
@@ -61,7 +62,7 @@ describe('the API server', () => {
   });
 
   test.each(Object.values(ENVIRONMENTS))('accepts every rendered object of $name, strictly', async env => {
-    const all = [...objects(env).values()].filter(({ apiVersion }) => !apiVersion.startsWith('monitoring.'));
+    const all = [...objects(pushed(env)).values()].filter(({ apiVersion }) => !apiVersion.startsWith('monitoring.'));
     // A cluster takes only Services of its own range, and no address twice.
     const text = stream(all.map(copyOf))
       .replaceAll(env.clusterIps.controller, FREE.controller)
@@ -75,6 +76,22 @@ describe('the API server', () => {
     const stored = z.object({ items: z.array(z.unknown()) }).parse(JSON.parse(stdout)).items;
     expect(stored).toHaveLength(all.length);
     for (const [index, line] of text.split('\n').entries()) expect(stored[index]).toMatchObject(JSON.parse(line));
+  });
+
+  test('refuses what is rendered of an environment whose images are not pushed, with what to run', async () => {
+    const images = { ...ENVIRONMENTS.prod.images, controller: '', runner: '', egress: '' };
+    const all = [...objects({ ...ENVIRONMENTS.prod, images }).values()];
+    const template = all.filter(each => JSON.stringify(each).includes('"image":""'));
+    expect(template.map(({ kind }) => kind).sort()).toEqual(['Deployment', 'Deployment', 'PodTemplate']);
+    for (const object of template) {
+      const { ok, stderr } = await tryKubectl(
+        ['apply', '--server-side', '--dry-run=server', '-f', '-'],
+        stream([copyOf(object)]),
+      );
+      expect(ok).toBe(false);
+      expect(stderr).toMatch(/image: Required value/);
+      expect(stderr).toMatch(/run .*npm run images -- --push prod/);
+    }
   });
 
   test('finds no type error in an expression of the admission policies', async () => {

@@ -89,7 +89,7 @@ describe('hole 2: the next epoch begins while the runner of the last one still a
   });
   it('lets both act when the wait is taken out', async () => {
     const database = await freshPostgres();
-    await weaken(database, 'redeem', 'deadline_at > v_now', 'false');
+    await weaken(database, 'may_act', 'deadline_at > clock_timestamp()', 'false');
     const p = protocol(database);
     const { next } = await second(p);
     expect(await p.redeem(next)).toMatchObject({ outcome: 'redeemed' });

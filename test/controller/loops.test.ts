@@ -93,6 +93,37 @@ describe('drain', () => {
     expect((await stack.call('GET', `${path}/artifacts`)).body).toMatchObject({ artifacts: [{ state: 'stored' }] });
   });
 
+  it.each(['DELETE', 'archive'])('%s is answered when the runner serves no agent any more, not before', async how => {
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
+    const lease = await stack.lease({ record_video: false });
+    const path = `/internal/browser-sessions/${lease.session_id}`;
+    const [runner] = [...stack.machine.runners.values()];
+    const letGo = stack.machine.hold('drain');
+    const order: string[] = [];
+    const ended = how === 'DELETE' ? stack.call('DELETE', path) : stack.call('POST', `${path}/archive`);
+    const answered = ended.then(() => order.push('answered'));
+    await eventually('the runner is told', () => runner?.drains === 1);
+    expect((await stack.call('GET', path)).body).toMatchObject({ status: 'ended' });
+    order.push('runner closed');
+    letGo();
+    await answered;
+    expect(order).toEqual(['runner closed', 'answered']);
+    expect(await ended).toMatchObject({ status: 200, body: { status: 'ended' } });
+  });
+
+  it('DELETE says that a runner may still serve agents where that is so, and is repeated until it is not', async () => {
+    const clock = movableClock();
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 0 }, undefined, clock);
+    const lease = await stack.lease({ record_video: false });
+    const path = `/internal/browser-sessions/${lease.session_id}`;
+    const letGo = stack.machine.hold('remove');
+    [...stack.machine.runners.values()][0]?.hang(() => clock.advance(11_000));
+    expect(await stack.call('DELETE', path)).toMatchObject({ status: 503, body: { code: 'predecessor_draining' } });
+    expect((await stack.call('GET', path)).body).toMatchObject({ status: 'ended' });
+    letGo();
+    expect(await stack.call('DELETE', path)).toMatchObject({ status: 200, body: { status: 'ended' } });
+  });
+
   it('removes a runner that does not answer', async () => {
     const clock = movableClock();
     await using stack = await startStack({ OMICRON_POOL_IDLE: 0 }, undefined, clock);

@@ -42,7 +42,7 @@ describe('walks through the model, done with the SQL functions', () => {
 
   // seeds of walks that soon come to where it shows
   test.each([
-    ['redeem', 'deadline_at > v_now', 'false', /must wait for its predecessor/, 33],
+    ['may_act', 'deadline_at > clock_timestamp()', 'false', /must wait for its predecessor/, 33],
     ['end_lease', "perform omicron.close_lease(s, 'ended', p_reason, null);", '', /status/, 33],
     [
       'report_activity',

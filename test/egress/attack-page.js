@@ -57,7 +57,7 @@ const WAYS = {
   },
 };
 
-/** Tries every address in one way, all at once; what it made of them stays until `clear`. */
+/** Tries every address in one way, all at once. */
 globalThis.attempt = async (way, urls) => {
   const one = url =>
     new Promise(done => {
@@ -70,4 +70,3 @@ globalThis.attempt = async (way, urls) => {
     });
   await Promise.all(urls.map(one));
 };
-globalThis.clear = () => document.body.replaceChildren();

@@ -29,9 +29,7 @@ let page: Page;
 beforeAll(async () => {
   network = await proxyNetwork(SSRF_ZONE, { OMICRON_EGRESS_CONNECTIONS_PER_LEASE: '5000' });
   chromium = await proxiedBrowser(network, network.lease({ deny: ['denied.test'] }));
-  page = await chromium.browser.context.newPage();
-  await page.goto(`http://site.test:${network.site.port}/`);
-  await page.addScriptTag({ path: join(import.meta.dirname, 'attack-page.js') });
+  await openPage();
 });
 afterAll(async () => {
   await chromium?.close();
@@ -46,11 +44,19 @@ const attempt = async (way: Way, urls: readonly string[]): Promise<void> => {
   await page.evaluate(`attempt(${JSON.stringify(way)}, ${JSON.stringify(urls)})`);
 };
 
-/** Clears what an attempt left, between rounds: pages that a vector opened would pile up. */
-const clear = async () => {
-  await page.evaluate('clear()');
-  for (const other of chromium.browser.context.pages()) if (other !== page) await other.close().catch(() => {});
-};
+/** A page of the public site, with every way to try. */
+async function openPage(): Promise<void> {
+  page = await chromium.browser.context.newPage();
+  await page.goto(`http://site.test:${network.site.port}/`);
+  await page.addScriptTag({ path: join(import.meta.dirname, 'attack-page.js') });
+}
+
+/** Begins again with a page of its own, between rounds: pages that a vector opened pile up, and one may open only so many. */
+async function clear(): Promise<void> {
+  const before = chromium.browser.context.pages();
+  await openPage();
+  for (const other of before) await other.close().catch(() => {});
+}
 /** What a browser takes for an address at all, as it is typed; `read` is what it makes of them, each once. */
 const typed = () => SSRF_VECTORS.map(vector => vectorUrl(vector, network.trap.port)).filter(url => URL.canParse(url));
 const read = () => [...new Set(typed().map(url => new URL(url).href))];

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { siteRules } from '../../contract/policy/sites.ts';
 import { WATCH_PAUSE_MS } from '../../egress/lease-watch.ts';
@@ -67,6 +67,95 @@ it('closes the tunnels that a changed policy forbids and keeps the others', asyn
   good.destroy();
 });
 
+/** Begins a websocket in absolute form; resolves once it is open. */
+const openWebsocket = async (lease: TestLease): Promise<Socket> => {
+  const socket = connect(network.egress.port, '127.0.0.1').on('error', () => {});
+  const fields =
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAA\r\n';
+  socket.write(`GET http://site.test:${network.site.port}/socket HTTP/1.1\r\nHost: x\r\n${lease.auth}${fields}\r\n`);
+  const [answer] = await once(socket, 'data');
+  expect(String(answer)).toContain('101 Switching Protocols');
+  return socket.resume();
+};
+/** A site that takes everything and says nothing. */
+const quietSite = async (): Promise<{ port: number; heard(): number } & AsyncDisposable> => {
+  const sockets = new Set<Socket>();
+  const server = createServer(socket => void sockets.add(socket.on('error', () => {}).resume()));
+  await new Promise<void>(listening => server.listen(0, PUBLIC_ADDRESS, listening));
+  const stop = () => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise<void>(ended => server.close(() => ended()));
+  };
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  const heard = () => [...sockets].reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+  return { port, heard, [Symbol.asyncDispose]: stop };
+};
+const openTo = async (lease: TestLease, port: number): Promise<Socket> => {
+  const outcome = await tunnel(network.egress.port, lease.auth, `site.test:${port}`);
+  if (isAnswer(outcome)) throw new Error(`refused: ${outcome.refusal}`);
+  return outcome.resume();
+};
+/** Resolves when the proxy has hung up; the client keeps its own half open. */
+const hungUp = (socket: Socket) => eventually('the proxy hangs up', () => socket.closed || socket.readableEnded);
+const TLS_RECORD = [0x16, 0x03, 0x01, 0x00, 0x05];
+
+it.each([
+  ['httpsOnly', { httpsOnly: true }],
+  ['a denied site', { deny: ['site.test'] }],
+  ['an allow list without the site', { allow: ['other.test'] }],
+  ['ports without the site’s', { ports: [443] }],
+])('closes what a policy set later forbids, whatever its kind: %s', async (_name, rules) => {
+  await start();
+  await using quiet = await quietSite();
+  const ports = [network.site.port, quiet.port];
+  const lease = network.lease({ ports });
+  const [spoken, silent, begun] = [await open(lease), await openTo(lease, quiet.port), await openTo(lease, quiet.port)];
+  spoken.write('GET / HTTP/1.1\r\nHost: site.test\r\n\r\n');
+  await once(spoken, 'data');
+  begun.write(Buffer.from(TLS_RECORD.slice(0, 1))); // too little to be known as TLS
+  const websocket = await openWebsocket(lease);
+  const waiting = fetchSite(lease, 'site.test', '/silent');
+  await eventually('all are open', () => network.site.requests.length === 3 && quiet.heard() === 1);
+  await watched();
+  lease.setSites([{ layer: 'session', sites: siteRules.parse({ ports, ...rules }) }]);
+  await Promise.all([spoken, silent, begun, websocket].map(closed)); // while the clock stands still
+  expect(await waiting).toMatchObject({ status: 502, refusal: 'upstream_failed' });
+});
+
+it('keeps the tunnels that carry TLS when a policy asks for https later, and refuses plain ones from then on', async () => {
+  await start();
+  await using quiet = await quietSite();
+  const ports = [network.site.port, quiet.port];
+  const lease = network.lease({ ports });
+  const [whole, split] = [await open(lease), await open(lease)];
+  whole.write(Buffer.from(TLS_RECORD));
+  for (const byte of TLS_RECORD) split.write(Buffer.from([byte]));
+  const answered = (socket: Socket) => once(socket, 'data'); // the site speaks no TLS and says so: the bytes went through
+  await Promise.all([whole, split].map(answered));
+  const [kept, plain] = [await openTo(lease, quiet.port), await openTo(lease, quiet.port)];
+  kept.write(Buffer.from(TLS_RECORD.slice(0, 3)));
+  await eventually('the bytes have passed', () => quiet.heard() === 3);
+  await watched();
+  lease.setSites([{ layer: 'session', sites: siteRules.parse({ ports, httpsOnly: true }) }]);
+  await closed(plain);
+  expect(kept.closed).toBe(false);
+  const later = await open(lease);
+  later.write('G');
+  await closed(later);
+  const halves = await open(lease);
+  halves.write(Buffer.from(TLS_RECORD.slice(0, 1)));
+  halves.write(Buffer.from(TLS_RECORD.slice(1)));
+  await answered(halves);
+  kept.destroy();
+});
+
+it('closes a tunnel that shows no TLS in time where a policy asks for it', async () => {
+  await start({ OMICRON_EGRESS_HEAD_SECONDS: '0.1', OMICRON_EGRESS_CONNECTIONS_PER_LEASE: '1' });
+  const lease = network.lease({ httpsOnly: true });
+  await hungUp(await open(lease));
+  await eventually('its place is free', () => open(lease));
+});
+
 it('says which rule of which layer refused, on the page and in the event', async () => {
   await start();
   const lease = network.lease({ deny: ['*.other.test'] });
@@ -104,7 +193,8 @@ it('allows only what an allow list covers, and https only where the policy says 
   plain.write('GET / HTTP/1.1\r\nHost: site.test\r\n\r\n');
   await closed(plain);
   expect(network.site.requests.map(({ headers }) => headers.host)).toEqual([`deep.other.test:${network.site.port}`]);
-  const codes = () => network.controller.denials.filter(({ method }) => method === 'connect').map(({ code }) => code);
+  const codes = () =>
+    network.controller.denials.flatMap(event => ('method' in event && event.method === 'connect' ? event.code : []));
   clock.advance(REPORT_MS);
   await eventually('the denial is reported', () => codes().length > 0);
   expect(codes()).toEqual(['https_only']);
@@ -273,6 +363,24 @@ it('reports equal denials as one line with a count, and keeps them while the con
     code: 'internal_address',
   });
   expect(JSON.stringify([network.controller.denials, network.logs])).not.toMatch(/secret|token/);
+});
+
+it('writes 608 distinct hosts as thirty lines and one with the number of the rest; metrics count each', async () => {
+  await start();
+  const lease = network.lease({ allow: ['other.test'] });
+  for (let i = 0; i < 608; i += 32)
+    await Promise.all(Array.from({ length: Math.min(32, 608 - i) }, (_, j) => fetchSite(lease, `host-${i + j}.test`)));
+  const { denials } = network.controller;
+  const sum = () => denials.reduce((total, event) => total + event.count, 0);
+  await eventually('everything is reported', () => {
+    clock.advance(REPORT_MS);
+    return sum() >= 608;
+  });
+  expect(sum()).toBe(608);
+  expect(denials).toHaveLength(31);
+  expect(denials.at(-1)).toMatchObject({ session_id: lease.sessionId, code: 'more_denials', count: 578 });
+  const metrics = await (await fetch(`http://127.0.0.1:${network.egress.adminPort}/metrics`)).text();
+  expect(metrics).toContain('omicron_egress_refusals_total{code="site_not_allowed",address_class="none"} 608');
 });
 
 it('cuts a connection on which nothing moves, and says so where an answer is still possible', async () => {

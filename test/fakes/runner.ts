@@ -16,7 +16,7 @@ import type { RunnerPhase } from '../../contract/states.ts';
 import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../../contract/tokens.ts';
 
 /** Where a test may hold runners; each passes when it is let go. */
-export type Point = 'warm' | 'assign' | 'redeem' | 'upload';
+export type Point = 'warm' | 'assign' | 'redeem' | 'upload' | 'drain' | 'remove';
 
 export interface RunnerWiring {
   id: string;
@@ -234,6 +234,7 @@ export class FakeRunner {
   async #drain(token: string): Promise<unknown> {
     await this.#verify(token, drainClaims);
     this.drains += 1;
+    await this.#wiring.pass('drain');
     setImmediate(() => this.stop());
     this.phase = 'draining';
     return { acknowledged: true };

@@ -106,6 +106,7 @@ export function fakeMachine(): FakeMachine {
       async remove(id) {
         const runner = runners.get(id);
         if (!runner) return 'gone';
+        if (gates.has('remove')) return 'deleting';
         if (runner.exited === null) {
           runner.stop();
           return 'deleting';

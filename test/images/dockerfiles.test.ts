@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RUNNER_COMMAND } from '../../contract/names.ts';
 import { IMAGES } from '../../images/context.ts';
@@ -7,19 +8,38 @@ const dockerfile = (name: string) => readFile(`${name}/Dockerfile`, 'utf8');
 const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
 
 describe('the Dockerfiles', () => {
-  it.each(IMAGES)(
-    '%s takes its base as an argument, runs as a numeric user and starts by tini without a shell',
-    async name => {
-      const text = await dockerfile(name);
-      expect(text).toMatch(/^ARG BASE=\S+:\S+\nFROM \$\{BASE\}$/m);
-      expect(text).not.toMatch(/^ARG BASE=\S+:latest/m);
-      const [user] = text.match(/^USER .*$/gm)?.slice(-1) ?? [];
-      expect(user).toBe('USER 1000:1000');
-      const entry: string[] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(text)?.[1] ?? '[]');
-      expect(entry.slice(0, 3)).toEqual(['tini', '--', 'node']);
-      expect(text).not.toMatch(/^(CMD|ENTRYPOINT) [^[]/m);
-    },
-  );
+  it('every FROM of the repository has a digest, or an argument without a default that the build fills with one', async () => {
+    const rooms = (await readdir('.')).filter(name => !name.startsWith('.') && name !== 'node_modules');
+    const found = await Promise.all(
+      rooms.map(async room =>
+        (await stat(room)).isDirectory()
+          ? (await readdir(room, { recursive: true })).map(path => join(room, path))
+          : [room],
+      ),
+    );
+    const files = found
+      .flat()
+      .filter(path => !path.includes('node_modules') && /(^|[/.])(Dockerfile|Containerfile)(\.|$)/.test(path));
+    expect(files).toEqual(expect.arrayContaining(IMAGES.map(name => `${name}/Dockerfile`)));
+    for (const path of files) {
+      const text = await readFile(path, 'utf8');
+      const bases = [...text.matchAll(/^\s*FROM\s+(?:--\S+\s+)*(\S+)/gim)].map(([, base]) => base ?? '');
+      expect(bases.length, path).toBeGreaterThan(0);
+      for (const base of bases) {
+        if (base === `\${BASE}`) expect(text, path).toMatch(/^ARG BASE$/m);
+        else expect(base, path).toMatch(/@sha256:[0-9a-f]{64}$/);
+      }
+    }
+  });
+
+  it.each(IMAGES)('%s runs as a numeric user and starts by tini without a shell', async name => {
+    const text = await dockerfile(name);
+    const [user] = text.match(/^USER .*$/gm)?.slice(-1) ?? [];
+    expect(user).toBe('USER 1000:1000');
+    const entry: string[] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(text)?.[1] ?? '[]');
+    expect(entry.slice(0, 3)).toEqual(['tini', '--', 'node']);
+    expect(text).not.toMatch(/^(CMD|ENTRYPOINT) [^[]/m);
+  });
 
   it("the runner's starts as local runners do", async () => {
     const text = await dockerfile('runner');
@@ -30,7 +50,7 @@ describe('the Dockerfiles', () => {
 
   it("the runner's base is Playwright's image of the version that @playwright/mcp pins", async () => {
     const { dependencies } = await json('node_modules/@playwright/mcp/package.json');
-    const base = /^ARG BASE=(\S+)$/m.exec(await dockerfile('runner'))?.[1];
-    expect(base).toBe(`mcr.microsoft.com/playwright:v${dependencies['playwright-core']}-noble`);
+    const { runner } = await json('images/base-images.json');
+    expect(runner.image).toBe(`mcr.microsoft.com/playwright:v${dependencies['playwright-core']}-noble`);
   });
 });

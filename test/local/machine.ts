@@ -11,10 +11,15 @@ import { eventually } from '../eventually.ts';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(ROOT, 'cli', 'bin.js');
 
+const USERS = [
+  ...['PATH', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS'],
+  ...['OMICRON_CHROMIUM', 'OMICRON_FFMPEG', 'OMICRON_CHROMIUM_SANDBOX'],
+];
+
 /** A user's environment, without the test's own settings. */
 export const shell = (): Record<string, string> =>
   Object.fromEntries(
-    ['PATH', 'HOME', 'TMPDIR', 'OMICRON_CHROMIUM', 'OMICRON_FFMPEG', 'OMICRON_CHROMIUM_SANDBOX'].flatMap(name => {
+    USERS.flatMap(name => {
       const value = process.env[name];
       return value === undefined ? [] : [[name, value]];
     }),

@@ -102,7 +102,10 @@ test('alerts read only series that are exported', async () => {
   const nothing = { stats: async () => stats };
   // Of the directory, metrics ask for the stats alone.
   const controller = await prometheusMetrics(nothing as unknown as Parameters<typeof prometheusMetrics>[0]).text();
-  const egress = await egressMetrics(() => 0).registry.metrics();
+  const egress = await egressMetrics({
+    leases: () => 0,
+    clients: () => ({ unauthenticated: 0, idle: 0, busy: 0 }),
+  }).registry.metrics();
   const exported = [...`${controller}\n${egress}`.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = '', type]) =>
     type === 'histogram' ? [`${name}_count`, `${name}_sum`, `${name}_bucket`] : [name],
   );

@@ -4,8 +4,11 @@ import { objects } from '../../manifests/render.ts';
 import { idleWaivers, MANIFEST_RULES, violations } from '../../policies/manifests/rules.ts';
 import { BREAKS } from './breaks.ts';
 import { inPod } from './broken.ts';
+import { pushed } from './pushed.ts';
 
-const rendered = Object.fromEntries(Object.values(ENVIRONMENTS).map(env => [env.name, [...objects(env).values()]]));
+const rendered = Object.fromEntries(
+  Object.values(ENVIRONMENTS).map(env => [env.name, [...objects(pushed(env)).values()]]),
+);
 const manifestsOf = (env: string) => rendered[env] ?? [];
 
 describe.each(Object.keys(ENVIRONMENTS))('%s', env => {

@@ -2,6 +2,7 @@ import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
 import { ENV, PORTS } from '../../contract/names.ts';
 import { controllerSettings as readController, VARIABLES } from '../../controller/config.ts';
+import { postgresConnection } from '../../controller/store/postgres-connection.ts';
 import { VARIABLES as EGRESS_VARIABLES, egressSettings as readEgress } from '../../egress/config.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { controllerSettings, EGRESS_GRACE_SECONDS, egressSettings } from '../../manifests/parts/configuration.ts';
@@ -10,6 +11,7 @@ import { controllerSecretValues } from '../../manifests/secret-values.ts';
 import { SECRETS } from '../../manifests/secrets.ts';
 import { runnerSettings } from '../../runner/settings.ts';
 import { sidecarSettings } from '../../runner/uploader/settings.ts';
+import { testCertificate } from '../site/certificate.ts';
 
 describe.each(Object.values(ENVIRONMENTS))('$name', env => {
   test('the controller starts with its ConfigMap and its Secret, and reads every setting in them', async () => {
@@ -69,6 +71,18 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     expect(runner).toMatchObject({ host: '0.0.0.0', port: PORTS.runner, outputDir: '/output', chromiumSandbox: true });
     expect(runner.egressUrl).toBe(`http://egress-proxy:${PORTS.egress}`);
   });
+});
+
+test('the controller reaches Postgres with TLS, under an authority of its own where the environment names one', () => {
+  const parsed = (env: (typeof ENVIRONMENTS)['prod']) =>
+    readController({ ...controllerSettings(env), ...controllerSecretValues('postgres://user@db.test/omicron').values });
+  const { prod } = ENVIRONMENTS;
+  expect(parsed(prod)).toMatchObject({ databaseTls: 'verify', databaseCa: undefined });
+  expect(parsed(ENVIRONMENTS.dev)).toMatchObject({ databaseTls: 'verify' });
+  const { databaseUrl, databaseTls } = parsed(ENVIRONMENTS.local); // its Postgres is a pod without TLS
+  expect(postgresConnection({ url: databaseUrl, tls: databaseTls }).ssl).toBe(false);
+  const { cert } = testCertificate('authority.test');
+  expect(parsed({ ...prod, database: { ...prod.database, ca: cert } })).toMatchObject({ databaseCa: cert });
 });
 
 test('only the local environment lets browsers into a private range', () => {

@@ -76,7 +76,7 @@ test('waits for the runner of the epoch before to stop, then serves', async () =
   const { token } = await controller.assignment(runner);
   const answer = runner.post('/assign', { token });
   const duplicate = runner.post('/assign', { token });
-  expect((await runner.health()).body.phase).toBe('assigning');
+  await eventually('it is being assigned', async () => (await runner.health()).body.phase === 'assigning');
   expect((await answer).status).toBe(200);
   expect((await duplicate).status).toBe(200);
   expect(controller.redemptions).toBe(1);

@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type OutgoingHttpHeaders, request } from 'node:http';
 import { connect as tcp } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
 import { problemSchema } from '../../contract/problem.ts';
 import { runnerSettings } from '../../runner/settings.ts';
@@ -138,4 +140,45 @@ test('the browser is driven over a pipe: no port of it can be reached', () => {
   const command = readFileSync(`/proc/${runner.browserPid()}/cmdline`, 'utf8');
   expect(command).toContain('--remote-debugging-pipe');
   expect(command).not.toContain('--remote-debugging-port');
+});
+
+/** The status of a call of `/mcp` with these headers, and the code of its problem document. */
+async function mcp(at: RunnerProcess, headers: OutgoingHttpHeaders): Promise<[number | undefined, string]> {
+  const asked = request(`${at.url}/mcp`, { method: 'POST', headers: { ...json, ...headers } });
+  asked.end('{}');
+  const [answer] = await once(asked, 'response');
+  return [answer.statusCode, problemSchema.parse(JSON.parse(await text(answer))).code];
+}
+
+test.each<[string, OutgoingHttpHeaders]>([
+  ['a page of a stranger', { origin: 'https://evil.test' }],
+  ['a page without an origin', { origin: 'null' }],
+  ['a page on another port', { origin: 'http://127.0.0.1:1' }],
+  ['a name that a stranger may point here', { host: 'evil.test' }],
+  ['a page of that name (DNS rebinding)', { host: 'evil.test', origin: 'http://evil.test' }],
+  ['a name that only begins as one of a cluster', { host: 'a.b.svc.cluster.local.evil.test' }],
+  ['no host that is one', { host: 'a b' }],
+])('/mcp refuses %s before it looks at the token', async (_, headers) => {
+  expect(await mcp(runner, headers)).toEqual([403, 'origin_refused']);
+});
+
+test.each<[string, OutgoingHttpHeaders]>([
+  ['its address', {}],
+  ['a name of the machine', { host: 'localhost:8931' }],
+  ['an IPv6 address', { host: '[::1]:8931' }],
+  ['a name in the cluster', { host: 'runner-1.omicron-runners.svc.cluster.local:8931' }],
+  ['its own origin', { host: 'localhost:8931', origin: 'http://localhost:8931' }],
+])('/mcp asks for the token of a request to %s', async (_, headers) => {
+  expect(await mcp(runner, headers)).toEqual([401, 'unauthorized']);
+});
+
+test('OMICRON_MCP_ORIGINS allows the pages of an origin, and a gateway that keeps its own Host', async () => {
+  const allowing = await startRunner(controller, {
+    [ENV.mcpOrigins]: 'https://console.test,https://gateway.test:8443',
+  });
+  onTestFinished(() => allowing.dispose());
+  expect(await mcp(allowing, { origin: 'https://console.test' })).toEqual([401, 'unauthorized']);
+  expect(await mcp(allowing, { host: 'gateway.test:8443' })).toEqual([401, 'unauthorized']);
+  expect(await mcp(allowing, { origin: 'http://console.test' })).toEqual([403, 'origin_refused']);
+  expect(await mcp(allowing, { host: 'console.test.evil.test' })).toEqual([403, 'origin_refused']);
 });

@@ -56,7 +56,7 @@ test('several clients of one lease share the browser, and one that vanishes in a
     jsonrpc: '2.0',
     id: 9,
     method: 'tools/call',
-    params: { name: 'browser_wait_for', arguments: { time: 1 } },
+    params: { name: 'browser_wait_for', arguments: { time: 25 } },
   });
   const rude = fetch(`${runner.url}/mcp`, {
     method: 'POST',
@@ -74,6 +74,14 @@ test('several clients of one lease share the browser, and one that vanishes in a
   expect(await slow).toBe('gone');
   const text = await callText(second, 'browser_navigate', { url: `${site.url}/` });
   expect(text).toContain('Welcome.');
+  // What nobody waits for did not run to its end.
+  const waits = await eventually('both waits in the timeline', () => {
+    const found = controller.events.filter(
+      ({ kind, data }) => kind === 'tool.call' && data.tool === 'browser_wait_for',
+    );
+    return found.length === 2 && found;
+  });
+  for (const { data } of waits) expect(data).toMatchObject({ outcome: 'error', error: 'The call was cancelled.' });
   await second.close();
 });
 

@@ -50,6 +50,12 @@ test('names are replaced by values on the page, and values by names in every res
   await call('browser_type', { target: 'input[name=username]', text: 'SHOP_USERNAME' });
   const values = '() => [...document.querySelectorAll("input")].map(i => i.value).join("|")';
   expect(await call('browser_evaluate', { function: values })).toContain('<secret>SHOP_USERNAME</secret>');
+  // What that script left behind could read what is filled in.
+  expect(await call('browser_type', { target: 'input[name=password]', text: 'SHOP_PASSWORD' })).toContain(
+    'scripted_document',
+  );
+  await call('browser_navigate', { url: `${site.url}/login` });
+  await call('browser_type', { target: 'input[name=username]', text: 'SHOP_USERNAME' });
   const field = { target: 'input[name=password]', name: 'Password', type: 'textbox', value: 'SHOP_PASSWORD' };
   await call('browser_fill_form', { fields: [field] });
   // A script could take the value apart in ways that no search finds.
@@ -96,6 +102,8 @@ test('no event, log line or file of the runner holds a value', async () => {
 });
 
 test('every call is on the timeline with its arguments, outcome and duration; pictures are not', async () => {
+  // The address of the page before holds the password.
+  await callText(client, 'browser_navigate', { url: site.url });
   await callText(client, 'browser_take_screenshot');
   const long = 'x'.repeat(10_000);
   await callText(client, 'browser_evaluate', { function: `() => ${JSON.stringify(long)}.length` });

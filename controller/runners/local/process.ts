@@ -35,9 +35,18 @@ export function runs({ pid, startTicks }: ProcessId): boolean {
 
 /** Signals the process and the group that it leads; does nothing when it is gone. */
 export function signal(id: ProcessId, name: 'SIGTERM' | 'SIGKILL'): void {
-  if (!runs(id)) return;
+  if (runs(id)) kill(name === 'SIGKILL' ? -id.pid : id.pid, name);
+}
+
+/** Kills processes that were seen a moment ago. */
+export function killAll(pids: readonly number[]): void {
+  for (const pid of pids) kill(pid, 'SIGKILL');
+}
+
+/** Does nothing when it is gone. */
+function kill(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   try {
-    process.kill(name === 'SIGKILL' ? -id.pid : id.pid, name);
+    process.kill(pid, name);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }

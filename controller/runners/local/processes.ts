@@ -2,33 +2,56 @@ import type { Logger } from 'pino';
 import { type Clock, neverAborts } from '../../../http/clock.ts';
 import type { Death } from '../../ports/runners.ts';
 import type { RunnerFolder } from './folder.ts';
-import { type ProcessId, runs, signal } from './process.ts';
+import { type MemoryLimit, memoryLimit } from './memory-limit.ts';
+import { killAll, type ProcessId, runs, signal } from './process.ts';
 
 /** A drained runner finishes its video in a second or two. */
 const KILL_AFTER_MS = 15_000;
 /** Within which this process learns how its runner ended, and a new runner's process file is written. */
 const SETTLE_MS = 200;
 
+interface RunnerProcessesOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Memory that all processes of one runner may take together. */
+  readonly memoryBytesMax: number;
+  /** Called when a runner was killed for its memory. */
+  readonly onChange: () => void;
+}
+
 /** What one controller knows of the processes of runners. */
 export class RunnerProcesses {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #ids = new Map<string, ProcessId>();
-  /** How those that this process started have ended. */
+  readonly #memory: MemoryLimit;
+  /** How those that this process started, or killed, have ended. */
   readonly #exits = new Map<string, string>();
   readonly #terminatedAtMs = new Map<string, number>();
 
-  constructor({ clock, log }: { clock: Clock; log: Logger }) {
+  constructor({ clock, log, memoryBytesMax, onChange }: RunnerProcessesOptions) {
     this.#clock = clock;
     this.#log = log;
+    this.#memory = memoryLimit({
+      bytesMax: memoryBytesMax,
+      clock,
+      onExceeded: (runnerId, why, pids) => {
+        log.warn({ runner_id: runnerId, why }, 'runner takes too much memory; killing it');
+        this.exited(runnerId, why);
+        killAll(pids);
+        onChange();
+      },
+    });
   }
 
   started(runnerId: string, id: ProcessId): void {
     this.#ids.set(runnerId, id);
+    this.#memory.watch(runnerId, id);
   }
 
+  /** The first reason stays: a signal says less than why it was sent. */
   exited(runnerId: string, how: string): void {
-    this.#exits.set(runnerId, how);
+    if (!this.#exits.has(runnerId)) this.#exits.set(runnerId, how);
   }
 
   /** Null: it runs. */
@@ -58,6 +81,7 @@ export class RunnerProcesses {
   }
 
   forget(runnerId: string): void {
+    this.#memory.forget(runnerId);
     for (const known of [this.#ids, this.#exits, this.#terminatedAtMs]) known.delete(runnerId);
   }
 
@@ -65,7 +89,7 @@ export class RunnerProcesses {
   async #running(runnerId: string, home: RunnerFolder): Promise<ProcessId | null> {
     const id = this.#ids.get(runnerId) ?? (await home.readProcess());
     if (!id) return null;
-    this.#ids.set(runnerId, id);
+    this.started(runnerId, id);
     return runs(id) ? id : null;
   }
 }

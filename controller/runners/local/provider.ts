@@ -20,6 +20,8 @@ export interface LocalRunners extends ProviderContext {
   artifactStore: string;
   /** The runners' environment: PATH, HOME, browser, ffmpeg, sandbox. Never a secret of the controller. */
   environment: Record<string, string>;
+  /** Memory that all processes of one runner may take together; beyond it the runner is killed, and its lease fails. */
+  memoryBytesMax: number;
 }
 
 /** The repository's folder, from which the runner's files are named. */

@@ -24,11 +24,7 @@ begin
   if v_why is not null then
     return jsonb_build_object('outcome', 'refused', 'why', v_why);
   end if;
-  -- The runner of an earlier epoch may act for this session until it is gone, acknowledged its drain, or passed its
-  -- deadline.
-  if exists (select from omicron.runners
-              where session_id = s.id and epoch < p_epoch and redeemed_at is not null and state <> 'gone'
-                and acknowledged_at is null and deadline_at > v_now) then
+  if omicron.may_act(s.id, p_epoch - 1) then
     return jsonb_build_object('outcome', 'wait');
   end if;
   update omicron.runners set state = 'leased', redeemed_at = v_now, seen_at = v_now, deadline_at = s.expires_at where id = r.id;

@@ -174,11 +174,14 @@ describe('what the egress proxy asks', () => {
     await stack.call('DELETE', sessionPath(lease.session_id));
     for (let n = 0; n < 2; n++) expect((await egress(EGRESS_ROUTES.events, { events: [event] })).status).toBe(204);
     await egress(EGRESS_ROUTES.events, { events: [{ ...event, id: randomUUID(), runner_id: randomUUID() }] });
+    const more = { ...key, id: randomUUID(), code: 'more_denials', count: 578, age_ms: 10 };
+    for (let n = 0; n < 2; n++) expect((await egress(EGRESS_ROUTES.events, { events: [more] })).status).toBe(204);
     const timeline = (await stack.call('GET', `${sessionPath(lease.session_id)}/events`)).body as {
       events: { kind: string; data: object }[];
     };
     const denials = timeline.events.filter(each => each.kind === 'egress.denied');
-    expect(denials).toHaveLength(1);
+    expect(denials).toHaveLength(2);
+    expect(denials.map(({ data }) => data)).toContainEqual({ code: 'more_denials', count: 578 });
     expect(denials[0]?.data).toEqual({
       code: 'internal_address',
       method: 'connect',

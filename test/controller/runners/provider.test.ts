@@ -21,6 +21,7 @@ const { publicJwk } = await signingKey(
 /** What a controller's main.ts would pass on. */
 const inherited = pickVariables(process.env, RUNNER_COMMAND.inherits);
 const jwks = JSON.stringify({ keys: [publicJwk] });
+const MIB = 1024 * 1024;
 
 /** Agents reach a process of this machine as the controller does. */
 const atItself = (_id: string, endpoint: string) => ({ mcpUrl: `${endpoint}/mcp`, workload: null });
@@ -65,6 +66,7 @@ async function realRunners(change: Partial<LocalRunners> = {}) {
       root,
       artifactStore: pathToFileURL(join(folder, 'artifacts')).href,
       environment: inherited,
+      memoryBytesMax: 4_096 * MIB,
       ...change,
       ...more,
     });
@@ -151,4 +153,19 @@ it('local: a start that was cut short leaves a folder, which is a dead runner', 
   expect(await provider.list()).toEqual([id]);
   expect(await provider.deathOf(id)).toMatchObject({ ended: true });
   expect(await provider.remove(id)).toBe('gone');
+});
+
+it('local: kills a runner with its browser when they take too much memory, also one of an earlier controller, and says so', async () => {
+  await using under = await realRunners();
+  const id = randomUUID();
+  const earlier = under.another();
+  await earlier.create(id);
+  await earlier.whenWarm(id, AbortSignal.timeout(20_000));
+  const provider = under.another({ memoryBytesMax: 64 * MIB });
+  const death = await eventually('its death', () => provider.deathOf(id));
+  expect(death).toMatchObject({
+    ended: true,
+    reason: expect.stringMatching(/took \d{3} MiB of memory; a runner on this machine may take 64/),
+  });
+  await eventually('all its processes end', async () => (await processesOf(id)).length === 0);
 });

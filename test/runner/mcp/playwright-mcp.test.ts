@@ -24,7 +24,7 @@ beforeAll(async () => {
     egressUrl: undefined,
     searchPath,
   });
-  const guard = guardPages(browser.context, () => undefined);
+  const guard = guardPages(browser, () => undefined);
   // One tool has a short bound, so that the test need not wait for a long one.
   const secondsMax = (tool: string) => (tool === 'browser_evaluate' ? 2 : 30);
   playwright = await playwrightMcp({ browser, guard, filesDir: temp.files, secondsMax });

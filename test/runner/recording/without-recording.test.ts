@@ -8,6 +8,7 @@ import { launchBrowser, type RunnerBrowser } from '../../../runner/browser/brows
 import { browserPath, commandPath } from '../../../runner/browser/browser-path.ts';
 import { createTempDir, type TempDir } from '../../../runner/browser/temp-dir.ts';
 import { startRecording } from '../../../runner/recording/recording.ts';
+import { guardPictures } from '../../../runner/secrecy/pictures.ts';
 import { eventually } from '../../eventually.ts';
 
 let temp: TempDir;
@@ -43,6 +44,7 @@ test('the recording shows nothing of what is done without recording, and goes on
     ffmpeg: commandPath('ffmpeg', searchPath) ?? 'ffmpeg',
     outputDir,
     clock: realClock,
+    pictures: guardPictures(browser.context),
     order: {
       ...{ session_id: id, epoch: 1, runner_id: id, record_video: true },
       ...{ artifacts_prefix: '', artifact_token: '' },

@@ -4,7 +4,7 @@ import { redactJson, redactor } from '../../../runner/reporting/redact.ts';
 
 test('finds a value in the forms in which results hold it', () => {
   const value = 'p@ss "word" & <more>';
-  const redact = redactor({ SITE_PASSWORD: value });
+  const { redact } = redactor({ SITE_PASSWORD: value });
   for (const text of [
     value,
     JSON.stringify({ value }),
@@ -22,11 +22,11 @@ test('a value inside another leaves nothing of the longer one, in any order', ()
     { A_USERNAME: 'hunter', A_PASSWORD: 'hunter2' },
     { A_PASSWORD: 'hunter2', A_USERNAME: 'hunter' },
   ])
-    expect(redactor(secrets)('hunter hunter2')).toBe('<secret>A_USERNAME</secret> <secret>A_PASSWORD</secret>');
+    expect(redactor(secrets).redact('hunter hunter2')).toBe('<secret>A_USERNAME</secret> <secret>A_PASSWORD</secret>');
 });
 
 test('a value that occurs in the marks themselves does not break them', () => {
-  expect(redactor({ A_PASSWORD: 'secret', B_PASSWORD: 'long secret' })('long secret')).toBe(
+  expect(redactor({ A_PASSWORD: 'secret', B_PASSWORD: 'long secret' }).redact('long secret')).toBe(
     '<secret>B_PASSWORD</secret>',
   );
 });
@@ -36,14 +36,14 @@ test('whatever the value, no text keeps it', () => {
     fc.property(fc.string({ minLength: 3 }), fc.string(), fc.string(), (value, before, after) => {
       // A value that is part of the mark is in every redacted text.
       fc.pre(!'<secret>X_PASSWORD</secret>'.includes(value));
-      const redacted = redactor({ X_PASSWORD: value })(`${before}${value}${after}`);
+      const redacted = redactor({ X_PASSWORD: value }).redact(`${before}${value}${after}`);
       expect(redacted.split('<secret>X_PASSWORD</secret>').some(part => part.includes(value))).toBe(false);
     }),
   );
 });
 
 test('an event keeps short strings and short lists, without secrets in keys or values', () => {
-  const redact = redactor({ X_PASSWORD: 'hunter2' });
+  const { redact } = redactor({ X_PASSWORD: 'hunter2' });
   const kept = redactJson(
     {
       text: 'x'.repeat(5_000),

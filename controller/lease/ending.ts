@@ -1,0 +1,27 @@
+import { OmicronError } from '../../contract/problem.ts';
+import type { Leases } from '../store/leases.ts';
+import type { Changes } from './changes.ts';
+
+export interface EndingParts {
+  leases: Leases;
+  changes: Changes;
+}
+
+/** A runner that serves acknowledges its drain in milliseconds; one that does not is removed. */
+const ENDING_MS = 10_000;
+
+/**
+ * Waits until no runner answers an agent of the ended epoch. Throws `predecessor_draining` when one still may: the lease
+ * has ended, but that is not yet known to its runner.
+ */
+export async function untilUnserved({ leases, changes }: EndingParts, sessionId: string, epoch: number): Promise<void> {
+  const mayAct = await changes.until(
+    () => leases.mayAct(sessionId, epoch),
+    may => !may,
+    ENDING_MS,
+  );
+  if (!mayAct) return;
+  const detail =
+    'The lease has ended, but its runner has not confirmed it and may answer agents until it is removed. Repeat the request.';
+  throw new OmicronError('predecessor_draining', detail, { retryAfterSeconds: 1, session_id: sessionId });
+}

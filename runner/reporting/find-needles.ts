@@ -1,0 +1,73 @@
+import type { View } from './decoded-view.ts';
+import type { Needle } from './needles.ts';
+
+/** A place of the source in which a value stands. */
+export interface Hit {
+  readonly needle: Needle;
+  readonly from: number;
+  readonly to: number;
+  readonly isWhole: boolean;
+  /** How much of the needle was found. */
+  readonly length: number;
+}
+
+/** So much may stand between two pieces of a value that are taken for one. */
+const GAP_MAX = 400;
+/** Pieces this long together are not told from words by chance. */
+const PIECES_MIN = 8;
+
+/**
+ * The runs of a needle in a view that are long enough. About linear in the view: every such run has one of the needle's
+ * anchors in it, and is grown from there.
+ */
+export function* hitsIn(view: View, needle: Needle): Generator<Hit> {
+  const size = Math.ceil(needle.size / 2);
+  const step = needle.size - size + 1;
+  for (let offset = 0; offset + size <= needle.text.length; offset += step)
+    yield* hitsAround(view, needle, offset, size);
+}
+
+/** Those in which the needle's part of this size at this offset is. */
+function* hitsAround(view: View, needle: Needle, offset: number, size: number): Generator<Hit> {
+  const { text } = view;
+  const wanted = needle.text;
+  const anchor = wanted.slice(offset, offset + size);
+  for (let at = text.indexOf(anchor); at !== -1; ) {
+    const origin = at - offset;
+    let start = at;
+    let end = at + size;
+    while (start > origin && start > 0 && text[start - 1] === wanted[start - 1 - origin]) start -= 1;
+    while (end < origin + wanted.length && text[end] === wanted[end - origin]) end += 1;
+    const isLong = end - start >= needle.size;
+    if (isLong && hangsTogether(view, start, end, wanted.length)) yield hit(view, needle, start, end);
+    else if (isLong)
+      // What stands beside the pieces may look like the next of them.
+      for (let first = start; first + needle.size <= end; first += 1)
+        if (hangsTogether(view, first, first + needle.size, wanted.length))
+          yield hit(view, needle, first, first + needle.size);
+    // In a text that repeats itself the next run is the same one, moved on.
+    at = text.indexOf(anchor, isLong ? Math.max(at + 1, end - size) : at + 1);
+  }
+}
+
+const hit = ({ from, to }: View, needle: Needle, start: number, end: number): Hit => ({
+  needle,
+  from: from[start] ?? 0,
+  to: Math.max(to[end - 1] ?? 0, to[start] ?? 0),
+  isWhole: end - start === needle.text.length,
+  length: end - start,
+});
+
+/** Whether what stands between the pieces of a run makes it a value in pieces, not words that happen to have it. */
+function hangsTogether({ from, to }: View, start: number, end: number, whole: number): boolean {
+  let gaps = 0;
+  let steps = 0;
+  for (let at = start + 1; at < end; at += 1) {
+    if (from[at] !== from[at - 1]) steps += 1;
+    const gap = (from[at] ?? 0) - (to[at - 1] ?? 0);
+    if (gap > GAP_MAX) return false;
+    if (gap > 0) gaps += 1;
+  }
+  const length = end - start;
+  return gaps === 0 || length === whole || length >= PIECES_MIN || gaps >= steps;
+}

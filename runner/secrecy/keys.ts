@@ -1,0 +1,43 @@
+/** They move the focus, send or leave; they neither edit nor select nor copy. */
+const IN_SECRET_FIELD = ['Enter', 'NumpadEnter', 'Tab', 'Escape'];
+const ELSEWHERE = [
+  ...IN_SECRET_FIELD,
+  'ArrowDown',
+  'ArrowLeft',
+  'ArrowRight',
+  'ArrowUp',
+  'Backspace',
+  'Delete',
+  'End',
+  'Home',
+  'PageDown',
+  'PageUp',
+  'Space',
+];
+
+/**
+ * Why a key may not be pressed in a tab that may hold a secret, and what to do instead; undefined: it may. What is not
+ * listed is refused: every combination (`Control+z`, `Control++`), a modifier alone, and keys such as `Undo`, which
+ * would bring a value back, move it or copy it.
+ */
+export function refusedKey(key: string, inSecretField: boolean): string | undefined {
+  if (inSecretField) {
+    if (IN_SECRET_FIELD.includes(key)) return undefined;
+    return (
+      'secret_on_page: in a field that holds a credential only Enter, Tab and Escape are pressed. Fill the field anew ' +
+      'with the name of a credential, or clear it with browser_type and an empty text.'
+    );
+  }
+  if (ELSEWHERE.includes(key) || [...key].length === 1) return undefined;
+  return (
+    'secret_on_page: while this tab may hold a password or a code, only single characters, Enter, Tab, Escape, Space, ' +
+    'Backspace, Delete and the keys that move the cursor are pressed, without modifiers. Reload the page or leave it first.'
+  );
+}
+
+/** Whether a key copies, cuts or pastes: so a page could hand a value on by way of the clipboard. */
+export const movesClipboard = (key: string): boolean =>
+  /(?:^|\+)(?:copy|cut|paste)$/i.test(key) ||
+  /\+(?:key)?[cvx]$/i.test(key) ||
+  /\+insert$/i.test(key) ||
+  /shift\+delete$/i.test(key);

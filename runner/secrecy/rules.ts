@@ -1,0 +1,141 @@
+import type { Page } from 'playwright-core';
+import type { Documents } from './documents.ts';
+import type { FilledFields } from './filled-fields.ts';
+import { movesClipboard, refusedKey } from './keys.ts';
+import { refusedSelector } from './selectors.ts';
+
+/** What an agent may do where a page may hold a secret. */
+export interface SecrecyRules {
+  /** Why the call may not run now, and what to do instead; undefined: it may. */
+  refusal(tool: string, args: Readonly<Record<string, unknown>>, page: Page): Promise<string | undefined>;
+}
+
+export interface SecrecyRulesOptions {
+  readonly documents: Documents;
+  readonly fields: FilledFields;
+  /** Whether a text holds a password or a code, or most of one. */
+  readonly holds: (text: string) => boolean;
+  /** The texts of the options of the element that a target names, one a line. */
+  readonly optionsOf: (page: Page, target: string) => Promise<string>;
+}
+
+const LEAVE = 'Submit the form and go on from the page that follows, reload the page, or leave it.';
+
+const tainted = (what: string): string =>
+  `secret_on_page: this tab may hold a password or a code: ${what}. ${LEAVE} browser_snapshot shows it meanwhile.`;
+
+/** They would tell what a page holds, move it, or run code in it. */
+const CLOSED: Readonly<Record<string, string>> = {
+  browser_console_messages: 'its console is closed',
+  browser_drag: 'nothing is dragged',
+  browser_drop: 'nothing is dropped',
+  browser_find: 'nothing is searched for',
+  browser_evaluate: 'no script of yours runs in it',
+  browser_mouse_down: 'no text is selected and nothing is dragged',
+  browser_mouse_drag_xy: 'no text is selected and nothing is dragged',
+  browser_mouse_up: 'no text is selected and nothing is dragged',
+  browser_network_request: 'its requests are closed',
+};
+
+/** Whatever tells of a page by other arguments than targets is in the functions below, or works on redacted text. */
+const OPEN = new Set([
+  'browser_click',
+  'browser_close',
+  'browser_fill_and_submit',
+  'browser_fill_form',
+  'browser_get_content',
+  'browser_handle_dialog',
+  'browser_hover',
+  'browser_login',
+  'browser_mouse_click_xy',
+  'browser_mouse_move_xy',
+  'browser_mouse_wheel',
+  'browser_navigate',
+  'browser_navigate_back',
+  'browser_network_requests',
+  'browser_open',
+  'browser_press_key',
+  'browser_resize',
+  'browser_screenshot',
+  'browser_scroll',
+  'browser_select_option',
+  'browser_snapshot',
+  'browser_tabs',
+  'browser_take_screenshot',
+  'browser_type',
+  'browser_wait',
+  'browser_wait_for',
+]);
+
+/** One gate for every tool that uses the browser. */
+export function secrecyRules({ documents, fields, holds, optionsOf }: SecrecyRulesOptions): SecrecyRules {
+  return {
+    async refusal(tool, args, page) {
+      if (!documents.isGuarding()) return undefined;
+      const always = refusedAnywhere(tool, args);
+      if (always !== undefined) return always;
+      if (tool === 'browser_press_key') {
+        const key = String(args.key);
+        const focused = await fields.isFocused(page);
+        const refused = refusedKey(key, focused);
+        return refused !== undefined && (focused || (await documents.isTainted(page))) ? refused : undefined;
+      }
+      const refused = refusedTool(tool) ?? refusedTarget(args) ?? refusedArgument(tool, args);
+      const lists = refused === undefined ? listsOf(tool, args) : [];
+      if (refused === undefined && lists.length === 0) return undefined;
+      if (!(await documents.isTainted(page))) return undefined;
+      for (const list of lists) if (holds(await optionsOf(page, list))) return tainted('its options hold it');
+      return refused;
+    },
+  };
+}
+
+/** A tool that nobody has judged is closed. */
+function refusedTool(tool: string): string | undefined {
+  const closed = Object.hasOwn(CLOSED, tool) ? CLOSED[tool] : undefined;
+  if (closed !== undefined) return tainted(closed);
+  return OPEN.has(tool) ? undefined : tainted(`${tool} is closed`);
+}
+
+/** Whatever names an element, at any depth: `target`, `startTarget`, `selector`, `submit_selector`. */
+function refusedTarget(args: unknown): string | undefined {
+  if (typeof args !== 'object' || args === null) return undefined;
+  for (const [name, value] of Object.entries(args)) {
+    const isTarget = /(?:target|selector)$/i.test(name) && typeof value === 'string';
+    const refused = isTarget ? refusedSelector(value) : refusedTarget(value);
+    if (refused !== undefined) return refused;
+  }
+  return undefined;
+}
+
+function refusedArgument(tool: string, args: Readonly<Record<string, unknown>>): string | undefined {
+  if (tool === 'browser_snapshot' && args.boxes === true) return tainted('the places of its letters are not told');
+  if (tool === 'browser_type' && args.slowly === true) return tainted('texts are put in whole, without "slowly"');
+  const button = args.button ?? 'left';
+  const modifiers = Array.isArray(args.modifiers) ? args.modifiers : [];
+  if (button !== 'left' || modifiers.length > 0) return tainted('only plain left clicks are made');
+  return undefined;
+}
+
+/** The lists in which a call chooses by a text: whether an option has it is an answer. */
+function listsOf(tool: string, args: Readonly<Record<string, unknown>>): string[] {
+  const fields = tool === 'browser_fill_form' && Array.isArray(args.fields) ? args.fields.map(Object) : [];
+  const lists = tool === 'browser_select_option' ? [args] : fields.filter(({ type }) => type === 'combobox');
+  return lists.flatMap(({ target }) => (typeof target === 'string' ? [target] : []));
+}
+
+/**
+ * What would carry a secret from one tab into another, ask a page about its text by way of its address, or show what a
+ * document said or sent that is gone.
+ */
+function refusedAnywhere(tool: string, args: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof args.url === 'string' && /:~:|%3a~%3a/i.test(args.url))
+    return 'secret_on_page: an address that looks for a text (":~:") is not opened once a credential was filled in. Leave that part out.';
+  if (tool === 'browser_console_messages' && args.all === true)
+    return 'secret_on_page: messages of earlier pages are closed once a credential was filled in. Leave "all" out.';
+  if (tool === 'browser_network_request' && args.part === 'request-body')
+    return 'secret_on_page: what was sent is closed once a credential was filled in. The other parts are open.';
+  if (args.button === 'middle' || (typeof args.key === 'string' && movesClipboard(args.key)))
+    return 'secret_on_page: nothing is pasted or copied once a credential was filled in. Type the text with browser_type.';
+  return undefined;
+}

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { evaluateAside } from './isolated-world.ts';
+
+const SCAN_MS = 3_000;
+const CHARACTERS_MAX = 16_000_000;
+/** Runs in each document; see there. */
+const STORED = readFileSync(new URL('./stored.page.js', import.meta.url), 'utf8')
+  .trim()
+  .replace(/;$/, '');
+
+/**
+ * Whether a document of the tab holds a text for which `holds` is true: in its tree, through closed shadow roots, in a
+ * field, in an address, or in what its scripts can read of the browser. A tab that is too big to be read, or does not
+ * answer in three seconds, counts as holding one. Never rejects.
+ */
+export async function holdsSecret(
+  context: BrowserContext,
+  page: Page,
+  holds: (text: string) => boolean,
+): Promise<boolean> {
+  const late = new AbortController();
+  try {
+    return await Promise.race([
+      tabHolds(context, page, holds),
+      delay(SCAN_MS, true, { signal: late.signal, ref: false }),
+    ]);
+  } catch {
+    return true;
+  } finally {
+    late.abort();
+  }
+}
+
+async function tabHolds(context: BrowserContext, page: Page, holds: (text: string) => boolean): Promise<boolean> {
+  const sessions = await processesOf(context, page);
+  try {
+    for (const session of sessions) if (holds(await treeOf(session)) || holds(await storedIn(session))) return true;
+    return false;
+  } finally {
+    await Promise.all(sessions.map(session => session.detach().catch(() => undefined)));
+  }
+}
+
+/** One session for the tab, and one for each frame with a process of its own. */
+async function processesOf(context: BrowserContext, page: Page): Promise<CDPSession[]> {
+  const children = page.frames().filter(frame => frame !== page.mainFrame());
+  // Other frames are part of the one around them.
+  const own = await Promise.all(children.map(frame => context.newCDPSession(frame).catch(() => undefined)));
+  return [await context.newCDPSession(page), ...own.filter(session => session !== undefined)];
+}
+
+/** Every text of the documents of one process, in the order of their trees, then what attributes and fields hold. */
+async function treeOf(session: CDPSession): Promise<string> {
+  const { documents, strings } = await session.send('DOMSnapshot.captureSnapshot', { computedStyles: [] });
+  const at = (index: number | undefined): string => (index === undefined ? '' : (strings[index] ?? ''));
+  const found = documents.flatMap(({ nodes, documentURL, title }) => [
+    at(documentURL),
+    at(title),
+    (nodes.nodeValue ?? []).map(at).join(''),
+    ...(nodes.attributes ?? []).flat().map(at),
+    ...[nodes.inputValue, nodes.textValue].flatMap(values => (values?.value ?? []).map(at)),
+  ]);
+  return bounded(found.join('\n'));
+}
+
+async function storedIn(session: CDPSession): Promise<string> {
+  const { frameTree } = await session.send('Page.getFrameTree');
+  const frames: string[] = [];
+  const walk = ({ frame, childFrames = [] }: typeof frameTree): void => {
+    frames.push(frame.id);
+    childFrames.forEach(walk);
+  };
+  walk(frameTree);
+  const texts = await Promise.all(frames.map(frameId => evaluateAside(session, frameId, `(${STORED})()`)));
+  return bounded(texts.join('\n'));
+}
+
+function bounded(text: string): string {
+  if (text.length > CHARACTERS_MAX) throw new Error('the tab is too big to be read');
+  return text;
+}

@@ -1,0 +1,74 @@
+/** How frameworks write a text down. Each is checked against its own documentation; the Go and Python ones were run. */
+export type Escaper = (text: string) => string;
+
+const hex4 = (unit: string): string => unit.charCodeAt(0).toString(16).padStart(4, '0');
+const units = (text: string, which: RegExp, write: (unit: string) => string): string => text.replace(which, write);
+const map =
+  (table: Readonly<Record<string, string>>): Escaper =>
+  text =>
+    [...text].map(each => table[each] ?? each).join('');
+
+const jsonAscii: Escaper = text => units(JSON.stringify(text), /[^\x20-\x7e]/g, unit => `\\u${hex4(unit)}`);
+const percent =
+  (kept: RegExp, space: string): Escaper =>
+  text =>
+    [...text]
+      .map(each =>
+        each === ' ' && space !== ''
+          ? space
+          : kept.test(each)
+            ? each
+            : [...Buffer.from(each)].map(byte => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+      )
+      .join('');
+
+export const ESCAPERS: Readonly<Record<string, Escaper>> = {
+  'Go encoding/json': text => units(JSON.stringify(text), /[<>&\u2028\u2029]/g, unit => `\\u${hex4(unit)}`),
+  'Go html/template': map({ '<': '&lt;', '>': '&gt;', '&': '&amp;', "'": '&#39;', '"': '&#34;', '+': '&#43;' }),
+  'Go url.QueryEscape': percent(/[\w.~-]/, '+'),
+  'Python json.dumps': jsonAscii,
+  'Python html.escape': map({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#x27;' }),
+  'Python quote': percent(/[\w.~/-]/, ''),
+  'Python quote_plus': percent(/[\w.~-]/, '+'),
+  'PHP htmlspecialchars': map({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#039;' }),
+  'PHP json_encode': text => jsonAscii(text).replaceAll('/', '\\/'),
+  'PHP json_encode with JSON_HEX': text =>
+    `"${units(jsonAscii(text).slice(1, -1).replaceAll('\\"', '"'), /["&'<>]/g, unit => `\\u${hex4(unit).toUpperCase()}`)}"`,
+  'PHP urlencode': percent(/[\w.-]/, '+'),
+  'Rails html_escape': map({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }),
+  'Rails to_json': text => units(JSON.stringify(text), /[<>&\u2028\u2029]/g, unit => `\\u${hex4(unit)}`),
+  'Rails CGI.escape': percent(/[\w.~*-]/, '+'),
+  'JSON.stringify': text => JSON.stringify(text),
+  encodeURIComponent,
+  'percent in lower case': text => encodeURIComponent(text).replace(/%../g, found => found.toLowerCase()),
+  URLSearchParams: text => new URLSearchParams({ v: text }).toString(),
+  'query of an address': text => setOn(address => (address.search = text)),
+  'fragment of an address': text => setOn(address => (address.hash = text)),
+  'path of an address': text => setOn(address => (address.pathname = text)),
+  escape: text =>
+    units(text, /[^\w@*+./-]/g, unit =>
+      unit < '\u0100' ? `%${hex4(unit).slice(2).toUpperCase()}` : `%u${hex4(unit).toUpperCase()}`,
+    ),
+  'numeric entities': text => [...text].map(each => `&#x${(each.codePointAt(0) ?? 0).toString(16)};`).join(''),
+  'CSS.escape': text => units(text, /[^\w-]/g, unit => `\\${unit.charCodeAt(0).toString(16)} `),
+  NFD: text => text.normalize('NFD'),
+  'upper case': text => text.toUpperCase(),
+  'a tag around each': text => [...text].map(each => `<i>${each}</i>`).join(''),
+  'unseen characters': text => [...text].join('\u200b'),
+  'lines of a snapshot': text => [...text].map((each, at) => `  - generic [ref=e${at}]: ${each}`).join('\n'),
+};
+
+function setOn(set: (address: URL) => void): string {
+  const address = new URL('https://site.test/');
+  set(address);
+  return address.href;
+}
+
+/** They hide all of a text, and are undone as a whole. */
+export const ENCODERS: Readonly<Record<string, Escaper>> = {
+  base64: text => Buffer.from(text).toString('base64'),
+  base64url: text => Buffer.from(text).toString('base64url'),
+  hex: text => Buffer.from(text).toString('hex'),
+  backwards: text => [...text].reverse().join(''),
+  'codes of characters': text => JSON.stringify([...text].map(each => each.codePointAt(0))),
+};

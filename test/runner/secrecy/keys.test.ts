@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { refusedKey } from '../../../runner/secrecy/keys.ts';
+
+test.each(['Enter', 'NumpadEnter', 'Tab', 'Escape'])('%s is pressed everywhere', key => {
+  expect(refusedKey(key, true)).toBeUndefined();
+  expect(refusedKey(key, false)).toBeUndefined();
+});
+
+test.each(['a', 'Z', '+', 'é', ' ', 'ArrowDown', 'Backspace', 'Delete', 'PageUp', 'Space'])(
+  '%s is pressed outside a field that holds a credential',
+  key => {
+    expect(refusedKey(key, false)).toBeUndefined();
+    expect(refusedKey(key, true)).toContain('only Enter, Tab and Escape');
+  },
+);
+
+test.each([
+  'Control+z',
+  'ControlOrMeta+z',
+  'control+z',
+  'Control++',
+  'Control+Shift+KeyZ',
+  'Shift+ArrowLeft',
+  'Shift+Insert',
+  'Shift+Tab',
+  'Shift+a',
+  'Alt+Backspace',
+  'Meta',
+  'Control',
+  'Shift',
+  'ShiftLeft',
+  'Undo',
+  'Redo',
+  'Copy',
+  'Cut',
+  'Paste',
+  'Insert',
+  'ContextMenu',
+  'F12',
+  'KeyZ',
+  'Enter+',
+  'Enter ',
+  '',
+])('%s is pressed nowhere', key => {
+  expect(refusedKey(key, false)).toContain('without modifiers');
+  expect(refusedKey(key, true)).toBeDefined();
+});

@@ -1,0 +1,92 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Toolset } from '../../../contract/assignment.ts';
+import { ENV } from '../../../contract/names.ts';
+import { CODE_META } from '../../../runner/tools/result.ts';
+import { type FakeController, startFakeController } from '../../fakes/controller.ts';
+import { type HostileSite, startHostileSite } from '../../site/hostile-site.ts';
+import { connect, type RunnerProcess, startRunner } from '../start.ts';
+
+/** Symbols that escapers treat in many ways. */
+export const PASSWORD = 'Tr0ub4&dor"<3>\'+ %é';
+/** Blocks: wherever this is drawn in green, a picture has many green pixels. */
+export const BLOCKS = '█7▙█q▟█▙x█▟k█▙';
+
+export interface Part {
+  readonly type: string;
+  readonly text?: string;
+  readonly data?: string;
+}
+
+export interface Answer {
+  readonly text: string;
+  readonly pictures: readonly Buffer[];
+  readonly failed: boolean;
+  /** Where the runner refused the call, or it failed in a way that has a code. */
+  readonly code: string | undefined;
+}
+
+const SECRETS = {
+  SHOP_USERNAME: 'alice.smith@mail.invalid',
+  SHOP_PASSWORD: PASSWORD,
+  BLOCK_USERNAME: 'blocked.user',
+  BLOCK_PASSWORD: BLOCKS,
+};
+
+export interface HostileLeaseOptions {
+  readonly recordVideo?: boolean;
+  /** The pages let waits of half a second pass at once. */
+  readonly hurried?: boolean;
+  /** Of the logins shop and block. */
+  readonly secrets?: Record<string, string>;
+}
+
+/** A lease of a real runner, with two logins for a site whose pages are hostile. */
+export interface HostileLease extends AsyncDisposable {
+  readonly site: HostileSite;
+  readonly controller: FakeController;
+  readonly runner: RunnerProcess;
+  readonly client: Client;
+  call(name: string, args?: Record<string, unknown>): Promise<Answer>;
+  goTo(page: string): Promise<Answer>;
+}
+
+export async function leaseOnHostileSite(
+  toolset: Toolset,
+  { recordVideo = false, hurried = false, secrets = SECRETS }: HostileLeaseOptions = {},
+): Promise<HostileLease> {
+  const site = await startHostileSite({ hurried });
+  const controller = await startFakeController();
+  controller.secrets = secrets;
+  controller.sites = [
+    { site: 'shop', totp: false },
+    { site: 'block', totp: false },
+  ];
+  const runner = await startRunner(controller, { [ENV.insecureLoginOrigins]: site.url });
+  const { token, mcpToken } = await controller.assignment(runner, { toolset, recordVideo });
+  await runner.post('/assign', { token });
+  const client = await connect(runner.url, mcpToken);
+  const call = async (name: string, args: Record<string, unknown> = {}): Promise<Answer> => {
+    const result = await client.callTool({ name, arguments: args });
+    const content = result.content as Part[]; // the tool-result shape of the protocol
+    return {
+      text: content.map(part => part.text ?? '').join('\n'),
+      pictures: content.flatMap(({ data }) => (data === undefined ? [] : [Buffer.from(data, 'base64')])),
+      failed: result.isError === true,
+      code: result._meta?.[CODE_META] as string | undefined, // as the runner writes it
+    };
+  };
+  return {
+    site,
+    controller,
+    runner,
+    client,
+    call,
+    goTo: page => call('browser_navigate', { url: `${site.url}/${page}` }),
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await runner.dispose();
+      await controller.close();
+      await site.close();
+    },
+  };
+}

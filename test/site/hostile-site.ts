@@ -1,0 +1,111 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A site whose pages do with a value what no site should, each in its way, on loopback. */
+export interface HostileSite {
+  /** e.g. `http://127.0.0.1:41234`. */
+  readonly url: string;
+  /** What arrived as the field `password`, by GET or POST. */
+  readonly arrived: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Whatever the pages draw of a value is green, and nothing else is. */
+const STYLE = `<style>
+  * { color: #000 } input, textarea, #out, #out *, #edit, .value { color: #0f0; font: 24px DejaVu Sans }
+  button { font: 16px DejaVu Sans } form { margin: 0 }
+</style>`;
+
+/** Controls that an agent, or a person, may use; none of them is of the login itself. */
+const CONTROLS = `<div>
+  <button id="toggle" onclick="p.type = p.type === 'password' ? 'text' : 'password'">Show</button>
+  <button id="other" onclick="q.value = q.value ? '' : p.value">Show elsewhere</button>
+  <button id="move" onclick="q.value = p.value; p.value = ''">Move</button>
+  <button id="detach" onclick="held = p; p.remove()">Detach</button>
+  <button id="attach" onclick="held && login.prepend(held)">Attach</button>
+  <button id="undo" onclick="(p.isConnected ? p : q).focus(); document.execCommand('undo')">Undo</button>
+  <button id="trim" onclick="p.value = p.value.slice(0, 5)">Trim</button>
+  <button id="half" onclick="q.value = p.value.slice(0, Math.ceil(p.value.length / 2) + 1)">Most of it</button>
+  <button id="redraw" onclick="const c = p.cloneNode(); c.value = p.value; p.replaceWith(c)">Redraw</button>
+  <button id="log" onclick="console.error('value: ' + p.value); console.log([...p.value])">Log</button>
+  <button id="keep" onclick="localStorage.kept = p.value; sessionStorage.kept = btoa(p.value); document.cookie = 'kept=' + encodeURIComponent(p.value)">Keep</button>
+  <button id="address" onclick="history.pushState({ v: p.value }, '', '?v=' + encodeURIComponent(p.value))">Address</button>
+  <button id="copy" onclick="navigator.clipboard.writeText(p.value)">Copy</button>
+  <button id="popup" onclick="const w = window.open('/blank'); const v = p.value; w.onload = () => { w.document.title = v; w.value = v }">Popup</button>
+  <button id="ask" onclick="alert(p.value)">Ask</button>
+  <button id="fetch" onclick="fetch('/echo?v=' + encodeURIComponent(p.value))">Fetch</button>
+</div>`;
+
+const form = (method: string): string =>
+  `<form id="login" method="${method}" action="/sent"><input id="p" name="password" type="password"><button id="send">Send</button></form>
+  <input id="q"><textarea id="area"></textarea><div id="edit" contenteditable></div>${CONTROLS}<div id="out"></div>`;
+
+const onInput = (script: string): string =>
+  `<script>addEventListener('input', event => { const v = event.target.value ?? ''; ${script} })</script>`;
+
+const PAGES: Record<string, string> = {
+  plain: form('post'),
+  get: form('get'),
+  /** As React's controlled inputs do. */
+  mirror: form('post') + onInput("event.target.setAttribute('value', v); out.dataset.value = v"),
+  copy:
+    form('post') +
+    onInput(`out.innerHTML = ''; document.title = v;
+      for (const text of [v, btoa(unescape(encodeURIComponent(v))), encodeURIComponent(v), [...v].reverse().join(''), [...v].join(' ')])
+        out.append(Object.assign(document.createElement('p'), { textContent: text }));`),
+  pieces:
+    form('post') +
+    onInput(
+      "out.innerHTML = ''; for (const c of v) out.append(Object.assign(document.createElement('i'), { textContent: c }))",
+    ),
+  trim: form('post') + onInput('p.value = v.trim().slice(0, -1)'),
+  redraw: `${form('post')}<script>setInterval(() => { const c = p.cloneNode(); c.value = p.value; p.replaceWith(c) }, 200)</script>`,
+  shadow: `${form('post')}<x-copy></x-copy><script>const root = document.querySelector('x-copy').attachShadow({ mode: 'closed' });
+    root.innerHTML = '<style>p, input { color: #0f0 }</style><p></p><input>';
+    setInterval(() => { root.firstElementChild.nextElementSibling.textContent = root.lastElementChild.value = p.value }, 200)</script>`,
+  options:
+    form('post') +
+    onInput("out.innerHTML = '<select id=list></select>'; for (const c of [v, ...v]) list.append(new Option(c))"),
+  blank: '<p>Nothing here.</p>',
+  /** What the button #keep kept is gone. */
+  forget: `<script>localStorage.clear(); sessionStorage.clear(); document.cookie = 'kept=; max-age=0'</script>`,
+};
+
+export const HOSTILE_PAGES: readonly string[] = Object.keys(PAGES).filter(
+  name => name !== 'blank' && name !== 'forget',
+);
+
+/** Playwright MCP waits half a second in the page after each action: here that is 20 ms. */
+const HURRY = `<script>{ const later = setTimeout; window.setTimeout = (run, ms, ...args) => later(run, ms / 25, ...args) }</script>`;
+
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&#34;').replaceAll("'", '&#39;');
+
+export async function startHostileSite({ hurried = false } = {}): Promise<HostileSite> {
+  const head = hurried ? HURRY + STYLE : STYLE;
+  const arrived: string[] = [];
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://site');
+    const body = new URLSearchParams(Buffer.concat(await request.toArray().catch(() => [])).toString());
+    const value = body.get('password') ?? url.searchParams.get('password') ?? url.searchParams.get('v') ?? '';
+    if (url.pathname === '/sent') arrived.push(value);
+    const html = (text: string) =>
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html>${head}${text}`);
+    const name = url.pathname.slice(1);
+    if (name === 'sent' || name === 'echo')
+      return html(`<title>Sent</title><p class="value" title="${escaped(value)}">${escaped(value)}</p>
+        <script>value = ${JSON.stringify(value).replaceAll('<', '\\u003c')}</script><a id="on" href="/blank">On</a>`);
+    html(Object.hasOwn(PAGES, name) ? `<title>${name}</title>${PAGES[name]}` : '<title>?</title>');
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // a TCP server has one
+  return {
+    url: `http://127.0.0.1:${port}`,
+    arrived,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
