@@ -31,9 +31,6 @@ export interface Drawn {
   readonly things: readonly DrawnThing[];
   /** Boxes with neither text nor others in them: small ones can be the dots of a picture. */
   readonly emptyBoxes: number;
-  /** Nodes in shadow roots that no script can reach; and fields, which have one of the browser's own. */
-  readonly closedRoots: readonly { readonly frameId: string; readonly backendNodeId: number }[];
-  readonly fields: readonly { readonly frameId: string; readonly backendNodeId: number }[];
 }
 
 /** What these styles name is drawn as text, though no text of the layout. */
@@ -76,8 +73,6 @@ export async function readDrawn(session: CDPSession): Promise<Drawn> {
     strokes: parts.map(({ strokes }) => strokes),
     things: parts.flatMap(({ things }) => things),
     emptyBoxes: parts.reduce((sum, { emptyBoxes }) => sum + emptyBoxes, 0),
-    closedRoots: parts.flatMap(({ closedRoots }) => closedRoots),
-    fields: parts.flatMap(({ fields }) => fields),
   };
 }
 
@@ -119,7 +114,6 @@ function drawnIn(document: DocumentSnapshot, strings: readonly string[]) {
   const texts: DrawnText[] = [];
   const strokes: DrawnText[] = [];
   const things: DrawnThing[] = [];
-  const fields: Drawn['fields'][number][] = [];
   const byLayout = new Map<number, DrawnText>();
   const hasChild = new Set(layout.nodeIndex.map(node => parentOf(node)));
   let emptyBoxes = 0;
@@ -154,7 +148,6 @@ function drawnIn(document: DocumentSnapshot, strings: readonly string[]) {
     if (name === 'INPUT' || name === 'TEXTAREA' || name === 'SELECT') {
       const attributes = attributesOf(node);
       const type = attributes.get('type')?.toLowerCase() ?? 'text';
-      fields.push({ frameId, backendNodeId: idOf(node) });
       if (!NOT_TEXT.test(type)) addText(node, inputs.get(node) ?? areas.get(node) ?? options.get(node) ?? '', 'discs');
       addText(node, attributes.get('placeholder') ?? '', 'opaque');
     }
@@ -188,14 +181,7 @@ function drawnIn(document: DocumentSnapshot, strings: readonly string[]) {
     const drawn = byLayout.get(index);
     return drawn === undefined ? [] : [{ ...drawn, text }];
   });
-  // One node of each parent: two roots can hardly be told apart here, and adopting one twice does no harm.
-  const closed = nodes.shadowRootType;
-  const byParent = new Map<number, number>();
-  closed?.index.forEach((node, at) => {
-    if (string(closed.value[at]) === 'closed') byParent.set(parentOf(node), node);
-  });
-  const closedRoots = [...byParent.values()].map(node => ({ frameId, backendNodeId: idOf(node) }));
-  return { texts, lines, strokes, things, emptyBoxes, closedRoots, fields };
+  return { texts, lines, strokes, things, emptyBoxes };
 }
 
 function thingOf(name: string, attributes: () => Map<string, string>, source: string | undefined): string | undefined {

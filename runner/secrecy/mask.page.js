@@ -89,7 +89,12 @@
       if (name === 'select')
         for (const option of node.options) found.push([option.label, () => markOption(node, option)]);
     }
-    const inside = roots.get(node) ?? node.shadowRoot;
+    // One that was attached to an element that was there: what it showed before, nobody saw.
+    if (node.shadowRoot && !roots.has(node)) {
+      changes += 1;
+      watch(node.shadowRoot);
+    }
+    const inside = roots.get(node);
     if (inside) for (const child of inside.childNodes) texts(child, found);
     if (name === 'textarea') return found;
     for (const child of node.childNodes) texts(child, found);
@@ -148,14 +153,13 @@
     hideDrawn(element);
   }
 
-  /** Of Playwright, for its masks: what is put in there tells nothing of the page. */
-  const isPlaywrights = ({ localName }) => localName.startsWith('x-pw-');
   /** It could have a closed shadow root, of which no observer tells. */
-  const mayHideRoot = element => HOSTS.test(element.localName) && !isPlaywrights(element);
+  const mayHideRoot = element => HOSTS.test(element.localName);
+  const mayHideRoots = node => node.nodeType === 1 && [node, ...node.querySelectorAll('*')].some(mayHideRoot);
 
   const observer = new MutationObserver(list => {
     const around = new Set();
-    for (const { type, target, attributeName, oldValue, addedNodes } of list) {
+    for (const { type, target, attributeName, oldValue, addedNodes, removedNodes } of list) {
       if (type === 'attributes') {
         const given = target.getAttribute(attributeName);
         // What stands in an attribute, or a variable of a style, may be drawn by a pseudo-element.
@@ -168,12 +172,8 @@
           hideDrawn(target);
         }
       } else {
-        for (const node of addedNodes) {
-          if (node.nodeType !== 1) continue;
-          enter(node);
-          if (browsers.has(target.getRootNode())) continue;
-          if (mayHideRoot(node) || [...node.querySelectorAll('*')].some(mayHideRoot)) changes += 1;
-        }
+        for (const node of addedNodes) if (node.nodeType === 1) enter(node);
+        if (!browsers.has(target.getRootNode()) && [...addedNodes, ...removedNodes].some(mayHideRoots)) changes += 1;
         around.add(target);
       }
     }
@@ -296,7 +296,7 @@
     /** A root that only the browser's protocol can find. Counts as late if it holds a value that may have been painted. */
     adopt(root, isBrowsers) {
       if (outermost(root)) return;
-      if (isBrowsers || isPlaywrights(root.host)) browsers.add(root);
+      if (isBrowsers) browsers.add(root);
       watch(root);
       if (hideHeld(root)) late += 1;
     },

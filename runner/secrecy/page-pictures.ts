@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { BrowserContext, CDPSession, Frame, Page } from 'playwright-core';
 import { type Drawn, type DrawnText, type Hiding, isMoving, readDrawn } from './drawn.ts';
 import { type Form, fold, holding } from './held.ts';
+import { readHiddenRoots } from './shadow-roots.ts';
 import { siteOf } from './site.ts';
 
 /** What one look at a tab found. */
@@ -68,12 +69,12 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
   const tried = new Map<number, Hiding>();
   let known: ReadonlySet<string> | undefined;
   let boxes = 0;
+  let unseen = 0;
   /**
    * Documents that may hold a value, each with its site: one was filled into them, or into another of their site while
    * they were there. Pictures stay strict until all of them are gone.
    */
   const holders = new Map<string, string>();
-  let unseen = 0;
 
   /** One session a process: the tab's own, and one for each frame that has a process of its own. */
   async function sessionsNow(): Promise<CDPSession[]> {
@@ -169,7 +170,7 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
         isNew = true;
       }
       if (strict && !document.strict) {
-        if (asIs) await adoptAll(session, await readDrawn(session));
+        if (asIs) await adoptAll(session);
         await ask(document, 'strict', asIs);
         document.strict = true;
         isNew = true;
@@ -178,26 +179,22 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
     return isNew;
   }
 
-  /** Lets the observers into what no script can reach. */
-  async function adoptAll(session: CDPSession, drawn: Drawn): Promise<boolean> {
+  /** Lets the observers into what no script can reach; resolves with whether one was new. */
+  async function adoptAll(session: CDPSession): Promise<boolean> {
+    const isWatched = [...watched.values()].some(document => document.session === session);
+    const [top] = isWatched ? await framesOf(session) : [];
+    if (top === undefined) return false;
     let isNew = false;
-    for (const [nodes, isField] of [
-      [drawn.closedRoots, false],
-      [drawn.fields, true],
-    ] as const)
-      for (const { frameId, backendNodeId } of nodes) {
-        const document = documentOf(frameId, session);
-        if (document === undefined || document.adopted.has(backendNodeId)) continue;
-        if (document.adopted.size >= ADOPTED_MAX) throw new Error('the page has too many fields and shadow roots');
-        document.adopted.add(backendNodeId);
-        isNew = true;
-        if (!isField) await onNode(document, backendNodeId, 'this.adopt(node.getRootNode(), value)', false);
-        else {
-          const { node } = await session.send('DOM.describeNode', { backendNodeId, depth: 1, pierce: true });
-          for (const root of node.shadowRoots ?? [])
-            await onNode(document, root.backendNodeId, 'this.adopt(node, value)', true);
-        }
-      }
+    for (const { frameId, backendNodeId, isBrowsers } of await readHiddenRoots(session, top.id)) {
+      const document = documentOf(frameId, session);
+      if (document === undefined || document.adopted.has(backendNodeId)) continue;
+      if (document.adopted.size >= ADOPTED_MAX) throw new Error('the page has too many fields and shadow roots');
+      document.adopted.add(backendNodeId);
+      isNew = true;
+      // What such a root showed before, nobody saw.
+      if (!isBrowsers) unseen += 1;
+      await onNode(document, backendNodeId, 'this.adopt(node, value)', isBrowsers);
+    }
     return isNew;
   }
 
@@ -289,7 +286,7 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
       for (const session of all) {
         await watchAll(session, true, first);
         const drawn = await readDrawn(session);
-        await adoptAll(session, drawn);
+        await adoptAll(session);
         if (!first) continue;
         known = new Set([...(known ?? []), ...drawn.things.map(({ key }) => key)]);
         boxes += drawn.emptyBoxes;
@@ -311,7 +308,7 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
       for (const session of all) {
         isNew = (await watchAll(session, strict, false)) || isNew;
         const drawn = await readDrawn(session);
-        isNew = (await adoptAll(session, drawn)) || isNew;
+        isNew = (await adoptAll(session)) || isNew;
         found.push({ session, drawn });
       }
       if (await hideTexts(found)) shown = 'the page shows a value that was filled in';

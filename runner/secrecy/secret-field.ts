@@ -1,9 +1,3 @@
-/** Set on fields into which a secret was put, so that pictures can be drawn over there. */
-const MARK = 'data-omicron-secret';
-
-/** What is drawn over in pictures: the fields above, and whatever else holds a password. */
-export const SECRET_FIELDS = `input[type=password], [${MARK}]`;
-
 /** As much of a page's element as is used here; this code runs in the page. */
 export interface PageField {
   readonly localName: string;
@@ -11,7 +5,6 @@ export interface PageField {
   readonly value: string;
   readonly style: { setProperty(name: string, value: string, priority: string): void };
   readonly ownerDocument: { readonly defaultView: PageWindow | null };
-  setAttribute(name: string, value: string): void;
   dispatchEvent(event: object): void;
   focus(): void;
 }
@@ -36,10 +29,7 @@ export interface FieldText {
  * undone, as it would be after an edit. The page hears what it hears when a password manager fills a form.
  */
 export function putText(element: PageField, { text, secret }: FieldText): boolean {
-  if (secret) {
-    element.setAttribute('data-omicron-secret', '');
-    element.style.setProperty('-webkit-text-security', 'disc', 'important');
-  }
+  if (secret) element.style.setProperty('-webkit-text-security', 'disc', 'important');
   element.focus();
   const view = element.ownerDocument.defaultView;
   if (view === null) return false;

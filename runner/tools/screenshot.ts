@@ -2,15 +2,11 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Locator, Page } from 'playwright-core';
 import * as z from 'zod';
 import { isWithheld, type Pictures } from '../secrecy/pictures.ts';
-import { SECRET_FIELDS } from '../secrecy/secret-field.ts';
 import { defineTool } from './define-tool.ts';
 import { failed, succeeded } from './result.ts';
 import { locate } from './target.ts';
 
 const SCREENSHOT_MS = 10_000;
-
-/** Fields that hold a secret, in every frame: drawn over. */
-const masks = (page: Page): Locator[] => page.frames().map(frame => frame.locator(SECRET_FIELDS));
 
 type Part = CallToolResult['content'][number];
 
@@ -28,7 +24,7 @@ async function pictureOf(
   { fullPage = false, type = 'png', of }: PictureOptions,
 ): Promise<Part | { readonly withheld: string }> {
   // A style that hides the caret would be a change of the page between the looks at it.
-  const options = { type, scale: 'css', caret: 'initial', mask: masks(page), timeout: SCREENSHOT_MS } as const;
+  const options = { type, scale: 'css', caret: 'initial', timeout: SCREENSHOT_MS } as const;
   const picture = await pictures.take(page, () =>
     of === undefined ? page.screenshot({ ...options, fullPage }) : of.screenshot(options),
   );
@@ -69,7 +65,7 @@ const takeArguments = z.object({
   target: z.string().optional(),
 });
 
-/** Playwright MCP's own screenshot cannot mask; once a value was filled in, this stands in for it. */
+/** Playwright MCP's own screenshot does not look before and after; once a value was filled in, this stands in for it. */
 export async function guardedScreenshot(
   page: Page,
   pictures: Pictures,

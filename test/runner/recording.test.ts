@@ -195,7 +195,7 @@ test('every tab has a file of its own', async () => {
 
 test('the end waits for the file of a tab that was closed right before', async () => {
   const slow = join(store, 'slow-ffmpeg');
-  const late = 'case $file in *tab-002*) sleep 1;; esac';
+  const late = 'case $file in *tab-002*) sleep 0.4;; esac';
   const script = [
     '#!/bin/sh',
     `PATH='${process.env.PATH}'`,

@@ -286,6 +286,10 @@ test.each(Object.keys(PAGES))('no picture and no frame of the video shows the va
   expectNoLeak(name, await site.film(name, AFTER[name]));
 });
 
+test('the videos of these pages have frames, but for a few', () => {
+  expect(site.withoutFrames.length, site.withoutFrames.join()).toBeLessThan(Object.keys(PAGES).length / 10);
+});
+
 test('a picture of the whole page, of an element, as JPEG or PNG does not show it either', async () => {
   const { context, page, pictures } = await site.tab();
   await page.goto(site.url(TALL));

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -17,9 +16,12 @@ const SHOWN = `${FIELD}<input id=q style="${at(100)};display:none"><button style
 const PAGES: Record<string, string> = {
   '/shown': SHOWN,
   '/copied': FIELD + COPY + onFill('m.textContent = p.value'),
+  '/user': `<input id=u style="${at(0)}">`,
   '/unknown': `${FIELD}${COPY}${onFill('m.innerHTML = \'<i style="display:inline-block;width:4px;height:4px;background:#0f0"></i>\'.repeat(600)')}`,
   '/after': `<h1>Orders</h1><img src="/logo.svg" width=100 height=40>`,
 };
+/** Green as well where it is drawn. */
+const USERNAME = '████████▜▜▜▜';
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="40"><rect width="100" height="40" fill="#0f0"/></svg>';
 
@@ -40,7 +42,7 @@ beforeAll(async () => {
   await once(server, 'listening');
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server has a port
   controller = await startFakeController();
-  controller.secrets = { SHOP_USERNAME: `user-${randomUUID()}`, SHOP_PASSWORD: SECRET };
+  controller.secrets = { SHOP_USERNAME: USERNAME, SHOP_PASSWORD: SECRET };
   runner = await startRunner(controller, { [ENV.insecureLoginOrigins]: origin, [ENV.toolset]: 'both' });
   const { token, mcpToken } = await controller.assignment(runner, { recordVideo: true });
   await runner.post('/assign', { token });
@@ -80,11 +82,12 @@ const WAYS: readonly (readonly [string, Record<string, unknown>])[] = [
 
 async function open(path: string): Promise<void> {
   await call('browser_navigate', { url: origin + path });
-  const { text } = await call('browser_type', { target: '#p', text: 'SHOP_PASSWORD' });
+  const what = path === '/user' ? { target: '#u', text: 'SHOP_USERNAME' } : { target: '#p', text: 'SHOP_PASSWORD' };
+  const { text } = await call('browser_type', what);
   expect(text).toContain('was filled in');
 }
 
-test.each(['/shown', '/copied'])('no picture of any tool shows the value: %s', async path => {
+test.each(['/shown', '/copied', '/user'])('no picture of any tool shows the value: %s', async path => {
   await open(path);
   if (path === '/shown') await call('browser_click', { target: 'button' });
   for (const [name, args] of WAYS) {
