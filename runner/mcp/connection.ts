@@ -35,7 +35,8 @@ export async function connectPlaywright(context: BrowserContext, filesDir: strin
       outputDir: filesDir,
       outputMaxSize: FILES_BYTES_MAX,
       console: { level: 'error' },
-      timeouts: { action: ACTION_MS, navigation: NAVIGATION_MS },
+      // The runner waits by a rule of its own.
+      timeouts: { action: ACTION_MS, navigation: NAVIGATION_MS, settle: 0 },
     },
     async () => context,
   );

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { refusedSelector } from '../secrecy/selectors.ts';
 import type { Credentials, Refusal } from '../tools/credentials.ts';
 import { failure } from '../tools/result.ts';
-import { settled } from '../tools/settle.ts';
 import { actor, safeTarget } from '../tools/target.ts';
 import type { PlaywrightMcp } from './playwright-mcp.ts';
 
@@ -32,7 +31,8 @@ export async function typeMaybeSecret(
     isOrdinary = done === 'not_secret';
     if (typeof done === 'object') return refusedBy(done);
     if (isOrdinary) return { content: [] };
-    if (submit === true) await settled(page, () => actor(page, aim ?? target).press('Enter', { timeout: 5_000 }));
+    if (submit === true)
+      await playwright.settled(page, () => actor(page, aim ?? target).press('Enter', { timeout: 5_000 }));
     const said = done === 'filled' ? `The value of ${text} was filled in.` : 'The credential was replaced by the text.';
     return { content: [{ type: 'text', text: said }] };
   });

@@ -1,17 +1,19 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Page } from 'playwright-core';
+import { realClock } from '../../http/clock.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { Incidents } from '../browser/incidents.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { recoverPages } from '../browser/recover-page.ts';
+import { type Settled, settler } from '../settle/settle.ts';
 import type { Conceal } from '../tools/cut.ts';
 import { failure } from '../tools/result.ts';
 import { unknownTool } from '../tools/unknown-tool.ts';
 import { CANCELLED, callBounds, workOnPage } from './bounds.ts';
 import { connectPlaywright } from './connection.ts';
 import { LEAVES_PAGE, leavePage } from './leave-page.ts';
-import { listed, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
+import { firstChangeMs, listed, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
 import { addSnapshot, SNAPSHOT_MS } from './snapshot.ts';
 import { closeTabs, currentPage, TABS_FULL } from './tabs.ts';
 
@@ -36,6 +38,8 @@ export interface PlaywrightMcp {
     signal: AbortSignal,
     work: (page: Page, signal: AbortSignal) => Promise<CallToolResult>,
   ): Promise<CallToolResult>;
+  /** What acts on a page goes through it. */
+  readonly settled: Settled;
   /** The result with a snapshot of the page as it is now. Only inside a turn. */
   withSnapshot(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult>;
   /**
@@ -103,12 +107,21 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     return bounded(name, seconds, signal, async () => {
       if (name === 'browser_close') return closeTabs(context, guard, seconds);
       const request = () => connection.request(name, passedOn(args), seconds * 1_000, signal);
-      const result = await (LEAVES_PAGE.has(name) ? leaving(signal, request) : request());
+      const acting = () => answered(name, signal, request);
+      const result = await (LEAVES_PAGE.has(name) ? leaving(signal, acting) : acting());
       if (result.isError) return explained(name, result);
       return SNAPSHOT_AFTER.has(name) ? withSnapshot(result, signal) : result;
     });
   }
 
+  /** What changes nothing does not ask which page it acts on. */
+  async function answered(name: string, signal: AbortSignal, request: () => Promise<CallToolResult>) {
+    const firstMs = firstChangeMs(name);
+    if (firstMs === undefined) return request();
+    return settled(await current(signal), request, { firstMs, unless: ({ isError }) => isError === true });
+  }
+
+  const settled = settler(context, realClock.nowMs);
   const current = (signal: AbortSignal) => currentPage(context, connection, signal);
   const leaving = (signal: AbortSignal, leave: () => Promise<CallToolResult>) =>
     leavePage({ current: () => current(signal), guard, connection, signal }, leave);
@@ -119,6 +132,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     tools,
     turn,
     call,
+    settled,
     withSnapshot,
     onPage: (name, seconds, signal, work) =>
       bounded(name, seconds, signal, async () => {

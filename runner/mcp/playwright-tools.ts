@@ -1,4 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import { FIRST_CHANGE_MS } from '../settle/settle.ts';
 
 /**
  * The tools an agent gets, each with the seconds that one call may take. Everything else of Playwright MCP is neither
@@ -61,6 +62,16 @@ export const SNAPSHOT_AFTER: ReadonlySet<string> = new Set([
   'browser_type',
   'browser_wait_for',
 ]);
+
+/** What a page may answer later, and what it does only where something was touched. */
+const ANSWERED = new Set([...SNAPSHOT_AFTER, 'browser_mouse_up'].filter(name => name !== 'browser_wait_for'));
+const TOUCHING = new Set(['browser_evaluate', 'browser_navigate', 'browser_navigate_back']);
+
+/** Milliseconds that the page has for its first change after a call of this tool; undefined: it has nothing to answer. */
+export function firstChangeMs(name: string): number | undefined {
+  if (TOUCHING.has(name)) return 0;
+  return ANSWERED.has(name) ? FIRST_CHANGE_MS : undefined;
+}
 
 /** Results come back in the answer: a file on the runner's disk is of no use to a remote agent. */
 const HIDDEN_ARGUMENT = 'filename';

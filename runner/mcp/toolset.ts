@@ -101,7 +101,9 @@ const onPage = ({ tool, seconds, run }: CustomTool, playwright: PlaywrightMcp, l
   judged: async args => args,
   run: async (args, signal) =>
     normalised(
-      await playwright.onPage(tool.name, seconds, signal, (page, inTime) => run(args, { page, lease, signal: inTime })),
+      await playwright.onPage(tool.name, seconds, signal, (page, inTime) =>
+        run(args, { page, lease, signal: inTime, settled: playwright.settled }),
+      ),
     ),
 });
 

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import type { UserAction, userActionRequest } from '../../contract/user-action.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
+import type { Settled } from '../settle/settle.ts';
 import type { Credentials } from './credentials.ts';
 import type { Conceal } from './cut.ts';
 import { failed } from './result.ts';
@@ -32,6 +33,7 @@ export interface ToolContext {
 /** With the page that Playwright MCP's tools act on. */
 export interface PageContext extends ToolContext {
   readonly page: Page;
+  readonly settled: Settled;
 }
 
 /** A tool that is defined here, not by Playwright MCP. The same for every lease. */

@@ -2,10 +2,9 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import type { SecretKind } from '../secrecy/held.ts';
-import { defineTool } from './define-tool.ts';
+import { defineTool, type PageContext } from './define-tool.ts';
 import { siteDomain } from './login-origins.ts';
 import { CODE_META } from './result.ts';
-import { settled } from './settle.ts';
 import { actor, locate, safeTarget, type Target } from './target.ts';
 
 const ACTION_MS = 5_000;
@@ -50,7 +49,8 @@ export const login = defineTool({
     'browser and never shown to you. Fields of a login in two steps may be given one after the other.',
   seconds: 60,
   input: INPUT,
-  async run(args, { page, lease, signal }) {
+  async run(args, context) {
+    const { page, lease, signal } = context;
     const { credentials, audit } = lease;
     const domain = siteDomain(page.url());
     const answer = (status: Status, detail?: string): CallToolResult => {
@@ -99,12 +99,12 @@ export const login = defineTool({
       if (refusedCode !== undefined) return refusedCode;
       last = code;
     }
-    await send(page, last, submit);
+    await send(context, last, submit);
     // One that was found by its look before is of the page before.
     if (!codeNow && typeof code === 'string' && (await appears(page, code))) {
       const refusedCode = await fill('code', code);
       if (refusedCode !== undefined) return refusedCode;
-      await send(page, code, undefined);
+      await send(context, code, undefined);
     }
     return answer(await seenAfter(page));
   },
@@ -118,7 +118,11 @@ const appears = (page: Page, target: string): Promise<boolean> =>
       () => false,
     );
 
-async function send(page: Page, last: Target | undefined, submit: Target | undefined): Promise<void> {
+async function send(
+  { page, settled }: PageContext,
+  last: Target | undefined,
+  submit: Target | undefined,
+): Promise<void> {
   await settled(page, async () => {
     if (submit !== undefined) await actor(page, submit).click({ timeout: ACTION_MS });
     else if (last !== undefined) await actor(page, last).press('Enter', { timeout: ACTION_MS });

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import type { Credentials } from './credentials.ts';
 import { defineTool } from './define-tool.ts';
 import { failed, succeeded } from './result.ts';
-import { settled } from './settle.ts';
 import { actor, safeTarget, type Target } from './target.ts';
 
 const ACTION_MS = 5_000;
@@ -52,7 +51,7 @@ export const fillAndSubmit = defineTool({
       .max(50),
     submitSelector: z.string().min(1).optional().describe('Left out: Enter is pressed in the last field'),
   },
-  async run({ fields, submitSelector }, { page, lease: { credentials }, signal }) {
+  async run({ fields, submitSelector }, { page, settled, lease: { credentials }, signal }) {
     const fills = fields.some(({ value }) => credentials.isName(value));
     const targets = [
       ...fields.map(({ selector }) => selector),

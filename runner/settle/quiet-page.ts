@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+
+export interface QuietOptions {
+  /** Without a change, after one. */
+  readonly quietMs: number;
+  /** For the first change, or the end of what the page says is under way. */
+  readonly firstMs: number;
+  readonly capMs: number;
+  /** Something else than a change showed that the page does something. */
+  readonly had: boolean;
+}
+
+/** Watches the documents that one tab shows, one after the other. Nothing here rejects: such a document is not waited for. */
+export interface QuietPage {
+  /** An action begins: changes count from now on. */
+  begin(): Promise<void>;
+  /** Whether the document shows something new, and does not say that more is to come. */
+  shows(): Promise<boolean>;
+  /** Resolves with true once the document is quiet, with false where there is none that answers. */
+  quiet(options: QuietOptions): Promise<boolean>;
+  /** What changes from now on changes by itself. */
+  end(): Promise<void>;
+}
+
+const WORLD = 'omicron-settle';
+const SCRIPT = readFileSync(new URL('./quiet.page.js', import.meta.url), 'utf8')
+  .trim()
+  .replace(/;$/, '');
+/** A page that is busy with a script does not answer. */
+const ANSWER_MS = 300;
+
+export function quietPage(context: BrowserContext, page: Page): QuietPage {
+  const session: Promise<CDPSession | undefined> = context.newCDPSession(page).catch(() => undefined);
+  let contextId: number | undefined;
+  let acting = false;
+
+  async function isolatedWorld(on: CDPSession): Promise<number> {
+    const { frameTree } = await on.send('Page.getFrameTree');
+    const made = await on.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id, worldName: WORLD });
+    return made.executionContextId;
+  }
+
+  async function evaluate(call: string): Promise<unknown> {
+    const on = await session;
+    if (on === undefined) throw new Error('the tab is gone');
+    contextId ??= await isolatedWorld(on);
+    const { result, exceptionDetails } = await on.send('Runtime.evaluate', {
+      ...{ contextId, awaitPromise: true, returnByValue: true },
+      expression: `(globalThis.settle ??= (${SCRIPT})(${acting})).${call}`,
+    });
+    if (exceptionDetails !== undefined) throw new Error('the document went away');
+    return result.value;
+  }
+
+  /** The world of a document goes with it: the next one gets a new one. */
+  async function ask(call: string, answerMs = ANSWER_MS): Promise<{ readonly value: unknown } | undefined> {
+    const asked = evaluate(call).catch(() => {
+      contextId = undefined;
+      return evaluate(call);
+    });
+    const answer = asked.then(
+      value => ({ value }),
+      () => undefined,
+    );
+    return Promise.race([answer, delay(answerMs, undefined, { ref: false })]);
+  }
+
+  return {
+    async begin() {
+      acting = true;
+      await ask('begin()');
+    },
+    async end() {
+      acting = false;
+      await ask('end()');
+    },
+    shows: async () => (await ask('shows()'))?.value === true,
+    quiet: async options => (await ask(`quiet(${JSON.stringify(options)})`, options.capMs + ANSWER_MS)) !== undefined,
+  };
+}

@@ -1,0 +1,102 @@
+import type { BrowserContext, Frame, Page, Request } from 'playwright-core';
+
+/** The requests of one action. */
+export interface ActionRequests {
+  /** How many the action has started. */
+  readonly count: number;
+  /** Documents that are on their way, of the page or of a frame, each with the time at which it was asked for. */
+  readonly documents: ReadonlyMap<Request, number>;
+  /** What else may change the page once it is here. */
+  readonly pending: ReadonlyMap<Request, number>;
+  /** Waits no longer for these. */
+  giveUp(requests: Iterable<Request>): void;
+  stop(): void;
+}
+
+export interface RequestWatch {
+  /** From now on requests are those of an action on this page. `onChange` is called when one begins or ends. */
+  begin(page: Page, onChange: () => void): ActionRequests;
+}
+
+/** An image or a font that is late changes nothing that is waited for. */
+const WAITED: ReadonlySet<string> = new Set(['document', 'stylesheet', 'script', 'xhr', 'fetch']);
+const BACKGROUND_MAX = 500;
+
+/** Tells the requests of actions from those that pages make by themselves: these came before while no action ran. */
+export function watchRequests(context: BrowserContext, nowMs: () => number): RequestWatch {
+  const background = new WeakMap<Page, Set<string>>();
+  let acting = 0;
+
+  function inBackground(page: Page): Set<string> {
+    const known = background.get(page) ?? new Set();
+    background.set(page, known);
+    return known;
+  }
+
+  context.on('request', request => {
+    const page = pageOf(request);
+    if (page === undefined) return;
+    if (request.isNavigationRequest()) {
+      if (frameOf(request) === page.mainFrame()) background.delete(page);
+    } else if (acting === 0 && inBackground(page).size < BACKGROUND_MAX) inBackground(page).add(keyOf(request));
+  });
+
+  return {
+    begin(page, onChange) {
+      acting += 1;
+      const documents = new Map<Request, number>();
+      const pending = new Map<Request, number>();
+      const others = new Set(context.pages().filter(other => other !== page));
+      let count = 0;
+      const onRequest = (request: Request) => {
+        if (!WAITED.has(request.resourceType())) return;
+        const from = pageOf(request);
+        // A tab that was there before has its own life; one that the action opened belongs to it.
+        if (from !== undefined && others.has(from)) return;
+        if (request.isNavigationRequest()) documents.set(request, nowMs());
+        else if (background.get(from ?? page)?.has(keyOf(request)) === true) return;
+        else pending.set(request, nowMs());
+        count += 1;
+        onChange();
+      };
+      const onEnded = (request: Request) => {
+        if (pending.delete(request)) onChange();
+      };
+      const onFailed = (request: Request) => {
+        if (documents.delete(request)) onChange();
+        onEnded(request);
+      };
+      context.on('request', onRequest).on('requestfinished', onEnded).on('requestfailed', onFailed);
+      return {
+        get count() {
+          return count;
+        },
+        documents,
+        pending,
+        giveUp(requests) {
+          for (const request of requests) {
+            documents.delete(request);
+            pending.delete(request);
+          }
+        },
+        stop() {
+          acting -= 1;
+          context.off('request', onRequest).off('requestfinished', onEnded).off('requestfailed', onFailed);
+        },
+      };
+    },
+  };
+}
+
+const keyOf = (request: Request): string => `${request.method()} ${request.url().split('?', 1)[0]}`;
+
+/** Undefined: of a document that is not there yet, or of a worker. */
+export function frameOf(request: Request): Frame | undefined {
+  try {
+    return request.frame();
+  } catch {
+    return undefined;
+  }
+}
+
+const pageOf = (request: Request): Page | undefined => frameOf(request)?.page();

@@ -1,0 +1,167 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BrowserContext, Frame, Page, Request } from 'playwright-core';
+import { type QuietPage, quietPage } from './quiet-page.ts';
+import { type ActionRequests, frameOf, type RequestWatch, watchRequests } from './requests.ts';
+
+/**
+ * Runs an action on a page and resolves with its outcome once the page has answered: documents that it asked for are
+ * loaded, its requests have ended, and what it shows is quiet. Bounded: a page that never rests is not waited for. Rejects
+ * as the action does.
+ */
+export type Settled = <T>(page: Page, action: () => Promise<T>, options?: SettleOptions<T>) => Promise<T>;
+
+export interface SettleOptions<T> {
+  /** The first change comes in this time. */
+  readonly firstMs?: number;
+  /** Of such an outcome nothing is awaited. */
+  readonly unless?: (outcome: T) => boolean;
+}
+
+/** After a change the page is quiet for so long. */
+const QUIET_MS = 80;
+/** An answer of the page to a click comes in this time. */
+export const FIRST_CHANGE_MS = 350;
+/** A page may change for so long. */
+const QUIET_CAP_MS = 700;
+/** A request that hangs, of a page that shows something new. */
+const HANGING_MS = 1_000;
+const REQUESTS_CAP_MS = 5_000;
+/** A server may take so long to answer, and what the document asks for as long to load, both from the start. */
+const ANSWER_CAP_MS = 10_000;
+const LOAD_CAP_MS = 5_000;
+const LOAD_MS_MIN = 1_000;
+/** Documents that go away, or do not answer. */
+const LOST_MAX = 3;
+/** A document that is here is shown in this time, or is a download. */
+const COMMIT_MS = 500;
+
+export function settler(context: BrowserContext, nowMs: () => number): Settled {
+  const requests = watchRequests(context, nowMs);
+  const pages = new WeakMap<Page, QuietPage>();
+  const quietOf = (page: Page): QuietPage => {
+    const quiet = pages.get(page) ?? quietPage(context, page);
+    pages.set(page, quiet);
+    return quiet;
+  };
+  // Attached in advance: a busy page takes no new session.
+  for (const page of context.pages()) quietOf(page);
+  context.on('page', quietOf);
+
+  return async (page, action, { firstMs = FIRST_CHANGE_MS, unless } = {}) => {
+    const answer = watchAnswer(context, page, requests);
+    const quiet = quietOf(page);
+    try {
+      await quiet.begin();
+      const outcome = await action();
+      if (unless?.(outcome) !== true)
+        await Promise.race([rest(page, answer, { quiet, firstMs, nowMs }), answer.stopped]);
+      return outcome;
+    } finally {
+      answer.stop();
+      void quiet.end();
+    }
+  };
+}
+
+/** What shows that a page answers an action. */
+interface Answer {
+  readonly requests: ActionRequests;
+  /** The action opened a tab, moved the page or began a download. */
+  hasMoved(): boolean;
+  /** Resolves when there is nothing to wait for any more: a dialog opened, behind which nothing happens, or the page closed. */
+  readonly stopped: Promise<'stopped'>;
+  /** Resolves at the next sign of life. */
+  next(): Promise<void>;
+  stop(): void;
+}
+
+function watchAnswer(context: BrowserContext, page: Page, watch: RequestWatch): Answer {
+  const { promise: stopped, resolve: end } = Promise.withResolvers<'stopped'>();
+  let sign = Promise.withResolvers<void>();
+  let hasMoved = false;
+  const tell = () => {
+    sign.resolve();
+    sign = Promise.withResolvers();
+  };
+  const onMoved = () => {
+    hasMoved = true;
+    tell();
+  };
+  const onNavigated = (frame: Frame) => {
+    if (frame === page.mainFrame()) onMoved();
+  };
+  const onStopped = () => end('stopped');
+  const requests = watch.begin(page, tell);
+  context.on('page', onMoved);
+  page.on('framenavigated', onNavigated).on('download', onMoved).on('dialog', onStopped).on('close', onStopped);
+  return {
+    requests,
+    stopped,
+    hasMoved: () => hasMoved,
+    next: () => sign.promise,
+    stop() {
+      requests.stop();
+      context.off('page', onMoved);
+      page.off('framenavigated', onNavigated).off('download', onMoved).off('dialog', onStopped).off('close', onStopped);
+    },
+  };
+}
+
+async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules): Promise<void> {
+  const { requests } = answer;
+  const endMs = nowMs() + REQUESTS_CAP_MS;
+  let loaded = false;
+  let lost = 0;
+  while (requests.documents.size > 0 || nowMs() < endMs) {
+    const [document] = requests.documents.keys();
+    if (document !== undefined) {
+      loaded = (await arrived(page, document, answer, nowMs)) || loaded;
+      continue;
+    }
+    // A document that asked for nothing else shows all it has once it is loaded.
+    if (loaded && requests.count === 1) return;
+    if (requests.pending.size > 0) {
+      await Promise.race([answer.next(), wait(HANGING_MS / 5)]);
+      const hanging = [...requests.pending].filter(([, sinceMs]) => nowMs() - sinceMs > HANGING_MS);
+      if (hanging.length > 0 && (loaded || (await quiet.shows()))) requests.giveUp(hanging.map(([request]) => request));
+      continue;
+    }
+    const had = requests.count > 0 || answer.hasMoved();
+    const options = { quietMs: QUIET_MS, firstMs, capMs: QUIET_CAP_MS, had };
+    const found = await Promise.race([quiet.quiet(options), answer.next().then(() => 'sign' as const)]);
+    if (found === true) return;
+    if (found === false && ++lost > LOST_MAX) return;
+  }
+}
+
+interface Rules {
+  readonly quiet: QuietPage;
+  readonly firstMs: number;
+  readonly nowMs: () => number;
+}
+
+/** Resolves with whether the document is here and loaded. */
+async function arrived(page: Page, request: Request, answer: Answer, nowMs: () => number): Promise<boolean> {
+  const { requests } = answer;
+  const sinceMs = requests.documents.get(request) ?? nowMs();
+  try {
+    const response = await Promise.race([request.response().catch(() => null), wait(ANSWER_CAP_MS)]);
+    if (!response || request.redirectedTo() !== null) return false;
+    const frame = frameOf(request) ?? page.mainFrame();
+    const untilMs = nowMs() + COMMIT_MS;
+    const isCommitted = () => withoutHash(frame.url()) === withoutHash(response.url());
+    while (!isCommitted() && requests.documents.has(request) && nowMs() < untilMs)
+      await Promise.race([answer.next(), wait(COMMIT_MS / 10)]);
+    // A download, or an empty answer, leaves the page where it is.
+    if (!requests.documents.has(request)) return false;
+    const timeout = Math.max(LOAD_MS_MIN, sinceMs + LOAD_CAP_MS - nowMs());
+    await frame.waitForLoadState('load', { timeout }).catch(() => undefined);
+    return true;
+  } finally {
+    requests.giveUp([request]);
+  }
+}
+
+const withoutHash = (url: string): string => url.split('#', 1)[0] ?? '';
+
+const wait = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
