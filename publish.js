@@ -5,7 +5,12 @@ import { copyFileSync, cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Read at run time: SQL, and scripts that run in pages. */
-const ASSETS = [join('controller', 'store'), join('runner', 'secrecy'), join('runner', 'settle'), join('runner', 'tools')];
+const ASSETS = [
+  join('controller', 'store'),
+  join('runner', 'secrecy'),
+  join('runner', 'settle'),
+  join('runner', 'tools'),
+];
 /** All that this adds to the folder. */
 const ADDED = ['dist', 'LICENSE'];
 
