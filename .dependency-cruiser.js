@@ -33,9 +33,10 @@ const runnerGroups = {
   browser: [],
   reporting: [],
   secrecy: ['browser', 'reporting'],
+  settle: [],
   recording: ['browser', 'secrecy'],
-  tools: ['browser', 'reporting', 'secrecy'],
-  mcp: ['browser', 'secrecy', 'tools'],
+  tools: ['browser', 'reporting', 'secrecy', 'settle'],
+  mcp: ['browser', 'secrecy', 'settle', 'tools'],
   uploader: ['reporting'],
 };
 

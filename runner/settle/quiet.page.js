@@ -12,7 +12,7 @@ acting => {
   /** What was added last, or where the last change was. */
   let latest;
   let wake = () => {};
-  /** They change while nobody acts, or too often. */
+  /** They change while no action runs, or too often. */
   const restless = new WeakSet();
   const observed = new WeakSet();
 
