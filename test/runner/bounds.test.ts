@@ -112,12 +112,13 @@ function endless(response: ServerResponse): void {
 const browserBytes = async () =>
   (await readProcessTree(runner.browserPid())).reduce((total, { bytes }) => total + bytes, 0);
 
-const told = (words: string) =>
+const told = (words: RegExp) =>
   eventually(
-    `a result with "${words}"`,
+    `a result with ${words}`,
     async () => {
       const text = await callText(client, 'browser_tabs', { action: 'list' });
-      return text.includes(words) && text;
+      if (!words.test(text)) throw new Error(`the last result is: ${text.slice(0, 300)}`);
+      return text;
     },
     60_000,
   );
@@ -128,17 +129,23 @@ async function expectServed(): Promise<void> {
   expect((await runner.health()).body.phase).toBe('leased');
 }
 
+/** On a slow machine a page that does not answer is freed, as any such page, before it was too much. */
+const FREED = /A script that did not end was stopped|did not answer and was closed/;
+const ENDED = new RegExp(`was closed: |${FREED.source}`);
+
 test.each(Object.keys(ATTACKS))(
-  'a page that floods with %s is closed with an explanation and an event, and the lease lives on',
+  'a page that floods with %s is closed with an explanation and an event, or freed, and the lease lives on',
   { timeout: 120_000 },
   async attack => {
     const first = await callText(client, 'browser_navigate', { url: `${site}/${attack}` });
-    const text = first.includes('was closed: ') ? first : await told('was closed: ');
-    expect(text).toContain(`The tab of ${site} was closed: `);
+    const text = ENDED.test(first) ? first : await told(ENDED);
     await expectServed();
     await eventually('memory that was given back', async () => (await browserBytes()) < 250 * MIB);
-    const event = await eventually('the event', () => controller.events.find(({ kind }) => kind === 'page.closed'));
-    expect(event.data).toMatchObject({ url: site });
+    if (!FREED.test(text)) {
+      expect(text).toContain(`The tab of ${site} was closed: `);
+      const event = await eventually('the event', () => controller.events.find(({ kind }) => kind === 'page.closed'));
+      expect(event.data).toMatchObject({ url: site });
+    }
     expect(peakBytes).toBeLessThan(1_400 * MIB);
   },
 );
@@ -163,7 +170,7 @@ test.each(Object.entries(STARTERS))(
   async (_, script) => {
     await callText(client, 'browser_navigate', { url: `${site}/` });
     const first = await callText(client, 'browser_evaluate', { function: `() => { ${script} }` });
-    const text = first.includes('was cancelled: ') ? first : await told('was cancelled: ');
+    const text = first.includes('was cancelled: ') ? first : await told(/was cancelled: /);
     expect(text).toContain('was cancelled: a file may have at most 20 MiB.');
     await expectServed();
     const event = await eventually('the event', () =>
@@ -179,7 +186,7 @@ test('a page that downloads file after file gets as many as the setting says', a
   const script = `for (let i = 0; i < 40; i++) setTimeout(() => {
     const a = document.createElement('a'); a.href = '/file?' + i; a.download = 'f' + i; a.click(); }, i * 100)`;
   const first = await callText(client, 'browser_evaluate', { function: `() => { ${script} }` });
-  const text = first.includes('was cancelled: ') ? first : await told('was cancelled: ');
+  const text = first.includes('was cancelled: ') ? first : await told(/was cancelled: /);
   expect(text).toContain('this lease has had its 3 downloads');
   await expectServed();
   // What is begun while the browser is told so may still end: small files are quicker than that.
