@@ -5,8 +5,8 @@ import { siteKey } from './secrets.ts';
 import { RUNNER_PHASES } from './states.ts';
 import { brokerClaims } from './tokens.ts';
 
-/** Playwright MCP's tools, the compatible ones (A2, P1), or both; `docs/tools.md` has the table. */
-export const TOOLSETS = ['playwright', 'compat', 'both'] as const;
+/** Playwright MCP's tools, those of them that most tasks need, the compatible ones (A2, P1), or both; `docs/tools.md` has the table. */
+export const TOOLSETS = ['playwright', 'core', 'compat', 'both'] as const;
 export type Toolset = (typeof TOOLSETS)[number];
 
 /** Options of a lease for its runner; without a toolset, the deployment's applies. */

@@ -13,7 +13,8 @@ import { unknownTool } from '../tools/unknown-tool.ts';
 import { CANCELLED, callBounds, workOnPage } from './bounds.ts';
 import { connectPlaywright } from './connection.ts';
 import { LEAVES_PAGE, leavePage } from './leave-page.ts';
-import { firstChangeMs, listed, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
+import { listed } from './listing.ts';
+import { firstChangeMs, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
 import { addSnapshot, SNAPSHOT_MS } from './snapshot.ts';
 import { closeTabs, currentPage, TABS_FULL } from './tabs.ts';
 
@@ -23,7 +24,7 @@ import { closeTabs, currentPage, TABS_FULL } from './tabs.ts';
  * agent.
  */
 export interface PlaywrightMcp {
-  /** The allowed tools as Playwright MCP describes them. */
+  /** The allowed tools, as agents see them. */
   readonly tools: readonly Tool[];
   /** Runs `work` once every turn before has ended: calls do not overlap. `work` never rejects. */
   turn(signal: AbortSignal, work: () => Promise<CallToolResult>): Promise<CallToolResult>;

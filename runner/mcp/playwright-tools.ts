@@ -1,4 +1,3 @@
-import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import { FIRST_CHANGE_MS } from '../settle/settle.ts';
 
 /**
@@ -73,18 +72,8 @@ export function firstChangeMs(name: string): number | undefined {
   return ANSWERED.has(name) ? FIRST_CHANGE_MS : undefined;
 }
 
-/** Results come back in the answer: a file on the runner's disk is of no use to a remote agent. */
-const HIDDEN_ARGUMENT = 'filename';
-
-/** What `tools/list` shows of a tool of Playwright MCP; undefined: nothing. */
-export function listed(tool: Tool): Tool | undefined {
-  if (toolSeconds(tool.name) === undefined) return undefined;
-  const { [HIDDEN_ARGUMENT]: _, ...properties } = tool.inputSchema.properties ?? {};
-  return { ...tool, inputSchema: { ...tool.inputSchema, properties } };
-}
-
-/** Arguments as they are passed on; `_meta` would choose Playwright MCP's folders and output format. */
+/** Arguments as they are passed on; `filename` would put the result into a file, `_meta` choose folders and output format. */
 export function passedOn(args: Record<string, unknown>): Record<string, unknown> {
-  const { [HIDDEN_ARGUMENT]: _filename, _meta, ...rest } = args;
+  const { filename: _filename, _meta, ...rest } = args;
   return rest;
 }

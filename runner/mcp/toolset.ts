@@ -17,6 +17,7 @@ import { requestUserAction } from '../tools/user-action.ts';
 import { wait } from '../tools/wait.ts';
 import { waitForText, waitsForText } from '../tools/wait-for-text.ts';
 import { fillMaybeSecrets, typeMaybeSecret } from './filling.ts';
+import { CORE } from './listing.ts';
 import type { PlaywrightMcp } from './playwright-mcp.ts';
 import { filteredRequests } from './request-list.ts';
 
@@ -41,6 +42,11 @@ export interface ToolsetOptions {
 /** What an agent needs beside the compatible tools, and what means the same in both sets. */
 const IN_EVERY_SET = ['browser_close', 'browser_handle_dialog'];
 
+function isServed(name: string, toolset: Toolset): boolean {
+  if (toolset === 'core') return CORE.has(name);
+  return toolset !== 'compat' || IN_EVERY_SET.includes(name);
+}
+
 const COMPATIBLE = [open, navigate, screenshot, click, type, getContent, scroll, wait, fillAndSubmit];
 
 /**
@@ -51,7 +57,7 @@ export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyM
   const { playwright, lease, rules, clock } = options;
   const pageTool = (custom: CustomTool) => onPage(custom, playwright, lease);
   const upstream = playwright.tools
-    .filter(({ name }) => toolset !== 'compat' || IN_EVERY_SET.includes(name))
+    .filter(({ name }) => isServed(name, toolset))
     .map(tool => playwrightTool(tool, playwright, lease, rules));
   const always: LeaseTool[] = [
     { ...pageTool(login), judged: loginArguments(playwright) },
@@ -62,7 +68,7 @@ export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyM
       run: (args, signal) => requestUserAction.run(args, { lease, signal, clock }),
     },
   ];
-  const all = [...(toolset === 'playwright' ? [] : COMPATIBLE.map(pageTool)), ...always, ...upstream];
+  const all = [...(toolset === 'compat' || toolset === 'both' ? COMPATIBLE.map(pageTool) : []), ...always, ...upstream];
   return new Map(all.map(each => [each.tool.name, each.inTurn ? ruled(each, playwright, lease, rules) : each]));
 }
 

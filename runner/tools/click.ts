@@ -7,6 +7,8 @@ const ACTION_MS = 5_000;
 
 export const click = defineTool({
   name: 'browser_click',
+  title: 'Click',
+  does: 'changes',
   description: 'Click an element, by selector or at coordinates of the visible part of the page',
   seconds: 30,
   input: {

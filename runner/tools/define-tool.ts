@@ -47,37 +47,53 @@ export interface CustomTool<Context extends ToolContext = PageContext> {
 
 interface Definition<Input extends z.ZodRawShape, Context extends ToolContext> {
   readonly name: string;
+  /** For people. */
+  readonly title: string;
+  /** What it does to the page and its site. */
+  readonly does: 'reads' | 'moves' | 'changes';
   readonly description: string;
   readonly seconds: number;
   readonly input: Input;
+  /** Other names for arguments: taken, but not listed. */
+  readonly aliases?: Readonly<Record<string, string & keyof Input>>;
   readonly run: (args: z.output<z.ZodObject<Input>>, context: Context) => Promise<CallToolResult>;
 }
 
 /** Compatible clients send it with every tool; the lease checks it before the tool runs. */
-const SESSION_ID = {
-  sessionId: z.string().optional().describe('Id of this browser session; may be left out, another one is refused'),
-};
+const SESSION_ID = { sessionId: z.string().optional() };
 
 /** The zod schema of `input` is published as JSON schema and checked at each call. */
 export function defineTool<Input extends z.ZodRawShape, Context extends ToolContext = PageContext>(
   definition: Definition<Input, Context>,
 ): CustomTool<Context> {
-  const { name, description, seconds, run } = definition;
+  const { name, title, does, description, seconds, aliases = {}, run } = definition;
   const input = z.object(definition.input);
+  const inputSchema = withoutLengths(z.toJSONSchema(input.extend(SESSION_ID), { io: 'input' }));
   return {
     seconds,
     tool: {
       name,
+      title,
       description,
       // A JSON schema of an object is what the protocol wants; zod's type is wider.
-      inputSchema: z.toJSONSchema(input.extend(SESSION_ID), { io: 'input' }) as Tool['inputSchema'],
+      inputSchema: inputSchema as Tool['inputSchema'],
+      annotations: does === 'reads' ? { readOnlyHint: true } : { destructiveHint: does === 'changes' },
     },
     async run(args, context) {
-      const parsed = input.safeParse(args);
+      const named = Object.entries(args).map(([given, value]) => [
+        Object.hasOwn(aliases, given) ? aliases[given] : given,
+        value,
+      ]);
+      const parsed = input.safeParse(Object.fromEntries(named));
       return parsed.success ? run(parsed.data, context) : invalidArguments(parsed.error);
     },
   };
 }
+
+/** What an agent does not need to choose its arguments; they are checked all the same. */
+const NOT_LISTED = new Set(['$schema', 'minLength', 'maxLength']);
+const withoutLengths = (schema: object): object =>
+  JSON.parse(JSON.stringify(schema, (key, value) => (NOT_LISTED.has(key) ? undefined : value)));
 
 function invalidArguments(error: z.ZodError): CallToolResult {
   const issues = error.issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`);

@@ -40,6 +40,8 @@ const outline = z.object({
 
 export const getContent = defineTool({
   name: 'browser_get_content',
+  title: 'Read the page',
+  does: 'reads',
   description:
     'Get the content of the page: its text, its html, its links, or its accessibility tree with forms, fields and the ' +
     'selectors that other tools take',

@@ -27,28 +27,31 @@ const MESSAGES = {
 type Status = keyof typeof MESSAGES;
 
 const selector = z.string().min(1).optional();
-/** The compatible names, and the same with underscores. */
 const INPUT = {
-  usernameSelector: selector.describe('Selector, or ref of a snapshot, of the user name field'),
-  passwordSelector: selector.describe('Selector, or ref of a snapshot, of the password field'),
-  submitSelector: selector.describe('What to click then; left out: Enter is pressed in the last field'),
-  totpSelector: selector.describe('Field for the one-time code, on this page or on the one that follows'),
-  domain: selector.describe("May be left out; if given, it must be the page's own"),
-  site: selector.describe('Which credential, if several may be used on this page'),
-  username_selector: selector,
-  password_selector: selector,
-  submit_selector: selector,
-  totp_selector: selector,
+  usernameSelector: selector.describe('Selector or ref of the field'),
+  passwordSelector: selector,
+  submitSelector: selector.describe('What to click then; left out: Enter is pressed'),
+  totpSelector: selector.describe('Field for the one-time code, here or on the next page'),
+  domain: selector.describe("Must be the page's own"),
+  site: selector.describe('Which credential, of several'),
 };
 
 /** A8: the agent names the fields; the runner finds the credential by the page's own domain and fills it in. */
 export const login = defineTool({
   name: 'browser_login',
+  title: 'Log in',
+  does: 'changes',
   description:
-    'Log in with the stored credential of the site that is shown. Name the fields; the values are filled in by the ' +
-    'browser and never shown to you. Fields of a login in two steps may be given one after the other.',
+    'Log in with the stored credential of the site that is shown, which you never see. Name the fields; those of a ' +
+    'login in two steps one after the other.',
   seconds: 60,
   input: INPUT,
+  aliases: {
+    username_selector: 'usernameSelector',
+    password_selector: 'passwordSelector',
+    submit_selector: 'submitSelector',
+    totp_selector: 'totpSelector',
+  },
   async run(args, context) {
     const { page, lease, signal } = context;
     const { credentials, audit } = lease;
@@ -62,10 +65,10 @@ export const login = defineTool({
     const found = credentials.siteFor(page, args.site);
     if (!found.found) return answer(found.code, found.reason);
     const named = {
-      username: args.usernameSelector ?? args.username_selector,
-      password: args.passwordSelector ?? args.password_selector,
-      code: args.totpSelector ?? args.totp_selector,
-      submit: args.submitSelector ?? args.submit_selector,
+      username: args.usernameSelector,
+      password: args.passwordSelector,
+      code: args.totpSelector,
+      submit: args.submitSelector,
     };
     if ([named.username, named.password, named.code].every(target => target === undefined))
       return answer('field_not_found', 'Name at least one field; browser_get_content or browser_snapshot shows them.');

@@ -22,6 +22,8 @@ async function goTo(page: Page, text: string): Promise<ReturnType<typeof failed>
 
 export const navigate = defineTool({
   name: 'browser_navigate',
+  title: 'Go to a URL',
+  does: 'changes',
   description: 'Navigate to a URL in the browser',
   seconds: 45,
   input: { url: z.string().min(1).describe('URL to navigate to') },
@@ -31,6 +33,8 @@ export const navigate = defineTool({
 /** The session is open as long as the lease lives; what is left to do is to navigate. */
 export const open = defineTool({
   name: 'browser_open',
+  title: 'Open the browser',
+  does: 'changes',
   description: 'Open the browser session, at a URL if one is given; answers its id and a picture of the page',
   seconds: 45,
   input: { url: z.string().min(1).optional().describe('URL to start with') },

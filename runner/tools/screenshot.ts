@@ -48,6 +48,8 @@ const withheldResult = (withheld: string): CallToolResult => failed('picture_wit
 
 export const screenshot = defineTool({
   name: 'browser_screenshot',
+  title: 'Take a screenshot',
+  does: 'reads',
   description: 'Take a screenshot of the current page, or of all of it',
   seconds: 30,
   input: { fullPage: z.boolean().default(false).describe('Also what lies below the visible part') },

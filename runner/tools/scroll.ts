@@ -7,6 +7,8 @@ const where = z.object({ scrollX: z.number(), scrollY: z.number(), atEnd: z.bool
 
 export const scroll = defineTool({
   name: 'browser_scroll',
+  title: 'Scroll',
+  does: 'moves',
   description: 'Scroll the page',
   seconds: 20,
   input: {

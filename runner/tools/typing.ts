@@ -28,6 +28,8 @@ async function refresh(page: Page, targets: readonly string[], texts: readonly s
 
 export const type = defineTool({
   name: 'browser_type',
+  title: 'Type text',
+  does: 'changes',
   description: 'Type text into a form field, in place of what it holds',
   seconds: 30,
   input: {
@@ -42,6 +44,8 @@ export const type = defineTool({
 
 export const fillAndSubmit = defineTool({
   name: 'browser_fill_and_submit',
+  title: 'Fill and send a form',
+  does: 'changes',
   description: 'Fill the fields of a form and submit it',
   seconds: 45,
   input: {

@@ -21,17 +21,13 @@ interface UserActionContext extends ToolContext {
 /** A10: waits for the answer, beside the calls of other tools. */
 export const requestUserAction = defineTool({
   name: 'browser_request_user_action',
-  description:
-    'Ask the person of this session to do something that only they can (a CAPTCHA, a code, a consent), and wait for it',
+  title: 'Ask a person',
+  does: 'moves',
+  description: 'Ask a person for what only they can do (a CAPTCHA, a code, a consent), and wait for it',
   seconds: USER_ACTION_SECONDS.max + MARGIN_SECONDS,
   input: {
-    reason: z.string().trim().min(1).max(2_000).describe('Why a person is needed, e.g. "CAPTCHA" or "2FA code"'),
-    timeout: z
-      .int()
-      .min(1)
-      .max(USER_ACTION_SECONDS.max)
-      .default(USER_ACTION_SECONDS.default)
-      .describe('Seconds to wait for the person'),
+    reason: z.string().trim().min(1).max(2_000),
+    timeout: z.int().min(1).max(USER_ACTION_SECONDS.max).default(USER_ACTION_SECONDS.default).describe('Seconds'),
   },
   async run({ reason, timeout }, { lease, signal: cancelled, clock }: UserActionContext) {
     const id = randomUUID();

@@ -8,6 +8,8 @@ const WAIT_MS_MAX = 30_000;
 
 export const wait = defineTool({
   name: 'browser_wait',
+  title: 'Wait',
+  does: 'reads',
   description: 'Wait for some time, or until an element is visible',
   seconds: 40,
   input: {

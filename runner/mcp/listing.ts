@@ -1,0 +1,148 @@
+import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import { toolSeconds } from './playwright-tools.ts';
+
+/** How `tools/list` describes a tool of Playwright MCP. Every word costs each agent tokens in each turn. */
+interface Words {
+  readonly tool: string;
+  /** Of arguments whose name and type do not say it. */
+  readonly args?: Readonly<Record<string, string>>;
+  /** Nothing that a page or its server would notice. */
+  readonly destroysNothing?: true;
+}
+
+const TARGET = 'Ref (e12) or selector';
+
+const WORDS: Readonly<Record<string, Words>> = {
+  browser_click: { tool: 'Click an element', args: { target: TARGET } },
+  browser_close: { tool: 'Close all tabs; one blank tab stays' },
+  browser_console_messages: {
+    tool: 'Console messages of the page',
+    args: { level: 'And more severe (default info)', all: 'Of pages before as well' },
+    destroysNothing: true,
+  },
+  browser_drag: { tool: 'Drag one element onto another', args: { startTarget: TARGET, endTarget: TARGET } },
+  browser_drop: {
+    tool: 'Drop files or data onto an element, as if dragged from elsewhere',
+    args: { target: TARGET, paths: 'Of files', data: 'By MIME type' },
+  },
+  browser_evaluate: {
+    tool: 'Run JavaScript in the page, or on one element',
+    args: { target: TARGET, function: '() => {...}, or element => {...} with a target' },
+  },
+  browser_file_upload: { tool: 'Answer a file chooser', args: { paths: 'Left out: it is cancelled' } },
+  browser_fill_form: {
+    tool: 'Fill several fields at once',
+    args: {
+      target: TARGET,
+      value: 'Checkbox: true or false; combobox: the option’s text',
+    },
+  },
+  browser_find: {
+    tool: 'Find text in the snapshot: matching lines, with refs and surroundings',
+    args: { regex: 'Instead of text, e.g. /total: \\d+/i' },
+  },
+  browser_handle_dialog: { tool: 'Accept or dismiss the open dialog', args: { promptText: 'Answer to a prompt' } },
+  browser_hover: { tool: 'Move the mouse over an element', args: { target: TARGET }, destroysNothing: true },
+  browser_mouse_click_xy: {
+    tool: 'Click at coordinates of the viewport',
+    args: { delay: 'ms that the button is held' },
+  },
+  browser_mouse_down: { tool: 'Press a mouse button' },
+  browser_mouse_drag_xy: { tool: 'Drag from one point of the viewport to another' },
+  browser_mouse_move_xy: { tool: 'Move the mouse to a point of the viewport', destroysNothing: true },
+  browser_mouse_up: { tool: 'Release a mouse button' },
+  browser_mouse_wheel: { tool: 'Scroll by pixels', destroysNothing: true },
+  browser_navigate: { tool: 'Go to a URL' },
+  browser_navigate_back: { tool: 'Go back in the history' },
+  browser_network_request: {
+    tool: 'Headers and body of one request of browser_network_requests',
+    args: { index: 'Its number there', part: 'Left out: all' },
+  },
+  browser_network_requests: {
+    tool: 'Numbered requests of the page',
+    args: { static: 'Images, fonts, scripts as well', filter: 'Pattern of URLs' },
+  },
+  browser_press_key: { tool: 'Press a key', args: { key: 'e.g. Enter, ArrowLeft, a, Control+A' } },
+  browser_resize: { tool: 'Resize the window', destroysNothing: true },
+  browser_select_option: { tool: 'Select options of a list', args: { target: TARGET, values: 'Texts or values' } },
+  browser_snapshot: {
+    tool: 'The page as a tree of elements, with refs for other tools',
+    args: { target: `Only this element: ${TARGET}`, depth: 'Levels of the tree' },
+  },
+  browser_tabs: {
+    tool: 'List, open, close or select tabs',
+    args: { index: 'To close (left out: the current one) or select', url: 'For a new tab' },
+  },
+  browser_take_screenshot: {
+    tool: 'Picture of what is visible, of the whole page, or of an element',
+    args: { target: TARGET },
+  },
+  browser_type: {
+    tool: 'Type into a field, in place of what it holds',
+    args: { target: TARGET, submit: 'Then press Enter', slowly: 'Key by key' },
+  },
+  browser_wait_for: {
+    tool: 'Wait for a text, for its end, or for some time',
+    args: { time: 'Seconds, at most 30' },
+    destroysNothing: true,
+  },
+};
+
+/** What most tasks need, and no scripts: the toolset `core`. */
+export const CORE: ReadonlySet<string> = new Set([
+  ...['browser_navigate', 'browser_navigate_back', 'browser_tabs', 'browser_close'],
+  ...['browser_snapshot', 'browser_find', 'browser_take_screenshot'],
+  ...['browser_click', 'browser_type', 'browser_fill_form', 'browser_select_option', 'browser_press_key'],
+  ...['browser_wait_for', 'browser_handle_dialog'],
+]);
+
+/**
+ * Taken, but not told: a file on the runner's disk is of no use to a remote agent, the names of elements are for people, and one device
+ * pixel is one of CSS here.
+ */
+const HIDDEN = new Set(['filename', 'element', 'startElement', 'endElement', 'scale']);
+
+interface Schema {
+  readonly [key: string]: unknown;
+  readonly type?: unknown;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly required?: readonly string[];
+}
+
+/** What `tools/list` shows of a tool of Playwright MCP; undefined: nothing. */
+export function listed(tool: Tool): Tool | undefined {
+  const words = WORDS[tool.name];
+  if (toolSeconds(tool.name) === undefined || words === undefined) return undefined;
+  const { title, readOnlyHint } = tool.annotations ?? {};
+  return {
+    name: tool.name,
+    ...(title === undefined ? {} : { title }),
+    description: words.tool,
+    // Playwright MCP's schemas are of objects, and so is what is left of them.
+    inputSchema: leanSchema(tool.inputSchema as Schema, words.args ?? {}) as Tool['inputSchema'],
+    annotations: readOnlyHint ? { readOnlyHint } : { destructiveHint: words.destroysNothing !== true },
+  };
+}
+
+/** Types and our own words; nothing that has a default is required. */
+function leanSchema(schema: Schema, words: Readonly<Record<string, string>>): Schema {
+  const { type, enum: values, anyOf, properties, items, required = [] } = schema;
+  const kept = Object.entries(properties ?? {}).filter(([name]) => !HIDDEN.has(name));
+  const needed = required.filter(name => properties?.[name]?.default === undefined);
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(values === undefined ? {} : { enum: values }),
+    ...(anyOf === undefined ? {} : { anyOf }),
+    ...(items === undefined ? {} : { items: leanSchema(items, words) }),
+    ...(properties === undefined
+      ? {}
+      : { properties: Object.fromEntries(kept.map(([name, each]) => [name, described(name, each, words)])) }),
+    ...(needed.length > 0 ? { required: needed } : {}),
+  };
+}
+
+function described(name: string, schema: Schema, words: Readonly<Record<string, string>>): Schema {
+  const description = words[name];
+  return { ...leanSchema(schema, words), ...(description === undefined ? {} : { description }) };
+}
