@@ -1,6 +1,4 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import * as z from 'zod';
 import type { LeasedBrowser } from '../client/lease.ts';
 
@@ -38,7 +36,7 @@ export async function connectBrowser({
   await client.connect(transport);
 
   const call: McpBrowser['call'] = async (tool, args = {}) => {
-    const { content, isError } = CallToolResultSchema.parse(await client.callTool({ name: tool, arguments: args }));
+    const { content, isError } = await client.callTool({ name: tool, arguments: args });
     const text = content.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n');
     if (isError) throw new ToolError(`${tool}: ${text}`);
     return { text, images: content.flatMap(part => (part.type === 'image' ? [Buffer.from(part.data, 'base64')] : [])) };

@@ -1,4 +1,4 @@
-import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { BrowserContext } from 'playwright-core';
 import type { Toolset } from '../contract/assignment.ts';
 import { REFUSALS } from '../contract/egress.ts';
@@ -101,7 +101,8 @@ export function openLease(options: LeaseOptions): ServedTools {
       try {
         await recording.ready;
         const before = await fields.texts();
-        const { result: raw, verdict } = await run(name, args, signal);
+        const { result: answered, verdict } = await run(name, args, signal);
+        const raw = signal.aborted && lifetime.isOver() ? LEASE_ENDED : answered;
         const held = new Map([...before, ...(await fields.texts())]);
         const result = redacted(raw, text => redact(maskFields(text, held)));
         events.add('tool.call', {

@@ -1,4 +1,5 @@
-import { type CallToolResult, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import { actionTimeout } from '../../contract/problem.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
@@ -72,7 +73,7 @@ export async function workOnPage(
   const { promise: ended, resolve: end, reject: giveUp } = Promise.withResolvers<CallToolResult>();
   const onAbort = () => end(CANCELLED);
   const onDialog = () => end(DIALOG_OPEN);
-  const late = setTimeout(() => giveUp(new McpError(ErrorCode.RequestTimeout, 'late')), seconds * 1_000);
+  const late = setTimeout(() => giveUp(new SdkError(SdkErrorCode.RequestTimeout, 'late')), seconds * 1_000);
   ended.catch(() => undefined);
   signal.addEventListener('abort', onAbort, { once: true });
   page.once('dialog', onDialog);
@@ -89,4 +90,4 @@ export async function workOnPage(
   }
 }
 
-const isTimeout = (error: unknown): boolean => error instanceof McpError && error.code === ErrorCode.RequestTimeout;
+const isTimeout = (error: unknown): boolean => error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;

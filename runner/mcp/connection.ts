@@ -1,6 +1,5 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { type CallToolResult, CallToolResultSchema, type Tool } from '@modelcontextprotocol/sdk/types.js';
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { createConnection } from '@playwright/mcp';
 import type { BrowserContext } from 'playwright-core';
 import { CAPABILITIES } from './playwright-tools.ts';
@@ -9,7 +8,7 @@ import { CAPABILITIES } from './playwright-tools.ts';
 export interface PlaywrightConnection {
   /** Every tool of the enabled capabilities, as Playwright MCP describes it. */
   readonly tools: readonly Tool[];
-  /** Rejects with an McpError when the time is over. */
+  /** Rejects with an SdkError when the time is over. */
   request(name: string, args: Record<string, unknown>, timeoutMs: number, signal: AbortSignal): Promise<CallToolResult>;
   /** From now on Playwright MCP takes these values out of what it writes; it is never asked to type one. */
   setSecrets(secrets: Readonly<Record<string, string>>): void;
@@ -47,10 +46,7 @@ export async function connectPlaywright(context: BrowserContext, filesDir: strin
   return {
     tools,
     request: (name, args, timeoutMs, signal) =>
-      client.request({ method: 'tools/call', params: { name, arguments: args } }, CallToolResultSchema, {
-        signal,
-        timeout: timeoutMs,
-      }),
+      client.request({ method: 'tools/call', params: { name, arguments: args } }, { signal, timeout: timeoutMs }),
     setSecrets(given) {
       // Longest first: upstream redacts in this order, and a value may lie inside another.
       const sorted = Object.entries(given).sort(([, a], [, b]) => b.length - a.length);

@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import {
-  CallToolRequestSchema,
-  type CallToolResult,
-  ListToolsRequestSchema,
-  type Tool,
-} from '@modelcontextprotocol/sdk/types.js';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { type CallToolResult, createMcpHandler, Server, type Tool } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
@@ -23,8 +17,8 @@ export interface ServedTools {
 }
 
 /**
- * `/mcp` of a lease: each MCP session of a client gets a cheap server of its own, and all of them speak to the one
- * browser. A client that reconnects finds its tabs; one that vanishes leaves nothing behind but its session.
+ * `/mcp` of a lease, for clients of MCP 2026-07-28 and of 2025-11-25 and before: each request is served by itself, and all of
+ * them speak to the one browser. There are no MCP sessions, so that a client that vanishes leaves nothing behind.
  */
 export interface McpEndpoint {
   /**
@@ -32,113 +26,90 @@ export interface McpEndpoint {
    * are cancelled a second later.
    */
   handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void>;
-  /** Notifies every client that the list of tools has changed. */
+  /** Notifies every client that listens that the list of tools has changed. */
   toolsChanged(): void;
-  /** Ends every session, with its running calls and open streams. */
+  /** Ends every running call and open stream. */
   close(): Promise<void>;
 }
 
-interface Session {
-  readonly server: Server;
-  readonly transport: StreamableHTTPServerTransport;
-  /** Requests in flight, with the open stream of the session. */
-  open: number;
-  usedMs: number;
-}
-
-/** Sessions of clients that connect per request and never close them must not accumulate. */
-const SESSIONS_MAX = 64;
 /** A call that is about to end leaves the browser in a better state than a cancelled one. */
 const GONE_CLIENT_MS = 1_000;
+/** A policy that changed holds after this time at the latest. */
+const LIST_MS = 15_000;
+/** A call that ends with its lease is answered in this time. */
+const LAST_ANSWERS_MS = 1_000;
+/** Clients of 2025 cancel by a message, and name the call by this header of theirs and the id of its request. */
+const SESSION_HEADER = 'mcp-session-id';
+
+const cancellation = z.object({
+  method: z.literal('notifications/cancelled'),
+  params: z.object({ requestId: z.union([z.string(), z.number()]) }),
+});
+const initialisation = z.object({ method: z.literal('initialize') });
+const toolCall = z.object({ method: z.literal('tools/call') });
 
 export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
-  const sessions = new Map<string, Session>();
-  let isClosed = false;
+  const running = new Map<string, AbortController>();
+  const closed = new AbortController();
+  const answering = new Set<Promise<void>>();
 
-  async function newSession(): Promise<Session> {
-    await makeRoom();
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      enableJsonResponse: true,
-      onsessioninitialized: id => {
-        sessions.set(id, session);
+  async function tracked(serving: Promise<void>): Promise<void> {
+    answering.add(serving);
+    await serving.finally(() => answering.delete(serving));
+  }
+
+  /** The SDK aborts a call as soon as its connection is gone. */
+  async function call(name: string, args: Record<string, unknown>, gone: AbortSignal, key: string) {
+    const cancelled = new AbortController();
+    running.set(key, cancelled);
+    const onGone = () => void clock.sleep(GONE_CLIENT_MS, neverAborts(), true).then(() => cancelled.abort());
+    gone.addEventListener('abort', onGone, { once: true });
+    try {
+      return await served.call(name, args, AbortSignal.any([cancelled.signal, closed.signal]));
+    } finally {
+      gone.removeEventListener('abort', onGone);
+      if (running.get(key) === cancelled) running.delete(key);
+    }
+  }
+
+  const handler = createMcpHandler(({ requestInfo }) => {
+    const caller = requestInfo?.headers.get(SESSION_HEADER) ?? randomUUID();
+    // The low-level Server: tools are passed on as they are.
+    const server = new Server(
+      { name: 'omicron-browser', version: '1' },
+      {
+        capabilities: { tools: { listChanged: true } },
+        instructions: served.instructions,
+        cacheHints: { 'tools/list': { ttlMs: LIST_MS, cacheScope: 'private' } },
       },
-    });
-    const server = mcpServer(served);
-    const session: Session = { server, transport, open: 0, usedMs: clock.nowMs() };
-    server.onclose = () => {
-      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
-    };
-    // The SDK's classes disagree with its interface under exactOptionalPropertyTypes-like strictness: same shape.
-    await server.connect(transport as Parameters<Server['connect']>[0]);
-    return session;
-  }
-
-  async function makeRoom(): Promise<void> {
-    if (sessions.size < SESSIONS_MAX) return;
-    const byAge = [...sessions.values()].sort((a, b) => a.usedMs - b.usedMs);
-    const evicted = byAge.find(({ open }) => open === 0) ?? byAge[0];
-    await evicted?.server.close();
-  }
-
-  /** Its answer reaches nobody: the call ends as if the client had cancelled it. */
-  async function cancelGone({ transport }: Session, body: unknown): Promise<void> {
-    await clock.sleep(GONE_CLIENT_MS, neverAborts(), true);
-    for (const requestId of requestIds(body))
-      transport.onmessage?.({
-        jsonrpc: '2.0',
-        method: 'notifications/cancelled',
-        params: { requestId, reason: 'The client is gone.' },
-      });
-  }
+    );
+    server.setRequestHandler('tools/list', () => ({ tools: served.listTools() }));
+    server.setRequestHandler('tools/call', ({ params }, { mcpReq }) =>
+      call(params.name, params.arguments ?? {}, mcpReq.signal, keyOf(caller, mcpReq.id)),
+    );
+    return server;
+  });
+  const serve = toNodeHandler(handler);
 
   return {
     async handle(request, response, body) {
-      if (isClosed) throw new OmicronError('lease_ended', 'The lease ended while the request arrived.');
-      const id = request.headers['mcp-session-id'];
-      const known = typeof id === 'string' ? sessions.get(id) : undefined;
-      if (id !== undefined && known === undefined)
-        throw new OmicronError('session_not_found', 'There is no such MCP session; initialize a new one.');
-      const session = known ?? (await newSession());
-      session.open += 1;
-      session.usedMs = clock.nowMs();
-      response.once('close', () => {
-        session.open -= 1;
-        session.usedMs = clock.nowMs();
-        if (!response.writableFinished) void cancelGone(session, body);
-      });
-      await session.transport.handleRequest(request, response, body);
-      if (session.transport.sessionId === undefined) await session.server.close();
+      if (closed.signal.aborted) throw new OmicronError('lease_ended', 'The lease ended while the request arrived.');
+      if (initialisation.safeParse(body).success) response.setHeader(SESSION_HEADER, randomUUID());
+      const cancelling = cancellation.safeParse(body).data;
+      if (cancelling !== undefined)
+        running.get(keyOf(String(request.headers[SESSION_HEADER]), cancelling.params.requestId))?.abort();
+      const serving = serve(request, response, body);
+      if (toolCall.safeParse(body).success) await tracked(serving);
+      else await serving;
     },
-    toolsChanged() {
-      // A client without an open stream is not reached.
-      for (const { server } of sessions.values()) void server.sendToolListChanged().catch(() => undefined);
-    },
+    toolsChanged: () => handler.notify.toolsChanged(),
     async close() {
-      isClosed = true;
-      await Promise.all([...sessions.values()].map(({ server }) => server.close()));
+      closed.abort();
+      // Their clients read why they ended.
+      await Promise.race([Promise.allSettled(answering), clock.sleep(LAST_ANSWERS_MS, neverAborts(), true)]);
+      await handler.close();
     },
   };
 }
 
-const request = z.object({ id: z.union([z.string(), z.number()]) });
-
-/** The ids of the requests in a body: one message, or a batch. */
-const requestIds = (body: unknown): (string | number)[] =>
-  [body].flat().flatMap(message => {
-    const parsed = request.safeParse(message);
-    return parsed.success ? [parsed.data.id] : [];
-  });
-
-/** The low-level Server: tools are passed on as they are, and a client's `roots` are never asked for. */
-function mcpServer(served: ServedTools): Server {
-  const server = new Server(
-    { name: 'omicron-browser', version: '1' },
-    { capabilities: { tools: { listChanged: true } }, instructions: served.instructions },
-  );
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: served.listTools() }));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) =>
-    served.call(params.name, params.arguments ?? {}, signal),
-  );
-  return server;
-}
+const keyOf = (caller: string, requestId: string | number): string => `${caller} ${typeof requestId} ${requestId}`;

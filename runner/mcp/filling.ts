@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { refusedSelector } from '../secrecy/selectors.ts';
 import type { Credentials, Refusal } from '../tools/credentials.ts';

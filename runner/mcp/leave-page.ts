@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import { type PageGuard, TABS_MAX } from '../browser/page-guard.ts';
 import { failure, textOf } from '../tools/result.ts';

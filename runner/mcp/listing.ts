@@ -1,4 +1,4 @@
-import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import type { Tool } from '@modelcontextprotocol/server';
 import { toolSeconds } from './playwright-tools.ts';
 
 /** How `tools/list` describes a tool of Playwright MCP. Every word costs each agent tokens in each turn. */

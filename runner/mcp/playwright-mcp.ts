@@ -1,4 +1,4 @@
-import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import { realClock } from '../../http/clock.ts';
 import { refusedUrl } from '../browser/addresses.ts';

@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type Conceal, cut } from '../tools/cut.ts';
 import { textOf } from '../tools/result.ts';
 

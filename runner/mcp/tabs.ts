@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { BrowserContext, Page } from 'playwright-core';
 import { actionTimeout } from '../../contract/problem.ts';
 import { type PageGuard, TABS_MAX } from '../browser/page-guard.ts';

@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { JSHandle, Page } from 'playwright-core';
 import * as z from 'zod';
 import type { Documents } from '../secrecy/documents.ts';

@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Locator, Page } from 'playwright-core';
 import * as z from 'zod';
 import { isWithheld, type Pictures } from '../secrecy/pictures.ts';

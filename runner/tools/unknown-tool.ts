@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import { failed } from './result.ts';
 
 const NAMES_SUGGESTED_MAX = 3;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { USER_ACTION_SECONDS } from '../../contract/user-action.ts';
 import { RETRY, waitBackoff } from '../../http/backoff.ts';

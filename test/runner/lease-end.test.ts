@@ -28,14 +28,17 @@ async function lease(remainingMs: number): Promise<Client> {
 test('hole 1: a runner cut off from its controller closes by itself at its deadline, under a running call too', async () => {
   const client = await lease(3_000);
   controller.partition();
-  const running = client.callTool({ name: 'browser_wait_for', arguments: { time: 20 } }).catch(() => 'closed');
+  const running = client.callTool({ name: 'browser_wait_for', arguments: { time: 20 } });
   await eventually('the end of service', () =>
     client.ping().then(
       () => false,
       () => true,
     ),
   );
-  expect(await running).toBe('closed');
+  expect(await running).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('The lease has ended') }],
+  });
   expect(await runner.exited).toBe(0);
   expect(runner.output()).toContain('the lease has expired');
 });
