@@ -26,8 +26,9 @@ const QUIET_CAP_MS = 700;
 /** A request that hangs, of a page that shows something new. */
 const HANGING_MS = 1_000;
 const REQUESTS_CAP_MS = 5_000;
-/** A server may take so long to answer, and what the document asks for as long to load, both from the start. */
-const ANSWER_CAP_MS = 10_000;
+/** In all. */
+const CAP_MS = 10_000;
+/** What a document asks for may take so long to load, from the start. */
 const LOAD_CAP_MS = 5_000;
 const LOAD_MS_MIN = 1_000;
 /** Documents that go away, or do not answer. */
@@ -54,7 +55,7 @@ export function settler(context: BrowserContext, nowMs: () => number): Settled {
       await quiet.begin();
       const outcome = await action();
       if (unless?.(outcome) !== true)
-        await Promise.race([rest(page, answer, { quiet, firstMs, nowMs }), answer.stopped]);
+        await Promise.race([rest(page, answer, { quiet, firstMs, nowMs }), answer.stopped, wait(CAP_MS)]);
       return outcome;
     } finally {
       answer.stop();
@@ -145,7 +146,7 @@ async function arrived(page: Page, request: Request, answer: Answer, nowMs: () =
   const { requests } = answer;
   const sinceMs = requests.documents.get(request) ?? nowMs();
   try {
-    const response = await Promise.race([request.response().catch(() => null), wait(ANSWER_CAP_MS)]);
+    const response = await Promise.race([request.response().catch(() => null), wait(CAP_MS)]);
     if (!response || request.redirectedTo() !== null) return false;
     const frame = frameOf(request) ?? page.mainFrame();
     const untilMs = nowMs() + COMMIT_MS;

@@ -277,6 +277,8 @@ test.runIf(onNode)(
   LIMIT,
   async () => {
     const [held, other] = [await lease({ recorded: true }), await lease()];
+    // All its processes are killed at once: of the video there is what was on the disk, cluster by cluster.
+    await held.browser.call('browser_wait_for', { time: 4 });
     const [pid = 0] = await processesLike(held.pod.uid, /^node .*runner\/main/);
     await squeezeMemory(pid, 32 * 1024 ** 2);
     const eat = '() => { window.eaten = []; for (;;) window.eaten.push(new Uint8Array(1 << 20).fill(1)); }';
