@@ -2,7 +2,7 @@ import type { BrowserContext, Frame, Page, Request } from 'playwright-core';
 
 /** The requests of one action. */
 export interface ActionRequests {
-  /** How many the action has started. */
+  /** How many the action has started; no more than `REQUESTS_MAX` are followed. */
   readonly count: number;
   /** Documents that are on their way, of the page or of a frame, each with the time at which it was asked for. */
   readonly documents: ReadonlyMap<Request, number>;
@@ -21,6 +21,8 @@ export interface RequestWatch {
 /** An image or a font that is late changes nothing that is waited for. */
 const WAITED: ReadonlySet<string> = new Set(['document', 'stylesheet', 'script', 'xhr', 'fetch']);
 const BACKGROUND_MAX = 500;
+/** A page that asks for more in one action asks without end. */
+export const REQUESTS_MAX = 500;
 
 /** Tells the requests of actions from those that pages make by themselves: these came before while no action ran. */
 export function watchRequests(context: BrowserContext, nowMs: () => number): RequestWatch {
@@ -49,7 +51,7 @@ export function watchRequests(context: BrowserContext, nowMs: () => number): Req
       const others = new Set(context.pages().filter(other => other !== page));
       let count = 0;
       const onRequest = (request: Request) => {
-        if (!WAITED.has(request.resourceType())) return;
+        if (!WAITED.has(request.resourceType()) || count >= REQUESTS_MAX) return;
         const from = pageOf(request);
         // A tab that was there before has its own life; one that the action opened belongs to it.
         if (from !== undefined && others.has(from)) return;

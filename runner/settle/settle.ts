@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page, Request } from 'playwright-core';
 import { type QuietPage, quietPage } from './quiet-page.ts';
-import { type ActionRequests, frameOf, type RequestWatch, watchRequests } from './requests.ts';
+import { type ActionRequests, frameOf, REQUESTS_MAX, type RequestWatch, watchRequests } from './requests.ts';
 
 /**
  * Runs an action on a page and resolves with its outcome once the page has answered: documents that it asked for are
@@ -26,6 +26,8 @@ const QUIET_CAP_MS = 700;
 /** A request that hangs, of a page that shows something new. */
 const HANGING_MS = 1_000;
 const REQUESTS_CAP_MS = 5_000;
+/** Requests that end together are looked at together. */
+const TOGETHER_MS = 5;
 /** In all. */
 const CAP_MS = 10_000;
 /** What a document asks for may take so long to load, from the start. */
@@ -71,7 +73,7 @@ interface Answer {
   hasMoved(): boolean;
   /** Resolves when there is nothing to wait for any more: a dialog opened, behind which nothing happens, or the page closed. */
   readonly stopped: Promise<'stopped'>;
-  /** Resolves at the next sign of life. */
+  /** Resolves when the next request begins or ends. */
   next(): Promise<void>;
   stop(): void;
 }
@@ -84,9 +86,9 @@ function watchAnswer(context: BrowserContext, page: Page, watch: RequestWatch): 
     sign.resolve();
     sign = Promise.withResolvers();
   };
+  // A page can move without end: this alone wakes nobody.
   const onMoved = () => {
     hasMoved = true;
-    tell();
   };
   const onNavigated = (frame: Frame) => {
     if (frame === page.mainFrame()) onMoved();
@@ -120,9 +122,10 @@ async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules
       continue;
     }
     // A document that asked for nothing else shows all it has once it is loaded.
-    if (loaded && requests.count === 1) return;
+    if ((loaded && requests.count === 1) || requests.count >= REQUESTS_MAX) return;
     if (requests.pending.size > 0) {
       await Promise.race([answer.next(), wait(HANGING_MS / 5)]);
+      await wait(TOGETHER_MS);
       const hanging = [...requests.pending].filter(([, sinceMs]) => nowMs() - sinceMs > HANGING_MS);
       if (hanging.length > 0 && (loaded || (await quiet.shows()))) requests.giveUp(hanging.map(([request]) => request));
       continue;

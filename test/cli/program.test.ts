@@ -42,7 +42,7 @@ it.each([
   ['session list --status gone', 'starting, ready, ended, error'],
   ['session list --limit few', '--limit'],
   ['session list --tag team', '--tag'],
-  ['session start --user u --conversation c --toolset all', 'playwright, compat, both'],
+  ['session start --user u --conversation c --toolset all', 'playwright, core, compat, both'],
   ['session start --user u --conversation c --ttl soon', '--ttl'],
   ['session start --user u', '--conversation'],
   ['session answer s a maybe', 'done, declined'],

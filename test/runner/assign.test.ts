@@ -152,13 +152,10 @@ test('/mcp answers 401 before the assignment and to a wrong token, and no reques
   });
   expect(byId.status).toBe(401);
 
-  const stream = await fetch(`${runner.url}/mcp`, {
-    headers: { 'mcp-session-id': id ?? '', accept: 'text/event-stream', authorization: `Bearer ${mcpToken}` },
-  });
-  expect(stream.status).toBe(200);
-  const streamEnd = stream.text().catch(() => 'cut');
+  const client = await connect(runner.url, mcpToken);
+  const running = callText(client, 'browser_wait_for', { time: 25 });
   expect((await runner.post('/drain', { token: await controller.drainOrder(runner) })).status).toBe(200);
-  await streamEnd;
+  expect(await running).toContain('The lease has ended');
   const late = await initialize(mcpToken).then(
     ({ status }) => status,
     () => 'refused',

@@ -6,7 +6,7 @@ import { testCertificate } from '../site/certificate.ts';
 const { spki } = testCertificate();
 
 test.each([
-  [ENV.toolset, 'everything', 'must be one of playwright, compat, both'],
+  [ENV.toolset, 'everything', 'must be one of playwright, core, compat, both'],
   [ENV.insecureLoginOrigins, 'http://127.0.0.1:80/', 'is no origin'],
   [ENV.insecureLoginOrigins, 'http://127.0.0.1:8080,*', '"*" is no origin'],
   [ENV.insecureLoginOrigins, 'http://user@127.0.0.1:8080', 'is no origin'],
