@@ -5,7 +5,7 @@ import { REFUSALS } from '../contract/egress.ts';
 import type { ToolVerdict } from '../contract/policy/tools.ts';
 import type { Clock } from '../http/clock.ts';
 import type { EgressForwarder } from './browser/egress-forwarder.ts';
-import type { ServedTools } from './mcp/endpoint.ts';
+import { LEASE_ENDED, type ServedTools } from './mcp/endpoint.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import type { ToolPolicy } from './mcp/tool-policy.ts';
 import { type LeaseTool, leaseTools } from './mcp/toolset.ts';
@@ -24,7 +24,7 @@ import { credentials } from './tools/credentials.ts';
 import type { Conceal } from './tools/cut.ts';
 import { loginOrigins } from './tools/login-origins.ts';
 import { optionsOf } from './tools/options-of.ts';
-import { CODE_META, failed, failure } from './tools/result.ts';
+import { CODE_META, failed } from './tools/result.ts';
 import { totpCodes } from './tools/totp.ts';
 import { unknownTool } from './tools/unknown-tool.ts';
 
@@ -101,8 +101,7 @@ export function openLease(options: LeaseOptions): ServedTools {
       try {
         await recording.ready;
         const before = await fields.texts();
-        const { result: answered, verdict } = await run(name, args, signal);
-        const raw = signal.aborted && lifetime.isOver() ? LEASE_ENDED : answered;
+        const { result: raw, verdict } = await run(name, args, signal);
         const held = new Map([...before, ...(await fields.texts())]);
         const result = redacted(raw, text => redact(maskFields(text, held)));
         events.add('tool.call', {
@@ -167,7 +166,6 @@ interface Done {
   readonly verdict?: ToolVerdict;
 }
 
-const LEASE_ENDED = failure('The lease has ended. Ask for the session again and connect to the new address.');
 const SESSION_MISMATCH = failed(
   'session_mismatch',
   'This is the endpoint of another browser session.',

@@ -5,6 +5,7 @@ import { type CallToolResult, createMcpHandler, Server, type Tool } from '@model
 import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
+import { failure } from '../tools/result.ts';
 
 /** What the agents of one lease are served. */
 export interface ServedTools {
@@ -31,6 +32,8 @@ export interface McpEndpoint {
   /** Ends every running call and open stream. */
   close(): Promise<void>;
 }
+
+export const LEASE_ENDED = failure('The lease has ended. Ask for the session again and connect to the new address.');
 
 /** A call that is about to end leaves the browser in a better state than a cancelled one. */
 const GONE_CLIENT_MS = 1_000;
@@ -65,7 +68,8 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
     const onGone = () => void clock.sleep(GONE_CLIENT_MS, neverAborts(), true).then(() => cancelled.abort());
     gone.addEventListener('abort', onGone, { once: true });
     try {
-      return await served.call(name, args, AbortSignal.any([cancelled.signal, closed.signal]));
+      const result = await served.call(name, args, AbortSignal.any([cancelled.signal, closed.signal]));
+      return closed.signal.aborted ? LEASE_ENDED : result;
     } finally {
       gone.removeEventListener('abort', onGone);
       if (running.get(key) === cancelled) running.delete(key);
