@@ -33,7 +33,7 @@ const runnerGroups = {
   browser: [],
   reporting: [],
   secrecy: ['browser', 'reporting'],
-  settle: [],
+  settle: ['browser'],
   recording: ['browser', 'secrecy'],
   tools: ['browser', 'reporting', 'secrecy', 'settle'],
   mcp: ['browser', 'secrecy', 'settle', 'tools'],

@@ -6,7 +6,7 @@ interface Words {
   readonly tool: string;
   /** Of arguments whose name and type do not say it. */
   readonly args?: Readonly<Record<string, string>>;
-  /** Nothing that a page or its server would notice. */
+  /** Of a tool that does not only read: nothing is lost by it. */
   readonly destroysNothing?: true;
 }
 
@@ -18,7 +18,6 @@ const WORDS: Readonly<Record<string, Words>> = {
   browser_console_messages: {
     tool: 'Console messages of the page',
     args: { level: 'And more severe (default info)', all: 'Of pages before as well' },
-    destroysNothing: true,
   },
   browser_drag: { tool: 'Drag one element onto another', args: { startTarget: TARGET, endTarget: TARGET } },
   browser_drop: {
@@ -84,7 +83,6 @@ const WORDS: Readonly<Record<string, Words>> = {
   browser_wait_for: {
     tool: 'Wait for a text, for its end, or for some time',
     args: { time: 'Seconds, at most 30' },
-    destroysNothing: true,
   },
 };
 

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { BrowserContext, CDPSession, Frame, Page } from 'playwright-core';
+import { pageScript } from '../browser/page-script.ts';
 import { type Drawn, type DrawnText, type Hiding, isMoving, readDrawn } from './drawn.ts';
 import { type Form, fold, holding } from './held.ts';
 import { readHiddenRoots } from './shadow-roots.ts';
@@ -44,9 +44,7 @@ interface Shown {
   readonly drawn: Drawn;
 }
 
-const MASK = readFileSync(new URL('./mask.page.js', import.meta.url), 'utf8')
-  .trim()
-  .replace(/;$/, '');
+const MASK = pageScript(new URL('./mask.page.js', import.meta.url));
 const WORLD = 'omicron-pictures';
 /** More shadow roots and fields than this are not watched one by one: the page is too big to be known. */
 const ADOPTED_MAX = 1_000;
@@ -67,6 +65,8 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
   const sessions = new Map<Frame, { readonly from: string; readonly session: CDPSession | undefined }>();
   const watched = new Map<string, Watched>();
   const tried = new Map<number, Hiding>();
+  /** The frame at the top of each process. */
+  const tops = new WeakMap<CDPSession, string>();
   let known: ReadonlySet<string> | undefined;
   let boxes = 0;
   let unseen = 0;
@@ -104,6 +104,7 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
       found.push({ id, loaderId, url, parentSite });
       for (const child of tree.childFrames ?? []) walk(child, siteOf(url) ?? parentSite);
     };
+    tops.set(session, frameTree.frame.id);
     walk(frameTree, siteOf((await page.opener())?.url() ?? ''));
     return found;
   }
@@ -182,10 +183,10 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
   /** Lets the observers into what no script can reach; resolves with whether one was new. */
   async function adoptAll(session: CDPSession): Promise<boolean> {
     const isWatched = [...watched.values()].some(document => document.session === session);
-    const [top] = isWatched ? await framesOf(session) : [];
-    if (top === undefined) return false;
+    const top = tops.get(session);
+    if (!isWatched || top === undefined) return false;
     let isNew = false;
-    for (const { frameId, backendNodeId, isBrowsers } of await readHiddenRoots(session, top.id)) {
+    for (const { frameId, backendNodeId, isBrowsers } of await readHiddenRoots(session, top)) {
       const document = documentOf(frameId, session);
       if (document === undefined || document.adopted.has(backendNodeId)) continue;
       if (document.adopted.size >= ADOPTED_MAX) throw new Error('the page has too many fields and shadow roots');

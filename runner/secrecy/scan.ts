@@ -1,14 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { pageScript } from '../browser/page-script.ts';
 import { evaluateAside } from './isolated-world.ts';
 
 const SCAN_MS = 3_000;
 const CHARACTERS_MAX = 16_000_000;
 /** Runs in each document; see there. */
-const STORED = readFileSync(new URL('./stored.page.js', import.meta.url), 'utf8')
-  .trim()
-  .replace(/;$/, '');
+const STORED = pageScript(new URL('./stored.page.js', import.meta.url));
 
 /**
  * Whether a document of the tab holds a text for which `holds` is true: in its tree, through closed shadow roots, in a

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { pageScript } from '../browser/page-script.ts';
 
 export interface QuietOptions {
   /** Without a change, after one. */
@@ -25,9 +25,7 @@ export interface QuietPage {
 }
 
 const WORLD = 'omicron-settle';
-const SCRIPT = readFileSync(new URL('./quiet.page.js', import.meta.url), 'utf8')
-  .trim()
-  .replace(/;$/, '');
+const SCRIPT = pageScript(new URL('./quiet.page.js', import.meta.url));
 /** A page that is busy with a script does not answer. */
 const ANSWER_MS = 300;
 

@@ -72,14 +72,14 @@ interface Answer {
   /** The action opened a tab, moved the page or began a download. */
   hasMoved(): boolean;
   /** Resolves when there is nothing to wait for any more: a dialog opened, behind which nothing happens, or the page closed. */
-  readonly stopped: Promise<'stopped'>;
+  readonly stopped: Promise<void>;
   /** Resolves when the next request begins or ends. */
   next(): Promise<void>;
   stop(): void;
 }
 
 function watchAnswer(context: BrowserContext, page: Page, watch: RequestWatch): Answer {
-  const { promise: stopped, resolve: end } = Promise.withResolvers<'stopped'>();
+  const { promise: stopped, resolve: end } = Promise.withResolvers<void>();
   let sign = Promise.withResolvers<void>();
   let hasMoved = false;
   const tell = () => {
@@ -93,7 +93,7 @@ function watchAnswer(context: BrowserContext, page: Page, watch: RequestWatch): 
   const onNavigated = (frame: Frame) => {
     if (frame === page.mainFrame()) onMoved();
   };
-  const onStopped = () => end('stopped');
+  const onStopped = () => end();
   const requests = watch.begin(page, tell);
   context.on('page', onMoved);
   page.on('framenavigated', onNavigated).on('download', onMoved).on('dialog', onStopped).on('close', onStopped);
