@@ -2,32 +2,26 @@ import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { type RunnerProcess, startRunner } from './start.ts';
+import { type LeasedRunner, startLease } from './start-lease.ts';
 
 const MODERN = '2026-07-28';
 const INFO = { name: 'test', version: '1' };
 
 let site: Site;
-let controller: FakeController;
-let runner: RunnerProcess;
+let lease: LeasedRunner;
 let headers: Record<string, string>;
 beforeAll(async () => {
   site = await startSite();
-  controller = await startFakeController();
-  runner = await startRunner(controller);
-  const { token, mcpToken } = await controller.assignment(runner, { recordVideo: false });
-  await runner.post('/assign', { token });
-  headers = { authorization: `Bearer ${mcpToken}` };
+  lease = await startLease({ recordVideo: false });
+  headers = { authorization: `Bearer ${lease.mcpToken}` };
 });
 afterAll(async () => {
-  await runner?.dispose();
-  await controller?.close();
+  await lease?.[Symbol.asyncDispose]();
   await site?.close();
 });
 
-const url = () => new URL(`${runner.url}/mcp`);
+const url = () => new URL(`${lease.runner.url}/mcp`);
 
 /** As much of any client as is used here. */
 interface AnyClient {

@@ -2,26 +2,22 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OmicronError } from '../../contract/problem.ts';
 import { eventually } from '../eventually.ts';
-import { type FakeController, startFakeController } from '../fakes/controller.ts';
+import type { FakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { callText, connect, type RunnerProcess, startRunner } from './start.ts';
+import { callText } from './start.ts';
+import { type LeasedRunner, startLease } from './start-lease.ts';
 
 let site: Site;
+let lease: LeasedRunner;
 let controller: FakeController;
-let runner: RunnerProcess;
 let client: Client;
 beforeAll(async () => {
   site = await startSite();
-  controller = await startFakeController();
-  runner = await startRunner(controller);
-  const { token, mcpToken } = await controller.assignment(runner);
-  await runner.post('/assign', { token });
-  client = await connect(runner.url, mcpToken);
+  lease = await startLease();
+  ({ controller, client } = lease);
 });
 afterAll(async () => {
-  await client?.close();
-  await runner?.dispose();
-  await controller?.close();
+  await lease?.[Symbol.asyncDispose]();
   await site?.close();
 });
 

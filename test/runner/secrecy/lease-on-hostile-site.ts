@@ -2,9 +2,10 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Toolset } from '../../../contract/assignment.ts';
 import { ENV } from '../../../contract/names.ts';
 import { CODE_META } from '../../../runner/tools/result.ts';
-import { type FakeController, startFakeController } from '../../fakes/controller.ts';
+import type { FakeController } from '../../fakes/controller.ts';
 import { type HostileSite, startHostileSite } from '../../site/hostile-site.ts';
-import { connect, type RunnerProcess, startRunner } from '../start.ts';
+import type { RunnerProcess } from '../start.ts';
+import { startLease } from '../start-lease.ts';
 
 /** Symbols that escapers treat in many ways. */
 export const PASSWORD = 'Tr0ub4&dor"<3>\'+ %é';
@@ -55,16 +56,17 @@ export async function leaseOnHostileSite(
   { recordVideo = false, hurried = false, secrets = SECRETS }: HostileLeaseOptions = {},
 ): Promise<HostileLease> {
   const site = await startHostileSite({ hurried });
-  const controller = await startFakeController();
-  controller.secrets = secrets;
-  controller.sites = [
-    { site: 'shop', totp: false },
-    { site: 'block', totp: false },
-  ];
-  const runner = await startRunner(controller, { [ENV.insecureLoginOrigins]: site.url });
-  const { token, mcpToken } = await controller.assignment(runner, { toolset, recordVideo });
-  await runner.post('/assign', { token });
-  const client = await connect(runner.url, mcpToken);
+  const lease = await startLease({
+    ...{ toolset, recordVideo, env: { [ENV.insecureLoginOrigins]: site.url } },
+    prepare(controller) {
+      controller.secrets = secrets;
+      controller.sites = [
+        { site: 'shop', totp: false },
+        { site: 'block', totp: false },
+      ];
+    },
+  });
+  const { controller, runner, client } = lease;
   const call = async (name: string, args: Record<string, unknown> = {}): Promise<Answer> => {
     const result = await client.callTool({ name, arguments: args });
     const content = result.content as Part[]; // the tool-result shape of the protocol
@@ -83,9 +85,7 @@ export async function leaseOnHostileSite(
     call,
     goTo: page => call('browser_navigate', { url: `${site.url}/${page}` }),
     async [Symbol.asyncDispose]() {
-      await client.close();
-      await runner.dispose();
-      await controller.close();
+      await lease[Symbol.asyncDispose]();
       await site.close();
     },
   };

@@ -3,12 +3,10 @@ import { readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ENV } from '../../../contract/names.ts';
 import { eventually } from '../../eventually.ts';
-import { type FakeController, startFakeController } from '../../fakes/controller.ts';
-import { connect, type RunnerProcess, startRunner } from '../start.ts';
+import { type LeasedRunner, startLease } from '../start-lease.ts';
 import { at, COPY, FIELD, greenIn, leaks, onFill, SECRET } from './picture-site.ts';
 
 /** What was shown in the issue: a control that renders another input in place of the filled one. */
@@ -26,9 +24,7 @@ const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="40"><rect width="100" height="40" fill="#0f0"/></svg>';
 
 let server: Server;
-let controller: FakeController;
-let runner: RunnerProcess;
-let client: Client;
+let lease: LeasedRunner;
 let origin: string;
 beforeAll(async () => {
   server = createServer((request, response) => {
@@ -41,17 +37,15 @@ beforeAll(async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server has a port
-  controller = await startFakeController();
-  controller.secrets = { SHOP_USERNAME: USERNAME, SHOP_PASSWORD: SECRET };
-  runner = await startRunner(controller, { [ENV.insecureLoginOrigins]: origin, [ENV.toolset]: 'both' });
-  const { token, mcpToken } = await controller.assignment(runner, { recordVideo: true });
-  await runner.post('/assign', { token });
-  client = await connect(runner.url, mcpToken);
+  lease = await startLease({
+    ...{ toolset: 'both', recordVideo: true, env: { [ENV.insecureLoginOrigins]: origin } },
+    prepare(controller) {
+      controller.secrets = { SHOP_USERNAME: USERNAME, SHOP_PASSWORD: SECRET };
+    },
+  });
 });
 afterAll(async () => {
-  await client?.close();
-  await runner?.dispose();
-  await controller?.close();
+  await lease?.[Symbol.asyncDispose]();
   server?.close();
 });
 
@@ -62,7 +56,7 @@ interface Part {
 }
 
 async function call(name: string, args: Record<string, unknown> = {}) {
-  const { content } = await client.callTool({ name, arguments: args });
+  const { content } = await lease.client.callTool({ name, arguments: args });
   const parts = content as Part[]; // the tool-result shape of the protocol
   return {
     text: parts.map(({ text }) => text ?? '').join('\n'),
@@ -115,6 +109,7 @@ test('the page after the login is shown as it is', async () => {
 });
 
 test('the video of all of this shows no value', async () => {
+  const { runner } = lease;
   runner.child.kill('SIGTERM');
   await runner.exited;
   const files = readdirSync(runner.outputDir).filter(name => name.endsWith('.webm'));
