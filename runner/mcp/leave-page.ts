@@ -41,7 +41,7 @@ export async function leavePage(leaving: Leaving, leave: () => Promise<CallToolR
   return leave();
 }
 
-const TAB_GONE = /Target crashed|Target page, context or browser has been closed/;
+const TAB_GONE = /Target crashed|Page crashed|Target page, context or browser has been closed/;
 
 /** The failure as a result, where the tab went away; else it is thrown. */
 function lost(error: unknown): CallToolResult {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { pageScript } from '../browser/page-script.ts';
 
 export interface QuietOptions {
@@ -29,22 +29,24 @@ const SCRIPT = pageScript(new URL('./quiet.page.js', import.meta.url));
 /** A page that is busy with a script does not answer. */
 const ANSWER_MS = 300;
 
+/** A tab keeps its frame. It is asked for once, of a new tab: the answer has the page's address, which can be of any length. */
+async function attach(context: BrowserContext, page: Page) {
+  const session = await context.newCDPSession(page);
+  const { frameTree } = await session.send('Page.getFrameTree');
+  return { session, frameId: frameTree.frame.id };
+}
+
 export function quietPage(context: BrowserContext, page: Page): QuietPage {
-  const session: Promise<CDPSession | undefined> = context.newCDPSession(page).catch(() => undefined);
+  const attached = attach(context, page).catch(() => undefined);
   let contextId: number | undefined;
   let acting = false;
 
-  async function isolatedWorld(on: CDPSession): Promise<number> {
-    const { frameTree } = await on.send('Page.getFrameTree');
-    const made = await on.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id, worldName: WORLD });
-    return made.executionContextId;
-  }
-
   async function evaluate(call: string): Promise<unknown> {
-    const on = await session;
-    if (on === undefined) throw new Error('the tab is gone');
-    contextId ??= await isolatedWorld(on);
-    const { result, exceptionDetails } = await on.send('Runtime.evaluate', {
+    const tab = await attached;
+    if (tab === undefined) throw new Error('the tab is gone');
+    const { session, frameId } = tab;
+    contextId ??= (await session.send('Page.createIsolatedWorld', { frameId, worldName: WORLD })).executionContextId;
+    const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
       ...{ contextId, awaitPromise: true, returnByValue: true },
       expression: `(globalThis.settle ??= (${SCRIPT})(${acting})).${call}`,
     });
