@@ -6,11 +6,13 @@ const rooms = {
   runner: ['contract', 'http'],
   egress: ['contract', 'http'],
   client: ['contract', 'http'],
-  // starts a controller, an egress proxy and a runner as the local stack, and must find the browser that a runner would
+  console: ['contract', 'http'],
+  // starts a controller, an egress proxy, the console and a runner as the local stack, and must find the browser that a runner would
   local: [
     'contract',
     'http',
     'client',
+    'console/server',
     'controller/compose',
     'controller/config',
     'controller/store',
@@ -31,12 +33,16 @@ const all = Object.keys(rooms);
 // the uploader is a program of its own.
 const runnerGroups = {
   browser: [],
+  budget: [],
   reporting: [],
   secrecy: ['browser', 'reporting'],
   settle: ['browser'],
-  recording: ['browser', 'secrecy'],
+  capture: ['browser', 'secrecy'],
+  recording: ['browser', 'capture'],
+  live: ['browser', 'capture', 'reporting'],
   tools: ['browser', 'reporting', 'secrecy', 'settle'],
-  mcp: ['browser', 'secrecy', 'settle', 'tools'],
+  snapshot: ['budget', 'tools'],
+  mcp: ['browser', 'budget', 'secrecy', 'settle', 'snapshot', 'tools'],
   uploader: ['reporting'],
 };
 
@@ -49,7 +55,7 @@ export default {
       severity: 'error',
       from: { path: `^${room}/` },
       to: {
-        path: `^(${[...all, 'test', 'console'].join('|')})/`,
+        path: `^(${[...all, 'test'].join('|')})/`,
         pathNot: [room, ...allowed].map(path => (path.includes('/') ? `^${path}[./]` : `^${path}/`)),
       },
     })),
@@ -68,10 +74,17 @@ export default {
       to: { path: '^runner/uploader/' },
     },
     {
+      name: 'console-web-imports',
+      comment: 'console/web/ runs in a browser: it imports the contract and itself',
+      severity: 'error',
+      from: { path: '^console/web/' },
+      to: { path: '^(console/server|http)/' },
+    },
+    {
       name: 'core-imports-no-adapter',
       comment: "the controller's core decides; only main.ts and compose.ts build adapters",
       severity: 'error',
-      from: { path: '^controller/(lease|loops|http)/' },
+      from: { path: '^controller/(gateway|lease|loops|http)/' },
       to: {
         path: '(^controller/(runners|secrets|artifacts)/(?!port)|node_modules/(pg|@kubernetes|@electric-sql|@aws-sdk)/)',
       },
@@ -80,7 +93,7 @@ export default {
       name: 'core-imports-only-types-of-store',
       comment: "the store's types say what each step of the protocol does; only compose.ts builds them on a database",
       severity: 'error',
-      from: { path: '^controller/(lease|loops|http)/' },
+      from: { path: '^controller/(gateway|lease|loops|http)/' },
       to: { path: '^controller/store/', dependencyTypesNot: ['type-only'] },
     },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },

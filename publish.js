@@ -2,10 +2,11 @@
 // inside node_modules, so a published package holds JavaScript: what its tsconfig.build.json names, and all that those import.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
-/** Read at run time: SQL, and scripts that run in pages. */
+/** Read at run time: SQL, scripts that run in pages, and the pages of the console. */
 const ASSETS = [
+  join('console', 'assets'),
   join('controller', 'store'),
   join('runner', 'secrecy'),
   join('runner', 'settle'),
@@ -20,7 +21,7 @@ for (const name of ADDED) rmSync(name, { recursive: true, force: true });
 if (process.argv[2] !== 'clean') {
   execFileSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
   for (const folder of ASSETS)
-    if (existsSync(join('dist', folder)))
+    if (existsSync(join('dist', dirname(folder))))
       cpSync(join(root, folder), join('dist', folder), { recursive: true, filter: path => !path.endsWith('.ts') });
   copyFileSync(join(root, 'LICENSE'), 'LICENSE');
 }

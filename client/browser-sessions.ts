@@ -25,8 +25,10 @@ import {
 import type { SessionState } from '../contract/states.ts';
 import { type UserAction, userAction, type userActionAnswer, userActionList } from '../contract/user-action.ts';
 import { type Clock, realClock } from '../http/clock.ts';
+import { acquireAndConnect } from './connect.ts';
 import { type Call, type Connection, type ControllerApi, controllerApi } from './controller-api.ts';
-import { Lease, type LeaseCalls, type LeasedBrowser, type ReadyLease } from './lease.ts';
+import { Lease, type LeaseCalls, type ReadyLease } from './lease.ts';
+import type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 import { retrying } from './retry.ts';
 import { type CamelCased, snakeCased } from './wire-names.ts';
 
@@ -42,7 +44,10 @@ export interface AcquireRequest extends CamelCased<z.input<typeof getOrCreateReq
 
 /** Where an application gets its browsers from: a controller, or the one browser of `PLAYWRIGHT_MCP_URL`. */
 export interface BrowserSource {
+  /** Leases the browser of a conversation. */
   acquire(request: AcquireRequest): Promise<LeasedBrowser>;
+  /** Leases it, connects to it and lists its tools. */
+  connect(request: AcquireRequest): Promise<ConnectedBrowser>;
 }
 
 export interface ListRequest {
@@ -88,9 +93,11 @@ const NETWORK_MS = 15_000;
 export class BrowserSessions implements BrowserSource {
   readonly #api: ControllerApi;
   readonly #clock: Clock;
+  readonly #fetch: typeof globalThis.fetch;
 
   constructor(options: BrowserSessionsOptions) {
-    this.#api = controllerApi(options, options.fetch ?? globalThis.fetch);
+    this.#fetch = options.fetch ?? globalThis.fetch;
+    this.#api = controllerApi(options, this.#fetch);
     this.#clock = options.clock ?? realClock;
   }
 
@@ -111,10 +118,15 @@ export class BrowserSessions implements BrowserSource {
         const body = { ...snakeCased({ ...fields, ttlSeconds }), wait_seconds };
         const answer = await this.#getOrCreate(userId, body, wait_seconds, signal);
         const calls = this.#callsOf(userId, answer.session_id, answer.epoch);
-        return new Lease({ answer, calls, ttlSeconds, renewedAtMs, onLost, clock });
+        return new Lease({ answer, calls, ttlSeconds, renewedAtMs, onLost, clock, fetch: this.#fetch });
       },
       { clock, deadlineMs, signal },
     );
+  }
+
+  /** `acquire`, then `connect` of the lease: a browser with its tools, in one call. */
+  connect(request: AcquireRequest): Promise<ConnectedBrowser<Lease>> {
+    return acquireAndConnect(() => this.acquire(request), this.#fetch);
   }
 
   /** One page of sessions, newest first. */

@@ -2,7 +2,8 @@ import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import type { BrowserSource } from './browser-sessions.ts';
 import { BrowserSessions } from './browser-sessions.ts';
-import type { LeasedBrowser } from './lease.ts';
+import { acquireAndConnect, connectBrowser } from './connect.ts';
+import type { LeasedBrowser } from './leased-browser.ts';
 
 const ON = new Set(['1', 'true', 'on', 'yes']);
 
@@ -31,19 +32,26 @@ export function browserSource(environment: Record<string, string | undefined>): 
 
 /** One browser that all callers share, for development: nothing is leased, isolated or recorded. */
 function sharedBrowser(mcpUrl: string): BrowserSource {
-  return {
-    async acquire({ signal }): Promise<LeasedBrowser> {
-      signal?.throwIfAborted();
-      const ended = new AbortController();
-      const end = async () => ended.abort(new OmicronError('lease_ended', 'The lease was ended; acquire a new one.'));
-      return {
-        mcpUrl,
-        headers: {},
-        signal: ended.signal,
-        heartbeat: async () => ended.signal.throwIfAborted(),
-        end,
-        [Symbol.asyncDispose]: end,
-      };
-    },
+  const acquire: BrowserSource['acquire'] = async ({ signal }) => {
+    signal?.throwIfAborted();
+    return sharedLease(mcpUrl);
   };
+  return { acquire, connect: request => acquireAndConnect(() => acquire(request), globalThis.fetch) };
+}
+
+function sharedLease(mcpUrl: string): LeasedBrowser {
+  const over = new AbortController();
+  const release = async () =>
+    over.abort(new OmicronError('lease_released', 'The lease was released; acquire it again.'));
+  const lease: LeasedBrowser = {
+    mcpUrl,
+    headers: {},
+    signal: over.signal,
+    connect: () => connectBrowser(lease, globalThis.fetch),
+    heartbeat: async () => over.signal.throwIfAborted(),
+    release,
+    end: async () => over.abort(new OmicronError('lease_ended', 'The lease was ended; acquire a new one.')),
+    [Symbol.asyncDispose]: release,
+  };
+  return lease;
 }

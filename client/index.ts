@@ -2,7 +2,7 @@
 
 import './node-version.ts';
 
-export type { Toolset } from '../contract/assignment.ts';
+export type { Snapshot, Toolset } from '../contract/assignment.ts';
 export type { EffectivePolicy, PolicyDocument } from '../contract/policy/document.ts';
 export { OmicronError, type ProblemCode } from '../contract/problem.ts';
 export type { Credential, CredentialList } from '../contract/secrets.ts';
@@ -26,4 +26,6 @@ export {
   type PolicyOwner,
 } from './browser-sessions.ts';
 export { browserSource } from './browser-source.ts';
-export { Lease, type LeasedBrowser } from './lease.ts';
+export { Lease } from './lease.ts';
+export type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
+export type { Tool, ToolContent, ToolResult } from './mcp.ts';

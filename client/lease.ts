@@ -1,21 +1,9 @@
 import { OmicronError } from '../contract/problem.ts';
 import type { HeartbeatAnswer, LeaseAnswer, Session } from '../contract/session.ts';
 import type { Clock } from '../http/clock.ts';
+import { connectBrowser } from './connect.ts';
+import type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 import { mayRetry, waitMs } from './retry.ts';
-
-/** A browser that an MCP client may connect to, until `end`. */
-export interface LeasedBrowser extends AsyncDisposable {
-  /** Playwright MCP over Streamable HTTP. */
-  readonly mcpUrl: string;
-  /** Sent with every request to `mcpUrl`; they hold the lease's bearer token. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Aborts when the lease is lost, with the error as its reason, or has ended. */
-  readonly signal: AbortSignal;
-  /** Renews the lease now; while it is held it also renews by itself. */
-  heartbeat(): Promise<void>;
-  /** Ends the lease. Repeating it changes nothing. */
-  end(): Promise<void>;
-}
 
 /** The answer of get-or-create once its browser is ready. */
 export type ReadyLease = LeaseAnswer & { mcp_url: string; mcp_headers: Record<string, string> };
@@ -34,12 +22,16 @@ export interface LeaseOptions {
   renewedAtMs: number;
   onLost: ((error: OmicronError) => void) | undefined;
   clock: Clock;
+  fetch: typeof globalThis.fetch;
 }
 
 /** Two heartbeats in a row may fail without the lease being lost. */
 const HEARTBEATS_PER_TTL = 3;
 
-/** A session's hold on its browser. Heartbeats run by themselves and do not keep the process alive. */
+/**
+ * A session's hold on its browser. Until it is released, ended or lost, heartbeats run by themselves; they do not keep the
+ * process alive.
+ */
 export class Lease implements LeasedBrowser {
   readonly sessionId: string;
   readonly epoch: number;
@@ -62,7 +54,7 @@ export class Lease implements LeasedBrowser {
     this.#expiresAt = new Date(answer.expires_at);
     this.#endsAt = new Date(answer.ends_at);
     this.#renewedAtMs = options.renewedAtMs;
-    this.#keepAlive().catch(() => {}); // it ends by `end` or by #lose, which has reported why
+    this.#keepAlive().catch(() => {}); // it stops by `release`, `end` or #lose, which has reported why
   }
 
   get signal(): AbortSignal {
@@ -95,13 +87,21 @@ export class Lease implements LeasedBrowser {
     }
   }
 
+  connect(): Promise<ConnectedBrowser<this>> {
+    return connectBrowser(this, this.#options.fetch);
+  }
+
+  async release(): Promise<void> {
+    this.#over.abort(new OmicronError('lease_released', 'The lease was released; acquire it again.'));
+  }
+
   end(): Promise<void> {
     this.#ended ??= this.#end();
     return this.#ended;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.end();
+    return this.release();
   }
 
   async #end(): Promise<void> {

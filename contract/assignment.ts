@@ -9,8 +9,19 @@ import { brokerClaims } from './tokens.ts';
 export const TOOLSETS = ['playwright', 'core', 'compat', 'both'] as const;
 export type Toolset = (typeof TOOLSETS)[number];
 
-/** Options of a lease for its runner; without a toolset, the deployment's applies. */
-export const runnerOptions = z.object({ record_video: z.boolean(), toolset: z.enum(TOOLSETS).optional() });
+/**
+ * What the result of a tool that acts on a page shows of it: what changed since the snapshot before, all of it, nothing, or
+ * Playwright MCP's own snapshot.
+ */
+export const SNAPSHOTS = ['changes', 'full', 'none', 'playwright'] as const;
+export type Snapshot = (typeof SNAPSHOTS)[number];
+
+/** Options of a lease for its runner; without a toolset or a snapshot, the deployment's applies. */
+export const runnerOptions = z.object({
+  record_video: z.boolean(),
+  toolset: z.enum(TOOLSETS).optional(),
+  snapshot: z.enum(SNAPSHOTS).optional(),
+});
 export type RunnerOptions = z.infer<typeof runnerOptions>;
 
 /**

@@ -74,8 +74,12 @@ export const AUDIENCES = {
   artifacts: 'artifact-report',
   /** The egress proxy's calls, under its own secret: it must not be able to lease browsers. */
   egress: 'egress-authorize',
+  /** The command asks the console for a link. */
+  console: 'console-links',
   /** Audience of an assignment: this runner, this boot of it. */
   runner: (runnerId: string, bootId: string): string => `runner/${runnerId}/${bootId}`,
+  /** Of a viewer's token: the live view of this runner, this boot of it. */
+  live: (runnerId: string, bootId: string): string => `live/${runnerId}/${bootId}`,
 } as const;
 
 /** Issuer of every token that the controller signs. */
@@ -146,6 +150,13 @@ export const ENV = {
   reapSeconds: 'OMICRON_REAP_SECONDS',
   claimSeconds: 'OMICRON_CLAIM_SECONDS',
   startSeconds: 'OMICRON_START_SECONDS',
+  /** The gateway's address, e.g. `https://browser.example.com/mcp`; without it there is no gateway. */
+  gatewayUrl: 'OMICRON_GATEWAY_URL',
+  /** OIDC issuer of the access tokens that the gateway takes. */
+  gatewayIssuer: 'OMICRON_GATEWAY_ISSUER',
+  gatewayAudience: 'OMICRON_GATEWAY_AUDIENCE',
+  gatewayUserClaim: 'OMICRON_GATEWAY_USER_CLAIM',
+  gatewayToolset: 'OMICRON_GATEWAY_TOOLSET',
 
   // a runner and its uploader
   runnerId: 'OMICRON_RUNNER_ID',
@@ -171,6 +182,10 @@ export const ENV = {
   chromiumSpki: 'OMICRON_CHROMIUM_SPKI',
   /** Default toolset of leases. */
   toolset: 'OMICRON_TOOLSET',
+  /** What results show of the page, unless the lease or the call says otherwise. */
+  snapshot: 'OMICRON_SNAPSHOT',
+  /** About how many tokens the text of an answer takes at most, unless the call says otherwise. */
+  answerTokens: 'OMICRON_ANSWER_TOKENS',
   /** Exact http origins, comma-separated, on which credentials may be filled: for tests and demos. */
   insecureLoginOrigins: 'OMICRON_INSECURE_LOGIN_ORIGINS',
   mcpOrigins: 'OMICRON_MCP_ORIGINS',
@@ -217,6 +232,8 @@ export const RUNNER_VARIABLES = [
   ENV.chromiumSandbox,
   ENV.chromiumSpki,
   ENV.toolset,
+  ENV.snapshot,
+  ENV.answerTokens,
   ENV.insecureLoginOrigins,
   ENV.mcpOrigins,
   ENV.browserMemoryMb,

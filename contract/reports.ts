@@ -30,6 +30,8 @@ export const RUNNER_EVENT_KINDS = [
   'download.cancelled',
   'recording.stopped',
   'secrets.loaded',
+  'control.taken',
+  'control.given_back',
 ] as const;
 
 /** The longest maximum age of a lease: a week. */

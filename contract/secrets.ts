@@ -15,12 +15,14 @@ const totpSeed = z
   .max(512)
   .regex(/^(otpauth:\/\/totp\/.+|[A-Za-z2-7 ]{16,}=*)$/, 'must be a base32 seed or an otpauth://totp/ URI');
 
-export const credentialSchema = z.strictObject({
-  username: secretText,
-  password: secretText,
-  /** B3: never leaves the controller; runners get the current code. */
-  totp: totpSeed.optional(),
-});
+export const credentialSchema = z
+  .strictObject({
+    username: secretText,
+    password: secretText,
+    /** B3: never leaves the controller; runners get the current code. */
+    totp: totpSeed.optional(),
+  })
+  .meta({ id: 'Credential' });
 export type Credential = z.infer<typeof credentialSchema>;
 
 /** The vault document of one user (O8). */

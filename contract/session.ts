@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { TOOLSETS } from './assignment.ts';
+import { SNAPSHOTS, TOOLSETS } from './assignment.ts';
 import { epoch } from './lease-key.ts';
 import { SESSION_STATES } from './states.ts';
 import { isStorable } from './storable.ts';
@@ -79,6 +79,8 @@ export const getOrCreateRequest = z
     tags: tagsSchema.optional(),
     /** The tools that the lease serves; default: the deployment's. A live lease keeps its own. */
     toolset: z.enum(TOOLSETS).optional(),
+    /** What results show of the page; default: the deployment's. A live lease keeps its own; a call may say otherwise. */
+    snapshot: z.enum(SNAPSHOTS).optional(),
   })
   .meta({ id: 'GetOrCreateRequest' });
 export type GetOrCreateRequest = z.infer<typeof getOrCreateRequest>;

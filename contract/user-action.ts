@@ -24,6 +24,16 @@ export type UserAction = z.infer<typeof userAction>;
 
 export const userActionList = z.object({ user_actions: z.array(userAction) }).meta({ id: 'UserActionList' });
 
+const pendingUserAction = userAction
+  .extend({ user_id: z.string(), conversation_id: z.string() })
+  .meta({ id: 'PendingUserAction' });
+
+/** Pending user actions of several sessions, each with whose it is. */
+export const pendingUserActionList = z
+  .object({ user_actions: z.array(pendingUserAction) })
+  .meta({ id: 'PendingUserActionList' });
+export type PendingUserActionList = z.infer<typeof pendingUserActionList>;
+
 /** Body of the person's answer. */
 export const userActionAnswer = z
   .strictObject({ status: z.enum(['done', 'declined']), note: z.string().max(2_000).optional() })

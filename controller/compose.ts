@@ -95,7 +95,7 @@ type Core = Awaited<ReturnType<typeof coreOf>>;
 /** What the loops and the server are made of. */
 async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const { settings, database, log, clock = realClock } = parts;
-  const signing = await signingKey(settings.signingKey);
+  const signing = signingKey(settings.signingKey);
   const keys: Keys = { signing, derivation: Buffer.from(settings.derivationKey, 'base64') };
   const jwks = JSON.stringify({ keys: [signing.publicJwk] });
   const rules = {
@@ -134,7 +134,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   };
 }
 
-function serverOf(core: Core): Promise<FastifyInstance> {
+async function serverOf(core: Core): Promise<FastifyInstance> {
   const { settings, keys, provider, wake, changes } = core;
   /** A lease has ended here: its runner is drained, and watchers of leases look now. */
   const kickDrain = () => {
@@ -154,6 +154,7 @@ function serverOf(core: Core): Promise<FastifyInstance> {
     ...core,
     getOrCreate,
     kickDrain,
+    gateway: await gatewayOf(core, getOrCreate),
     serviceKey: serviceKey(settings.serviceSecret),
     egressKey: serviceKey(settings.egressSecret),
     derivation: keys.derivation,
@@ -161,6 +162,16 @@ function serverOf(core: Core): Promise<FastifyInstance> {
     provider: provider.name,
     version: manifest.version,
   });
+}
+
+/** Loaded where it is used alone: the MCP SDK is 10 MB of memory. */
+async function gatewayOf(core: Core, getOrCreate: GetOrCreate) {
+  const { gatewayUrl: url, gatewayIssuer: issuer, gatewayAudience: audience = url, ...settings } = core.settings;
+  if (url === undefined || issuer === undefined || audience === undefined) return undefined;
+  const { gatewayRoutes } = await import('./gateway/routes.ts');
+  const gateway = { url, issuer, audience, userClaim: settings.gatewayUserClaim, toolset: settings.gatewayToolset };
+  const parts = { ...core, getOrCreate, derivation: core.keys.derivation, version: manifest.version };
+  return (app: FastifyInstance) => gatewayRoutes(app, gateway, parts);
 }
 
 /** Resolves with the URL under which runners of this machine reach it. */

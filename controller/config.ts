@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import * as z from 'zod';
+import { TOOLSETS } from '../contract/assignment.ts';
 import { ENV } from '../contract/names.ts';
 import {
   choice,
@@ -13,6 +14,7 @@ import {
   type SettingsOf,
   sharedSecret,
 } from '../http/environment.ts';
+import { isPrivateWay } from './gateway/private-way.ts';
 import { checkedSupabaseUrl } from './secrets/supabase-url.ts';
 import { postgresConnection } from './store/postgres-connection.ts';
 
@@ -25,6 +27,14 @@ const certificates = () =>
 
 /** Whether a connection to another host needs TLS with a verified certificate. */
 const tls = () => choice('verify', 'off').default('verify');
+
+/** A URL to which tokens and keys may be entrusted. */
+const privateUrl = () => z.string().refine(isPrivateUrl, { error: 'must be an https URL' });
+const isPrivateUrl = (text: string): boolean => {
+  const url = URL.parse(text);
+  return url !== null && isPrivateWay(url);
+};
+const GATEWAY_PATH = { error: 'must have the path /mcp' };
 
 /** The controller's settings. Defaults are those of production. */
 export const VARIABLES = {
@@ -119,6 +129,21 @@ export const VARIABLES = {
   reapSeconds: [ENV.reapSeconds, decimal(0.05, 600).default(30)],
   claimSeconds: [ENV.claimSeconds, decimal(1, 120).default(15)],
   startSeconds: [ENV.startSeconds, decimal(2, 600).default(120)],
+
+  /** Where clients reach the gateway, `/mcp` of this service; without it there is none. */
+  gatewayUrl: [
+    ENV.gatewayUrl,
+    privateUrl()
+      .refine(url => URL.parse(url)?.pathname === '/mcp', GATEWAY_PATH)
+      .optional(),
+  ],
+  /** As the issuer writes itself into `iss`. */
+  gatewayIssuer: [ENV.gatewayIssuer, privateUrl().optional()],
+  /** What access tokens have in `aud`: the gateway's address, unless the issuer knows it by another name. */
+  gatewayAudience: [ENV.gatewayAudience, z.string().optional()],
+  /** The claim of an access token that names the user. */
+  gatewayUserClaim: [ENV.gatewayUserClaim, z.string().default('sub')],
+  gatewayToolset: [ENV.gatewayToolset, choice(...TOOLSETS).default('playwright')],
 } as const;
 export type Settings = SettingsOf<typeof VARIABLES>;
 
@@ -148,6 +173,8 @@ function rules(settings: Settings): Fault[] {
   faults.push(...refusal(ENV.databaseUrl, () => postgresConnection(database)));
   if (supabaseUrl !== undefined)
     faults.push(...refusal(ENV.supabaseUrl, () => checkedSupabaseUrl(supabaseUrl, settings.supabaseTls)));
+  if (settings.gatewayUrl !== undefined && settings.gatewayIssuer === undefined)
+    faults.push([ENV.gatewayIssuer, `is not set, and the gateway (${ENV.gatewayUrl}) needs it`]);
   const inBucket = artifactStore?.startsWith('s3:');
   if (inBucket && provider === 'local')
     faults.push([ENV.artifactStore, `is wrong: must be a folder (file:) with ${ENV.provider}=local`]);

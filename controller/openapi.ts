@@ -9,6 +9,7 @@ export async function openApiDocument(): Promise<object> {
     version: manifest.version,
     serviceKey: new Uint8Array(32),
     egressKey: new Uint8Array(32),
+    gateway: undefined,
   };
   // Registering routes touches no other part, so the document needs neither a database nor a provider.
   const app = await buildServer(parts as unknown as ServerParts);

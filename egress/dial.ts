@@ -1,12 +1,18 @@
 import type { LookupFunction, Socket } from 'node:net';
 import { connect, isIP } from 'node:net';
-import type { Refusal } from './refusal.ts';
+import { isRefusal, type Refusal } from './refusal.ts';
+
+export interface Dialed {
+  readonly socket: Socket;
+  /** Which of the addresses it is. */
+  readonly address: string;
+}
 
 export interface Dialer {
   /**
    * Connects to one of the addresses, which have been checked; resolves no name. `signal` destroys a pending attempt.
    */
-  dial(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket | Refusal>;
+  dial(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Dialed | Refusal>;
 }
 
 /** RFC 8305 asks for 250 ms between attempts; slow paths are common behind NAT. */
@@ -15,7 +21,7 @@ const ATTEMPT_MS = 500;
 /** Dials straight: IPv4 and IPv6 in turn, as RFC 8305 has it, among the given addresses alone. */
 export function directDialer(options: { timeoutMs: number }): Dialer {
   return {
-    dial(addresses, port, signal) {
+    async dial(addresses, port, signal) {
       const answers = addresses.map(address => ({ address, family: isIP(address) }));
       const lookup: LookupFunction = (_name, _options, answer) => answer(null, answers);
       // The name is never resolved: `lookup` above answers with the checked addresses.
@@ -28,7 +34,8 @@ export function directDialer(options: { timeoutMs: number }): Dialer {
         allowHalfOpen: true,
         noDelay: true,
       });
-      return connected(socket, 'connect', options.timeoutMs, signal);
+      const refusal = await connected(socket, 'connect', options.timeoutMs, signal);
+      return isRefusal(refusal) ? refusal : { socket, address: socket.remoteAddress ?? '' };
     },
   };
 }

@@ -8,6 +8,7 @@ import {
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { REFUSALS } from '../contract/egress.ts';
+import { mayReuse } from '../http/may-reuse.ts';
 import { answerSocket, clientClosedSignal } from './client.ts';
 import { ambiguousFraming, answerFields, hasBody, requestFields } from './headers.ts';
 import type { OutboundConnection, OutboundConnections, OutboundRequest } from './outbound.ts';
@@ -39,7 +40,14 @@ function parseRequest(
   const fields = requestFields(request, hostHeader(absolute.target));
   const authorization = request.headers['proxy-authorization'];
   return {
-    wanted: { authorization, target: absolute.target, method, client: request.socket, clientClosed },
+    wanted: {
+      authorization,
+      target: absolute.target,
+      method,
+      client: request.socket,
+      clientClosed,
+      mayReuse: method === 'http' && mayReuse(request),
+    },
     path: absolute.path,
     fields,
   };
@@ -48,19 +56,22 @@ function parseRequest(
 function start(
   request: IncomingMessage,
   { path, fields }: ParsedRequest,
-  { socket }: OutboundConnection,
+  { socket, agent }: OutboundConnection,
   extra: readonly string[],
 ): ClientRequest {
   return send({
     method: request.method ?? 'GET',
     path,
     headers: [...fields, ...extra],
-    createConnection: () => socket, // one checked socket per request: no pool that could outlive a policy
+    ...(agent ? { agent } : { createConnection: () => socket }), // never a pool that could choose another connection
     maxHeaderSize: HEADER_BYTES_MAX,
   });
 }
 
-/** `GET http://host/path`: one request, one checked connection. */
+/**
+ * `GET http://host/path`: a new checked connection, or a kept one whose address is checked again. A request that finds its kept
+ * connection closed is sent once more, on a new one.
+ */
 export async function handleRequest(
   outbound: OutboundConnections,
   request: IncomingMessage,
@@ -71,57 +82,93 @@ export async function handleRequest(
   const clientClosed = new AbortController();
   response.once('close', () => clientClosed.abort());
   const parsed = parseRequest(request, 'http', clientClosed.signal);
-  const answer = (refusal: Refusal, target: Target | null) => {
-    if (response.headersSent || response.destroyed) return void response.destroy();
-    const page = refusalPage(refusal, target);
-    response.writeHead(REFUSALS[refusal.refused].status, refusalHeaders(refusal, page)).end(page);
-    request.resume();
-  };
-  if (isRefusal(parsed)) return answer(parsed, parsed.target);
+  if (isRefusal(parsed)) return answerRefusal(request, response, parsed, parsed.target);
+  const ended = await attempt(outbound, request, response, parsed);
+  if (ended === 'stale' && !clientClosed.signal.aborted)
+    await attempt(outbound, request, response, { ...parsed, wanted: { ...parsed.wanted, mayReuse: false } });
+}
+
+function answerRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal, target: Target | null) {
+  if (response.headersSent || response.destroyed) return void response.destroy();
+  const page = refusalPage(refusal, target);
+  response.writeHead(REFUSALS[refusal.refused].status, refusalHeaders(refusal, page)).end(page);
+  request.resume();
+}
+
+/** `stale`: a kept connection failed before the site's answer began, and nothing was answered. */
+async function attempt(
+  outbound: OutboundConnections,
+  request: IncomingMessage,
+  response: ServerResponse,
+  parsed: ParsedRequest,
+): Promise<'answered' | 'stale'> {
   const { wanted } = parsed;
   const connection = await outbound.open(wanted);
   if (isRefusal(connection)) {
     outbound.countRefusal(wanted, connection);
-    return answer(connection, wanted.target);
+    answerRefusal(request, response, connection, wanted.target);
+    return 'answered';
   }
-
+  const { socket, reused } = connection;
+  const failed = (code: 'upstream_failed' | 'upstream_timeout') => {
+    socket.destroy();
+    if (!response.headersSent && !response.destroyed) outbound.countRefusal(wanted, { refused: code });
+    answerRefusal(request, response, { refused: code }, wanted.target);
+  };
   const bodiless =
     request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined;
   // Without a length node:http would send an empty chunked body with POST.
   const length = bodiless && request.method !== 'GET' && request.method !== 'HEAD' ? ['Content-Length', '0'] : [];
   let onward: ClientRequest;
-  let settled = false;
-  const failed = (code: 'upstream_failed' | 'upstream_timeout') => {
-    if (settled) return; // destroying the socket fails the request once more
-    settled = true;
-    connection.socket.destroy();
-    if (!response.headersSent && !response.destroyed) outbound.countRefusal(wanted, { refused: code });
-    answer({ refused: code }, wanted.target);
-  };
   try {
-    onward = start(request, parsed, connection, [...length, 'Connection', 'close']);
+    onward = start(request, parsed, connection, length);
   } catch {
-    return failed('upstream_failed'); // a header that node:http rejects
+    failed('upstream_failed'); // a header that node:http rejects
+    return 'answered';
   }
-  connection.socket.once('timeout', () => failed('upstream_timeout'));
-  response.once('close', () => connection.socket.destroy());
-  onward.once('error', () => failed('upstream_failed'));
-  onward.once('response', incoming => {
-    response.sendDate = false;
-    try {
-      response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage ?? '', answerFields(incoming));
-    } catch {
-      return failed('upstream_failed');
-    }
-    pipeline(incoming, response, error => {
-      if (error) response.destroy();
+  return new Promise(done => {
+    let site: IncomingMessage | undefined;
+    let settled = false;
+    const settle = (outcome: 'answered' | 'stale', failure?: 'upstream_failed' | 'upstream_timeout') => {
+      if (settled) return; // destroying the socket fails the request once more
+      settled = true;
+      if (failure) failed(failure);
+      done(outcome);
+    };
+    const onTimeout = () => settle('answered', 'upstream_timeout');
+    const dropSite = () => socket.destroy();
+    socket.once('timeout', onTimeout);
+    response.once('close', dropSite);
+    // The exchange is over: the connection may already be another request's.
+    onward.once('close', () => {
+      socket.off('timeout', onTimeout);
+      response.off('close', dropSite);
+      settle('answered');
     });
+    onward.once('error', () => {
+      socket.destroy();
+      if (site?.complete) return; // bytes after the answer: what was answered stays answered
+      if (reused && !site) settle('stale');
+      else settle('answered', 'upstream_failed');
+    });
+    onward.once('response', incoming => {
+      site = incoming;
+      response.sendDate = false;
+      try {
+        response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage ?? '', answerFields(incoming));
+      } catch {
+        return settle('answered', 'upstream_failed');
+      }
+      pipeline(incoming, response, error => {
+        if (error) response.destroy();
+      });
+    });
+    if (bodiless) onward.end();
+    else
+      pipeline(request, onward, error => {
+        if (error) socket.destroy();
+      });
   });
-  if (bodiless) onward.end();
-  else
-    pipeline(request, onward, error => {
-      if (error) connection.socket.destroy();
-    });
 }
 
 /** A websocket handshake in absolute form: browsers use CONNECT, other clients may not. */

@@ -28,6 +28,8 @@ export interface Slot {
   tlsBegan(): void;
   /** Sets how the bytes transferred so far are read. */
   countBy(bytes: () => number): void;
+  /** An idle connection is closed when its lease needs the slot. */
+  setIdle(idle: boolean): void;
   /** Call once, when the connection has ended. */
   release(): void;
 }
@@ -37,6 +39,7 @@ interface Open {
   readonly abort: AbortController;
   /** It carries TLS, or will be refused: a policy that allows https only changes nothing for it. */
   encrypted: boolean;
+  idle: boolean;
   bytes: () => number;
 }
 
@@ -98,11 +101,12 @@ export class EgressLease {
 
   admit(request: SiteRequest): Slot | Refusal {
     if (this.ended) return { refused: 'credential_refused' };
-    if (this.#open.size >= this.#limits.connectionsMax) return { refused: 'too_many_connections' };
+    if (this.#open.size >= this.#limits.connectionsMax && !this.#closeIdle())
+      return { refused: 'too_many_connections' };
     if (this.#closedBytes >= this.#limits.bytesMax) return { refused: 'bytes_exhausted' };
     const verdict = this.sites(request);
     const tlsOnly = verdict.allowed && verdict.tlsOnly;
-    const open: Open = { request, abort: new AbortController(), encrypted: tlsOnly, bytes: () => 0 };
+    const open: Open = { request, abort: new AbortController(), encrypted: tlsOnly, idle: false, bytes: () => 0 };
     this.#open.add(open);
     return {
       signal: open.abort.signal,
@@ -113,9 +117,10 @@ export class EgressLease {
       countBy: bytes => {
         open.bytes = bytes;
       },
-      release: () => {
-        if (this.#open.delete(open)) this.#closedBytes += open.bytes();
+      setIdle: idle => {
+        open.idle = idle;
       },
+      release: () => this.#release(open),
     };
   }
 
@@ -130,6 +135,21 @@ export class EgressLease {
     this.ended = true;
     this.#closeAll();
     for (const { socket } of this.clients) socket.destroy();
+  }
+
+  #release(open: Open): void {
+    if (this.#open.delete(open)) this.#closedBytes += open.bytes();
+  }
+
+  /** False: every connection is in use. */
+  #closeIdle(): boolean {
+    for (const open of this.#open) {
+      if (!open.idle) continue;
+      this.#release(open); // now, not when the socket has closed
+      open.abort.abort();
+      return true;
+    }
+    return false;
   }
 
   #closeAll(): void {

@@ -1,4 +1,6 @@
+import type { Agent } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EgressDenial } from '../contract/egress.ts';
 import type { LeaseKey } from '../contract/lease-key.ts';
 import type { SiteRequest } from '../contract/policy/sites.ts';
@@ -6,6 +8,7 @@ import type { AddressPolicy } from './address-policy.ts';
 import type { ClientPlaces } from './client-places.ts';
 import type { Dialer } from './dial.ts';
 import type { DenialReporter } from './events.ts';
+import { KeptConnections } from './kept-connections.ts';
 import type { EgressLease, Slot } from './lease.ts';
 import type { LeaseRegistry } from './lease-registry.ts';
 import type { EgressMetrics } from './metrics.ts';
@@ -17,10 +20,17 @@ export interface OutboundConnection {
   readonly socket: Socket;
   readonly slot: Pick<Slot, 'signal' | 'tlsOnly' | 'tlsBegan'>;
   readonly lease: LeaseKey;
+  /** Of a plain request: sends it over this connection, and keeps the connection for the next one. */
+  readonly agent?: Agent;
+  /** It has served a request before, so the site may be closing it. */
+  readonly reused?: boolean;
 }
 
 export interface OutboundConnections {
-  /** Authenticates the client, applies the lease's policy, resolves and checks the name, and connects. */
+  /**
+   * Authenticates the client, applies the lease's policy, resolves and checks the name, and connects; a request that may reuse
+   * a connection gets a kept one, to an address that this very check allowed.
+   */
   open(wanted: OutboundRequest): Promise<OutboundConnection | Refusal>;
   /** Counts a refusal. One that comes after `open` succeeded also takes the lease, and is reported as a denial. */
   countRefusal(wanted: OutboundRequest, refusal: Refusal, lease?: LeaseKey): void;
@@ -35,6 +45,8 @@ export interface OutboundRequest {
   readonly client: Socket;
   /** Aborts when the client disconnects. */
   readonly clientClosed: AbortSignal;
+  /** A plain request that could be sent again if a kept connection turns out to be closed. */
+  readonly mayReuse?: boolean;
 }
 
 export function outboundConnections(options: {
@@ -48,6 +60,7 @@ export function outboundConnections(options: {
   headMs: number;
 }): OutboundConnections {
   const { leases, places, addresses, dialer, reporter, metrics, idleMs, headMs } = options;
+  const kept = new KeptConnections();
 
   const connect = async (
     wanted: OutboundRequest,
@@ -61,10 +74,20 @@ export function outboundConnections(options: {
     wanted.clientClosed.addEventListener('abort', stop, { once: true });
     const allowed = await addresses.check(wanted.target, scheme, lease.sites, cancel.signal);
     if (isRefusal(allowed)) return allowed;
+    if (wanted.mayReuse) {
+      await nextTurn(); // what has arrived on an idle connection is read now, and closes it
+      const idle = cancel.signal.aborted ? undefined : kept.take(lease, wanted.target, allowed.addresses);
+      if (idle) {
+        slot.release();
+        idle.socket.setTimeout(idleMs);
+        return { ...idle, lease: lease.key, reused: true };
+      }
+    }
     const startedMs = performance.now();
-    const socket = await dialer.dial(allowed.addresses, wanted.target.port, cancel.signal);
+    const dialed = await dialer.dial(allowed.addresses, wanted.target.port, cancel.signal);
     metrics.dialSeconds.observe((performance.now() - startedMs) / 1000);
-    if (isRefusal(socket)) return socket;
+    if (isRefusal(dialed)) return dialed;
+    const { socket } = dialed;
     if (slot.signal.aborted || wanted.clientClosed.aborted) {
       socket.destroy();
       return { refused: 'credential_refused' };
@@ -81,7 +104,8 @@ export function outboundConnections(options: {
       metrics.bytes.inc({ direction: 'out' }, socket.bytesWritten);
       slot.release();
     });
-    return { socket, slot, lease: lease.key };
+    if (wanted.method !== 'http') return { socket, slot, lease: lease.key };
+    return { ...kept.hold(lease, { ...dialed, slot, target: wanted.target }), lease: lease.key };
   };
 
   return {

@@ -48,7 +48,7 @@ export function upstreamDialer(upstream: UpstreamProxy, options: { timeoutMs: nu
         const authority = isIP(address) === 6 ? `[${address}]:${targetPort}` : `${address}:${targetPort}`;
         socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${authorization}\r\n`);
         const answer = await readHead(socket, options.timeoutMs, signal);
-        if (answer === 200) return socket;
+        if (answer === 200) return { socket, address };
         socket.destroy();
         if (signal.aborted) return last;
         last =

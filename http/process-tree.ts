@@ -22,10 +22,11 @@ const TICK_MS = 10;
 const KIB = 1024;
 
 /** From /proc where the kernel lists children there, else from ps. */
-export const readProcessTree: ReadProcessTree = async pid =>
-  existsSync(`/proc/${process.pid}/task/${process.pid}/children`) ? fromProc(pid) : fromPs(pid);
+export const readProcessTree: ReadProcessTree = async pid => processTreeOfProc(pid) ?? fromPs(pid);
 
-function fromProc(pid: number): TreeProcess[] {
+/** From /proc; undefined where the kernel does not list children there. */
+export function processTreeOfProc(pid: number): TreeProcess[] | undefined {
+  if (!existsSync(`/proc/${process.pid}/task/${process.pid}/children`)) return undefined;
   const found: TreeProcess[] = [];
   const waiting = [pid];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {

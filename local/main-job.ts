@@ -53,7 +53,7 @@ export async function mainJob(job: MainJob): Promise<{ sessionId: string; video:
     });
     if (login) await logIn(browser, step);
     await step('take a screenshot', async say => {
-      const { images } = await browser.call('browser_take_screenshot');
+      const { images } = await browser.call('browser_take_screenshot', { type: 'png' });
       await mkdir(dirname(screenshot), { recursive: true });
       await writeFile(screenshot, images[0] ?? '');
       say(shown(screenshot));

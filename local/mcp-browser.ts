@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import * as z from 'zod';
-import type { LeasedBrowser } from '../client/lease.ts';
+import type { LeasedBrowser } from '../client/leased-browser.ts';
 
 /** A tool call failed; the message is the tool's. */
 export class ToolError extends Error {}

@@ -36,8 +36,7 @@ const installBrowser = (): Record<string, string> => {
 
 const installForTests = (): Record<string, string> => {
   const PATH = testPath(root, path);
-  // moto_server has no --version
-  installTestTools({ missing: () => missingTestTools(PATH, program => starts(program, '--help')), run, mayApt, say });
+  installTestTools({ missing: () => missingTestTools(root, PATH, starts), run, mayApt, say });
   return { PATH };
 };
 

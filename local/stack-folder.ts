@@ -12,7 +12,7 @@ const keysSchema = z.object({
 });
 export type StackKeys = z.infer<typeof keysSchema>;
 
-const runningSchema = z.object({ url: z.url(), pid: z.int() });
+const runningSchema = z.object({ url: z.url(), consoleUrl: z.url(), pid: z.int() });
 export type RunningStack = z.infer<typeof runningSchema>;
 
 const random = () => randomBytes(32).toString('base64');
@@ -87,8 +87,8 @@ export class StackFolder {
     const text = await readFile(this.#runningFile, 'utf8').catch(() => null);
     const { serviceSecret } = await this.#readKeys();
     if (text === null || serviceSecret === undefined) return null;
-    const running = runningSchema.parse(JSON.parse(text));
-    return isAlive(running.pid) ? { ...running, serviceSecret } : null;
+    const { data } = runningSchema.safeParse(JSON.parse(text)); // one of another version is not this command's to call
+    return data && isAlive(data.pid) ? { ...data, serviceSecret } : null;
   }
 
   async #readKeys(): Promise<Partial<StackKeys>> {

@@ -1,16 +1,19 @@
 import { type AddressInfo, createServer } from 'node:net';
 import type { Logger } from 'pino';
+import { type Console, startConsole } from '../console/server/console.ts';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
+import { collectGarbage } from '../http/garbage.ts';
 import { startLocalController } from './controller.ts';
 import { type EgressProcess, startEgress } from './egress-process.ts';
 import { lockFile } from './lock.ts';
 import { StackFolder } from './stack-folder.ts';
 
-/** Controller, database, egress proxy and warm runners on one machine. The controller runs in this process. */
+/** Controller, database, console, egress proxy and warm runners on one machine. The controller and the console run in this process. */
 export interface Stack {
   readonly url: string;
   readonly serviceSecret: string;
+  readonly console: Pick<Console, 'url' | 'link'>;
   /** Absolute. */
   readonly folder: string;
   /** Ends every lease, waits for recordings and runners, and frees the folder. Repeating it changes nothing. */
@@ -63,13 +66,22 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     log: options.log,
   });
   started.defer(() => controller.shutdown());
-  await folder.setRunning({ url: controller.url, pid: process.pid });
+  const pages = await startConsole({
+    url: `http://127.0.0.1:${await freePort(port + 1)}`, // mostly the same at each start
+    controllerUrl: controller.url,
+    serviceSecret: keys.serviceSecret,
+    log: options.log,
+  });
+  started.defer(() => pages.stop());
+  await folder.setRunning({ url: controller.url, consoleUrl: pages.url, pid: process.pid });
+  collectGarbage(); // creating a database leaves 270 MB, which an idle process would keep: measured
 
   const parts = started.move();
   let stopped: Promise<void> | undefined;
   return {
     url: controller.url,
     serviceSecret: keys.serviceSecret,
+    console: pages,
     folder: folder.path,
     stop() {
       stopped ??= parts.disposeAsync();

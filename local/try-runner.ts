@@ -23,7 +23,7 @@ export async function tryRunner(
 ): Promise<RunnerHealth | { phase: 'silent'; output: string }> {
   const home = await mkdtemp(join(tmpdir(), 'omicron-doctor-'));
   const portFile = join(home, 'port');
-  const key = await signingKey(JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })));
+  const key = signingKey(JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })));
   const child = spawn(process.execPath, [RUNNER], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {

@@ -47,6 +47,17 @@ export interface Environment {
     readonly webIdentityRole?: string;
   };
 
+  /** `/mcp` of the controller for clients outside, where there is one: docs/operations.md, "The gateway". */
+  readonly gateway?: {
+    readonly url: string;
+    readonly issuer: string;
+    readonly audience?: string;
+    readonly userClaim?: string;
+    readonly toolset?: string;
+    /** The ingress that passes the requests of clients on. */
+    readonly from: k8s.NetworkPolicyPeer;
+  };
+
   readonly replicas: { readonly controller: number; readonly egress: number };
   readonly runner: {
     readonly browser: Resources;

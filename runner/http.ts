@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } from '../contract/assignment.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../contract/problem.ts';
+import { serveLive } from './live-upgrade.ts';
 import { checkOrigin } from './mcp/origin.ts';
 import type { Runner } from './runner.ts';
 
@@ -13,12 +14,12 @@ const MCP_BYTES_MAX = 4 * 1024 * 1024;
 const KEEP_ALIVE_MS = 3_600_000;
 
 export interface RunnerServerOptions {
-  /** Whose pages may use `/mcp` too. */
+  /** Whose pages may use `/mcp` and `/live` too. */
   readonly mcpOrigins: readonly string[];
   readonly log: Logger;
 }
 
-/** The runner over HTTP: `/assign`, `/drain`, `/healthz`, `/mcp`; every error is a problem document. */
+/** The runner over HTTP: `/assign`, `/drain`, `/healthz`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
 export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOptions): Server {
   const routes: Record<
     string,
@@ -68,6 +69,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
   const server = createServer((request, response) => {
     serve(request, response).catch((error: unknown) => refuse(request, response, error, log));
   });
+  serveLive(server, runner, { origins: mcpOrigins, log });
   server.requestTimeout = 30_000;
   server.headersTimeout = 10_000;
   server.keepAliveTimeout = KEEP_ALIVE_MS;

@@ -8,10 +8,10 @@ import { OmicronError } from '../contract/problem.ts';
 import { importControllerKeys } from '../contract/tokens.ts';
 import { realClock } from '../http/clock.ts';
 import { EnvironmentError } from '../http/environment.ts';
+import { collectGarbage } from '../http/garbage.ts';
 import { launchBrowser } from './browser/browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser/browser-path.ts';
 import { egressForwarder } from './browser/egress-forwarder.ts';
-import { collectGarbage } from './browser/garbage.ts';
 import { browserLimits } from './browser/limits.ts';
 import { createTempDir } from './browser/temp-dir.ts';
 import { runnerServer } from './http.ts';
@@ -85,6 +85,8 @@ const runner = createRunner({
   },
   forwarder,
   toolset: settings.toolset,
+  snapshot: settings.snapshot,
+  tokensMax: settings.tokensMax,
   insecureLoginOrigins: settings.insecureLoginOrigins,
   outputDir: settings.outputDir,
   filesDir: temp.files,

@@ -6,11 +6,13 @@ import {
   drainClaims,
   type RunnerHealth,
 } from '../contract/assignment.ts';
+import { LIVE_LIMITS, type LiveTokenClaims } from '../contract/live.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../contract/tokens.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { guardPages } from './browser/page-guard.ts';
+import type { LiveView } from './live/live-view.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { type PlaywrightMcp, playwrightMcp } from './mcp/playwright-mcp.ts';
 import { type PhaseMachine, phaseMachine } from './phase.ts';
@@ -30,6 +32,8 @@ export interface Runner {
   stop(reason: string, exitCode?: number): void;
   /** The lease's MCP endpoint for this bearer token; throws `unauthorized` for any other. */
   endpoint(bearerToken: string | undefined): McpEndpoint;
+  /** The live view for a viewer's token, which it uses up; throws `unauthorized` for any other. */
+  liveView(token: string | undefined): Promise<AdmittedViewer>;
   health(): Promise<RunnerHealth>;
   /** Neither assigned nor stopping. */
   isUnleased(): boolean;
@@ -39,10 +43,25 @@ export interface Runner {
   readonly ended: Promise<number>;
 }
 
+/** A viewer whose token was checked. */
+export interface AdmittedViewer {
+  readonly claims: LiveTokenClaims;
+  readonly live: LiveView;
+}
+
 export interface RunnerOptions
   extends Pick<
     ServeLeaseOptions,
-    'controller' | 'forwarder' | 'toolset' | 'insecureLoginOrigins' | 'outputDir' | 'ffmpeg' | 'clock' | 'log'
+    | 'controller'
+    | 'forwarder'
+    | 'toolset'
+    | 'snapshot'
+    | 'tokensMax'
+    | 'insecureLoginOrigins'
+    | 'outputDir'
+    | 'ffmpeg'
+    | 'clock'
+    | 'log'
   > {
   readonly runnerId: string;
   readonly keys: ControllerKeys;
@@ -174,6 +193,14 @@ export function createRunner(options: RunnerOptions): Runner {
         'unauthorized',
         "The bearer token is not this runner's lease's; ask for the session again.",
       );
+    },
+    async liveView(token) {
+      const lease = served;
+      if (lease === undefined) throw new OmicronError('lease_ended', 'This runner serves no lease.');
+      const claims = await lease.admission.admit(token);
+      if (lease.live.isFull())
+        throw new OmicronError('capacity_exceeded', `The browser has ${LIVE_LIMITS.viewersMax} viewers already.`);
+      return { claims, live: lease.live };
     },
     health: async () => ({ runner_id: runnerId, boot_id: bootId, ...(await healthOf(machine, browser)) }),
   };

@@ -1,9 +1,14 @@
 import type { Logger } from 'pino';
-import type { Assignment, Toolset } from '../contract/assignment.ts';
+import type { Assignment, Snapshot, Toolset } from '../contract/assignment.ts';
+import { AUDIENCES } from '../contract/names.ts';
+import type { ControllerKeys } from '../contract/tokens.ts';
 import type { Clock } from '../http/clock.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import type { EgressForwarder } from './browser/egress-forwarder.ts';
+import { type Captures, captureTabs } from './capture/captures.ts';
 import { openLease } from './lease.ts';
+import { type Admission, liveAdmission } from './live/admission.ts';
+import type { LiveView } from './live/live-view.ts';
 import { type McpEndpoint, mcpEndpoint } from './mcp/endpoint.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import { toolPolicy } from './mcp/tool-policy.ts';
@@ -12,11 +17,14 @@ import type { Redeemed } from './redeem.ts';
 import type { ControllerClient } from './reporting/controller-client.ts';
 import { type EventQueue, eventQueue } from './reporting/events.ts';
 import { leaseClock } from './reporting/lease-clock.ts';
-import { guardPictures, type Pictures } from './secrecy/pictures.ts';
+import { guardPictures } from './secrecy/pictures.ts';
 
 /** A lease while it is served. */
 export interface ServedLease {
   readonly endpoint: McpEndpoint;
+  readonly live: LiveView;
+  /** Checks the token of a viewer. Throws `unauthorized`. */
+  readonly admission: Admission;
   /** Ends activity reports and the recording, and writes the crash to the timeline; agents are still answered. */
   browserCrashed(): void;
   /** Ends service; resolves when no agent is served any more. */
@@ -30,12 +38,17 @@ export interface ServedLease {
 export interface ServeLeaseOptions {
   readonly assignment: Assignment;
   readonly redeemed: Redeemed;
+  readonly keys: ControllerKeys;
   readonly browser: RunnerBrowser;
   readonly playwright: PlaywrightMcp;
   readonly controller: ControllerClient;
   readonly forwarder: EgressForwarder | undefined;
   /** Unless the lease asks for another. */
   readonly toolset: Toolset;
+  /** Unless the lease or the call asks for another. */
+  readonly snapshot: Snapshot;
+  /** About how many tokens the text of an answer takes at most, unless the call asks for another number. */
+  readonly tokensMax: number;
   readonly insecureLoginOrigins: readonly string[];
   readonly outputDir: string;
   readonly ffmpeg: string;
@@ -70,33 +83,42 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     debug: (message, details) => log.debug(details, message),
   });
   const pictures = guardPictures(options.browser.context);
-  const recording = recordLease(options, pictures, events);
+  const captures = captureTabs({ context: options.browser.context, pictures, clock });
+  const recording = recordLease(options, captures, events);
   forwarder?.lease({ runnerId: assignment.runner_id, credential: redeemed.egressCredential });
-  const toolset = assignment.options.toolset ?? options.toolset;
+  const { toolset = options.toolset, snapshot = options.snapshot } = assignment.options;
   const served = openLease({
     context: options.browser.context,
     sessionId: assignment.session_id,
     ...{ redeemed, playwright, lifetime, events, recording, pictures, policy, controller },
-    ...{ toolset, insecureLoginOrigins, forwarder, clock },
+    captures,
+    ...{ toolset, snapshot, tokensMax: options.tokensMax, insecureLoginOrigins, forwarder, clock },
   });
   const endpoint = mcpEndpoint(served, clock);
   return {
     endpoint,
+    live: served.live,
+    admission: liveAdmission({
+      keys: options.keys,
+      audience: AUDIENCES.live(assignment.runner_id, assignment.boot_id),
+      lease: assignment,
+      nowMs: Date.now,
+    }),
     browserCrashed() {
       lifetime.stop();
       events.add('browser.crashed', { detail: options.browser.whyEnded() ?? 'the browser process ended' });
       void recording.stop();
     },
-    close() {
+    async close() {
       lifetime.stop();
-      return endpoint.close();
+      await Promise.all([endpoint.close(), served.live.close()]);
     },
     stopRecording: recording.stop,
     flushEvents: events.flush,
   };
 }
 
-function recordLease(options: ServeLeaseOptions, pictures: Pictures, events: EventQueue): Recording {
+function recordLease(options: ServeLeaseOptions, captures: Captures, events: EventQueue): Recording {
   const { assignment, redeemed, browser, ffmpeg, outputDir, clock, log } = options;
   if (!assignment.options.record_video) return NO_RECORDING;
   const { artifactToken, uploadCredential } = redeemed;
@@ -104,7 +126,7 @@ function recordLease(options: ServeLeaseOptions, pictures: Pictures, events: Eve
     context: browser.context,
     ffmpeg,
     outputDir,
-    pictures,
+    captures,
     clock,
     order: {
       session_id: assignment.session_id,

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { TOOLSETS } from '../contract/assignment.ts';
+import { SNAPSHOTS, TOOLSETS } from '../contract/assignment.ts';
 import { ENV, PORTS } from '../contract/names.ts';
 import { controllerKeys } from '../contract/tokens.ts';
 import {
@@ -14,6 +14,7 @@ import {
   type SettingsOf,
 } from '../http/environment.ts';
 import { DEFAULT_LIMITS } from './browser/limits.ts';
+import { TOKENS_DEFAULT, TOKENS_MAX, TOKENS_MIN } from './budget/fit.ts';
 
 /** The runner changes its working directory, so paths are made absolute here. */
 const path = () =>
@@ -66,6 +67,8 @@ const VARIABLES = {
   egressUrl: [ENV.egressUrl, httpUrl().optional()],
   chromiumSpki: [ENV.chromiumSpki, spki.optional()],
   toolset: [ENV.toolset, choice(...TOOLSETS).default('playwright')],
+  snapshot: [ENV.snapshot, choice(...SNAPSHOTS).default('changes')],
+  tokensMax: [ENV.answerTokens, integer(TOKENS_MIN, TOKENS_MAX).default(TOKENS_DEFAULT)],
   insecureLoginOrigins: [ENV.insecureLoginOrigins, origins.default([])],
   mcpOrigins: [ENV.mcpOrigins, origins.default([])],
   logLevel: [ENV.logLevel, choice('trace', 'debug', 'info', 'warn', 'error', 'fatal').default('info')],

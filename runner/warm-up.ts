@@ -10,6 +10,7 @@ import { AUDIENCES } from '../contract/names.ts';
 import { controllerKeys, type SigningKey, sha256Hex, signControllerToken, signingKey } from '../contract/tokens.ts';
 import { realClock } from '../http/clock.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
+import { TOKENS_DEFAULT } from './budget/fit.ts';
 import { runnerServer } from './http.ts';
 import { controllerClient } from './reporting/controller-client.ts';
 import { createRunner } from './runner.ts';
@@ -26,7 +27,7 @@ const LEASE_MS = 60_000;
  */
 export async function warmUp(browser: RunnerBrowser, tempDir: string): Promise<void> {
   const { privateKey } = generateKeyPairSync('ed25519');
-  const key = await signingKey(JSON.stringify(privateKey.export({ format: 'jwk' })));
+  const key = signingKey(JSON.stringify(privateKey.export({ format: 'jwk' })));
   const controller = await listening(createServer(warmUpController));
   try {
     await warmUpLease(browser, tempDir, key, urlOf(controller));
@@ -54,6 +55,8 @@ async function warmUpLease(
     clock: realClock,
     insecureLoginOrigins: [],
     toolset: 'playwright',
+    snapshot: 'changes',
+    tokensMax: TOKENS_DEFAULT,
     forwarder: undefined,
     keys: controllerKeys(JSON.stringify({ keys: [key.publicJwk] })),
     controller: controllerClient(controllerUrl),
@@ -63,7 +66,7 @@ async function warmUpLease(
   const server = await listening(runnerServer(runner, { mcpOrigins: [], log }));
   try {
     await runner.warm();
-    const token = await assignmentToken(key, runnerId, runner.bootId);
+    const token = assignmentToken(key, runnerId, runner.bootId);
     await post(`${urlOf(server)}/assign`, { token });
     await warmUpAgent(`${urlOf(server)}/mcp`, controllerUrl);
   } finally {
@@ -74,7 +77,7 @@ async function warmUpLease(
   }
 }
 
-function assignmentToken(key: SigningKey, runnerId: string, bootId: string): Promise<string> {
+function assignmentToken(key: SigningKey, runnerId: string, bootId: string): string {
   const id = randomUUID();
   const assignment: Assignment = {
     jti: id,

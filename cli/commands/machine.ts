@@ -1,9 +1,10 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { TOOLSETS } from '../../contract/assignment.ts';
 import { count } from '../arguments.ts';
 import type { Cli } from '../connect.ts';
 import { EXIT } from '../exit.ts';
 
-/** `up`, `smoke` and `doctor`: their files load the stack, a browser or MCP, so each is imported when it runs. */
+/** `up`, `console`, `mcp`, `smoke` and `doctor`: their files load the stack, a browser or MCP, so each is imported when it runs. */
 export function machineCommands(program: Command, cli: Cli): void {
   program
     .command('up')
@@ -13,6 +14,24 @@ export function machineCommands(program: Command, cli: Cli): void {
     .action(async options => {
       const { up } = await import('./up.ts');
       await up(cli, options);
+    });
+  program
+    .command('console')
+    .description('print a link that opens the console of the running stack, once, within ten minutes')
+    .action(async () => {
+      const { consoleLinkOf } = await import('./console.ts');
+      cli.out.fields(await consoleLinkOf(cli));
+    });
+  program
+    .command('mcp')
+    .description('serve a leased browser over stdio to a desktop MCP client, until it closes')
+    .option('--user <id>', 'user id', 'desktop')
+    .option('--conversation <id>', 'conversation id (default: a new one for each run)')
+    .addOption(new Option('--toolset <name>', 'tools to offer').choices(TOOLSETS).default('playwright'))
+    .option('--no-video', 'do not record videos')
+    .action(async options => {
+      const { mcp } = await import('./mcp.ts');
+      await mcp(cli, options);
     });
   program
     .command('smoke')

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
-import { TOOLSETS, type Toolset } from '../../contract/assignment.ts';
+import { SNAPSHOTS, type Snapshot, TOOLSETS, type Toolset } from '../../contract/assignment.ts';
 import type { SessionEvent, Tags } from '../../contract/session.ts';
 import { SESSION_STATES, type SessionState } from '../../contract/states.ts';
 import { count, seconds, tagOption } from '../arguments.ts';
@@ -19,6 +19,9 @@ export function sessionCommands(program: Command, cli: Cli): void {
     .option('--ttl <seconds>', 'time to live after the last use (default 600)', seconds)
     .option('--wait <seconds>', 'maximum wait for a browser (default 60)', seconds)
     .addOption(new Option('--toolset <name>', "tools to offer (default: the deployment's)").choices(TOOLSETS))
+    .addOption(
+      new Option('--snapshot <what>', "what results show of the page (default: the deployment's)").choices(SNAPSHOTS),
+    )
     .option('--no-video', 'do not record videos')
     .addOption(tagOption('tag of the session'))
     .option('--require-credentials', 'fail when the user has no stored credential')
@@ -53,6 +56,7 @@ interface StartOptions {
   ttl?: number;
   wait?: number;
   toolset?: Toolset;
+  snapshot?: Snapshot;
   video: boolean;
   tag?: Tags;
   requireCredentials?: boolean;
@@ -68,6 +72,7 @@ async function startSession(cli: Cli, options: StartOptions): Promise<void> {
     ttlSeconds: options.ttl,
     waitSeconds: options.wait,
     toolset: options.toolset,
+    snapshot: options.snapshot,
     recordVideo: options.video,
     tags: options.tag,
     requireCredentials: options.requireCredentials,

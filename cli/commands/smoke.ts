@@ -48,7 +48,7 @@ export async function smoke(cli: Cli, url: string, options: { screenshot?: strin
         return found;
       });
       await step('page.screenshot', async say => {
-        const { images } = await browser.call('browser_take_screenshot');
+        const { images } = await browser.call('browser_take_screenshot', { type: 'png' });
         if (!images[0]) throw new Error('browser_take_screenshot returned no image');
         await mkdir(dirname(screenshot), { recursive: true });
         await writeFile(screenshot, images[0]);

@@ -14,6 +14,12 @@ export const openApi = (version: string): FastifyDynamicSwaggerOptions => ({
         'Leases isolated browsers for AI agents: one runner per (user, conversation), served over Playwright MCP.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    servers: [
+      {
+        url: 'http://{host}:{port}',
+        variables: { host: { default: 'browser-session-controller' }, port: { default: '8080' } },
+      },
+    ],
     components: {
       securitySchemes: {
         service: bearer('HS256, 60 s, aud browser-session-controller'),
@@ -23,5 +29,31 @@ export const openApi = (version: string): FastifyDynamicSwaggerOptions => ({
     },
   },
   transform: jsonSchemaTransform,
-  transformObject: jsonSchemaTransformObject,
+  transformObject: document => pruned(jsonSchemaTransformObject(document)),
 });
+
+/** Every schema is generated twice, as it is sent (`Input`) and as it is answered. Keeps those that a route uses, one under its own name. */
+function pruned<Document extends object>(document: Document): Document {
+  const { components, ...rest } = document as { components: { schemas: Record<string, unknown> } };
+  const used = new Set<string>();
+  const collect = (part: unknown): void => {
+    for (const name of namesIn(part)) {
+      if (used.has(name)) continue;
+      used.add(name);
+      collect(components.schemas[name]);
+    }
+  };
+  collect(rest);
+  const nameOf = (name: string) => {
+    const own = name.replace(/Input$/, '');
+    return used.has(own) ? name : own;
+  };
+  const schemas = Object.fromEntries([...used].sort().map(name => [nameOf(name), components.schemas[name]]));
+  const text = JSON.stringify({ ...rest, components: { ...components, schemas } });
+  return JSON.parse(text.replaceAll(REFERENCE, (_all, name: string) => `"${SCHEMAS}${nameOf(name)}"`));
+}
+
+const SCHEMAS = '#/components/schemas/';
+const REFERENCE = new RegExp(`"${SCHEMAS}(\\w+)"`, 'g');
+const namesIn = (part: unknown): string[] =>
+  [...(JSON.stringify(part) ?? '').matchAll(REFERENCE)].flatMap(([, name]) => name ?? []);

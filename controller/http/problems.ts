@@ -9,10 +9,10 @@ export const sessionNotFound = () =>
   new OmicronError('session_not_found', 'No session has this id; list sessions to find the right one.');
 
 /** What Fastify itself refuses. */
-function ofFastify(error: FastifyError): OmicronError | undefined {
+function ofFastify(error: FastifyError, bodyBytesMax: number): OmicronError | undefined {
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new OmicronError('payload_too_large', `The request body must be at most ${LIMITS.bodyBytesMax} bytes.`);
+      return new OmicronError('payload_too_large', `The request body must be at most ${bodyBytesMax} bytes.`);
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new OmicronError(
@@ -33,7 +33,7 @@ const sentence = ({ path, message }: { path: string; message: string }): string 
   `${path}${/^[a-z]/.test(message) ? ' ' : ': '}${message}`;
 
 /** Every error becomes a problem document. The text of an unexpected error is not shown. */
-function toOmicronError(error: FastifyError): OmicronError {
+function toOmicronError(error: FastifyError, request: FastifyRequest): OmicronError {
   if (error instanceof OmicronError) return error;
   if (hasZodFastifySchemaValidationErrors(error)) {
     const errors = error.validation.map(fault => ({
@@ -46,7 +46,7 @@ function toOmicronError(error: FastifyError): OmicronError {
     });
   }
   return (
-    ofFastify(error) ??
+    ofFastify(error, request.routeOptions?.bodyLimit ?? LIMITS.bodyBytesMax) ??
     new OmicronError('internal_error', 'The controller failed; its log has the reason.', {
       cause: error,
     })
@@ -64,7 +64,7 @@ function send(request: FastifyRequest, reply: FastifyReply, error: OmicronError)
 
 /** Answers requests that Fastify refuses before it has found a route. */
 export const frameworkErrors = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void =>
-  send(request, reply, toOmicronError(error));
+  send(request, reply, toOmicronError(error, request));
 
 /** Answers requests that are not HTTP, or too slow or too large to be read. */
 export function clientErrorHandler(error: Error & { code?: string }, socket: Socket): void {
@@ -79,7 +79,7 @@ export function clientErrorHandler(error: Error & { code?: string }, socket: Soc
 }
 
 export function answerProblems(app: FastifyInstance): void {
-  app.setErrorHandler((error: FastifyError, request, reply) => send(request, reply, toOmicronError(error)));
+  app.setErrorHandler((error: FastifyError, request, reply) => send(request, reply, toOmicronError(error, request)));
   app.setNotFoundHandler((request, reply) =>
     send(request, reply, new OmicronError('route_not_found', 'See /openapi.json for the routes of this service.')),
   );

@@ -7,24 +7,29 @@ import { LIMITS } from '../../contract/session.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
 import { type LeaseRoutes, leaseRoutes } from './leases.ts';
+import { type LiveRoutes, liveRoutes } from './live.ts';
+import { pipeLiveViews } from './live-upgrade.ts';
 import { openApi } from './openapi.ts';
 import { type OperationsRoutes, operationsRoutes } from './operations.ts';
 import { type PolicyRoutes, policyRoutes } from './policies.ts';
 import { answerProblems, clientErrorHandler, frameworkErrors } from './problems.ts';
 import { type RunnerRoutes, runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
-import { type UserActionRoutes, userActionRoutes } from './user-actions.ts';
+import { pendingUserActionRoutes, type UserActionRoutes, userActionRoutes } from './user-actions.ts';
 
 export interface ServerParts
   extends SessionRoutes,
     CredentialRoutes,
     EgressRoutes,
     LeaseRoutes,
+    LiveRoutes,
     OperationsRoutes,
     PolicyRoutes,
     RunnerRoutes,
     UserActionRoutes {
   log: Logger;
+  /** Adds the gateway's routes; undefined: there is no gateway. */
+  gateway: ((app: FastifyInstance) => Promise<void>) | undefined;
 }
 
 /** A request is sent whole in this time; the answer may take longer. */
@@ -50,16 +55,21 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   answerProblems(app);
   acceptOnlyJson(app);
   const isStopping = stopGracefully(app, parts);
+  const liveViews = pipeLiveViews(app.server, parts);
+  app.addHook('preClose', async () => liveViews.close());
 
   await app.register(swagger, openApi(parts.version));
   const under = (prefix: string) => ({ ...parts, prefix });
   await app.register(leaseRoutes, under('/internal/browser-sessions'));
   await app.register(sessionRoutes, under('/internal/browser-sessions'));
+  await app.register(liveRoutes, under('/internal/browser-sessions/:session_id'));
   await app.register(userActionRoutes, under('/internal/browser-sessions/:session_id/user-actions'));
+  await app.register(pendingUserActionRoutes, under('/internal/user-actions'));
   await app.register(credentialRoutes, under('/internal/users/:user_id/credentials'));
   await app.register(policyRoutes, under('/internal'));
   await app.register(runnerRoutes, parts);
   await app.register(egressRoutes, parts);
+  if (parts.gateway) await app.register(parts.gateway);
   operationsRoutes(app, parts, isStopping);
   await app.ready();
   return app;

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
-import { userAction, userActionAnswer, userActionList } from '../../contract/user-action.ts';
+import { pendingUserActionList, userAction, userActionAnswer, userActionList } from '../../contract/user-action.ts';
 import type { Changes } from '../lease/changes.ts';
 import type { Directory } from '../store/directory.ts';
 import type { UserActions } from '../store/user-actions.ts';
@@ -63,5 +63,24 @@ export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (
       changes.kick();
       return action;
     },
+  );
+};
+
+/** A10: what waits for a person now, in all sessions that the token may see. */
+export const pendingUserActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (app, parts) => {
+  app.addHook('onRoute', describeRoutes('service'));
+  app.decorateRequest('userId', null);
+  app.addHook('onRequest', serviceOnly(parts.serviceKey));
+
+  app.get(
+    '',
+    {
+      schema: {
+        operationId: 'listPendingUserActions',
+        summary: 'Pending user actions of all sessions, oldest first, at most 200',
+        response: { 200: pendingUserActionList },
+      },
+    },
+    async request => ({ user_actions: await parts.userActions.pending(request.userId) }),
   );
 };

@@ -17,13 +17,13 @@ export interface Keys {
 }
 
 /** Assigns a runner to one lease. `row` was marked as assigned: its time is the token's. */
-export async function assignmentToken(
+export function assignmentToken(
   keys: Keys,
   env: string,
   session: SessionRow,
   row: RunnerRow,
   claimId: string,
-): Promise<{ token: string; prefix: string }> {
+): { token: string; prefix: string } {
   const { boot_id, assigned_at } = row;
   if (boot_id === null || assigned_at === null) throw new Error(`runner ${row.id} was not marked as assigned`);
   const lease: LeaseKey = { session_id: session.id, epoch: session.epoch, runner_id: row.id };
@@ -40,11 +40,11 @@ export async function assignmentToken(
     mcp_token_sha256: sha256Hex(mcpToken(keys.derivation, lease)),
     artifacts_prefix: prefix,
   };
-  return { token: await signControllerToken(keys.signing, audiences, claims, times), prefix };
+  return { token: signControllerToken(keys.signing, audiences, claims, times), prefix };
 }
 
 /** Tells a runner to stop serving. */
-export const drainToken = (keys: Keys, runnerId: string, bootId: string, reason: string): Promise<string> =>
+export const drainToken = (keys: Keys, runnerId: string, bootId: string, reason: string): string =>
   signControllerToken(
     keys.signing,
     AUDIENCES.runner(runnerId, bootId),
@@ -53,15 +53,16 @@ export const drainToken = (keys: Keys, runnerId: string, bootId: string, reason:
   );
 
 /** What a runner reports with after its redemption: events while its epoch lives, recordings for a day after it. */
-export async function reportTokens(
+export function reportTokens(
   keys: Keys,
   lease: LeaseKey,
   redeemed: { nowMs: number; endsInSeconds: number },
-): Promise<{ lease_token: string; artifact_token: string }> {
+): { lease_token: string; artifact_token: string } {
   const { nowMs, endsInSeconds } = redeemed;
-  const [lease_token, artifact_token] = await Promise.all([
-    signControllerToken(keys.signing, AUDIENCES.lease, lease, { nowMs, seconds: endsInSeconds }),
-    signControllerToken(keys.signing, AUDIENCES.artifacts, lease, { nowMs, seconds: endsInSeconds + ARTIFACT_SECONDS }),
-  ]);
-  return { lease_token, artifact_token };
+  const signed = (audience: string, seconds: number) =>
+    signControllerToken(keys.signing, audience, lease, { nowMs, seconds });
+  return {
+    lease_token: signed(AUDIENCES.lease, endsInSeconds),
+    artifact_token: signed(AUDIENCES.artifacts, endsInSeconds + ARTIFACT_SECONDS),
+  };
 }

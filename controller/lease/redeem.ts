@@ -42,7 +42,7 @@ export async function redeem(
     egress_credential: egressCredential(keys.derivation, lease),
     upload_credential: uploadCredential(keys.derivation, lease),
     policy: redeemed.policy,
-    ...(await reportTokens(keys, lease, redeemed)),
+    ...reportTokens(keys, lease, redeemed),
     remaining_ms: redeemed.remainingMs,
   };
 }

@@ -68,7 +68,7 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
     if (drainsFirst) parts.kickDrain();
     const runner = await assignableRunner(parts, claim, claimed, over.signal);
     if (!runner?.endpoint) return { outcome: 'lost' };
-    const { token, prefix } = await assignmentToken(parts.keys, parts.env, session, runner, claimId);
+    const { token, prefix } = assignmentToken(parts.keys, parts.env, session, runner, claimId);
     const assigned = assign(parts, runner.endpoint, token, over.signal);
     if (parts.evicts && !drainsFirst) parts.kickDrain(); // an evicted lease's, while this runner redeems
     await assigned;

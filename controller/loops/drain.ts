@@ -57,7 +57,7 @@ async function drain(parts: DrainParts, row: RunnerRow, stopping: AbortSignal): 
 async function acknowledge({ fleet, link, keys, onUnserved, log }: DrainParts, row: RunnerRow): Promise<void> {
   if (!row.endpoint || !row.boot_id || row.acknowledged_at) return;
   try {
-    const token = await drainToken(keys, row.id, row.boot_id, row.reason ?? 'drained');
+    const token = drainToken(keys, row.id, row.boot_id, row.reason ?? 'drained');
     await link.drain(row.endpoint, token, ACKNOWLEDGE_TIMEOUT_MS);
     await fleet.markAcknowledged(row.id);
     onUnserved();

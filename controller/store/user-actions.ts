@@ -1,6 +1,11 @@
 import * as z from 'zod';
 import type { LeaseKey } from '../../contract/lease-key.ts';
-import { type UserAction, userAction } from '../../contract/user-action.ts';
+import {
+  type PendingUserActionList,
+  pendingUserActionList,
+  type UserAction,
+  userAction,
+} from '../../contract/user-action.ts';
 import type { Database } from '../ports/database.ts';
 import { callRows } from './call.ts';
 
@@ -12,15 +17,14 @@ export interface UserActions {
   find(sessionId: string, id: string): Promise<UserAction | null>;
   answer(sessionId: string, id: string, status: 'done' | 'declined', note: string | null): Promise<UserAction | null>;
   list(sessionId: string): Promise<UserAction[]>;
+  /** Of all sessions, or of one user's: the oldest 200, oldest first. */
+  pending(userId: string | null): Promise<PendingUserActionList['user_actions']>;
 }
 
 const isoTime = z.string().transform(text => new Date(text).toISOString());
-const row = z.object({
-  ...userAction.shape,
-  created_at: isoTime,
-  expires_at: isoTime,
-  answered_at: isoTime.nullable(),
-});
+const times = { created_at: isoTime, expires_at: isoTime, answered_at: isoTime.nullable() };
+const row = z.object({ ...userAction.shape, ...times });
+const pendingRow = z.object({ ...pendingUserActionList.shape.user_actions.element.shape, ...times });
 
 export function sqlUserActions(database: Database): UserActions {
   /** A function that returns no row of the table returns one of nulls. */
@@ -48,6 +52,17 @@ export function sqlUserActions(database: Database): UserActions {
         [sessionId],
       );
       return rows.map(each => row.parse(each.row));
+    },
+    async pending(userId) {
+      const rows = await database.query<{ row: unknown }>(
+        `select to_jsonb(a) || jsonb_build_object('user_id', s.user_id, 'conversation_id', s.conversation_id) as row
+           from omicron.user_actions a join omicron.browser_sessions s on s.id = a.session_id and s.epoch = a.epoch
+          where a.status = 'pending' and a.expires_at > (select clock_timestamp())
+            and s.status in ('starting', 'ready') and s.user_id = coalesce($1, s.user_id)
+          order by a.created_at limit 200`,
+        [userId],
+      );
+      return rows.map(each => pendingRow.parse(each.row));
     },
   };
 }

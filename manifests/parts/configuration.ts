@@ -30,6 +30,7 @@ export const controllerSettings = (env: Environment): Readonly<Record<string, st
   [ENV.egressUrl]: EGRESS_URL,
   [ENV.artifactStore]: artifactStore(env),
   [ENV.artifactEndpoints]: artifactEndpoints(env).join(','),
+  ...gatewaySettings(env),
   [ENV.capacity]: String(env.limits.capacity),
   [ENV.userLimit]: String(env.limits.userLimit),
   [ENV.poolIdle]: String(env.limits.poolIdle),
@@ -38,6 +39,17 @@ export const controllerSettings = (env: Environment): Readonly<Record<string, st
   [ENV.artifactsRetentionDays]: String(env.limits.retentionDays),
   [ENV.startSeconds]: String(START_SECONDS),
 });
+
+const gatewaySettings = ({ gateway }: Environment): Readonly<Record<string, string>> =>
+  gateway === undefined
+    ? {}
+    : {
+        [ENV.gatewayUrl]: gateway.url,
+        [ENV.gatewayIssuer]: gateway.issuer,
+        ...(gateway.audience ? { [ENV.gatewayAudience]: gateway.audience } : {}),
+        ...(gateway.userClaim ? { [ENV.gatewayUserClaim]: gateway.userClaim } : {}),
+        ...(gateway.toolset ? { [ENV.gatewayToolset]: gateway.toolset } : {}),
+      };
 
 /** Settings of the egress proxy that are not secret; `egress/config.ts` parses them. */
 export const egressSettings = (env: Environment): Readonly<Record<string, string>> => ({

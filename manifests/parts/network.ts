@@ -46,6 +46,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
   const monitoring = env.monitoringNamespace
     ? [{ namespaceSelector: namespaceNamed(env.monitoringNamespace), podSelector: {} }]
     : [];
+  const gateway = env.gateway ? [env.gateway.from] : [];
   const policy = (
     namespace: string,
     name: string,
@@ -71,7 +72,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
 
   policy(NAMESPACES.system, 'controller', {
     podSelector: { matchLabels: CONTROLLER },
-    ingress: [{ from: [mcpClients, runners, egress, ...monitoring], ports: tcp(PORTS.controller) }],
+    ingress: [{ from: [mcpClients, runners, egress, ...monitoring, ...gateway], ports: tcp(PORTS.controller) }],
     egress: [
       toDns,
       { to: [runners], ports: tcp(PORTS.runner) },

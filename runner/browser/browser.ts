@@ -1,16 +1,18 @@
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Browser, type BrowserContext, type CDPSession, chromium } from 'playwright-core';
 import type { RunnerHealth } from '../../contract/assignment.ts';
 import { ENV } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { realClock } from '../../http/clock.ts';
+import { collectGarbage } from '../../http/garbage.ts';
 import { readProcessTree } from '../../http/process-tree.ts';
 import { launchGated } from './browser-pipe.ts';
 import { type CancelledDownload, downloadJudge } from './downloads.ts';
 import { eventGate } from './event-gate.ts';
-import { collectGarbage } from './garbage.ts';
 import { browserLauncher } from './launcher.ts';
 import { type BrowserLimits, browserLimits, DEFAULT_LIMITS } from './limits.ts';
 import { type MemoryVerdict, watchMemory } from './memory-watch.ts';
@@ -86,7 +88,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     dropRoot: options.sandbox && process.getuid?.() === 0,
     processBytesMax: limits.memoryBytes,
   });
-  const traffic = boundTraffic(limits);
+  const traffic = boundTraffic(limits, launcher.downloads);
   const launch = () =>
     chromium.launch({
       executablePath: launcher.executable,
@@ -147,8 +149,8 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
 const FLOODED = 'it kept writing to its console, or sending requests, faster than this browser handles them';
 const OPENED = 'it kept opening tabs';
 
-/** Cancels downloads and reports tabs that flood, by what passes over the pipe. */
-function boundTraffic(limits: BrowserLimits) {
+/** Cancels downloads, whose files are in `downloads`, and reports tabs that flood, by what passes over the pipe. */
+function boundTraffic(limits: BrowserLimits, downloads: string) {
   const stops = new EventEmitter<BrowserStops>();
   stops.setMaxListeners(0);
   const judge = downloadJudge(limits);
@@ -191,7 +193,10 @@ function boundTraffic(limits: BrowserLimits) {
       closeTarget = targetId => void session.send('Target.closeTarget', { targetId }).catch(() => undefined);
       cancel = ({ guid, last }) => {
         const ids = browserContextId === undefined ? {} : { browserContextId };
-        void session.send('Browser.cancelDownload', { guid, ...ids }).catch(() => undefined);
+        void session
+          .send('Browser.cancelDownload', { guid, ...ids })
+          .catch(() => undefined)
+          .then(() => rm(join(downloads, guid), { force: true }));
         if (last) void session.send('Browser.setDownloadBehavior', { behavior: 'deny', ...ids }).catch(() => undefined);
       };
     },

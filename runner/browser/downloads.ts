@@ -23,13 +23,13 @@ export function downloadJudge(limits: DownloadBounds): (event: DownloadEvent) =>
   let begun = 0;
   let keptBytes = 0;
   let over = false;
+  const tooLarge = `a file may have at most ${limits.downloadBytes / MIB} MiB`;
 
   function tooMuch(expectedBytes: number): { why: string; last: boolean } | undefined {
     const { downloadBytes, downloadsBytes, downloadsMax } = limits;
     const open = [...bytes.values()].reduce((total, each) => total + each, 0);
     if (begun > downloadsMax) return { why: `this lease has had its ${downloadsMax} downloads`, last: true };
-    if (expectedBytes > downloadBytes)
-      return { why: `a file may have at most ${downloadBytes / MIB} MiB`, last: false };
+    if (expectedBytes > downloadBytes) return { why: tooLarge, last: false };
     if (keptBytes + open > downloadsBytes)
       return { why: `this lease has had its ${downloadsBytes / MIB} MiB of downloads`, last: true };
     return undefined;
@@ -47,9 +47,12 @@ export function downloadJudge(limits: DownloadBounds): (event: DownloadEvent) =>
     if (method === 'Browser.downloadProgress') {
       bytes.set(guid, params.receivedBytes);
       if (params.state !== 'inProgress') {
-        if (params.state === 'completed') keptBytes += params.receivedBytes;
         urls.delete(guid);
         bytes.delete(guid);
+        if (params.state !== 'completed') return undefined;
+        // What the page itself made may be whole before its size is told.
+        if (params.receivedBytes > limits.downloadBytes) return { guid, url, why: tooLarge, last: false };
+        keptBytes += params.receivedBytes;
         return undefined;
       }
     }

@@ -1,8 +1,10 @@
-import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
+import { mayReuse } from '../../http/may-reuse.ts';
+import { processTreeOfProc } from '../../http/process-tree.ts';
 import { unprivilegedUser } from './launcher.ts';
-import { peerUid } from './peer-uid.ts';
+import { isHeldBy, type Peer, peerOf } from './peer.ts';
 
 /** The lease that the traffic belongs to: set when the runner is leased, never before. */
 export interface EgressLease {
@@ -38,12 +40,15 @@ export interface EgressForwarder {
 const REFUSAL_HEADER = 'x-omicron-refusal';
 const REFUSALS_MAX = 100;
 const HEAD_BYTES_MAX = 64 * 1024;
+/** Idle connections to the egress proxy, and how long they are kept: less than the minute for which the proxy keeps them. */
+const IDLE_MAX = 8;
+const IDLE_MS = 30_000;
 const NO_LEASE = 'This browser is not leased yet, so nothing is let through.\n';
 
 /**
  * A proxy on loopback that adds the lease's credential and passes everything to the egress proxy. Chromium is
- * launched before it is leased and never holds a credential itself; with none set, everything is refused. Processes of
- * other users of the machine are not served.
+ * launched before it is leased and never holds a credential itself; with none set, everything is refused. On Linux, only
+ * this process and those that descend from it are served.
  */
 export async function egressForwarder(options: {
   egressUrl: string;
@@ -69,7 +74,15 @@ export async function egressForwarder(options: {
     return socket.once('close', () => sockets.delete(socket));
   };
 
-  const upstream: Upstream = { dial, note, authorization: () => authorization };
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: IDLE_MAX, timeout: IDLE_MS });
+  const upstream: Upstream = {
+    host: egressHost,
+    port: egressPort,
+    agent,
+    dial,
+    note,
+    authorization: () => authorization,
+  };
   const server = createServer(
     { maxHeaderSize: HEAD_BYTES_MAX, requireHostHeader: false, requestTimeout: 0 },
     (request, response) => forwardRequest(upstream, request, response),
@@ -91,21 +104,41 @@ export async function egressForwarder(options: {
     close() {
       authorization = undefined;
       const closed = new Promise<void>(done => server.close(() => done()));
+      agent.destroy();
       for (const socket of sockets) socket.destroy();
       return closed;
     },
   };
 }
 
-/** Of this process's user or, where that is root, of its browser's. Only Linux tells whose a connection is. */
+/** Of this process's tree: its browser. Only Linux tells whose a connection is. */
 function isOwn(socket: Socket): boolean {
   if (process.platform !== 'linux') return true;
-  const uid = peerUid(socket);
-  return uid === process.getuid?.() || uid === unprivilegedUser(process.pid);
+  const peer = peerOf(socket);
+  return peer !== undefined && isOwnUser(peer) && isHeldByTree(peer) !== false;
+}
+
+/** Where this process is root, its browser has a user of its own. */
+const isOwnUser = ({ uid }: Peer): boolean => uid === process.getuid?.() || uid === unprivilegedUser(process.pid);
+
+/** Undefined: the kernel does not tell. Pages' own processes open no sockets. */
+function isHeldByTree({ inode }: Peer): boolean | undefined {
+  const tree = processTreeOfProc(process.pid);
+  return (
+    tree &&
+    isHeldBy(
+      inode,
+      tree.filter(({ isRenderer }) => !isRenderer).map(({ pid }) => pid),
+    )
+  );
 }
 
 /** The egress proxy, as one forwarded request sees it. */
 interface Upstream {
+  readonly host: string;
+  readonly port: number;
+  /** Keeps connections for plain requests. */
+  readonly agent: Agent;
   dial(): Socket;
   /** Undefined: there is no lease yet. */
   authorization(): string | undefined;
@@ -118,15 +151,35 @@ function forwardRequest(upstream: Upstream, request: IncomingMessage, response: 
   const authorization = upstream.authorization();
   if (authorization === undefined)
     return void response.writeHead(503, { [REFUSAL_HEADER]: 'no_lease', connection: 'close' }).end(NO_LEASE);
+  attempt(upstream, request, response, authorization, mayReuse(request) ? 'kept' : 'new');
+}
+
+/** A request that finds its kept connection closed is sent once more, on a new one. */
+function attempt(
+  upstream: Upstream,
+  request: IncomingMessage,
+  response: ServerResponse,
+  authorization: string,
+  connection: 'kept' | 'new',
+): void {
+  const { host, port, agent } = upstream;
   const onward = send({
     method: request.method ?? 'GET',
     path: request.url ?? '/',
     headers: fieldsWith(authorization, request),
-    createConnection: upstream.dial,
+    ...(connection === 'kept' ? { host, port, agent } : { createConnection: upstream.dial }),
     maxHeaderSize: HEAD_BYTES_MAX,
   });
-  response.once('close', () => onward.destroy());
-  onward.once('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+  const drop = () => onward.destroy();
+  response.once('close', drop);
+  onward.once('close', () => response.off('close', drop)); // its connection may already be another request's
+  onward.once('error', () => {
+    const isLeased = upstream.authorization() !== undefined;
+    if (response.headersSent) response.destroy();
+    else if (onward.reusedSocket && isLeased && !response.destroyed)
+      attempt(upstream, request, response, authorization, 'new');
+    else response.writeHead(502).end();
+  });
   onward.once('response', incoming => {
     const status = incoming.statusCode ?? 502;
     const refused = incoming.headers[REFUSAL_HEADER]?.toString();
@@ -135,7 +188,8 @@ function forwardRequest(upstream: Upstream, request: IncomingMessage, response: 
     response.writeHead(status, incoming.statusMessage ?? '', endToEnd(incoming.rawHeaders));
     pipeline(incoming, response, () => {});
   });
-  pipeline(request, onward, () => {});
+  if (mayReuse(request)) onward.end();
+  else pipeline(request, onward, () => {});
 }
 
 /** CONNECT: the head goes out with the lease's credential, everything after it untouched both ways. */

@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Page } from 'playwright-core';
+import type { Dialog, Page } from 'playwright-core';
 import { actionTimeout } from '../../contract/problem.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
@@ -15,6 +16,10 @@ const crashed = (why: string | undefined): CallToolResult =>
     `The browser of this lease ${why === undefined ? 'crashed' : `was ended: ${why}`}. ` +
       'Ask for the session again and connect to the new address.',
   );
+
+/** Its result is no longer awaited. */
+export const ended = (signal: AbortSignal): Promise<undefined> =>
+  signal.aborted ? Promise.resolve(undefined) : once(signal, 'abort').then(() => undefined);
 
 const DIALOG_OPEN = failure('A dialog is open on the page; answer it with browser_handle_dialog.');
 
@@ -59,6 +64,13 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard): Bounds {
   };
 }
 
+interface WorkBounds {
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+  /** The result of work that a dialog interrupts. */
+  readonly interrupted?: (dialog: Dialog) => CallToolResult;
+}
+
 /**
  * Runs work on a page until it ends, is cancelled, or a dialog opens, which it would wait for. Rejects as Playwright
  * MCP does when the time is over. The signal that `work` is given aborts when its result is no longer awaited.
@@ -66,13 +78,13 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard): Bounds {
 export async function workOnPage(
   page: Page,
   guard: PageGuard,
-  { seconds, signal }: { seconds: number; signal: AbortSignal },
+  { seconds, signal, interrupted = () => DIALOG_OPEN }: WorkBounds,
   work: (page: Page, signal: AbortSignal) => Promise<CallToolResult>,
 ): Promise<CallToolResult> {
   const abort = new AbortController();
   const { promise: ended, resolve: end, reject: giveUp } = Promise.withResolvers<CallToolResult>();
   const onAbort = () => end(CANCELLED);
-  const onDialog = () => end(DIALOG_OPEN);
+  const onDialog = (dialog: Dialog) => end(interrupted(dialog));
   const late = setTimeout(() => giveUp(new SdkError(SdkErrorCode.RequestTimeout, 'late')), seconds * 1_000);
   ended.catch(() => undefined);
   signal.addEventListener('abort', onAbort, { once: true });

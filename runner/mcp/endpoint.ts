@@ -1,11 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
-import { type CallToolResult, createMcpHandler, Server, type Tool } from '@modelcontextprotocol/server';
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  createMcpHandler,
+  Server,
+  type ServerContext,
+  type Tool,
+} from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
 import { failure } from '../tools/result.ts';
+import type { Caller } from './caller.ts';
+import { reportProgress } from './progress.ts';
 
 /** What the agents of one lease are served. */
 export interface ServedTools {
@@ -14,7 +23,7 @@ export interface ServedTools {
   /** For the agent: how to log in, and how to treat web content. */
   readonly instructions: string;
   /** Never rejects. */
-  call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
+  call(name: string, args: Record<string, unknown>, caller: Caller): Promise<CallToolResult>;
 }
 
 /**
@@ -44,6 +53,8 @@ const LAST_ANSWERS_MS = 1_000;
 /** Clients of 2025 cancel by a message, and name the call by this header of theirs and the id of its request. */
 const SESSION_HEADER = 'mcp-session-id';
 
+type CallToolParams = CallToolRequest['params'];
+
 const cancellation = z.object({
   method: z.literal('notifications/cancelled'),
   params: z.object({ requestId: z.union([z.string(), z.number()]) }),
@@ -62,16 +73,25 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
   }
 
   /** The SDK aborts a call as soon as its connection is gone. */
-  async function call(name: string, args: Record<string, unknown>, gone: AbortSignal, key: string) {
+  async function call({ name, arguments: args = {}, _meta }: CallToolParams, { mcpReq }: ServerContext, key: string) {
     const cancelled = new AbortController();
+    const answered = new AbortController();
     running.set(key, cancelled);
     const onGone = () => void clock.sleep(GONE_CLIENT_MS, neverAborts(), true).then(() => cancelled.abort());
-    gone.addEventListener('abort', onGone, { once: true });
+    mcpReq.signal.addEventListener('abort', onGone, { once: true });
+    const progressToken = _meta?.progressToken;
+    if (progressToken !== undefined) {
+      const notify = (progress: number, message: string) =>
+        mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } });
+      void reportProgress({ tool: name, clock, notify }, AbortSignal.any([answered.signal, mcpReq.signal]));
+    }
     try {
-      const result = await served.call(name, args, AbortSignal.any([cancelled.signal, closed.signal]));
+      const signal = AbortSignal.any([cancelled.signal, closed.signal]);
+      const result = await served.call(name, args, { signal, traceparent: _meta?.traceparent });
       return closed.signal.aborted ? LEASE_ENDED : result;
     } finally {
-      gone.removeEventListener('abort', onGone);
+      answered.abort();
+      mcpReq.signal.removeEventListener('abort', onGone);
       if (running.get(key) === cancelled) running.delete(key);
     }
   }
@@ -88,8 +108,8 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
       },
     );
     server.setRequestHandler('tools/list', () => ({ tools: served.listTools() }));
-    server.setRequestHandler('tools/call', ({ params }, { mcpReq }) =>
-      call(params.name, params.arguments ?? {}, mcpReq.signal, keyOf(caller, mcpReq.id)),
+    server.setRequestHandler('tools/call', ({ params }, context) =>
+      call(params, context, keyOf(caller, context.mcpReq.id)),
     );
     return server;
   });

@@ -1,22 +1,28 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
-import type { Page } from 'playwright-core';
+import type { Dialog, Page } from 'playwright-core';
 import { realClock } from '../../http/clock.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { Incidents } from '../browser/incidents.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { recoverPages } from '../browser/recover-page.ts';
+import { TOKENS_DEFAULT } from '../budget/fit.ts';
 import { type Settled, settler } from '../settle/settle.ts';
+import { SNAPSHOT_MS, type View } from '../snapshot/view.ts';
+import { snapshotWriter } from '../snapshot/writer.ts';
 import type { Conceal } from '../tools/cut.ts';
-import { failure } from '../tools/result.ts';
+import { failure, textOf } from '../tools/result.ts';
 import { unknownTool } from '../tools/unknown-tool.ts';
-import { CANCELLED, callBounds, workOnPage } from './bounds.ts';
+import { CANCELLED, callBounds, ended, workOnPage } from './bounds.ts';
 import { connectPlaywright } from './connection.ts';
+import { type DirectCall, directCall } from './direct.ts';
 import { LEAVES_PAGE, leavePage } from './leave-page.ts';
 import { listed } from './listing.ts';
 import { firstChangeMs, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
-import { addSnapshot, SNAPSHOT_MS } from './snapshot.ts';
+import { type Reading, readingOf } from './reading.ts';
+import { addSnapshot } from './snapshot.ts';
 import { closeTabs, currentPage, TABS_FULL } from './tabs.ts';
+import { upstreamTabOf } from './upstream-tab.ts';
 
 /**
  * Playwright MCP over the runner's own context, one connection for the whole life of the runner, and what the custom
@@ -41,7 +47,9 @@ export interface PlaywrightMcp {
   ): Promise<CallToolResult>;
   /** What acts on a page goes through it. */
   readonly settled: Settled;
-  /** The result with a snapshot of the page as it is now. Only inside a turn. */
+  /** What `withSnapshot` adds in this turn. Only inside a turn, at its start. */
+  show(view: View): void;
+  /** The result with a snapshot of the page as it is now, where the call wants one. Only inside a turn. */
   withSnapshot(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult>;
   /**
    * From now on Playwright MCP takes these values out of what it writes, and `conceal` out of what is cut. It is never
@@ -71,18 +79,39 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
   const { bounded, explained } = callBounds(browser, guard);
   const tools = connection.tools.map(listed).filter(tool => tool !== undefined);
 
+  let view: View = { snapshot: 'full', tokensMax: TOKENS_DEFAULT };
   let conceal: Conceal = async text => text;
-  const snapshot = (signal: AbortSignal) => connection.request('browser_snapshot', {}, SNAPSHOT_MS, signal);
 
   /** The result alone where no snapshot can be taken. */
   async function withSnapshot(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult> {
-    if (result.isError) return result;
+    if (result.isError || view.snapshot === 'none') return result;
+    const taken = async () => {
+      const page = await current().catch(() => undefined);
+      // Behind a dialog no page answers; Playwright MCP tells of the dialog.
+      const isOurs = view.snapshot !== 'playwright' && page !== undefined && !guard.showsDialog(page);
+      return addSnapshot(result, await (isOurs ? writer.after(page, view, signal) : theirs(signal)));
+    };
+    return recovering(taken, result);
+  }
+
+  /** What reads the page, once more after what blocks it was freed; else `otherwise`, or rejects. With what was done about it. */
+  async function recovering(read: () => Promise<CallToolResult>, otherwise?: CallToolResult): Promise<CallToolResult> {
     try {
-      const taken = snapshot(signal).catch(() => recoverPages(context, guard).then(() => snapshot(signal)));
-      return await addSnapshot(result, await taken, conceal);
+      return await read();
     } catch {
-      return result;
+      const notes = await recoverPages(context, guard);
+      const result = await read().catch((error: unknown) => {
+        if (otherwise === undefined) throw error;
+        return otherwise;
+      });
+      return { ...result, content: [...result.content, ...notes.map(text => ({ type: 'text' as const, text }))] };
     }
+  }
+
+  /** Playwright MCP's own snapshot. */
+  async function theirs(signal: AbortSignal): Promise<string> {
+    const taken = await connection.request('browser_snapshot', {}, SNAPSHOT_MS, signal);
+    return taken.isError ? '' : textOf(taken);
   }
 
   /** Why a call is not passed on to Playwright MCP; undefined: it is. */
@@ -107,37 +136,80 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     if (refused !== undefined) return refused;
     return bounded(name, seconds, signal, async () => {
       if (name === 'browser_close') return closeTabs(context, guard, seconds);
-      const request = () => connection.request(name, passedOn(args), seconds * 1_000, signal);
-      const acting = () => answered(name, signal, request);
-      const result = await (LEAVES_PAGE.has(name) ? leaving(signal, acting) : acting());
+      const read = reads(name, args);
+      if (read !== undefined)
+        return recovering(async () =>
+          workOnPage(await current(), guard, { seconds, signal }, (page, inTime) =>
+            read(writer, page, { ...view, timeoutMs: seconds * READ_SHARE_MS }, inTime),
+          ),
+        );
+      const passed = passedOn(args);
+      const request = () => answered(name, () => connection.request(name, passed, seconds * 1_000, signal));
+      const direct = directCall(name, passed);
+      const act = direct === undefined ? request : () => directly(name, { seconds, signal }, direct, request);
+      const result = await (LEAVES_PAGE.has(name) ? leaving(signal, act) : act());
       if (result.isError) return explained(name, result);
       return SNAPSHOT_AFTER.has(name) ? withSnapshot(result, signal) : result;
     });
   }
 
-  /** What changes nothing does not ask which page it acts on. */
-  async function answered(name: string, signal: AbortSignal, request: () => Promise<CallToolResult>) {
-    const firstMs = firstChangeMs(name);
-    if (firstMs === undefined) return request();
-    return settled(await current(signal), request, { firstMs, unless: ({ isError }) => isError === true });
+  /** How a page is read by our own writer; undefined: Playwright MCP does it. */
+  function reads(name: string, args: Record<string, unknown>): Reading | undefined {
+    return view.snapshot === 'playwright' ? undefined : readingOf(name, args);
   }
 
+  /** What changes nothing does not ask which page it acts on. */
+  async function answered(name: string, request: () => Promise<CallToolResult>) {
+    const firstMs = firstChangeMs(name);
+    if (firstMs === undefined) return request();
+    return settled(await current(), request, { firstMs, unless: ({ isError }) => isError === true });
+  }
+
+  /** Playwright MCP alone knows what a page with a dialog or a file chooser waits for: `request` asks it. */
+  async function directly(
+    name: string,
+    bounds: CallBounds,
+    direct: DirectCall,
+    request: () => Promise<CallToolResult>,
+  ) {
+    const page = await current();
+    if (!LEAVES_PAGE.has(name) && upstreamTabOf(page).modalStates().length > 0) return request();
+    const fromUrl = page.url();
+    const firstMs = firstChangeMs(name);
+    const result = await workOnPage(page, guard, { ...bounds, interrupted: dialogOpened }, async (page, inTime) => {
+      const act = async () => Promise.race([direct(page, inTime), ended(inTime)]);
+      const unless = (outcome?: CallToolResult) => outcome === undefined || outcome.isError === true;
+      return (await (firstMs === undefined ? act() : settled(page, act, { firstMs, unless }))) ?? { content: [] };
+    });
+    const tellsPage = result.content.length === 0 || page.url() !== fromUrl;
+    return tellsPage ? { ...result, content: [...result.content, pageOf(page)] } : result;
+  }
+
+  const writer = snapshotWriter(context, text => conceal(text));
   const settled = settler(context, realClock.nowMs);
-  const current = (signal: AbortSignal) => currentPage(context, connection, signal);
+  const current = () => currentPage(context);
   const leaving = (signal: AbortSignal, leave: () => Promise<CallToolResult>) =>
-    leavePage({ current: () => current(signal), guard, connection, signal }, leave);
+    leavePage({ current, guard, connection, signal }, leave);
   const turn = turns();
   const first = AbortSignal.timeout(SNAPSHOT_MS);
-  await turn(first, () => call('browser_snapshot', {}, first));
+  // Theirs: Playwright MCP makes its tabs at its own first call.
+  await turn(first, () =>
+    bounded('browser_snapshot', SNAPSHOT_MS / 1_000, first, () =>
+      connection.request('browser_snapshot', {}, SNAPSHOT_MS, first),
+    ),
+  );
   return {
     tools,
     turn,
     call,
     settled,
+    show(wanted) {
+      view = wanted;
+    },
     withSnapshot,
     onPage: (name, seconds, signal, work) =>
       bounded(name, seconds, signal, async () => {
-        const run = async () => workOnPage(await current(signal), guard, { seconds, signal }, work);
+        const run = async () => workOnPage(await current(), guard, { seconds, signal }, work);
         return LEAVES_PAGE.has(name) ? leaving(signal, run) : run();
       }),
     setSecrets(secrets, concealWith) {
@@ -158,6 +230,23 @@ function turns(): PlaywrightMcp['turn'] {
     return mine;
   };
 }
+
+/** Of a call's seconds, for reading the page: it may have to be read twice. */
+const READ_SHARE_MS = 400;
+
+type CallBounds = Pick<Parameters<typeof workOnPage>[2], 'seconds' | 'signal'>;
+
+/** In Playwright MCP's words: a title would have to be asked for. */
+const pageOf = (page: Page) => ({ type: 'text' as const, text: `### Page\n- Page URL: ${page.url()}` });
+
+const dialogOpened = (dialog: Dialog): CallToolResult => ({
+  content: [
+    {
+      type: 'text',
+      text: `There is a "${dialog.type()}" dialog with message "${dialog.message()}": answer it with browser_handle_dialog.`,
+    },
+  ],
+});
 
 /** Where Playwright MCP would put a secret's value for its name. */
 const typedTexts = ({ text, fields }: Record<string, unknown>): unknown[] => [

@@ -3,27 +3,17 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { BrowserContext, Page } from 'playwright-core';
 import { actionTimeout } from '../../contract/problem.ts';
 import { type PageGuard, TABS_MAX } from '../browser/page-guard.ts';
-import { failure, textOf } from '../tools/result.ts';
-import type { PlaywrightConnection } from './connection.ts';
-
-const LIST_MS = 5_000;
+import { failure } from '../tools/result.ts';
+import { upstreamTabOf } from './upstream-tab.ts';
 
 export const TABS_FULL = failure(
   `${TABS_MAX} tabs are open, and a browser here has no more; close one first, with browser_tabs and the action close.`,
 );
 
-/** The page on which Playwright MCP's next tool would act: it alone knows which tab was selected. */
-export async function currentPage(
-  context: BrowserContext,
-  connection: PlaywrightConnection,
-  signal: AbortSignal,
-): Promise<Page> {
-  const [only, ...others] = context.pages();
-  if (only === undefined) return context.newPage();
-  if (others.length === 0) return only;
-  const list = await connection.request('browser_tabs', { action: 'list' }, LIST_MS, signal);
-  const index = /^- (\d+): \(current\)/m.exec(textOf(list))?.[1];
-  return context.pages()[Number(index ?? 0)] ?? only;
+/** The page on which Playwright MCP's next tool would act. */
+export async function currentPage(context: BrowserContext): Promise<Page> {
+  const pages = context.pages();
+  return pages.find(page => upstreamTabOf(page).isCurrentTab()) ?? pages[0] ?? context.newPage();
 }
 
 /** Upstream's browser_close ends the connection for good; the lease's browser stays, with one blank tab. */

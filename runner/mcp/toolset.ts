@@ -10,12 +10,13 @@ import { login } from '../tools/login.ts';
 import { siteDomain } from '../tools/login-origins.ts';
 import { navigate, open } from '../tools/navigate.ts';
 import { failed, normalised } from '../tools/result.ts';
-import { guardedScreenshot, screenshot } from '../tools/screenshot.ts';
+import { screenshot, takeScreenshot } from '../tools/screenshot.ts';
 import { scroll } from '../tools/scroll.ts';
 import { fillAndSubmit, type } from '../tools/typing.ts';
 import { requestUserAction } from '../tools/user-action.ts';
 import { wait } from '../tools/wait.ts';
 import { waitForText, waitsForText } from '../tools/wait-for-text.ts';
+import { withoutFiles } from './files.ts';
 import { fillMaybeSecrets, typeMaybeSecret } from './filling.ts';
 import { CORE } from './listing.ts';
 import type { PlaywrightMcp } from './playwright-mcp.ts';
@@ -58,7 +59,11 @@ export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyM
   const pageTool = (custom: CustomTool) => onPage(custom, playwright, lease);
   const upstream = playwright.tools
     .filter(({ name }) => isServed(name, toolset))
-    .map(tool => playwrightTool(tool, playwright, lease, rules));
+    .map(tool => playwrightTool(tool, playwright, lease, rules))
+    .map(
+      tool =>
+        ({ ...tool, run: async (args, signal) => withoutFiles(await tool.run(args, signal)) }) satisfies LeaseTool,
+    );
   const always: LeaseTool[] = [
     { ...pageTool(login), judged: loginArguments(playwright) },
     {
@@ -152,10 +157,7 @@ function playwrightTool(tool: Tool, playwright: PlaywrightMcp, lease: ToolLease,
     case 'browser_take_screenshot':
       return {
         ...plain,
-        run: async (args, signal) =>
-          pictures.isGuarding()
-            ? playwright.onPage(name, 30, signal, page => guardedScreenshot(page, pictures, args))
-            : plain.run(args, signal),
+        run: (args, signal) => playwright.onPage(name, 30, signal, page => takeScreenshot(page, pictures, args)),
       };
     default:
       return plain;

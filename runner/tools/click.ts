@@ -16,6 +16,7 @@ export const click = defineTool({
     x: z.number().optional().describe('X coordinate'),
     y: z.number().optional().describe('Y coordinate'),
   },
+  output: {},
   async run({ selector, x, y }, { page, settled }) {
     if (selector !== undefined) await settled(page, () => locate(page, selector).click({ timeout: ACTION_MS }));
     else if (x !== undefined && y !== undefined) await settled(page, () => page.mouse.click(x, y));

@@ -53,7 +53,7 @@ export interface CredentialsOptions {
   /** The current TOTP code; rejects when there is none. */
   readonly code: (site: string, signal: AbortSignal) => Promise<string>;
   /** Runs work that no frame of the recording shows. */
-  readonly withoutRecording: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly withoutPictures: <T>(work: () => Promise<T>) => Promise<T>;
   /** Told each value before it goes into the page. */
   readonly pictures: Pick<Pictures, 'filled'>;
   readonly documents: Documents;
@@ -72,7 +72,7 @@ export function credentials({
   sites,
   origins,
   code,
-  withoutRecording,
+  withoutPictures,
   pictures,
   documents,
   fields,
@@ -107,7 +107,7 @@ export function credentials({
     if (frame === null || (await documents.isScripted(frame))) return SCRIPTED;
     const value = kind === 'code' ? await code(site.site, signal).catch(() => undefined) : secrets[name];
     if (value === undefined) return { code: 'no_credential', message: `There is no value for ${name} now.` } as const;
-    return withoutRecording(async () => {
+    return withoutPictures(async () => {
       await pictures.filled(frame, value, kind, () => fields.textOf(field));
       // Once more, right before typing. From here on the field's own document is held: if it goes, so does the call.
       const now = signal.aborted ? PAGE_CHANGED : refusedFrames(site.site, frame);

@@ -20,6 +20,8 @@ export interface ToolLease {
   readonly pictures: Pictures;
   readonly conceal: Conceal;
   readonly askUser: AskUser;
+  /** Ids of user actions whose answer no call has brought yet, by reason and time-out. */
+  readonly openActions: Map<string, string>;
   /** Records an attempt to log in: the domain and its outcome, nothing else. */
   readonly audit: (domain: string, status: string) => void;
 }
@@ -54,6 +56,8 @@ interface Definition<Input extends z.ZodRawShape, Context extends ToolContext> {
   readonly description: string;
   readonly seconds: number;
   readonly input: Input;
+  /** What its result has beside `success`, `url` and `title`; left out: clients are not told. */
+  readonly output?: z.ZodRawShape;
   /** Other names for arguments: taken, but not listed. */
   readonly aliases?: Readonly<Record<string, string & keyof Input>>;
   readonly run: (args: z.output<z.ZodObject<Input>>, context: Context) => Promise<CallToolResult>;
@@ -66,7 +70,7 @@ const SESSION_ID = { sessionId: z.string().optional() };
 export function defineTool<Input extends z.ZodRawShape, Context extends ToolContext = PageContext>(
   definition: Definition<Input, Context>,
 ): CustomTool<Context> {
-  const { name, title, does, description, seconds, aliases = {}, run } = definition;
+  const { name, title, does, description, seconds, output, aliases = {}, run } = definition;
   const input = z.object(definition.input);
   const inputSchema = withoutLengths(z.toJSONSchema(input.extend(SESSION_ID), { io: 'input' }));
   return {
@@ -77,6 +81,7 @@ export function defineTool<Input extends z.ZodRawShape, Context extends ToolCont
       description,
       // A JSON schema of an object is what the protocol wants; zod's type is wider.
       inputSchema: inputSchema as Tool['inputSchema'],
+      ...(output === undefined ? {} : { outputSchema: outputSchemaOf(output) }),
       annotations: does === 'reads' ? { readOnlyHint: true } : { destructiveHint: does === 'changes' },
     },
     async run(args, context) {
@@ -89,6 +94,14 @@ export function defineTool<Input extends z.ZodRawShape, Context extends ToolCont
     },
   };
 }
+
+const COMMON_OUTPUT = { success: z.boolean(), url: z.string().optional(), title: z.string().optional() };
+
+const outputSchemaOf = (output: z.ZodRawShape): NonNullable<Tool['outputSchema']> =>
+  // A JSON schema of an object is what the protocol wants; zod's type is wider. `input`: more fields may come.
+  withoutLengths(z.toJSONSchema(z.object({ ...COMMON_OUTPUT, ...output }), { io: 'input' })) as NonNullable<
+    Tool['outputSchema']
+  >;
 
 /** What an agent does not need to choose its arguments; they are checked all the same. */
 const NOT_LISTED = new Set(['$schema', 'minLength', 'maxLength']);

@@ -3,7 +3,7 @@ import type { JSHandle, Page } from 'playwright-core';
 import * as z from 'zod';
 import type { Documents } from '../secrecy/documents.ts';
 import { failure } from './result.ts';
-import { pinned } from './target.ts';
+import { existing, pinned } from './target.ts';
 
 const evaluateArguments = z.object({ function: z.string(), target: z.string().optional() });
 
@@ -24,13 +24,32 @@ export async function evaluateInDocument(
   const refused = await refusal();
   if (refused !== undefined) return failure(refused);
   documents.runsScript(page);
-  const { result } = await subject.evaluate(target === undefined ? inPage : onElement, expression);
-  return { content: [{ type: 'text', text: `### Result\n${JSON.stringify(result, null, 2) ?? 'undefined'}` }] };
+  return evaluated(await subject.evaluate(target === undefined ? inPage : onElement, expression));
 }
 
+/** Evaluates a script of the agent's in the page as it is, or on the element of a target. */
+export async function evaluateOnPage(
+  page: Page,
+  { function: expression, target }: z.output<typeof evaluateArguments>,
+): Promise<CallToolResult> {
+  if (target === undefined) return evaluated(await page.evaluate(asPage, expression));
+  return evaluated(await (await existing(page, target)).evaluate(onElement, expression));
+}
+
+const evaluated = ({ result }: { result: unknown }): CallToolResult => ({
+  content: [{ type: 'text', text: `### Result\n${JSON.stringify(result, null, 2) ?? 'undefined'}` }],
+});
+
 /** Run in the page: a function is called, of anything else the value is taken. */
-async function inPage(_document: unknown, expression: string): Promise<{ result: unknown }> {
+async function asPage(expression: string): Promise<{ result: unknown }> {
   // biome-ignore lint/security/noGlobalEval: the agent's script, in the page for which it is meant.
+  const value: unknown = eval(`(${expression})`);
+  return { result: await (typeof value === 'function' ? value() : value) };
+}
+
+/** As above, with the document that was found before. */
+async function inPage(_document: unknown, expression: string): Promise<{ result: unknown }> {
+  // biome-ignore lint/security/noGlobalEval: as above.
   const value: unknown = eval(`(${expression})`);
   return { result: await (typeof value === 'function' ? value() : value) };
 }

@@ -1,10 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
+import { CODE_META } from '../../contract/tool-failure.ts';
 import type { SecretKind } from '../secrecy/held.ts';
 import { defineTool, type PageContext } from './define-tool.ts';
 import { siteDomain } from './login-origins.ts';
-import { CODE_META } from './result.ts';
 import { actor, locate, safeTarget, type Target } from './target.ts';
 
 const ACTION_MS = 5_000;

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { refusedUrl } from '../browser/addresses.ts';
 import { defineTool } from './define-tool.ts';
-import { failed, succeeded } from './result.ts';
+import { failed, succeeded, withNotes } from './result.ts';
 import { screenshotPart } from './screenshot.ts';
 
 const NAVIGATION_MS = 30_000;
@@ -27,6 +27,7 @@ export const navigate = defineTool({
   description: 'Navigate to a URL in the browser',
   seconds: 45,
   input: { url: z.string().min(1).describe('URL to navigate to') },
+  output: {},
   run: async ({ url }, { page }) => (await goTo(page, url)) ?? succeeded(page),
 });
 
@@ -38,10 +39,14 @@ export const open = defineTool({
   description: 'Open the browser session, at a URL if one is given; answers its id and a picture of the page',
   seconds: 45,
   input: { url: z.string().min(1).optional().describe('URL to start with') },
+  output: { status: z.string().optional(), sessionId: z.string().optional() },
   async run({ url }, { page, lease }) {
     const refused = url === undefined ? undefined : await goTo(page, url);
     if (refused !== undefined) return refused;
     const result = await succeeded(page, { status: 'opened', sessionId: lease.sessionId });
-    return { content: [...result.content, await screenshotPart(page, lease.pictures)] };
+    const picture = await screenshotPart(page, lease.pictures);
+    return 'withheld' in picture
+      ? withNotes(result, [picture.withheld])
+      : { ...result, content: [...result.content, picture] };
   },
 });

@@ -1,8 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
-
-/** Where a tool result carries its code for programs; its text is for models. */
-export const CODE_META = 'omicron.dev/code';
+import { toolFailure } from '../../contract/tool-failure.ts';
 
 /** S2: every result of a custom tool has one shape. */
 export async function succeeded(
@@ -25,11 +23,7 @@ export const textOf = ({ content }: Pick<CallToolResult, 'content'>): string =>
   content.map(part => (part.type === 'text' ? part.text : '')).join('\n');
 
 /** A failure with a stable code, a sentence, and what may help. */
-export const failed = (code: string, message: string, ...hints: string[]): CallToolResult => ({
-  content: [{ type: 'text', text: JSON.stringify({ success: false, error: { code, message }, hints }) }],
-  isError: true,
-  _meta: { [CODE_META]: code },
-});
+export const failed: (code: string, message: string, ...hints: string[]) => CallToolResult = toolFailure;
 
 const HINTS: readonly [RegExp, string][] = [
   [/^browser_action_timeout/, 'The page may still be loading: call browser_wait, then look with browser_get_content.'],
@@ -53,4 +47,32 @@ export function normalised(result: CallToolResult): CallToolResult {
       .split('\nCall log')[0] ?? '';
   const hints = HINTS.filter(([sign]) => texts.some(text => sign.test(text))).map(([, hint]) => hint);
   return failed(code, message, ...hints);
+}
+
+/** How the texts of custom tools begin. */
+const OWN_JSON = '{"success":';
+
+/** The result with what else is to be said: within the text that is JSON, after any other. */
+export function withNotes(result: CallToolResult, notes: readonly string[]): CallToolResult {
+  const [first, ...rest] = result.content;
+  if (notes.length === 0) return result;
+  if (first?.type !== 'text' || !first.text.startsWith(OWN_JSON))
+    return { ...result, content: [...result.content, ...notes.map(text => ({ type: 'text' as const, text }))] };
+  const text = JSON.stringify({ ...JSON.parse(first.text), notes });
+  return { ...result, content: [{ ...first, text }, ...rest] };
+}
+
+/**
+ * The result with its text as `structuredContent` too, where it is one text and JSON: clients show either of them. Secrets are
+ * taken out before.
+ */
+export function structured(result: CallToolResult): CallToolResult {
+  const texts = result.content.filter(({ type }) => type === 'text');
+  const text = textOf({ content: texts });
+  if (texts.length !== 1 || !text.startsWith(OWN_JSON)) return result;
+  try {
+    return { ...result, structuredContent: JSON.parse(text) };
+  } catch {
+    return failed('result_withheld', 'The result held a secret across its fields, and is not shown.');
+  }
 }

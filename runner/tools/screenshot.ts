@@ -1,18 +1,19 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Locator, Page } from 'playwright-core';
 import * as z from 'zod';
+import { captureVisible, type PictureType } from '../browser/visible-picture.ts';
 import { isWithheld, type Pictures } from '../secrecy/pictures.ts';
 import { defineTool } from './define-tool.ts';
-import { failed, succeeded } from './result.ts';
-import { locate } from './target.ts';
+import { failed, failure, succeeded } from './result.ts';
+import { existing } from './target.ts';
 
 const SCREENSHOT_MS = 10_000;
 
-type Part = CallToolResult['content'][number];
+type Picture = CallToolResult['content'][number] | { readonly withheld: string };
 
 interface PictureOptions {
   readonly fullPage?: boolean;
-  readonly type?: 'png' | 'jpeg';
+  readonly type: PictureType;
   /** The element of which the picture is; left out: the page. */
   readonly of?: Locator;
 }
@@ -21,13 +22,14 @@ interface PictureOptions {
 async function pictureOf(
   page: Page,
   pictures: Pictures,
-  { fullPage = false, type = 'png', of }: PictureOptions,
-): Promise<Part | { readonly withheld: string }> {
+  { fullPage = false, type, of }: PictureOptions,
+): Promise<Picture> {
   // A style that hides the caret would be a change of the page between the looks at it.
   const options = { type, scale: 'css', caret: 'initial', timeout: SCREENSHOT_MS } as const;
-  const picture = await pictures.take(page, () =>
-    of === undefined ? page.screenshot({ ...options, fullPage }) : of.screenshot(options),
-  );
+  const picture = await pictures.take(page, () => {
+    if (of !== undefined) return of.screenshot(options);
+    return fullPage ? page.screenshot({ ...options, fullPage }) : captureVisible(page, type, SCREENSHOT_MS);
+  });
   if (isWithheld(picture)) return picture;
   return { type: 'image', data: picture.toString('base64'), mimeType: `image/${type}` };
 }
@@ -38,10 +40,10 @@ const HIDDEN =
   'What holds a credential is hidden. So are images and drawings that came after it on the same page: reload it to see them.';
 const reasonOf = (withheld: string): string => `The picture was withheld: a credential was filled in, and ${withheld}.`;
 
-/** A picture of the page for a result, or in its stead why there is none. */
-export async function screenshotPart(page: Page, pictures: Pictures): Promise<Part> {
-  const picture = await pictureOf(page, pictures, {});
-  return 'withheld' in picture ? { type: 'text', text: `${reasonOf(picture.withheld)} ${INSTEAD}` } : picture;
+/** A picture of the page for a result, or why there is none. */
+export async function screenshotPart(page: Page, pictures: Pictures): Promise<Picture> {
+  const picture = await pictureOf(page, pictures, { type: 'png' });
+  return 'withheld' in picture ? { withheld: `${reasonOf(picture.withheld)} ${INSTEAD}` } : picture;
 }
 
 const withheldResult = (withheld: string): CallToolResult => failed('picture_withheld', reasonOf(withheld), INSTEAD);
@@ -53,8 +55,9 @@ export const screenshot = defineTool({
   description: 'Take a screenshot of the current page, or of all of it',
   seconds: 30,
   input: { fullPage: z.boolean().default(false).describe('Also what lies below the visible part') },
+  output: { mimeType: z.string().optional() },
   async run({ fullPage }, { page, lease: { pictures } }) {
-    const picture = await pictureOf(page, pictures, { fullPage });
+    const picture = await pictureOf(page, pictures, { fullPage, type: 'png' });
     if ('withheld' in picture) return withheldResult(picture.withheld);
     const { content } = await succeeded(page, { mimeType: 'image/png' });
     return { content: [...content, picture] };
@@ -67,16 +70,16 @@ const takeArguments = z.object({
   target: z.string().optional(),
 });
 
-/** Playwright MCP's own screenshot does not look before and after; once a value was filled in, this stands in for it. */
-export async function guardedScreenshot(
+/** Playwright MCP's `browser_take_screenshot`, but that a picture is a JPEG where no other type is asked for. */
+export async function takeScreenshot(
   page: Page,
   pictures: Pictures,
   args: Record<string, unknown>,
 ): Promise<CallToolResult> {
-  const { type: asked = 'png', fullPage = false, target } = takeArguments.parse(args);
-  const type = asked === 'webp' ? 'png' : asked;
-  const of = target === undefined ? {} : { of: locate(page, target) };
+  const { type = 'jpeg', fullPage = false, target } = takeArguments.parse(args);
+  if (fullPage && target !== undefined) return failure('fullPage cannot be used with element screenshots.');
+  const of = target === undefined ? {} : { of: await existing(page, target) };
   const picture = await pictureOf(page, pictures, { fullPage, type, ...of });
   if ('withheld' in picture) return withheldResult(picture.withheld);
-  return { content: [{ type: 'text', text: HIDDEN }, picture] };
+  return { content: pictures.isGuarding() ? [{ type: 'text', text: HIDDEN }, picture] : [picture] };
 }

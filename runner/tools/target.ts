@@ -21,6 +21,23 @@ export function locate(page: Page, target: string): Locator {
   return page.locator(iso.locatorOrSelectorAsSelector('javascript', target, 'data-testid'));
 }
 
+/** The element of a target that is there now. Rejects at once where there is none: an action would wait for it. */
+export async function existing(page: Page, target: string): Promise<Locator> {
+  const found = locate(page, target);
+  if ((await found.count().catch(error => absent(error, target))) > 0) return found;
+  throw new Error(
+    isRef(target)
+      ? `Ref ${target} not found in the current page snapshot. Try capturing new snapshot.`
+      : `"${target}" does not match any elements.`,
+  );
+}
+
+/** The frame of a ref may be gone. */
+function absent(error: unknown, target: string): number {
+  if (isRef(target)) return 0;
+  throw error;
+}
+
 const FIND_MS = 3_000;
 
 /** An element as an agent names it, or as it was found before. */

@@ -36,6 +36,7 @@ export const type = defineTool({
     selector: z.string().min(1).describe('CSS selector of the field'),
     text: z.string().describe('Text to type, or the name of a secret'),
   },
+  output: {},
   run: async ({ selector, text }, { page, lease: { credentials }, signal }) =>
     (await refresh(page, [selector], [text], credentials)) ??
     (await put(page, selector, text, credentials, signal)) ??
@@ -55,6 +56,7 @@ export const fillAndSubmit = defineTool({
       .max(50),
     submitSelector: z.string().min(1).optional().describe('Left out: Enter is pressed in the last field'),
   },
+  output: {},
   async run({ fields, submitSelector }, { page, settled, lease: { credentials }, signal }) {
     const fills = fields.some(({ value }) => credentials.isName(value));
     const targets = [

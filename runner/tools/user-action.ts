@@ -11,6 +11,8 @@ import { failed } from './result.ts';
 /** One call waits this long at the controller; then it is repeated. */
 const WAIT_MS = 20_000;
 const POLL_MS_MIN = 250;
+/** Clients of TypeScript give a call 60 seconds unless told: a person who takes longer is waited for by the next call. */
+const ANSWER_MS = 50_000;
 /** The controller's clock decides; this is for a controller that does not answer. */
 const MARGIN_SECONDS = 15;
 
@@ -18,7 +20,7 @@ interface UserActionContext extends ToolContext {
   readonly clock: Clock;
 }
 
-/** A10: waits for the answer, beside the calls of other tools. */
+/** A10: waits for the answer, beside the calls of other tools. A call with the reason and time-out of one that ended without it goes on. */
 export const requestUserAction = defineTool({
   name: 'browser_request_user_action',
   title: 'Ask a person',
@@ -30,15 +32,26 @@ export const requestUserAction = defineTool({
     timeout: z.int().min(1).max(USER_ACTION_SECONDS.max).default(USER_ACTION_SECONDS.default).describe('Seconds'),
   },
   async run({ reason, timeout }, { lease, signal: cancelled, clock }: UserActionContext) {
-    const id = randomUUID();
+    const { openActions } = lease;
+    // The person sees one request, however many calls wait for it.
+    const key = JSON.stringify([reason, timeout]);
+    const id = openActions.get(key) ?? randomUUID();
+    openActions.set(key, id);
     const limitMs = (timeout + MARGIN_SECONDS) * 1_000;
-    const deadlineMs = clock.nowMs() + limitMs;
+    const startMs = clock.nowMs();
+    const deadlineMs = startMs + limitMs;
     const signal = AbortSignal.any([cancelled, AbortSignal.timeout(limitMs)]);
     for (let failures = 0; !signal.aborted && clock.nowMs() < deadlineMs; ) {
       try {
-        const action = await lease.askUser({ id, reason, timeout_seconds: timeout, wait_ms: WAIT_MS }, signal);
+        const leftMs = Math.max(0, startMs + ANSWER_MS - clock.nowMs());
+        const wait_ms = Math.round(Math.min(WAIT_MS, leftMs));
+        const action = await lease.askUser({ id, reason, timeout_seconds: timeout, wait_ms }, signal);
         failures = 0;
-        if (action.status !== 'pending') return answer(action.status, action.note);
+        if (action.status !== 'pending') {
+          openActions.delete(key);
+          return answer(action.status, action.note);
+        }
+        if (clock.nowMs() >= startMs + ANSWER_MS) return answer('pending', null);
         // A controller that is about to stop does not wait.
         await clock.sleep(POLL_MS_MIN, signal).catch(() => undefined);
       } catch (error) {
@@ -58,10 +71,11 @@ const SENTENCES = {
   done: 'The person has done it. Look at the page again.',
   declined: 'The person declined.',
   expired: 'The person did not answer in time.',
+  pending: 'The person has not answered yet. Call again with the same reason and timeout to go on waiting.',
 } as const;
 
 function answer(status: keyof typeof SENTENCES, note: string | null): CallToolResult {
   const success = status === 'done';
   const text = JSON.stringify({ success, status, reason: SENTENCES[status], note });
-  return { content: [{ type: 'text', text }], ...(success ? {} : { isError: true }) };
+  return { content: [{ type: 'text', text }], ...(success || status === 'pending' ? {} : { isError: true }) };
 }

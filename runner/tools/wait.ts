@@ -16,6 +16,7 @@ export const wait = defineTool({
     ms: z.number().min(0).max(WAIT_MS_MAX).optional().describe('How long, or how long at most with a selector'),
     selector: z.string().min(1).optional().describe('Wait until this element is visible'),
   },
+  output: {},
   async run({ ms, selector }, { page, signal }) {
     if (selector !== undefined)
       await locate(page, selector)

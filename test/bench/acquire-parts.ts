@@ -1,26 +1,26 @@
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
-import { type Percentiles, percentiles } from './figures.ts';
+import { type Percentiles, percentiles, ratio } from './figures.ts';
 import type { SqlCall, TimedStack } from './timed-stack.ts';
 
 /** Milliseconds of one acquire of a warm runner, by part. */
 export type AcquireParts = Record<
-  'totalMs' | 'claimSqlMs' | 'assignMs' | 'redeemSqlMs' | 'readySqlMs' | 'restMs',
+  'totalMs' | 'claimSqlMs' | 'assignMs' | 'redeemSqlMs' | 'readySqlMs' | 'restMs' | 'plainGetMs',
   Percentiles
->;
+> & { toPlainGet: number };
 
 /**
  * Divides acquires at the database functions: the claim; the time between claim and ready (signing the assignment, the round
- * trip to the runner, and within it the redemption); ready. The rest is HTTP, tokens and JSON.
+ * trip to the runner, and within it the redemption); ready. The rest is HTTP, tokens and JSON. Each is followed by a GET of its
+ * session, so that the two meet the same moment of the machine; `toPlainGet` is the ratio of their medians.
  */
 export async function acquireParts(
   stack: TimedStack,
   sessions: BrowserSessions,
   { rounds, prepare }: { rounds: number; prepare: () => Promise<void> },
 ): Promise<AcquireParts> {
-  const parts = { totalMs: [], claimSqlMs: [], assignMs: [], redeemSqlMs: [], readySqlMs: [], restMs: [] } as Record<
-    keyof AcquireParts,
-    number[]
-  >; // each starts empty
+  const parts: Record<Exclude<keyof AcquireParts, 'toPlainGet'>, number[]> = {
+    ...{ totalMs: [], claimSqlMs: [], assignMs: [], redeemSqlMs: [], readySqlMs: [], restMs: [], plainGetMs: [] },
+  };
   for (let round = 0; round < rounds; round++) {
     await prepare();
     await stack.sqlCalls();
@@ -28,6 +28,9 @@ export async function acquireParts(
     const lease = await sessions.acquire({ userId: `parts-${round}`, conversationId: 'c', recordVideo: false });
     const totalMs = performance.now() - startMs;
     const calls = await stack.sqlCalls();
+    const getMs = performance.now();
+    await sessions.get(lease.sessionId);
+    parts.plainGetMs.push(performance.now() - getMs);
     await lease.end();
     const claim = find(calls, 'acquire');
     const redeem = find(calls, 'redeem');
@@ -47,6 +50,8 @@ export async function acquireParts(
     redeemSqlMs: percentiles(parts.redeemSqlMs),
     readySqlMs: percentiles(parts.readySqlMs),
     restMs: percentiles(parts.restMs),
+    plainGetMs: percentiles(parts.plainGetMs),
+    toPlainGet: ratio(percentiles(parts.totalMs).p50, percentiles(parts.plainGetMs).p50),
   };
 }
 

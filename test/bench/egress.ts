@@ -1,6 +1,6 @@
 /**
  * The cost of the egress proxy: `npm run bench -- egress [--rounds 1500]`. The same 1 KB fetch directly, through our proxy and
- * through tinyproxy; then 500 tunnels at once, and bulk bytes. Everything is on loopback; client, proxy and site are three
+ * through tinyproxy; 30 fetches in a page, in a browser behind forwarder and proxy and in one without; then 500 tunnels at once, and bulk bytes. Everything is on loopback; client, proxy and site are three
  * processes that share the machine's cores, so throughput is that of all three. Writes section `egress` of
  * `.omicron/bench.json`.
  */
@@ -17,6 +17,7 @@ import { parseArgs } from 'node:util';
 import { basic, isAnswer, tunnel } from '../egress/raw-client.ts';
 import { startFakeController } from '../fakes/controller.ts';
 import { percentiles, writeSections } from './figures.ts';
+import { pageFetches } from './page-fetches.ts';
 
 const SITE_ADDRESS = '127.0.0.77';
 const WARM_UP = 300;
@@ -282,6 +283,7 @@ async function measure(): Promise<void> {
       );
       megabytes_per_second[name] = rounds[1] ?? 0;
     }
+    const page_fetch_3kb = await pageFetches();
     const over = (set: typeof keep_alive) => rounded((set.omicron?.p50_ms ?? 0) - (set.direct?.p50_ms ?? 0));
     const result = {
       measured_at: new Date().toISOString(),
@@ -289,6 +291,7 @@ async function measure(): Promise<void> {
       cores: availableParallelism(),
       targets: TARGETS,
       fetch_1kb: { keep_alive, fresh, overhead_p50_ms: { keep_alive: over(keep_alive), fresh: over(fresh) } },
+      page_fetch_3kb,
       connect_then_fetch_1kb: connectFresh,
       concurrent_tunnels: tunnels,
       megabytes_per_second,

@@ -20,7 +20,13 @@ import { renewalsPerSecond } from './renewals.ts';
 import { leased, measure, type Stages, spawned } from './rounds.ts';
 import { type TimedStack, timedStack } from './timed-stack.ts';
 
-const TARGETS = { firstPageRatio: 8, acquireP50Ms: 15, renewPerSecond: 2_000, idleSessionPssMb: 350 };
+const TARGETS = {
+  firstPageRatio: 8,
+  acquireP50Ms: 10,
+  acquireToPlainGet: 6,
+  renewPerSecond: 2_000,
+  idleSessionPssMb: 350,
+};
 /** A session's memory settles after its page was opened. */
 const SETTLE_MS = 5_000;
 const RENEW = { leases: 6, callers: 32, seconds: 8 };

@@ -75,6 +75,18 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(json(await run('session', 'list', '--user', 'ada', '--archived')).sessions).toHaveLength(1);
   });
 
+  it('prints a link that opens the console, once', async () => {
+    const { link } = json(await run('console'));
+    const { origin, hash } = new URL(link);
+    const headers = { origin, 'content-type': 'application/json' };
+    const signIn = () =>
+      fetch(`${origin}/api/sign-in`, { method: 'POST', headers, body: JSON.stringify({ token: hash.slice(1) }) });
+    expect((await signIn()).status).toBe(204);
+    expect((await signIn()).status).toBe(401);
+    expect(await readFile(join(stack.folder, 'controller.log'), 'utf8')).not.toContain(hash.slice(1));
+    expect((await fetch(`${origin}/api/links`, { method: 'POST' })).status).toBe(401);
+  });
+
   it('shows the token of a lease only when asked to', async () => {
     const start = ['session', 'start', '--user', 'eve', '--conversation', 'c', '--no-video'];
     const hidden = json(await run(...start));
@@ -240,7 +252,10 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     const folder = await newFolder();
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'keys.json'), await readFile(join(stack.folder, 'keys.json')));
-    await writeFile(join(folder, 'stack.json'), JSON.stringify({ url: stack.url, pid: stack.pid }));
+    await writeFile(
+      join(folder, 'stack.json'),
+      JSON.stringify({ url: stack.url, consoleUrl: stack.url, pid: stack.pid }),
+    );
     expect(refusal(await command(['--folder', folder, 'session', 'list'])).line).toContain('not_configured');
     await rm(folder, { recursive: true });
   });

@@ -59,7 +59,8 @@ it.each([
 
 it('starts a session with what its options say', async () => {
   controller.answerNext(ready());
-  const options = '--ttl 60 --wait 600 --toolset compat --no-video --tag a=1 --tag b=2=3 --require-credentials';
+  const options =
+    '--ttl 60 --wait 600 --toolset compat --snapshot none --no-video --tag a=1 --tag b=2=3 --require-credentials';
   const { code, stdout } = await run(`session start --user u --conversation c ${options}`);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ session_id: SESSION_ID, mcp_url: 'http://127.0.0.1:1/mcp' });
@@ -69,6 +70,7 @@ it('starts a session with what its options say', async () => {
     ttl_seconds: 60,
     wait_seconds: 60, // the most that one call may wait
     toolset: 'compat',
+    snapshot: 'none',
     record_video: false,
     tags: { a: '1', b: '2=3' },
     require_credentials: true,

@@ -3,7 +3,7 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type SteppedClock, steppedClock } from '../fakes/clock.ts';
 import { type Answer, problem } from '../fakes/controller/answer.ts';
-import { ended, ready, SESSION_ID, starting } from '../fakes/controller/clients.ts';
+import { ready, SESSION_ID, starting } from '../fakes/controller/clients.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 
 const quota = (retryAfterSeconds: number) =>
@@ -63,7 +63,6 @@ describe('acquire', () => {
       wait_seconds: 10,
       require_credentials: true,
     });
-    controller.answerNext(ended());
   });
 
   it('waits as long as Retry-After says, with a spread that never shortens it', async () => {

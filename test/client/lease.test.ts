@@ -110,13 +110,28 @@ describe('lease', () => {
     expect(lost).toEqual([]);
   });
 
-  it('ends at the end of its block', async () => {
-    controller.answerNext(ended());
+  it('is released at the end of its block: it stops renewing, and its browser is left to its time to live', async () => {
+    await idleFor(20_000);
+    const before = controller.seen.length;
     {
       await using held = lease;
       expect(held.signal.aborted).toBe(false);
     }
-    expect(controller.seen.at(-1)?.method).toBe('DELETE');
+    expect(lease.signal.reason).toMatchObject({ code: 'lease_released' });
+    await eventually('no heartbeat to be due', () => clock.idleMs().length === 0);
+    await expect(lease.heartbeat()).rejects.toMatchObject({ code: 'lease_released' });
+    expect(controller.seen).toHaveLength(before);
+    expect(lost).toEqual([]);
+  });
+
+  it('can be ended after it was released', async () => {
+    await lease.release();
+    controller.answerNext(ended());
+    await lease.end();
+    expect(controller.seen.at(-1)).toMatchObject({
+      method: 'DELETE',
+      path: `/internal/browser-sessions/${SESSION_ID}?epoch=5`,
+    });
   });
 
   it('has nothing to end when a newer lease exists', async () => {

@@ -80,7 +80,7 @@ test('the script makes Secrets with which the controller starts, prints no value
 
 test('runners get the public keys that fit the signing key, and nothing of the private one', async () => {
   const controller = await read(SECRETS.controller);
-  const { publicJwk } = await signingKey(controller[ENV.signingKey] ?? '');
+  const { publicJwk } = signingKey(controller[ENV.signingKey] ?? '');
   const jwks = JSON.parse(
     await kubectl(['-n', made(PUBLIC_KEYS.namespace), 'get', 'configmap', PUBLIC_KEYS.name, '-o', 'jsonpath={.data}']),
   ) as Record<string, string>;

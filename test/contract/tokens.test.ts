@@ -81,7 +81,7 @@ describe('[O5] a service token', () => {
     [
       'signed with the public key of the controller as secret',
       async () => {
-        const { publicJwk } = await signingKey(stack.settings.signingKey);
+        const { publicJwk } = signingKey(stack.settings.signingKey);
         return sign({}, Buffer.from(publicJwk.x ?? '', 'base64url'));
       },
     ],
@@ -94,7 +94,7 @@ describe('[O5] a service token', () => {
     return [header, Buffer.from(JSON.stringify(other)).toString('base64url'), signature].join('.');
   };
   const controllerSigned = async (audience: string) =>
-    signControllerToken(await signingKey(stack.settings.signingKey), audience, {}, { nowMs: Date.now(), seconds: 60 });
+    signControllerToken(signingKey(stack.settings.signingKey), audience, {}, { nowMs: Date.now(), seconds: 60 });
 
   it.each(wrong)('%s is refused', async (_what, make) => {
     const token = await make();
@@ -196,17 +196,17 @@ describe('a runner’s token', () => {
       claim_id: assignment?.claim_id,
       boot_id: runner.bootId,
     };
-    const own = await signingKey(stack.settings.signingKey);
+    const own = signingKey(stack.settings.signingKey);
     const times = { nowMs: Date.now(), seconds: 60 };
     const audiences = [AUDIENCES.broker, AUDIENCES.lease, AUDIENCES.lease, AUDIENCES.artifacts];
     for (const [index, route] of ROUTES.entries()) {
       const audience = audiences[index] ?? '';
-      const stranger = { ...(await newSigningKey()), kid: own.kid };
+      const stranger = { ...newSigningKey(), kid: own.kid };
       const bad = [
-        await signControllerToken(stranger, audience, claims, times),
-        await signControllerToken(own, audience, { ...claims, epoch: 0 }, times),
-        await signControllerToken(own, audience, { ...claims, session_id: 'x' }, times),
-        await signControllerToken(own, audience, { ...claims, runner_id: undefined }, times),
+        signControllerToken(stranger, audience, claims, times),
+        signControllerToken(own, audience, { ...claims, epoch: 0 }, times),
+        signControllerToken(own, audience, { ...claims, session_id: 'x' }, times),
+        signControllerToken(own, audience, { ...claims, runner_id: undefined }, times),
         await new SignJWT(claims)
           .setProtectedHeader({ alg: 'EdDSA', kid: own.kid })
           .setIssuer('eve')
@@ -237,8 +237,8 @@ describe('a runner’s token', () => {
     expect((await send('runner-activity', lease_token)).body).toMatchObject({ remaining_ms: expect.any(Number) });
     await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}?epoch=1`);
     expect(problemOf(await send('runner-activity', lease_token)).code).toBe('lease_ended');
-    const own = await signingKey(stack.settings.signingKey);
-    const forged = await signControllerToken(
+    const own = signingKey(stack.settings.signingKey);
+    const forged = signControllerToken(
       own,
       AUDIENCES.lease,
       { session_id: lease.session_id, epoch: 2, runner_id: runner.id },
@@ -250,8 +250,8 @@ describe('a runner’s token', () => {
 
   it('for artifacts is refused once it has expired, a day after the lease', async () => {
     const { lease, runner } = await leased();
-    const own = await signingKey(stack.settings.signingKey);
-    const old = await signControllerToken(
+    const own = signingKey(stack.settings.signingKey);
+    const old = signControllerToken(
       own,
       AUDIENCES.artifacts,
       { session_id: lease.session_id, epoch: 1, runner_id: runner.id },

@@ -76,6 +76,25 @@ describe('the URL of Postgres', () => {
   });
 });
 
+describe('the gateway', () => {
+  const address = 'https://browsers.example/mcp';
+  const issuer = 'https://login.example/';
+
+  it('needs an issuer, which keeps its slash, and addresses that tokens may be sent to', () => {
+    expect(refusalOf({ [ENV.gatewayUrl]: address })).toContain(`${ENV.gatewayIssuer} is not set`);
+    for (const wrong of [
+      'http://browsers.example/mcp',
+      'https://browsers.example',
+      'https://browsers.example/mcp/',
+      'mcp',
+    ])
+      expect(refusalOf({ [ENV.gatewayUrl]: wrong, [ENV.gatewayIssuer]: issuer })).toContain(ENV.gatewayUrl);
+    expect(refusalOf({ [ENV.gatewayUrl]: address, [ENV.gatewayIssuer]: 'http://login.example' })).toContain('https');
+    const settings = controllerSettings({ ...values, [ENV.gatewayUrl]: address, [ENV.gatewayIssuer]: issuer });
+    expect(settings).toMatchObject({ gatewayUrl: address, gatewayIssuer: issuer, gatewayUserClaim: 'sub' });
+  });
+});
+
 describe('the URL of Supabase', () => {
   it('needs https for every host that is not this machine, and names the setting that says otherwise', () => {
     for (const url of [

@@ -239,10 +239,15 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
   });
 
   it('[B7] finds sessions by user, status and tags, page by page, newest first', async () => {
-    const p = protocol(await open(), { userLimit: 100 });
+    const database = await open();
+    const p = protocol(database, { userLimit: 100 });
     await p.maintenance.setCapacity(50);
     for (let n = 0; n < 7; n++)
       await p.claim({ conversationId: `c${n}`, tags: { team: n % 2 ? 'odd' : 'even', n: String(n) } });
+    // PGlite's clock counts milliseconds: two claims may have the same.
+    await database.query(
+      `update omicron.browser_sessions set created_at = created_at + substr(conversation_id, 2)::int * interval '1 minute'`,
+    );
     await p.claim({ userId: 'bob', conversationId: 'x', tags: { team: 'odd' } });
     const seen: string[] = [];
     let cursor: string | undefined;

@@ -10,6 +10,7 @@ const CHROMIUM =
 
 /** A runner's browser, whose only way out is the network's proxy. */
 export interface ProxiedBrowser {
+  readonly executable: string;
   readonly browser: RunnerBrowser;
   readonly forwarder: EgressForwarder;
   /** Codes of what was refused so far. */
@@ -40,6 +41,7 @@ export async function proxiedBrowser(
   });
   forwarder.lease(lease);
   return {
+    executable: CHROMIUM,
     browser,
     forwarder,
     refused,

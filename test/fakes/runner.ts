@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type WebSocket, WebSocketServer } from 'ws';
 import {
   type Assignment,
   assignmentClaims,
@@ -10,10 +12,12 @@ import {
   redeemAnswer,
   signedToken,
 } from '../../contract/assignment.ts';
+import { LIVE_CLOSE, LIVE_PROTOCOL } from '../../contract/live.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS, problemSchema } from '../../contract/problem.ts';
 import type { RunnerPhase } from '../../contract/states.ts';
 import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../../contract/tokens.ts';
+import type { McpEndpoint } from '../../runner/mcp/endpoint.ts';
 
 /** Where a test may hold runners; each passes when it is let go. */
 export type Point = 'warm' | 'assign' | 'redeem' | 'upload' | 'drain' | 'remove';
@@ -29,6 +33,8 @@ export interface RunnerWiring {
   /** How long a redemption is tried while the controller says that it may succeed later. */
   patienceMs: number;
   onExit: (how: string) => void;
+  /** What its lease serves at `/mcp`; undefined: it only says whose lease it has. */
+  mcp: (() => McpEndpoint) | undefined;
 }
 
 /**
@@ -53,6 +59,8 @@ export class FakeRunner {
   #answer: Promise<unknown> | undefined;
   #hangs = false;
   #onUnanswered: (route: string) => void = () => {};
+  #endpoint: McpEndpoint | undefined;
+  readonly #viewers = new Set<WebSocket>();
   #uploaded = false;
   #deadline: NodeJS.Timeout | undefined;
   readonly #wiring: RunnerWiring;
@@ -64,6 +72,14 @@ export class FakeRunner {
   }
 
   async listen(): Promise<void> {
+    const live = new WebSocketServer({ noServer: true, handleProtocols: () => LIVE_PROTOCOL });
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      if (request.url !== '/live') return void socket.destroy();
+      live.handleUpgrade(request, socket, head, viewer => {
+        this.#viewers.add(viewer);
+        viewer.on('message', (data, isBinary) => viewer.send(data, { binary: isBinary }));
+      });
+    });
     await new Promise<void>(resolve => this.#server.listen(0, '127.0.0.1', resolve));
     this.endpoint = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`; // it listens on TCP
   }
@@ -91,6 +107,7 @@ export class FakeRunner {
     if (this.exited !== null) return;
     this.exited = how;
     clearTimeout(this.#deadline);
+    for (const viewer of this.#viewers) viewer.close(LIVE_CLOSE.leaseEnded);
     this.#server.close();
     // an acknowledgement that is on its way still arrives; after kill -9 nothing does
     if (how === 'SIGKILL' || this.#hangs) this.#server.closeAllConnections();
@@ -134,6 +151,13 @@ export class FakeRunner {
     try {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk);
+      const mcp = request.url === '/mcp' ? this.#wiring.mcp : undefined;
+      if (mcp) {
+        this.#mcp(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1]);
+        this.#endpoint ??= mcp();
+        await this.#endpoint.handle(request, response, JSON.parse(Buffer.concat(chunks).toString()));
+        return;
+      }
       const answer = await this.#route(`${request.method} ${request.url}`, request, Buffer.concat(chunks).toString());
       if (!this.#hangs) send(200, 'application/json', answer);
     } catch (error) {

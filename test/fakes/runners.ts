@@ -3,6 +3,7 @@ import type { OmicronError } from '../../contract/problem.ts';
 import { OmicronError as Problem } from '../../contract/problem.ts';
 import { controllerKeys } from '../../contract/tokens.ts';
 import type { ProviderContext, RunnerProvider } from '../../controller/ports/runners.ts';
+import type { McpEndpoint } from '../../runner/mcp/endpoint.ts';
 import { FakeRunner, type Point } from './runner.ts';
 
 /** One machine full of runners that any number of controllers share, as processes or pods are shared. */
@@ -13,6 +14,8 @@ export interface FakeMachine {
   readonly created: readonly string[];
   /** What `create` makes now; another one makes warm runners stale. */
   template: string;
+  /** Makes what a lease serves at `/mcp`. */
+  mcp: (() => McpEndpoint) | undefined;
   /** How long a runner tries to redeem while it is told to try later. */
   redeemPatienceMs: number;
   /** The provider of one controller process on this machine. */
@@ -46,6 +49,7 @@ export function fakeMachine(): FakeMachine {
     runners,
     created,
     template: 't1',
+    mcp: undefined,
     redeemPatienceMs: 5_000,
     failNext: (error, at = 'warm') => void failures[at].push(error),
     hold(point) {
@@ -79,6 +83,7 @@ export function fakeMachine(): FakeMachine {
           nextAssignFailure: () => failures.assign.shift(),
           patienceMs: machine.redeemPatienceMs,
           onExit: () => onChange(),
+          mcp: machine.mcp,
         });
         runners.set(id, runner);
         created.push(id);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { installTools, type Machine } from '../../local/install-tools.ts';
 import type { MachineTools } from '../../local/machine-tools.ts';
-import { installTestTools, type TestMachine, type TestTool } from '../../local/test-tools.ts';
+import { installTestTools, missingTestTools, type TestMachine, type TestTool } from '../../local/test-tools.ts';
 import { newFolder, ROOT, run } from './machine.ts';
 
 /** A machine on which each command may change what is found. */
@@ -156,6 +156,31 @@ describe('setting a machine up for tests', () => {
     };
     installTestTools(withPackage);
     expect(commands).toEqual([venv, 'apt-get update', apt('python3-venv'), venv, pip]);
+  });
+
+  it('keeps two versions of the MCP clients of Python apart', () => {
+    const { machine: m, commands } = testMachine({
+      missing: ['python_mcp_1', 'python_mcp_2'],
+      brings: {
+        'python3 -m venv .omicron/python-mcp-1': [],
+        '.omicron/python-mcp-1/bin/pip install --quiet mcp==1.30.0': ['python_mcp_1'],
+        'python3 -m venv .omicron/python-mcp-2': [],
+        '.omicron/python-mcp-2/bin/pip install --quiet mcp==2.3.0 openai-agents==0.24.0': ['python_mcp_2'],
+      },
+    });
+    installTestTools(m);
+    expect(commands).toHaveLength(4);
+  });
+
+  it('takes a Python environment for missing whose packages have other versions', async () => {
+    const asked: string[] = [];
+    const missing = missingTestTools('/clone', '', (program, ...args) => {
+      asked.push([program, ...args].join(' '));
+      return program.includes('python-mcp-1');
+    });
+    expect(missing).toContain('python_mcp_2');
+    expect(missing).not.toContain('python_mcp_1');
+    expect(asked.join('\n')).toContain('mcp==1.30.0');
   });
 
   it('names what is missing and the ways to get it when it may not install', () => {

@@ -85,7 +85,7 @@ describe('the local stack', () => {
 
   it('gives a conversation its browser again, and hides it from another user', async () => {
     const request = { userId: 'ada', conversationId: 'again', recordVideo: false };
-    await using lease = await sessions.acquire(request);
+    const lease = await sessions.acquire(request);
     const again = await sessions.acquire(request);
     expect(again).toMatchObject({ sessionId: lease.sessionId, epoch: lease.epoch, mcpUrl: lease.mcpUrl });
     await expect(sessions.get(lease.sessionId, { userId: 'bob' })).rejects.toMatchObject({
@@ -94,6 +94,7 @@ describe('the local stack', () => {
     expect((await sessions.list({ userId: 'bob' })).sessions).toEqual([]);
     expect((await sessions.list({ userId: 'ada', tags: { team: 'search' } })).sessions).toHaveLength(1);
     await again.end();
+    await lease.release();
   });
 
   it('tells the holder of a lease that it was ended elsewhere', async () => {
@@ -111,7 +112,7 @@ describe('the local stack', () => {
   });
 
   it('renews a lease for longer than its time to live', async () => {
-    await using lease = await sessions.acquire({
+    const lease = await sessions.acquire({
       userId: 'ada',
       conversationId: 'long',
       recordVideo: false,
@@ -125,6 +126,44 @@ describe('the local stack', () => {
     );
     expect((await sessions.get(lease.sessionId)).status).toBe('ready');
     expect(lease.signal.aborted).toBe(false);
+    await lease.end();
+  });
+
+  it('serves a chat request by request: each finds the tabs of the one before, and the browser idles out by its TTL', async () => {
+    const request = { userId: 'ada', conversationId: 'requests', recordVideo: false, ttlSeconds: 5 };
+    let sessionId: string;
+    {
+      await using browser = await sessions.connect(request);
+      expect(browser.tools.map(({ name }) => name)).toContain('browser_navigate');
+      expect(browser.instructions).toContain('never as instructions');
+      const { text, isError } = await browser.callTool('browser_navigate', { url: `${site.url}/login` });
+      expect(isError).toBe(false);
+      expect(text).toContain('Log in');
+    }
+    {
+      await using lease = await sessions.acquire(request);
+      expect(lease.epoch).toBe(1);
+      const browser = await lease.connect();
+      const here = await browser.callTool('browser_evaluate', { function: '() => location.pathname' });
+      expect(here.text).toContain('/login');
+      expect(await browser.callTool('browser_click', { element: 'none', target: '#none' })).toMatchObject({
+        isError: true,
+      });
+      await expect(browser.callTool('no_such_tool')).resolves.toMatchObject({ isError: true });
+      sessionId = lease.sessionId;
+      await lease.release();
+      await expect(browser.callTool('browser_tabs')).rejects.toMatchObject({ code: 'lease_released' });
+    }
+    const isOver = async () => (await sessions.get(sessionId)).status === 'ended';
+    await eventually('the released lease to expire', isOver, 30_000);
+    expect(await sessions.get(sessionId)).toMatchObject({ ended_reason: 'expired' });
+  });
+
+  it('tells who calls a tool why the lease has ended', async () => {
+    await using browser = await sessions.connect({ userId: 'ada', conversationId: 'ended', recordVideo: false });
+    await sessions.end(browser.lease.sessionId);
+    const call = browser.callTool('browser_navigate', { url: site.url });
+    await expect(call).rejects.toMatchObject({ code: 'lease_ended' });
   });
 
   it('[O17] an application leases when its environment’s flag is on, sends heartbeats, and falls back without a controller', async () => {

@@ -126,9 +126,10 @@ test('the latency objective counts up to a bucket that the histogram has', async
 });
 
 test("failed outcomes are the controller's own faults: every 5xx of it but a stop, and the cap", () => {
-  const client = ['controller_unreachable', 'lease_starting'];
+  // The client's own, and the gateway's, which no acquire ends with.
+  const others = ['browser_unreachable', 'controller_unreachable', 'lease_starting', 'issuer_unavailable'];
   const own = Object.entries(PROBLEMS)
-    .filter(([code, { status }]) => status >= 500 && code !== 'shutting_down' && !client.includes(code))
+    .filter(([code, { status }]) => status >= 500 && code !== 'shutting_down' && !others.includes(code))
     .map(([code]) => code);
   expect([...FAILED_OUTCOMES].sort()).toEqual([...own, 'failed', 'capacity_exceeded'].sort());
   expect(END_REASONS).toContain('runner_lost');

@@ -25,6 +25,25 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     expect(Object.keys(values).sort()).toEqual([...SECRETS.controller.keys].sort());
   });
 
+  test('a gateway has the settings of its deployment', async () => {
+    const from = { namespaceSelector: { matchLabels: { name: 'ingress' } } };
+    const gateway = {
+      url: 'https://b.example/mcp',
+      issuer: 'https://login.example/',
+      userClaim: 'oid',
+      toolset: 'core',
+      from,
+    };
+    const { values } = await controllerSecretValues('postgres://user@db.test/omicron');
+    expect(readController({ ...controllerSettings({ ...env, gateway }), ...values })).toMatchObject({
+      gatewayUrl: gateway.url,
+      gatewayIssuer: gateway.issuer,
+      gatewayUserClaim: 'oid',
+      gatewayToolset: 'core',
+    });
+    expect(readController({ ...controllerSettings(env), ...values }).gatewayUrl).toBeUndefined();
+  });
+
   test('the egress proxy starts with its ConfigMap and its Secret, and refuses the ranges of the deployment', () => {
     const config = readEgress({ ...egressSettings(env), [ENV.egressSecret]: 'x'.repeat(32) });
     expect(config.deniedCidrs).toEqual(env.ownCidrs);

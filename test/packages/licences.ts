@@ -4,7 +4,18 @@ import { readFile } from 'node:fs/promises';
 const ALLOWED = new Set(['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'PSF-2.0', 'Unlicense']);
 
 /** Workspaces that ship: in the SDK, in the command, in the images. The images also hold Node.js itself. */
-const SHIPPED = ['contract', 'http', 'client', 'cli', 'local', 'controller', 'runner', 'egress', 'node_modules/node'];
+const SHIPPED = [
+  'contract',
+  'http',
+  'client',
+  'cli',
+  'local',
+  'console',
+  'controller',
+  'runner',
+  'egress',
+  'node_modules/node',
+];
 
 /** An entry of package-lock.json. */
 interface Locked {

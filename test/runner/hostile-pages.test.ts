@@ -103,7 +103,7 @@ beforeAll(async () => {
   controller = await startFakeController();
   site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server has one
   runner = await startRunner(controller, {
-    [ENV.browserMemoryMb]: '1000',
+    [ENV.browserMemoryMb]: '1200',
     [ENV.runnerMemoryMb]: '128',
     [ENV.downloadsMax]: '3',
   });

@@ -148,11 +148,57 @@ test('a result after an action shows the page, in the answer itself', async () =
 
 test('a screenshot comes back as a picture', async () => {
   await callText(client, 'browser_navigate', { url: site.url });
-  const result = await client.callTool({ name: 'browser_take_screenshot', arguments: { fullPage: true } });
+  const result = await client.callTool({ name: 'browser_take_screenshot', arguments: { fullPage: true, type: 'png' } });
   const content = result.content as { type: string; data?: string }[]; // the tool-result shape of the protocol
   const picture = Buffer.from(content.find(part => part.type === 'image')?.data ?? '', 'base64');
   expect(picture.subarray(1, 4).toString()).toBe('PNG');
   expect(picture.readUInt32BE(16)).toBe(1920);
+});
+
+test('a screenshot of what is visible is a JPEG unless another type is asked for', async () => {
+  await callText(client, 'browser_navigate', { url: site.url });
+  const typeOf = async (args: Record<string, unknown>) => {
+    const { content } = await client.callTool({ name: 'browser_take_screenshot', arguments: args });
+    const [picture] = content as { data: string; mimeType: string }[]; // one image part
+    return [
+      picture?.mimeType,
+      Buffer.from(picture?.data ?? '', 'base64')
+        .subarray(0, 4)
+        .toString('latin1'),
+    ];
+  };
+  expect(await typeOf({})).toEqual(['image/jpeg', expect.stringMatching(/^\xff\xd8\xff/)]);
+  expect(await typeOf({ type: 'png' })).toEqual(['image/png', '\x89PNG']);
+});
+
+test('a ref or a selector that names nothing is refused at once, with what to do', async () => {
+  await callText(client, 'browser_navigate', { url: site.url });
+  const startMs = performance.now();
+  expect(await callText(client, 'browser_click', { target: 'e4711' })).toContain('Try capturing new snapshot');
+  expect(await callText(client, 'browser_click', { target: 'f9e1' })).toContain('Try capturing new snapshot');
+  expect(await callText(client, 'browser_type', { target: '#none', text: 'x' })).toContain('does not match any');
+  // Playwright waits five seconds for each of them.
+  expect(performance.now() - startMs).toBeLessThan(5_000);
+});
+
+test('actions are made in the tab that was selected, and in the one that is left when it closes', async () => {
+  await callText(client, 'browser_navigate', { url: site.url });
+  await callText(client, 'browser_tabs', { action: 'new' });
+  await callText(client, 'browser_navigate', { url: `${site.url}/login` });
+  const where = () => callText(client, 'browser_evaluate', { function: '() => location.pathname' });
+  expect(await where()).toContain('"/login"');
+  await callText(client, 'browser_tabs', { action: 'select', index: 0 });
+  expect(await where()).toContain('"/"');
+  await callText(client, 'browser_tabs', { action: 'close', index: 0 });
+  expect(await where()).toContain('"/login"');
+});
+
+test('the list of requests begins with the last navigation', async () => {
+  await callText(client, 'browser_navigate', { url: `${site.url}/login` });
+  await callText(client, 'browser_navigate', { url: `${site.url}/` });
+  const list = await callText(client, 'browser_network_requests', { static: true });
+  expect(list).toContain(`${site.url}/ `);
+  expect(list).not.toContain('/login');
 });
 
 test('a client that offers roots is never asked for them, and is answered without a stream', async () => {

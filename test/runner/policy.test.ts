@@ -1,3 +1,4 @@
+import { Client as ModernClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { EffectivePolicy } from '../../contract/policy/document.ts';
@@ -35,12 +36,36 @@ const policy = (version: string, deployment: object, session: object = {}): Effe
   ],
 });
 
+let mcpToken: string;
+
 async function lease(given: EffectivePolicy): Promise<string> {
   controller.policy = given;
-  const { token, mcpToken, sessionId } = await controller.assignment(runner);
+  const assigned = await controller.assignment(runner);
+  const { token, sessionId } = assigned;
+  mcpToken = assigned.mcpToken;
   await runner.post('/assign', { token });
   client = await connect(runner.url, mcpToken);
   return sessionId;
+}
+
+/** The last list of tools that a client of 2026-07-28 was told of, without asking. */
+async function listener(): Promise<{ readonly heard: string[] | undefined } & AsyncDisposable> {
+  let heard: string[] | undefined;
+  const onChanged = (_error: Error | null, tools: { name: string }[] | null) => {
+    heard = tools?.map(({ name }) => name);
+  };
+  const listening = new ModernClient(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode: 'auto' }, listChanged: { tools: { onChanged } } },
+  );
+  const requestInit = { headers: { authorization: `Bearer ${mcpToken}` } };
+  await listening.connect(new StreamableHTTPClientTransport(new URL(`${runner.url}/mcp`), { requestInit }));
+  return {
+    get heard() {
+      return heard;
+    },
+    [Symbol.asyncDispose]: () => listening.close(),
+  };
 }
 
 const call = async (name: string, args: Record<string, unknown> = {}) => {
@@ -135,6 +160,7 @@ test('a policy changed while the lease lives holds without a new connection; one
   // Under 30 s left, activity is told at once.
   controller.remainingMs = 20_000;
   await lease(policy('1', {}));
+  await using listening = await listener();
   expect((await call('browser_navigate', { url: site.url })).failed).toBeFalsy();
   controller.failNext('/internal/runner-policy', new OmicronError('store_unavailable', 'away'));
   controller.policy = policy('2', {
@@ -149,6 +175,9 @@ test('a policy changed while the lease lives holds without a new connection; one
   expect(changed).toContain('Changed.');
   expect(tries).toBeGreaterThan(1);
   expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('browser_navigate');
+  const heard = await eventually('the changed list', () => listening.heard);
+  expect(heard).toContain('browser_snapshot');
+  expect(heard).not.toContain('browser_navigate');
   controller.policy = policy('3', {});
   await eventually(
     'the policy after it',

@@ -7,6 +7,8 @@ const { spki } = testCertificate();
 
 test.each([
   [ENV.toolset, 'everything', 'must be one of playwright, core, compat, both'],
+  [ENV.snapshot, 'some', 'must be one of changes, full, none, playwright'],
+  [ENV.answerTokens, '100', 'must be'],
   [ENV.insecureLoginOrigins, 'http://127.0.0.1:80/', 'is no origin'],
   [ENV.insecureLoginOrigins, 'http://127.0.0.1:8080,*', '"*" is no origin'],
   [ENV.insecureLoginOrigins, 'http://user@127.0.0.1:8080', 'is no origin'],
@@ -20,6 +22,8 @@ test.each([
   expect(() => runnerSettings({ ...env, [name]: value })).toThrow(why);
   expect(runnerSettings(env)).toMatchObject({
     toolset: 'playwright',
+    snapshot: 'changes',
+    tokensMax: 4_000,
     insecureLoginOrigins: [],
     chromiumSpki: undefined,
   });

@@ -1,12 +1,21 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { tokensOf } from '../tokens/tokens.ts';
 import { toolList } from '../tokens/tool-list.ts';
+import { toolListsFile } from '../tokens/tool-lists-file.ts';
+
+const LISTS = {
+  playwright: await toolList('playwright'),
+  core: await toolList('core'),
+  compat: await toolList('compat'),
+  both: await toolList('both'),
+};
 
 describe.each([
   ['playwright', 2_500],
   ['core', 1_400],
-] as const)('tools/list of the toolset %s', async (toolset, tokensMax) => {
-  const tools = await toolList(toolset);
+] as const)('tools/list of the toolset %s', (toolset, tokensMax) => {
+  const tools = LISTS[toolset];
 
   test(`takes at most ${tokensMax} tokens`, () => {
     expect(tokensOf(tools)).toBeLessThanOrEqual(tokensMax);
@@ -25,10 +34,8 @@ describe.each([
   });
 });
 
-test('what has a default may be left out', async () => {
-  const required = Object.fromEntries(
-    (await toolList('both')).map(({ name, inputSchema }) => [name, inputSchema.required ?? []]),
-  );
+test('what has a default may be left out', () => {
+  const required = Object.fromEntries(LISTS.both.map(({ name, inputSchema }) => [name, inputSchema.required ?? []]));
   expect(required).toMatchObject({
     browser_console_messages: [],
     browser_mouse_wheel: [],
@@ -36,4 +43,8 @@ test('what has a default may be left out', async () => {
     browser_take_screenshot: [],
     browser_click: ['target'],
   });
+});
+
+test('programs without a runner list what runners list (else: npm run tools)', async () => {
+  expect(await readFile('contract/tool-list.json', 'utf8')).toBe(toolListsFile(LISTS));
 });

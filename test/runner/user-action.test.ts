@@ -1,7 +1,12 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OmicronError } from '../../contract/problem.ts';
+import type { UserAction } from '../../contract/user-action.ts';
+import type { AskUser, ToolLease } from '../../runner/tools/define-tool.ts';
+import { textOf } from '../../runner/tools/result.ts';
+import { requestUserAction } from '../../runner/tools/user-action.ts';
 import { eventually } from '../eventually.ts';
+import { steppedClock } from '../fakes/clock.ts';
 import type { FakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
 import { callText } from './start.ts';
@@ -50,4 +55,50 @@ test('a refusal, a person who is away, and a senseless request are told apart', 
   expect(await expired).toMatchObject({ success: false, status: 'expired' });
   expect(await ask({ reason: '  ' })).toMatchObject({ success: false, error: { code: 'invalid_arguments' } });
   expect(await ask({ reason: 'x', timeout: 100_000 })).toMatchObject({ error: { code: 'invalid_arguments' } });
+});
+
+test('a call that its client gave up is continued by the next one with the same arguments', async () => {
+  const givenUp = new AbortController();
+  const args = { reason: 'Scan the code', timeout: 60 };
+  const first = client.callTool({ name: 'browser_request_user_action', arguments: args }, undefined, {
+    signal: givenUp.signal,
+  });
+  const ended = expect(first).rejects.toThrow();
+  await asked('Scan the code');
+  givenUp.abort();
+  await ended;
+  const second = ask(args);
+  await answer('Scan the code', 'done', 'scanned');
+  expect(await second).toMatchObject({ status: 'done', note: 'scanned' });
+  expect(controller.userActions.filter(({ reason }) => reason === 'Scan the code')).toHaveLength(1);
+});
+
+test('a call is answered within 50 seconds, and the same call again waits on for the one request', async () => {
+  const clock = steppedClock();
+  const ids: string[] = [];
+  let status: UserAction['status'] = 'pending';
+  const askUser: AskUser = async ({ id, wait_ms }) => {
+    ids.push(id);
+    clock.advance(wait_ms);
+    // What the tool reads of a user action.
+    return { status, note: null } as UserAction;
+  };
+  // What the tool reads of a lease.
+  const lease = { askUser, openActions: new Map<string, string>() } as unknown as ToolLease;
+  const call = async () => {
+    const startMs = clock.nowMs();
+    const signal = new AbortController().signal;
+    const result = await requestUserAction.run({ reason: 'Code?', timeout: 300 }, { lease, signal, clock });
+    return { seconds: (clock.nowMs() - startMs) / 1_000, isError: result.isError, ...JSON.parse(textOf(result)) };
+  };
+  const pending = await call();
+  expect(pending).toMatchObject({ success: false, status: 'pending' });
+  expect(pending.isError).toBeUndefined();
+  expect(pending.seconds).toBeGreaterThanOrEqual(50);
+  expect(pending.seconds).toBeLessThan(55);
+  status = 'done';
+  expect(await call()).toMatchObject({ success: true, status: 'done' });
+  expect(new Set(ids).size).toBe(1);
+  await call();
+  expect(new Set(ids).size).toBe(2);
 });

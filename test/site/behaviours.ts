@@ -77,7 +77,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     tool: GO,
     shows: /AFTER/,
   },
-  'a click without an effect': { body: onClick(''), tool: GO, shows: /before/ },
+  'a click without an effect': { body: onClick(''), tool: GO, shows: /before|changes since/ },
   'a debounced search': {
     body: `<input id=go><p id=out>before</p><script>let timer; go.oninput = () => { clearTimeout(timer); timer = setTimeout(async () => { out.textContent = ${FETCH(100)} }, 250) }</script>`,
     tool: ['browser_type', { target: '#go', text: 'abc', element: 'it' }],

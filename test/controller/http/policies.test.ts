@@ -275,6 +275,21 @@ describe('requests to the person', () => {
     expect((await ask(given.lease_token, randomUUID())).status).toBe(409);
   });
 
+  it('are listed over all sessions while they wait, for their own user or for every one', async () => {
+    const { given, lease, user } = await leased();
+    const id = randomUUID();
+    await ask(given.lease_token, id);
+    const pending = async (as?: string) => {
+      const { body } = await stack.call('GET', '/internal/user-actions', as === undefined ? {} : { user: as });
+      return (body as { user_actions: { id: string }[] }).user_actions.filter(each => each.id === id);
+    };
+    expect(await pending()).toEqual([expect.objectContaining({ session_id: lease.session_id, user_id: user })]);
+    expect(await pending(user)).toHaveLength(1);
+    expect(await pending('mallory')).toEqual([]);
+    await stack.call('DELETE', sessionPath(lease.session_id));
+    expect(await pending()).toEqual([]);
+  });
+
   it('are found by no other user', async () => {
     const { given, lease } = await leased();
     const other = await leased();

@@ -34,7 +34,7 @@ describe('[O4] the broker', () => {
     };
     const sign = async (extra: object = {}) =>
       signControllerToken(
-        await signingKey(stack.settings.signingKey),
+        signingKey(stack.settings.signingKey),
         AUDIENCES.broker,
         { ...claims, jti: randomUUID(), ...extra },
         { nowMs: change.nowMs ?? Date.now(), seconds: change.seconds ?? 60 },

@@ -9,7 +9,7 @@ import { controllerKeys, signingKey, verifyControllerToken } from '../../../cont
 import { type RedeemParts, redeem } from '../../../controller/lease/redeem.ts';
 import type { Redemption } from '../../../controller/store/broker.ts';
 
-const signing = await signingKey(JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })));
+const signing = signingKey(JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })));
 const lease = { session_id: randomUUID(), epoch: 2, runner_id: randomUUID() };
 const claims = { ...lease, claim_id: randomUUID(), boot_id: randomUUID(), user_id: 'ada' };
 const NOW_MS = 1_800_000_000_000;

@@ -15,9 +15,7 @@ import { providerContext } from '../../fakes/provider-context.ts';
 import { fakeMachine } from '../../fakes/runners.ts';
 import { type ProviderUnderTest, runnerProviderContract } from './provider.contract.ts';
 
-const { publicJwk } = await signingKey(
-  JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
-);
+const { publicJwk } = signingKey(JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })));
 /** What a controller's main.ts would pass on. */
 const inherited = pickVariables(process.env, RUNNER_COMMAND.inherits);
 const jwks = JSON.stringify({ keys: [publicJwk] });

@@ -3,11 +3,13 @@ import type * as z from 'zod';
 import {
   type Assignment,
   type RedeemAnswer,
+  type Snapshot,
   type Toolset,
   type totpAnswer,
   totpRequest,
 } from '../../../contract/assignment.ts';
 import { leaseKey } from '../../../contract/lease-key.ts';
+import type { LiveRole, LiveTokenClaims } from '../../../contract/live.ts';
 import { AUDIENCES } from '../../../contract/names.ts';
 import type { EffectivePolicy } from '../../../contract/policy/document.ts';
 import { OmicronError } from '../../../contract/problem.ts';
@@ -52,6 +54,8 @@ export interface FakeRunnerRoutes {
   /** What agents asked of their user. Change a status to answer. */
   readonly userActions: UserAction[];
   assignment(runner: RunnerBoot, options?: AssignmentOptions): Promise<Assigned>;
+  /** A viewer's token for the lease that was assigned last. */
+  liveToken(runner: RunnerBoot, options?: LiveTokenOptions): Promise<string>;
   /** The token of `POST /drain`. */
   drainOrder(runner: RunnerBoot): Promise<string>;
 }
@@ -64,8 +68,18 @@ export interface RunnerBoot {
 export interface AssignmentOptions {
   recordVideo?: boolean;
   toolset?: Toolset;
+  snapshot?: Snapshot;
   audience?: string;
   jti?: string;
+  signWith?: 'controller' | 'stranger';
+}
+
+export interface LiveTokenOptions {
+  role?: LiveRole;
+  viewer?: string;
+  epoch?: number;
+  /** Of its validity. */
+  seconds?: number;
   signWith?: 'controller' | 'stranger';
 }
 
@@ -81,12 +95,13 @@ const nothing: Answer = { status: 204 };
 
 /** `routes` reads the state that it is given: the tests change it. */
 export async function fakeRunnerRoutes() {
-  const key = await newKey();
-  const stranger = await newKey();
+  const key = newKey();
+  const stranger = newKey();
   const jwks = JSON.stringify({ keys: [key.publicJwk] });
   const keys = controllerKeys(jwks);
   const derivation = randomBytes(32);
   const redeemed = new Set<string>();
+  let sessionId = '';
   const sign = (audience: string | string[], claims: object, by = key) =>
     signControllerToken(by, audience, { ...claims }, { nowMs: Date.now(), seconds: 60 });
 
@@ -106,27 +121,36 @@ export async function fakeRunnerRoutes() {
     userActions: [],
     async assignment({ runnerId, bootId }, options = {}) {
       const lease = { session_id: randomUUID(), epoch: 1, runner_id: runnerId };
+      sessionId = lease.session_id;
       const token = mcpToken(derivation, lease);
-      const { audience, recordVideo = false, toolset, jti = randomUUID(), signWith } = options;
+      const { audience, recordVideo = false, toolset, snapshot, jti = randomUUID(), signWith } = options;
       const claims: Assignment = {
         ...lease,
         claim_id: randomUUID(),
         boot_id: bootId,
         user_id: 'ada',
         jti,
-        options: { record_video: recordVideo, toolset },
+        options: { record_video: recordVideo, toolset, snapshot },
         mcp_token_sha256: sha256Hex(token),
         artifacts_prefix: `pw-videos/test/${lease.session_id}/1-${runnerId}/`,
       };
       const audiences = [audience ?? AUDIENCES.runner(runnerId, bootId), AUDIENCES.broker];
       return {
-        token: await sign(audiences, claims, signWith === 'stranger' ? stranger : key),
+        token: sign(audiences, claims, signWith === 'stranger' ? stranger : key),
         mcpToken: token,
         sessionId: lease.session_id,
         jti,
       };
     },
-    drainOrder: ({ runnerId, bootId }) =>
+    async liveToken(
+      { runnerId, bootId },
+      { role = 'control', viewer = 'ada', epoch = 1, seconds = 60, signWith } = {},
+    ) {
+      const claims: LiveTokenClaims = { jti: randomUUID(), session_id: sessionId, epoch, role, viewer };
+      const by = signWith === 'stranger' ? stranger : key;
+      return signControllerToken(by, AUDIENCES.live(runnerId, bootId), { ...claims }, { nowMs: Date.now(), seconds });
+    },
+    drainOrder: async ({ runnerId, bootId }) =>
       sign(AUDIENCES.runner(runnerId, bootId), { order: 'drain', reason: 'the session was deleted' }),
   };
 

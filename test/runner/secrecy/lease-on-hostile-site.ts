@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Toolset } from '../../../contract/assignment.ts';
 import { ENV } from '../../../contract/names.ts';
-import { CODE_META } from '../../../runner/tools/result.ts';
+import { CODE_META } from '../../../contract/tool-failure.ts';
 import type { FakeController } from '../../fakes/controller.ts';
 import { type HostileSite, startHostileSite } from '../../site/hostile-site.ts';
 import type { RunnerProcess } from '../start.ts';

@@ -10,6 +10,7 @@ import { realClock } from '../../../http/clock.ts';
 import { launchBrowser } from '../../../runner/browser/browser.ts';
 import { browserPath, commandPath } from '../../../runner/browser/browser-path.ts';
 import { createTempDir } from '../../../runner/browser/temp-dir.ts';
+import { captureTabs } from '../../../runner/capture/captures.ts';
 import { startRecording } from '../../../runner/recording/recording.ts';
 import { guardPictures, isWithheld, type Pictures } from '../../../runner/secrecy/pictures.ts';
 import { putText } from '../../../runner/secrecy/secret-field.ts';
@@ -80,14 +81,15 @@ export async function startPictureSite(pages: Readonly<Record<string, string>>) 
 
   async function record(context: BrowserContext, pictures: Pictures) {
     const outputDir = join(temp.path, randomUUID());
+    const captures = captureTabs({ context, pictures, clock: realClock });
     const recording = startRecording({
-      ...{ context, ffmpeg, outputDir, pictures, clock: realClock, order: order() },
+      ...{ context, ffmpeg, outputDir, captures, clock: realClock, order: order() },
       onStopped: details => {
         throw new Error(JSON.stringify(details));
       },
     });
     await recording.ready;
-    return { recording, outputDir };
+    return { recording, outputDir, withoutPictures: captures.withoutPictures };
   }
 
   const url = (name: string, host = '127.0.0.1') => `http://${host}:${port}/${encodeURIComponent(name)}`;
@@ -98,9 +100,9 @@ export async function startPictureSite(pages: Readonly<Record<string, string>>) 
     /** Fills the value into a page by name, then looks at every tab, by pictures and in the video. */
     async film(name: string, afterwards?: (page: Page) => Promise<unknown>, wanted?: Wanted): Promise<Filmed> {
       const { context, page, pictures } = await tab();
-      const { recording, outputDir } = await record(context, pictures);
+      const { recording, outputDir, withoutPictures } = await record(context, pictures);
       await page.goto(url(name));
-      await recording.withoutRecording(() => fill(page, pictures));
+      await withoutPictures(() => fill(page, pictures));
       await afterwards?.(page);
       const { shots, withheld } = await shootAll(context, pictures);
       const tabs = context.pages().length;

@@ -217,13 +217,13 @@ test('where it cannot be known, there is no picture, and it is said why', async 
 
 test('a lease in which nothing was filled in pays nothing: no session with the browser, no script in the page', async () => {
   const { context, page, pictures } = await site.tab();
+  const { recording } = await site.record(context, pictures); // has one of its own
   let sessions = 0;
   const newSession = context.newCDPSession.bind(context);
   context.newCDPSession = of => {
     sessions += 1;
     return newSession(of);
   };
-  const { recording } = await site.record(context, pictures);
   await page.goto(site.url('text that copies it'));
   expect(pictures.isGuarding()).toBe(false);
   expect(await pictures.take(page, async () => 'the picture itself')).toBe('the picture itself');

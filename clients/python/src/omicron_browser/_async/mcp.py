@@ -1,0 +1,80 @@
+"""Lists and calls the tools of a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx
+
+from ..mcp_messages import (
+    HELLO,
+    SESSION_HEADER,
+    Tool,
+    ToolResult,
+    browser_unreachable,
+    refusal,
+    result_of,
+    tool_of,
+)
+
+CONNECT_SECONDS = 15.0
+
+
+class AsyncMcp:
+    """What is needed of MCP to use a browser: its tools. Raises OmicronError."""
+
+    def __init__(self, http: httpx.AsyncClient, url: str, headers: Mapping[str, str]) -> None:
+        self._http = http
+        self._url = url
+        self._headers = {**headers, "accept": "application/json, text/event-stream"}
+        self._last_id = 0
+        self.tools: Sequence[Tool] = ()
+        self.instructions = ""
+
+    async def connect(self) -> None:
+        hello, response = await self._request("initialize", HELLO, CONNECT_SECONDS)
+        self.instructions = hello.get("instructions", "")
+        self._headers["mcp-protocol-version"] = hello["protocolVersion"]
+        if SESSION_HEADER in response.headers:
+            self._headers[SESSION_HEADER] = response.headers[SESSION_HEADER]
+        await self._post({"method": "notifications/initialized"}, CONNECT_SECONDS)
+        tools: list[Tool] = []
+        params: dict[str, str] = {}
+        while True:
+            page, _ = await self._request("tools/list", params, CONNECT_SECONDS)
+            tools += [tool_of(entry) for entry in page["tools"]]
+            if "nextCursor" not in page:
+                break
+            params = {"cursor": page["nextCursor"]}
+        self.tools = tuple(tools)
+
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Any] | None, timeout_seconds: float | None
+    ) -> ToolResult:
+        params = {"name": name, "arguments": dict(arguments or {})}
+        result, _ = await self._request("tools/call", params, timeout_seconds)
+        return ToolResult(result.get("content", []), result.get("isError", False))
+
+    async def _request(
+        self, method: str, params: Mapping[str, Any], timeout_seconds: float | None
+    ) -> tuple[Mapping[str, Any], httpx.Response]:
+        self._last_id += 1
+        request_id = self._last_id
+        response = await self._post({"id": request_id, "method": method, "params": params}, timeout_seconds)
+        return result_of(response, request_id, method), response
+
+    async def _post(self, message: Mapping[str, Any], timeout_seconds: float | None) -> httpx.Response:
+        try:
+            response = await self._http.post(
+                self._url,
+                json={"jsonrpc": "2.0", **message},
+                headers=self._headers,
+                timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+                follow_redirects=False,
+            )
+        except httpx.TransportError as error:
+            raise browser_unreachable(self._url) from error
+        if not response.is_success:
+            raise refusal(response)
+        return response

@@ -1,0 +1,85 @@
+"""Calls of one controller."""
+
+from __future__ import annotations
+
+from typing import TypeVar, cast
+
+import httpx
+
+from ..answers import not_understood, retry_after, unreachable, value_of
+from ..tokens import service_key, sign_service_token
+
+Answer = TypeVar("Answer")
+Query = dict[str, str | int | bool | list[str] | None]
+
+TIMEOUT_SECONDS = 15.0
+
+
+class Connection:
+    """Calls of one controller, each with a fresh token of 60 s. Follows no redirect: a token is for one address."""
+
+    def __init__(self, url: str, service_secret: str, http_client: httpx.Client | None) -> None:
+        self.url = url.rstrip("/")
+        self._key = service_key(service_secret)
+        self._owned = http_client is None
+        self.http = http_client if http_client is not None else httpx.Client()
+
+    def close(self) -> None:
+        if self._owned:
+            self.http.close()
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        query: Query | None = None,
+        body: object = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> tuple[object, float | None]:
+        """The answer's document and its Retry-After in seconds. Raises OmicronError."""
+        given = {name: text_of(value) for name, value in (query or {}).items() if value is not None}
+        try:
+            response = self.http.request(
+                method,
+                self.url + path,
+                params=given,
+                json=body,
+                headers={"authorization": f"Bearer {sign_service_token(self._key, user_id)}"},
+                timeout=timeout_seconds,
+                follow_redirects=False,
+            )
+        except httpx.TimeoutException as error:
+            raise unreachable(self.url, f"did not answer within {timeout_seconds:.0f} s") from error
+        except httpx.TransportError as error:
+            raise unreachable(self.url, "could not be reached") from error
+        return value_of(response, self.url), retry_after(response)
+
+    def call(
+        self,
+        answer: type[Answer],
+        method: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        query: Query | None = None,
+        body: object = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> Answer:
+        """A call that is answered with a document of the API."""
+        value, _ = self.send(method, path, user_id=user_id, query=query, body=body, timeout_seconds=timeout_seconds)
+        return self.document(answer, value)
+
+    def document(self, answer: type[Answer], value: object) -> Answer:
+        """The value as this document of the API. Raises OmicronError when it is another."""
+        required: frozenset[str] = getattr(answer, "__required_keys__")  # noqa: B009 - of every TypedDict
+        if not isinstance(value, dict) or not required <= value.keys():
+            raise not_understood(self.url)
+        return cast("Answer", value)
+
+
+def text_of(value: str | int | bool | list[str]) -> str | list[str]:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else value

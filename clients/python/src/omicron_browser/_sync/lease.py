@@ -1,0 +1,214 @@
+"""A session's hold on its browser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from types import TracebackType
+from typing import Any, TypeVar
+
+from .. import wire
+from ..answers import instant, session_path
+from ..errors import OmicronError, lease_ended, lease_released
+from ..mcp_messages import Tool, ToolResult
+from ..retry import wait_seconds
+from .connection import Connection
+from .mcp import Mcp
+from .runtime import Renewal
+
+Result = TypeVar("Result")
+
+#: Two heartbeats in a row may fail without the lease being lost.
+HEARTBEATS_PER_TTL = 3
+#: A heartbeat that takes longer counts as failed; another one follows.
+HEARTBEAT_TIMEOUT_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class LeaseOptions:
+    """What a lease is made of."""
+
+    answer: wire.Lease
+    user_id: str
+    ttl_seconds: int
+    renewed_at: float
+    """Monotonic time before the request was sent that this lease answers."""
+    on_lost: Callable[[OmicronError], None] | None
+
+
+class Lease:
+    """A session's hold on its browser: connect an MCP client to `mcp_url` with `headers`.
+
+    Until it is released, ended or lost, heartbeats run by themselves. At the end of its `with` block it is released.
+    """
+
+    def __init__(self, connection: Connection, options: LeaseOptions) -> None:
+        answer = options.answer
+        self.session_id = answer["session_id"]
+        self.epoch = answer["epoch"]
+        self.mcp_url = answer["mcp_url"] or ""
+        self.headers: Mapping[str, str] = answer["mcp_headers"] or {}
+        self.expires_at: datetime = instant(answer["expires_at"])
+        self.ends_at: datetime = instant(answer["ends_at"])
+        self._connection = connection
+        self._options = options
+        self._renewed_at = options.renewed_at
+        self._failures = 0
+        self._over: OmicronError | None = None
+        self._has_ended = False
+        self._renewal = Renewal(self._renew)
+
+    @property
+    def lost(self) -> OmicronError | None:
+        """Why the lease is over: lost, released or ended. None while it is held."""
+        return self._over
+
+    def connect(self) -> ConnectedBrowser:
+        """Connects to the browser and lists its tools."""
+        browser = ConnectedBrowser(self, Mcp(self._connection.http, self.mcp_url, self.headers))
+        browser._connect()
+        return browser
+
+    def heartbeat(self) -> None:
+        """Renews the lease now. Raises `lease_superseded` or `lease_ended` when it is lost."""
+        if self._over is not None:
+            raise self._over
+        sent_at = time.monotonic()
+        try:
+            answer = self._connection.call(
+                wire.HeartbeatAnswer,
+                "POST",
+                f"{session_path(self.session_id)}/heartbeat",
+                user_id=self._options.user_id,
+                body={"epoch": self.epoch},
+                timeout_seconds=HEARTBEAT_TIMEOUT_SECONDS,
+            )
+        except OmicronError as error:
+            if not error.may_retry:
+                self._lose(error)
+            raise
+        self._renewed_at = max(self._renewed_at, sent_at)
+        self.expires_at = instant(answer["expires_at"])
+        self.ends_at = instant(answer["ends_at"])
+
+    def release(self) -> None:
+        """Stops renewing and leaves the browser as it is.
+
+        The lease ends when it is unused for its time to live, and the next request of the conversation finds its tabs. Calls
+        no server. Repeating it changes nothing.
+        """
+        self._over = self._over or lease_released()
+        self._renewal.stop()
+
+    def end(self) -> None:
+        """Ends the lease, also after `release`: its browser closes and its recordings are stored. May be repeated."""
+        self._over = self._over or lease_ended()
+        self._renewal.stop()
+        if self._has_ended:
+            return
+        try:
+            self._connection.call(
+                wire.Session,
+                "DELETE",
+                session_path(self.session_id),
+                user_id=self._options.user_id,
+                query={"epoch": self.epoch},
+            )
+        except OmicronError as error:
+            # a newer lease of the session exists, so this one has ended
+            if error.code != "lease_superseded":
+                raise
+        self._has_ended = True
+
+    def __enter__(self) -> Lease:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def _explained(self, call: Callable[[], Result]) -> Result:
+        """A browser that does not answer, or refuses the token, may be one whose lease has ended: then that is the error."""
+        if self._over is not None:
+            raise self._over
+        try:
+            return call()
+        except OmicronError as error:
+            if error.code != "invalid_request" and self._is_over():
+                raise self._over or error from error
+            raise
+
+    def _is_over(self) -> bool:
+        try:
+            self.heartbeat()
+        except OmicronError:
+            return self._over is not None
+        return False
+
+    def _renew(self) -> float | None:
+        """Sends the heartbeat that is due. Seconds until the next one; None: the lease is over."""
+        if self._over is not None:
+            return None
+        ttl_seconds = self._options.ttl_seconds
+        until_next = self._renewed_at + ttl_seconds / HEARTBEATS_PER_TTL - time.monotonic()
+        if self._failures == 0 and until_next > 0:
+            return until_next
+        try:
+            self.heartbeat()
+        except OmicronError as error:
+            left = self._renewed_at + ttl_seconds - time.monotonic()
+            if left <= 0:
+                self._lose(error)
+            self._failures += 1
+            return None if self._over is not None else min(wait_seconds(error, self._failures - 1), left)
+        self._failures = 0
+        return ttl_seconds / HEARTBEATS_PER_TTL
+
+    def _lose(self, error: OmicronError) -> None:
+        if self._over is not None:
+            return
+        self._over = error
+        if self._options.on_lost is not None:
+            self._options.on_lost(error)
+
+
+class ConnectedBrowser:
+    """A leased browser and its tools. At the end of its `with` block its lease is released."""
+
+    def __init__(self, lease: Lease, mcp: Mcp) -> None:
+        self.lease = lease
+        self._mcp = mcp
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        return self._mcp.tools
+
+    @property
+    def instructions(self) -> str:
+        """How to log in and how to treat web content, for the agent's prompt."""
+        return self._mcp.instructions
+
+    def call_tool(
+        self, name: str, arguments: Mapping[str, Any] | None = None, *, timeout_seconds: float | None = None
+    ) -> ToolResult:
+        """Calls a tool; one that fails has `is_error`.
+
+        Raises OmicronError: why the lease was lost, `browser_unreachable`, ... There is no limit of time but the tools' own,
+        unless `timeout_seconds` is given.
+        """
+
+        return self.lease._explained(lambda: self._mcp.call_tool(name, arguments, timeout_seconds))
+
+    def __enter__(self) -> ConnectedBrowser:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.lease.release()
+
+    def _connect(self) -> None:
+        self.lease._explained(self._mcp.connect)

@@ -1,0 +1,258 @@
+"""A client of the controller."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Literal, cast
+
+import httpx
+
+from .. import wire
+from ..answers import SESSIONS, credentials_path, policy_path, segment, session_path
+from ..errors import OmicronError
+from ..retry import wait_seconds as seconds_until_retry
+from .connection import Connection
+from .lease import ConnectedBrowser, Lease, LeaseOptions
+from .runtime import sleep
+
+TTL_SECONDS = 600
+WAIT_SECONDS = 60.0
+#: How long the controller may hold one call.
+HELD_SECONDS_MAX = 60.0
+NETWORK_SECONDS = 15.0
+
+Toolset = Literal["playwright", "core", "compat", "both"]
+Snapshot = Literal["full", "none"]
+SessionState = Literal["starting", "ready", "ended", "error"]
+OnLost = Callable[[OmicronError], None]
+Artifacts = list[wire.Artifact]
+UserActions = list[wire.UserAction]
+
+
+class BrowserSessions:
+    """Synchronous client of the controller: leases, sessions, credentials and policies.
+
+    It returns the API's documents as they are (`omicron_browser.wire`). Every error is an OmicronError with a stable `code`.
+    `service_secret` has at least 32 bytes and is shared with the controller: keep it on a server. `http_client` is another
+    HTTP client, e.g. one that knows a private CA; its owner closes it.
+    """
+
+    def __init__(self, url: str, service_secret: str, *, http_client: httpx.Client | None = None) -> None:
+        self._connection = Connection(url, service_secret, http_client)
+
+    def close(self) -> None:
+        """Closes connections. Leases that are held end by their time to live."""
+        self._connection.close()
+
+    def __enter__(self) -> BrowserSessions:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def acquire(
+        self,
+        user_id: str,
+        conversation_id: str,
+        *,
+        ttl_seconds: int = TTL_SECONDS,
+        record_video: bool | None = None,
+        tags: Mapping[str, str] | None = None,
+        toolset: Toolset | None = None,
+        snapshot: Snapshot | None = None,
+        require_credentials: bool | None = None,
+        wait_seconds: float = WAIT_SECONDS,
+        on_lost: OnLost | None = None,
+    ) -> Lease:
+        """Leases the browser of a conversation: the one it has, or a new one.
+
+        Retries 429 and 503 as Retry-After says while `wait_seconds` allow, then raises the last error:
+        `user_quota_exceeded`, `capacity_exceeded`, `lease_starting` (the browser is still starting; another call finds
+        it), ... `on_lost` is called once when the lease is lost: superseded, ended elsewhere, or not renewable until its expiry.
+        """
+        request: dict[str, object] = {
+            "user_id": user_id,
+            "conversation_id": conversation_id,
+            "ttl_seconds": ttl_seconds,
+            "record_video": record_video,
+            "tags": tags,
+            "toolset": toolset,
+            "snapshot": snapshot,
+            "require_credentials": require_credentials,
+        }
+        body = {name: value for name, value in request.items() if value is not None}
+        deadline = time.monotonic() + wait_seconds
+        attempt = 0
+        while True:
+            renewed_at = time.monotonic()
+            try:
+                answer = self._get_or_create(user_id, body, min(max(0.0, deadline - renewed_at), HELD_SECONDS_MAX))
+            except OmicronError as error:
+                seconds = seconds_until_retry(error, attempt)
+                if not error.may_retry or time.monotonic() + seconds > deadline:
+                    raise
+                sleep(seconds)
+                attempt += 1
+                continue
+            return Lease(self._connection, LeaseOptions(answer, user_id, ttl_seconds, renewed_at, on_lost))
+
+    def connect(
+        self,
+        user_id: str,
+        conversation_id: str,
+        *,
+        ttl_seconds: int = TTL_SECONDS,
+        record_video: bool | None = None,
+        tags: Mapping[str, str] | None = None,
+        toolset: Toolset | None = None,
+        snapshot: Snapshot | None = None,
+        require_credentials: bool | None = None,
+        wait_seconds: float = WAIT_SECONDS,
+        on_lost: OnLost | None = None,
+    ) -> ConnectedBrowser:
+        """`acquire`, then `connect` of the lease: a browser with its tools, in one call."""
+        lease = self.acquire(
+            user_id,
+            conversation_id,
+            ttl_seconds=ttl_seconds,
+            record_video=record_video,
+            tags=tags,
+            toolset=toolset,
+            snapshot=snapshot,
+            require_credentials=require_credentials,
+            wait_seconds=wait_seconds,
+            on_lost=on_lost,
+        )
+        try:
+            return lease.connect()
+        except BaseException:
+            lease.release()
+            raise
+
+    def list(
+        self,
+        *,
+        user_id: str | None = None,
+        conversation_id: str | None = None,
+        status: SessionState | None = None,
+        tags: Mapping[str, str] | None = None,
+        archived: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> wire.SessionPage:
+        """One page of sessions, newest first; all `tags` must match."""
+        return self._connection.call(
+            wire.SessionPage,
+            "GET",
+            SESSIONS,
+            user_id=user_id,
+            query={
+                "user_id": user_id,
+                "conversation_id": conversation_id,
+                "status": status,
+                "tag": [f"{key}:{value}" for key, value in (tags or {}).items()],
+                "archived": archived,
+                "limit": limit,
+                "cursor": cursor,
+            },
+        )
+
+    def get(self, session_id: str, *, user_id: str | None = None) -> wire.Session:
+        """One session. With `user_id`, sessions of others are not found."""
+        return self._connection.call(wire.Session, "GET", session_path(session_id), user_id=user_id)
+
+    def end(self, session_id: str, *, epoch: int | None = None, user_id: str | None = None) -> wire.Session:
+        """Ends the session's lease; with `epoch` only if it is that one (`lease_superseded` otherwise)."""
+        return self._connection.call(
+            wire.Session, "DELETE", session_path(session_id), query={"epoch": epoch}, user_id=user_id
+        )
+
+    def archive(self, session_id: str, *, user_id: str | None = None) -> wire.Session:
+        """Ends the lease and takes the session off the list; its timeline and recordings stay."""
+        path = f"{session_path(session_id)}/archive"
+        return self._connection.call(wire.Session, "POST", path, user_id=user_id)
+
+    def list_events(
+        self, session_id: str, *, cursor: str | None = None, limit: int | None = None, user_id: str | None = None
+    ) -> wire.EventPage:
+        """A page of the session's timeline, oldest first."""
+        path = f"{session_path(session_id)}/events"
+        query: dict[str, Any] = {"cursor": cursor, "limit": limit}
+        return self._connection.call(wire.EventPage, "GET", path, query=query, user_id=user_id)
+
+    def list_artifacts(self, session_id: str, *, user_id: str | None = None) -> Artifacts:
+        """The session's recordings."""
+        path = f"{session_path(session_id)}/artifacts"
+        return (self._connection.call(wire.ArtifactList, "GET", path, user_id=user_id))["artifacts"]
+
+    def list_user_actions(self, session_id: str, *, user_id: str | None = None) -> UserActions:
+        """What agents of the session asked of their user, oldest first."""
+        path = f"{session_path(session_id)}/user-actions"
+        return (self._connection.call(wire.UserActionList, "GET", path, user_id=user_id))["user_actions"]
+
+    def answer_user_action(
+        self, session_id: str, action_id: str, answer: wire.UserActionAnswer, *, user_id: str | None = None
+    ) -> wire.UserAction:
+        """Answers one user action; the first answer counts."""
+        path = f"{session_path(session_id)}/user-actions/{segment(action_id)}"
+        return self._connection.call(wire.UserAction, "POST", path, body=answer, user_id=user_id)
+
+    def list_credentials(self, user_id: str) -> wire.CredentialList:
+        """Site keys and the names an agent uses in place of the values; never a value."""
+        return self._connection.call(wire.CredentialList, "GET", credentials_path(user_id), user_id=user_id)
+
+    def put_credential(self, user_id: str, site: str, credential: wire.Credential) -> None:
+        """Stores or replaces the credential of one site; leases that begin from now on have it."""
+        path = f"{credentials_path(user_id)}/{segment(site)}"
+        self._connection.send("PUT", path, body=credential, user_id=user_id)
+
+    def delete_credential(self, user_id: str, site: str) -> None:
+        """Deletes the credential of one site."""
+        self._connection.send("DELETE", f"{credentials_path(user_id)}/{segment(site)}", user_id=user_id)
+
+    def get_policy(self, *, session_id: str | None = None, user_id: str | None = None) -> wire.Policy | None:
+        """The document of one layer: a session's, a user's, or the deployment's. None: none is set."""
+        path = policy_path(session_id, user_id)
+        return (self._connection.call(wire.PolicyAnswer, "GET", path))["policy"]
+
+    def put_policy(
+        self, policy: Mapping[str, Any], *, session_id: str | None = None, user_id: str | None = None
+    ) -> wire.Policy:
+        """Replaces the document of one layer; running leases obey it within seconds.
+
+        An invalid one is refused (`invalid_request`, `errors` name the paths) and the one before stays in force.
+        """
+        path = policy_path(session_id, user_id)
+        return cast("wire.Policy", (self._connection.call(wire.PolicyAnswer, "PUT", path, body=policy))["policy"])
+
+    def delete_policy(self, *, session_id: str | None = None, user_id: str | None = None) -> None:
+        """Deletes the document of one layer."""
+        self._connection.send("DELETE", policy_path(session_id, user_id))
+
+    def get_effective_policy(self, session_id: str, *, user_id: str | None = None) -> wire.EffectivePolicy:
+        """Every layer that applies to a session, widest first."""
+        path = f"{session_path(session_id)}/policy/effective"
+        return self._connection.call(wire.EffectivePolicy, "GET", path, user_id=user_id)
+
+    def _get_or_create(self, user_id: str, body: Mapping[str, object], held_seconds: float) -> wire.Lease:
+        """One attempt. Raises `lease_starting` when the controller's wait was not long enough."""
+        value, retry_after_seconds = self._connection.send(
+            "POST",
+            f"{SESSIONS}/get-or-create",
+            user_id=user_id,
+            body={**body, "wait_seconds": held_seconds},
+            timeout_seconds=held_seconds + NETWORK_SECONDS,
+        )
+        lease = self._connection.document(wire.Lease, value)
+        if lease["status"] == "ready":
+            return lease
+        raise OmicronError(
+            "lease_starting",
+            "The browser is still starting; ask again for the same session.",
+            retry_after_seconds=1 if retry_after_seconds is None else retry_after_seconds,
+            extra={"session_id": lease["session_id"]},
+        )

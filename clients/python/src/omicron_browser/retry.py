@@ -1,0 +1,20 @@
+"""How long to wait before another attempt."""
+
+from __future__ import annotations
+
+import random
+
+from .errors import OmicronError
+
+FIRST_SECONDS = 0.2
+MAX_SECONDS = 5.0
+#: Spreads callers that were given the same Retry-After, by up to a tenth of it; never earlier.
+SPREAD = 0.1
+
+
+def wait_seconds(error: OmicronError, attempt: int) -> float:
+    """Retry-After, else a growing back-off. `attempt` counts from 0."""
+    if error.retry_after_seconds is not None:
+        return error.retry_after_seconds * (1 + SPREAD * random.random())
+    seconds = min(MAX_SECONDS, FIRST_SECONDS * 2.0 ** min(attempt, 10))
+    return seconds * (1 + SPREAD * random.random())

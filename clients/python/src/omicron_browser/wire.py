@@ -1,0 +1,397 @@
+"""Documents of the API, written by generate.py from docs/openapi.json."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from typing_extensions import NotRequired
+
+
+class Artifact(TypedDict):
+    id: str
+    session_id: str
+    epoch: int
+    runner_id: str
+    kind: Literal["video"]
+    state: Literal["stored", "lost", "expired"]
+    uri: str | None
+    bytes: int | None
+    reason: str | None
+    created_at: str
+
+
+class ArtifactList(TypedDict):
+    artifacts: list[Artifact]
+
+
+class Condition1(TypedDict):
+    path: str
+    operator: Literal["regex"]
+    value: str
+
+
+class Condition2(TypedDict):
+    path: str
+    operator: Literal["notRegex"]
+    value: str
+
+
+class Condition3(TypedDict):
+    path: str
+    operator: Literal["contains"]
+    value: str
+
+
+class Condition4(TypedDict):
+    path: str
+    operator: Literal["notContains"]
+    value: str
+
+
+class Condition5(TypedDict):
+    path: str
+    operator: Literal["startsWith"]
+    value: str
+
+
+class Condition6(TypedDict):
+    path: str
+    operator: Literal["notStartsWith"]
+    value: str
+
+
+class Condition7(TypedDict):
+    path: str
+    operator: Literal["endsWith"]
+    value: str
+
+
+class Condition8(TypedDict):
+    path: str
+    operator: Literal["notEndsWith"]
+    value: str
+
+
+class Condition9(TypedDict):
+    path: str
+    operator: Literal["equal"]
+    value: str | float | bool
+
+
+class Condition10(TypedDict):
+    path: str
+    operator: Literal["notEqual"]
+    value: str | float | bool
+
+
+class Condition11(TypedDict):
+    path: str
+    operator: Literal["in_list"]
+    value: list[str | float | bool]
+
+
+class Condition12(TypedDict):
+    path: str
+    operator: Literal["not_in_list"]
+    value: list[str | float | bool]
+
+
+Condition: TypeAlias = (
+    Condition1
+    | Condition2
+    | Condition3
+    | Condition4
+    | Condition5
+    | Condition6
+    | Condition7
+    | Condition8
+    | Condition9
+    | Condition10
+    | Condition11
+    | Condition12
+)
+
+
+class Credential(TypedDict):
+    username: str
+    password: str
+    totp: NotRequired[str]
+
+
+class Site(TypedDict):
+    site: str
+    secret_names: list[str]
+
+
+class CredentialList(TypedDict):
+    sites: list[Site]
+
+
+class GetOrCreateRequest(TypedDict):
+    user_id: str
+    conversation_id: str
+    ttl_seconds: NotRequired[int]
+    record_video: NotRequired[bool]
+    wait_seconds: NotRequired[float]
+    require_credentials: NotRequired[bool]
+    tags: NotRequired[dict[str, str]]
+    toolset: NotRequired[Literal["playwright", "core", "compat", "both"]]
+    snapshot: NotRequired[Literal["changes", "full", "none", "playwright"]]
+
+
+class HeartbeatAnswer(TypedDict):
+    session_id: str
+    status: Literal["starting", "ready"]
+    epoch: int
+    expires_at: str
+    ends_at: str
+    last_used_at: str
+
+
+class HeartbeatRequest(TypedDict):
+    epoch: NotRequired[int]
+
+
+class Lease(TypedDict):
+    session_id: str
+    status: Literal["starting", "ready"]
+    epoch: int
+    mcp_url: str | None
+    mcp_headers: dict[str, str] | None
+    expires_at: str
+    ends_at: str
+
+
+LiveRole: TypeAlias = Literal["view", "control"]
+
+
+LiveRoleInput: TypeAlias = Literal["view", "control"]
+
+
+class LiveTokenAnswer(TypedDict):
+    token: str
+    role: LiveRole
+    epoch: int
+    expires_at: str
+
+
+class LiveTokenRequest(TypedDict):
+    role: NotRequired[LiveRoleInput]
+    viewer: NotRequired[str]
+
+
+class PendingUserAction(TypedDict):
+    id: str
+    session_id: str
+    epoch: int
+    reason: str
+    status: Literal["pending", "done", "declined", "expired"]
+    note: str | None
+    created_at: str
+    expires_at: str
+    answered_at: str | None
+    user_id: str
+    conversation_id: str
+
+
+class PendingUserActionList(TypedDict):
+    user_actions: list[PendingUserAction]
+
+
+Credential1: TypeAlias = str
+
+
+class Defaults(TypedDict):
+    tools: NotRequired[Literal["allow", "block_always"]]
+    untrustedContext: NotRequired[Literal["allow", "block"]]
+
+
+class Error(TypedDict):
+    path: str
+    message: str
+
+
+class Problem(TypedDict):
+    type: str
+    title: str
+    status: int
+    code: Literal[
+        "invalid_request",
+        "unauthorized",
+        "forbidden",
+        "origin_refused",
+        "session_not_found",
+        "artifact_not_found",
+        "user_action_not_found",
+        "credential_not_found",
+        "route_not_found",
+        "lease_superseded",
+        "lease_ended",
+        "assignment_refused",
+        "redemption_refused",
+        "predecessor_draining",
+        "payload_too_large",
+        "unsupported_media_type",
+        "credentials_not_configured",
+        "user_quota_exceeded",
+        "capacity_exceeded",
+        "too_many_requests",
+        "internal_error",
+        "runner_start_failed",
+        "browser_crashed",
+        "sandbox_runtime_required",
+        "store_unavailable",
+        "secrets_unavailable",
+        "issuer_unavailable",
+        "shutting_down",
+        "controller_unreachable",
+        "browser_unreachable",
+        "lease_released",
+        "lease_starting",
+        "not_configured",
+        "stack_running",
+    ]
+    detail: str
+    session_id: NotRequired[str]
+    retry_after_seconds: NotRequired[int]
+    limit: NotRequired[int]
+    active: NotRequired[int]
+    errors: NotRequired[list[Error]]
+
+
+class Session(TypedDict):
+    session_id: str
+    user_id: str
+    conversation_id: str
+    status: Literal["starting", "ready", "ended", "error"]
+    epoch: int
+    runner_id: str | None
+    provider: str
+    mcp_url: str | None
+    tags: dict[str, str]
+    record_video: bool
+    ttl_seconds: int
+    created_at: str
+    updated_at: str
+    last_used_at: str
+    expires_at: str
+    ends_at: str
+    archived_at: str | None
+    ended_reason: (
+        Literal[
+            "released",
+            "expired",
+            "max_age",
+            "evicted",
+            "archived",
+            "shutdown",
+            "runner_lost",
+            "runner_start_failed",
+            "sandbox_runtime_required",
+            "start_timed_out",
+        ]
+        | None
+    )
+    error: str | None
+    artifacts_prefix: str | None
+
+
+class SessionEvent(TypedDict):
+    id: str
+    session_id: str
+    epoch: int
+    at: str
+    kind: str
+    data: dict[str, Any]
+
+
+class SessionPage(TypedDict):
+    sessions: list[Session]
+    next_cursor: str | None
+
+
+AllowItem: TypeAlias = str
+
+
+DenyItem: TypeAlias = str
+
+
+Port: TypeAlias = int
+
+
+class SiteRules(TypedDict):
+    allow: NotRequired[list[AllowItem]]
+    deny: NotRequired[list[DenyItem]]
+    httpsOnly: NotRequired[bool]
+    ports: NotRequired[list[Port]]
+
+
+Tool: TypeAlias = str
+
+
+ExceptItem: TypeAlias = str
+
+
+ToolRule = TypedDict(
+    "ToolRule",
+    {
+        "tools": list[Tool],
+        "except": NotRequired[list[ExceptItem]],
+        "when": list[Condition],
+        "action": Literal["allow", "block_always", "allow_when_context_is_untrusted"],
+        "reason": NotRequired[str],
+    },
+)
+
+
+class UserAction(TypedDict):
+    id: str
+    session_id: str
+    epoch: int
+    reason: str
+    status: Literal["pending", "done", "declined", "expired"]
+    note: str | None
+    created_at: str
+    expires_at: str
+    answered_at: str | None
+
+
+class UserActionAnswer(TypedDict):
+    status: Literal["done", "declined"]
+    note: NotRequired[str]
+
+
+class UserActionList(TypedDict):
+    user_actions: list[UserAction]
+
+
+class EventPage(TypedDict):
+    events: list[SessionEvent]
+    next_cursor: str | None
+
+
+Policy = TypedDict(
+    "Policy",
+    {
+        "$schema": NotRequired[str],
+        "version": Literal[1],
+        "tools": list[ToolRule],
+        "sites": SiteRules,
+        "credentials": dict[str, list[Credential1]],
+        "defaults": Defaults,
+    },
+)
+
+
+class PolicyAnswer(TypedDict):
+    policy: Policy | None
+
+
+class Layer(TypedDict):
+    layer: Literal["deployment", "user", "session"]
+    policy: Policy
+
+
+class EffectivePolicy(TypedDict):
+    version: str
+    layers: list[Layer]

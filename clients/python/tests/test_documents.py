@@ -1,0 +1,36 @@
+"""Credentials and policies, on a real stack."""
+
+from __future__ import annotations
+
+import pytest
+
+from omicron_browser import BrowserSessions, OmicronError
+
+
+def test_keeps_credentials_and_shows_their_names_only(sessions: BrowserSessions, user: str) -> None:
+    with pytest.raises(OmicronError) as refused:
+        sessions.acquire(user, "chat", require_credentials=True)
+    assert refused.value.code == "credentials_not_configured"
+    sessions.put_credential(user, "bakery", {"username": "ada", "password": "a secret password"})
+    listed = sessions.list_credentials(user)
+    assert listed == {"sites": [{"site": "bakery", "secret_names": ["BAKERY_USERNAME", "BAKERY_PASSWORD"]}]}
+    sessions.delete_credential(user, "bakery")
+    assert sessions.list_credentials(user) == {"sites": []}
+
+
+def test_keeps_policies_and_names_the_path_of_an_error(sessions: BrowserSessions, user: str) -> None:
+    assert sessions.get_policy(user_id=user) is None
+    stored = sessions.put_policy({"version": 1, "sites": {"deny": ["example.com"]}}, user_id=user)
+    assert stored["sites"]["deny"] == ["example.com"]
+    with sessions.acquire(user, "chat", record_video=False) as lease:
+        layers = sessions.get_effective_policy(lease.session_id)["layers"]
+        assert "user" in [layer["layer"] for layer in layers]
+        lease.end()
+    with pytest.raises(OmicronError) as refused:
+        sessions.put_policy({"version": 2}, user_id=user)
+    assert refused.value.code == "invalid_request"
+    assert "version" in refused.value.extra["errors"][0]["path"]
+    sessions.delete_policy(user_id=user)
+    assert sessions.get_policy(user_id=user) is None
+    with pytest.raises(ValueError, match="not both"):
+        sessions.get_policy(user_id=user, session_id="s")

@@ -1,0 +1,81 @@
+"""Leases and tools, on a real stack."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from omicron_browser import BrowserSessions, OmicronError
+
+
+def eventually(what: str, look: Callable[[], bool], within_seconds: float = 30) -> None:
+    deadline = time.monotonic() + within_seconds
+    while not look():
+        assert time.monotonic() < deadline, f"not within {within_seconds} s: {what}"
+        time.sleep(0.05)
+
+
+def test_serves_a_chat_request_by_request(sessions: BrowserSessions, user: str, site: str) -> None:
+    with sessions.connect(user, "chat", record_video=False, ttl_seconds=5, tags={"team": "search"}) as browser:
+        assert "browser_navigate" in [tool.name for tool in browser.tools]
+        assert browser.tools[0].input_schema["type"] == "object"
+        assert "never as instructions" in browser.instructions
+        page = browser.call_tool("browser_navigate", {"url": f"{site}/login"})
+        assert not page.is_error
+        assert "Log in" in page.text
+    assert browser.lease.lost is not None
+    assert browser.lease.lost.code == "lease_released"
+    with pytest.raises(OmicronError, match="acquire it again"):
+        browser.call_tool("browser_tabs")
+
+    with sessions.acquire(user, "chat", record_video=False, ttl_seconds=5) as lease:
+        assert lease.session_id == browser.lease.session_id
+        assert lease.epoch == 1
+        here = lease.connect().call_tool("browser_evaluate", {"function": "() => location.pathname"})
+        assert "/login" in here.text
+        assert lease.connect().call_tool("no_such_tool").is_error
+        before = lease.expires_at
+        lease.heartbeat()
+        assert lease.expires_at >= before
+
+    # released: nothing renews it any more
+    eventually("the lease to expire", lambda: sessions.get(lease.session_id)["status"] == "ended")
+    assert sessions.get(lease.session_id)["ended_reason"] == "expired"
+    found = sessions.list(user_id=user, tags={"team": "search"})["sessions"]
+    assert [session["conversation_id"] for session in found] == ["chat"]
+    kinds = [event["kind"] for event in sessions.list_events(lease.session_id, limit=200)["events"]]
+    assert {"session.ready", "tool.call", "session.ended"} <= set(kinds)
+    assert sessions.list_artifacts(lease.session_id) == []
+
+
+def test_renews_a_lease_that_is_held_for_longer_than_its_time_to_live(sessions: BrowserSessions, user: str) -> None:
+    lease = sessions.acquire(user, "held", record_video=False, ttl_seconds=5)
+    first = lease.expires_at
+    eventually("two lives to pass", lambda: (lease.expires_at - first).total_seconds() > 6)  # noqa: PLR2004
+    assert sessions.get(lease.session_id)["status"] == "ready"
+    lease.end()
+    lease.end()
+    assert sessions.get(lease.session_id)["ended_reason"] == "released"
+    assert lease.lost is not None
+    assert lease.lost.code == "lease_ended"
+
+
+def test_tells_who_holds_a_lease_that_it_was_ended_elsewhere(sessions: BrowserSessions, user: str, site: str) -> None:
+    lost: list[OmicronError] = []
+    browser = sessions.connect(user, "ended", record_video=False, ttl_seconds=6, on_lost=lost.append)
+    session_id = browser.lease.session_id
+    with pytest.raises(OmicronError) as raised:
+        sessions.archive(session_id, user_id="another")
+    assert raised.value.code == "session_not_found"
+    with pytest.raises(OmicronError) as raised:
+        sessions.end(session_id, epoch=7, user_id=user)
+    assert raised.value.code == "lease_superseded"
+    assert sessions.archive(session_id, user_id=user)["status"] == "ended"
+    with pytest.raises(OmicronError) as raised:
+        browser.call_tool("browser_navigate", {"url": site})
+    assert raised.value.code == "lease_ended"
+    assert [error.code for error in lost] == ["lease_ended"]
+    assert sessions.list(user_id=user)["sessions"] == []
+    assert len(sessions.list(user_id=user, archived=True)["sessions"]) == 1

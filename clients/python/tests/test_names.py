@@ -1,0 +1,55 @@
+"""The names of the TypeScript SDK, in snake case."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+from omicron_browser import (
+    AsyncBrowserSessions,
+    AsyncConnectedBrowser,
+    AsyncLease,
+    BrowserSessions,
+    ConnectedBrowser,
+    Lease,
+    wire,
+)
+
+CLIENT = Path(__file__).parents[3] / "client"
+
+
+def snake(name: str) -> str:
+    return re.sub("[A-Z]", lambda each: f"_{each[0].lower()}", name)
+
+
+def methods(cls: type) -> set[str]:
+    return {name for name, _ in inspect.getmembers(cls, inspect.isfunction) if not name.startswith("_")}
+
+
+def methods_in_typescript(file: str) -> set[str]:
+    found = re.findall(r"^  (?:async )?([a-z]\w+)(?:<.*>)?\(", (CLIENT / file).read_text(), re.MULTILINE)
+    return {snake(name) for name in found} - {"constructor"}
+
+
+def test_sessions_and_leases_have_the_methods_of_the_typescript_sdk() -> None:
+    assert methods(BrowserSessions) == methods_in_typescript("browser-sessions.ts") | {"close"}
+    assert methods(Lease) == methods_in_typescript("lease.ts")
+
+
+def test_both_kinds_of_clients_have_the_same_methods_and_parameters() -> None:
+    for asynchronous, synchronous in (
+        (AsyncBrowserSessions, BrowserSessions),
+        (AsyncLease, Lease),
+        (AsyncConnectedBrowser, ConnectedBrowser),
+    ):
+        assert methods(asynchronous) - {"aclose"} == methods(synchronous) - {"close"}
+        for name in methods(synchronous) - {"close"}:
+            parameters = inspect.signature(getattr(synchronous, name)).parameters
+            assert list(inspect.signature(getattr(asynchronous, name)).parameters) == list(parameters)
+
+
+def test_acquire_takes_every_field_of_the_request() -> None:
+    fields = set(inspect.signature(BrowserSessions.acquire).parameters) - {"self", "on_lost"}
+    assert fields == set(wire.GetOrCreateRequest.__annotations__)
+    assert set(inspect.signature(BrowserSessions.connect).parameters) - {"self", "on_lost"} == fields

@@ -1,0 +1,157 @@
+"""What the client does with answers that a healthy stack does not give: a server with scripted ones."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import jwt
+import pytest
+
+from omicron_browser import BrowserSessions, OmicronError
+
+SECRET = "a service secret of 32 bytes, for tests"
+USER = "ada"
+Answer = tuple[int, dict[str, str], str]
+
+
+class Controller(ThreadingHTTPServer):
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers: list[Answer] = []
+        self.bodies: list[dict[str, object]] = []
+        self.tokens: list[dict[str, object]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Controller
+
+    def do_POST(self) -> None:
+        token = self.headers["authorization"].removeprefix("Bearer ")
+        self.server.tokens.append(jwt.decode(token, SECRET, ["HS256"], audience="browser-session-controller"))
+        self.server.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        status, headers, text = self.server.answers.pop(0)
+        self.send_response(status)
+        for name, value in {**headers, "content-length": str(len(text))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def controller() -> Iterator[Controller]:
+    server = Controller()
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def problem(code: str, status: int, retry_after: int | None = None) -> Answer:
+    document = {"type": "x", "title": "x", "status": status, "code": code, "detail": "Do this instead.", "limit": 3}
+    return status, {} if retry_after is None else {"retry-after": str(retry_after)}, json.dumps(document)
+
+
+def lease(status: str = "ready") -> Answer:
+    ready = status == "ready"
+    document = {
+        "session_id": "0b8f2f3e-8a1c-4a39-9c9a-3f1a3c8d2b10",
+        "status": status,
+        "epoch": 4,
+        "mcp_url": "http://127.0.0.1:1/mcp" if ready else None,
+        "mcp_headers": {"Authorization": "Bearer lease-token"} if ready else None,
+        "expires_at": "2026-01-01T00:10:00.000Z",
+        "ends_at": "2026-01-01T08:00:00.000Z",
+    }
+    return 200 if ready else 202, {} if ready else {"retry-after": "1"}, json.dumps(document)
+
+
+def acquire(controller: Controller, wait_seconds: float = 60) -> None:
+    with (
+        BrowserSessions(controller.url, SECRET) as sessions,
+        sessions.acquire(USER, "chat", tags={"team": "search"}, wait_seconds=wait_seconds) as held,
+    ):
+        assert held.headers == {"Authorization": "Bearer lease-token"}
+        assert held.epoch == 4  # noqa: PLR2004
+
+
+def refused(controller: Controller, wait_seconds: float = 60) -> OmicronError:
+    with pytest.raises(OmicronError) as raised:
+        acquire(controller, wait_seconds)
+    return raised.value
+
+
+def test_waits_as_long_as_retry_after_says(controller: Controller) -> None:
+    controller.answers = [problem("user_quota_exceeded", 429, 1), lease("starting"), lease()]
+    began = time.monotonic()
+    acquire(controller)
+    assert 2 <= time.monotonic() - began < 4  # noqa: PLR2004 - two seconds, and a tenth of spread
+    assert [token["user_id"] for token in controller.tokens] == [USER] * 3
+    first, *_ = controller.bodies
+    assert first == first | {"user_id": USER, "conversation_id": "chat", "ttl_seconds": 600, "tags": {"team": "search"}}
+    waits = [body["wait_seconds"] for body in controller.bodies]
+    assert waits == sorted(waits, key=lambda wait: -float(str(wait)))
+
+
+def test_raises_at_once_when_retry_after_is_past_the_deadline(controller: Controller) -> None:
+    controller.answers = [problem("capacity_exceeded", 429, 61)]
+    error = refused(controller)
+    assert (error.code, error.retry_after_seconds, error.extra["limit"]) == ("capacity_exceeded", 61, 3)
+
+
+@pytest.mark.parametrize(
+    "code, status", [("sandbox_runtime_required", 503), ("unauthorized", 401), ("lease_superseded", 409)]
+)
+def test_does_not_retry_what_would_be_refused_again(controller: Controller, code: str, status: int) -> None:
+    controller.answers = [problem(code, status, 1)]
+    error = refused(controller)
+    assert (error.code, error.message) == (code, "Do this instead.")
+
+
+def test_takes_a_gateways_answer_for_an_outage(controller: Controller) -> None:
+    controller.answers = [(502, {"retry-after": "1"}, "<h1>"), lease()]
+    acquire(controller)
+
+
+def test_keeps_an_unknown_code_in_the_message(controller: Controller) -> None:
+    controller.answers = [problem("of_the_future", 409)]
+    error = refused(controller)
+    assert (error.code, error.message) == ("internal_error", "of_the_future: Do this instead.")
+
+
+@pytest.mark.parametrize("text", ["<html>", "{}"])
+def test_says_that_the_url_is_not_a_controllers(controller: Controller, text: str) -> None:
+    controller.answers = [(200, {}, text)]
+    error = refused(controller)
+    assert error.code == "internal_error"
+    assert "check the URL" in error.message
+
+
+def test_follows_no_redirect(controller: Controller) -> None:
+    controller.answers = [(302, {"location": f"{controller.url}/elsewhere"}, "")]
+    assert refused(controller).code == "internal_error"
+    assert len(controller.bodies) == 1
+
+
+def test_says_that_no_controller_answers(controller: Controller) -> None:
+    with BrowserSessions("http://127.0.0.1:9", SECRET) as sessions, pytest.raises(OmicronError) as raised:
+        sessions.acquire(USER, "chat", wait_seconds=0.5)
+    assert raised.value.code == "controller_unreachable"
+    assert "http://127.0.0.1:9" in raised.value.message
+
+
+def test_refuses_a_secret_that_is_too_short() -> None:
+    with pytest.raises(ValueError, match="32 bytes"):
+        BrowserSessions("http://127.0.0.1:9", "short")

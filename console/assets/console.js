@@ -1,0 +1,1796 @@
+// node_modules/preact/dist/preact.mjs
+var n;
+var t$1;
+var u$2;
+var i$1;
+var f$2;
+var o$2;
+var e$1;
+var l$1;
+var c$1;
+var a$2;
+var h$1 = Symbol.for("pv");
+var p$1 = {};
+var y$1 = [];
+var v$1 = /^m(i|n|o|s|text|space)$/;
+var w$1 = Array.isArray;
+var d$1 = y$1.slice;
+var _$1 = Object.assign;
+function g$1(n) {
+	n && n.parentNode && n.remove();
+}
+function m$1(r, u, i, f, o) {
+	var e = {
+		type: r,
+		props: u,
+		key: i,
+		ref: f,
+		__k: null,
+		__: null,
+		__b: 0,
+		__e: null,
+		__c: null,
+		constructor: h$1,
+		__v: o || ++t$1,
+		__i: -1,
+		__u: 0
+	};
+	return !o && n.vnode && n.vnode(e), e;
+}
+function $(n) {
+	return n.children;
+}
+function x(n, t) {
+	this.props = n, this.context = t, this.__g = 0;
+}
+function S(n, t) {
+	if (null == t) return n.__ && S(n.__, n.__i + 1);
+	for (var r; t < n.__k.length; t++) if ((r = n.__k[t]) && r.__e) return r.__e;
+	return "function" != typeof n.type || n.props.__P ? null : S(n);
+}
+function C$1(t) {
+	var r, u = t.__v, i = u.__e, f = [], o = [], e = t.__P;
+	e && ((r = _$1({ constructor: h$1 }, u)).__v = u.__v + 1, n.vnode && n.vnode(r), z$1(e, r, u, t.__n, e.namespaceURI, 32 & u.__u ? [i] : null, f, i || S(u), 32 & u.__u, o), r.__v = u.__v, r.__.__k[r.__i] = r, E$1(f, r, o), u.__ = u.__e = null, r.__e != i && j(r));
+}
+function j(n) {
+	if ((n = n.__) && n.__c && !n.props.__P) return n.__e = null, n.__k.some(function(t) {
+		return t && (n.__e = t.__e);
+	}), j(n);
+}
+function L(t) {
+	(8 & t.__g || (t.__g |= 8, u$2.push(t), f$2++)) && i$1 == n.debounceRendering || ((i$1 = n.debounceRendering) || queueMicrotask)(H);
+}
+function H() {
+	try {
+		for (var n, t = 1; u$2.length;) u$2.length > t && u$2.sort(o$2), n = u$2.shift(), t = u$2.length, 8 & n.__g && C$1(n);
+	} finally {
+		(f$2 = u$2.length) && (i$1 || queueMicrotask)(H);
+	}
+}
+function I(n, t, r, u, i, f, o, e, l, c, a) {
+	var s, h, v, w, d, _, g = u.__k || y$1, k = t.length;
+	for (l = q(r, t, g, l, k), s = 0; s < k; s++) null != (v = r.__k[s]) && (h = ~v.__i && g[v.__i] || p$1, v.__i = s, _ = z$1(n, v, h, i, f, o, e, l, c, a), w = v.__e, (h.ref != v.ref || 8 & h.__u) && (h.ref && G$1(h.ref, null, v, h), v.ref && a.push(v.ref, v.__c || w, v)), d = d || w, 4 & v.__u ? (l = A$1(v, l, n, !h.__v), h.__e && (h.__e = null)) : "function" == typeof v.type && void 0 !== _ ? l = _ : w && (l = w.nextSibling), v.__u &= -21);
+	return r.__e = d, l;
+}
+function q(n, t, r, u, i) {
+	var f, o, e, l, c, a, s, p, y, v = r.length, d = v, _ = 0, g = 0, k = n.__k = Array(i);
+	for (f = 0; f < i; f++) null != (o = t[f]) && "boolean" != typeof o && "function" != typeof o ? ("object" != typeof o || o.constructor === String ? o = k[f] = m$1(null, o) : w$1(o) ? o = k[f] = m$1($, { children: o }) : o.constructor === h$1 && o.__b ? o = k[f] = m$1(o.type, o.props, o.key, o.ref, o.__v) : k[f] = o, l = f + _, o.__ = n, o.__b = n.__b + 1, e = null, ~(c = o.__i = P$1(o, r, l, d)) && (d--, (e = r[c]) && (e.__u |= 2)), e && e.__v ? (o.__u |= 16, c == l - 1 ? _-- : c == l + 1 ? _++ : c != l && (c > l ? _-- : _++, g = 1)) : (~c || (i > v ? _-- : i < v && _++), "function" != typeof o.type && (o.__u |= 4))) : k[f] = null;
+	if (g) {
+		for (a = [], s = [], f = 0; f < i; f++) if ((o = k[f]) && 16 & o.__u) {
+			for (_ = 0, p = a.length; _ < p;) a[y = _ + p >> 1] < o.__i ? _ = y + 1 : p = y;
+			a[_] = o.__i, s[f] = _ + 1;
+		}
+		for (_ = a.length; f--;) s[f] && (s[f] == _ ? _-- : k[f].__u |= 4);
+	}
+	if (d) for (f = 0; f < v; f++) !(e = r[f]) || 2 & e.__u || (e.__e == u && (u = S(e)), J(e, e));
+	return u;
+}
+function A$1(n, t, r, u) {
+	var i, f, o, e;
+	if ("function" == typeof n.type) {
+		if (n.props.__P) return t;
+		if (i = n.__k) for (f = 0; f < i.length; f++) i[f] && (i[f].__ = n, t = A$1(i[f], t, r, !1));
+		return t;
+	}
+	for (t && !t.parentNode && (t = S(n)) && !t.parentNode && (t = null), o = n.__e, e = t; e && 8 == e.nodeType;) e = e.nextSibling;
+	for (o != e && (!u && r.moveBefore && o.parentNode ? r.moveBefore(o, t) : r.insertBefore(o, t || null)), t = o; (t = t && t.nextSibling) && 8 == t.nodeType && !t.data.startsWith("$s"););
+	return t;
+}
+function P$1(n, t, r, u) {
+	var i, f = n.key, o = n.type, e = t[r], l = e && !(2 & e.__u);
+	if (null === e && null == f || l && f == e.key && o == e.type) return r;
+	if (u > (l ? 1 : 0)) {
+		for (i = r - 1; i >= 0; i--) if ((e = t[i]) && !(2 & e.__u) && f == e.key && o == e.type) return i;
+		for (i = r + 1; i < t.length; i++) if ((e = t[i]) && !(2 & e.__u) && f == e.key && o == e.type) return i;
+	}
+	return -1;
+}
+function T$1(n, t, r) {
+	r ??= "", "-" == t[0] ? n.setProperty(t, r) : n[t] = r;
+}
+function N(n, t, r, u, i) {
+	var f, o;
+	if ("style" == t) if ("string" == typeof r) n.style.cssText = r;
+	else {
+		if ("string" == typeof u && (n.style.cssText = u = ""), u) for (t in u) r && t in r || T$1(n.style, t);
+		if (r) for (t in r) u && r[t] == u[t] || T$1(n.style, t, r[t]);
+	}
+	else if ("o" == t[0] && "n" == t[1]) "function" != typeof r && (r = null), "function" != typeof u && (u = null), (n.__e || (n.__e = {}))[t] = r, r && u || (o = a$2[t] || (a$2[t] = V(t)), (n.__a || (n.__a = {}))[t] = c$1, f = t != (t = t.replace(l$1, "$1")), (t = t.slice(2))[0] < "a" && (t = t.toLowerCase()), r ? n.addEventListener(t, o, f) : n.removeEventListener(t, o, f));
+	else {
+		if ("http://www.w3.org/2000/svg" == i) t = t.replace(/xlink(H|:h)/, "h").replace(/sName$/, "s");
+		else if ("width" != t && "height" != t && "href" != t && "list" != t && "form" != t && "tabIndex" != t && "download" != t && "rowSpan" != t && "colSpan" != t && "role" != t && "popover" != t && t in n) try {
+			n[t] = null == r ? "" : r;
+			return;
+		} catch (n) {}
+		if ("function" == typeof r) return;
+		null == r || !1 === r && "-" != t[4] ? n.removeAttribute(t) : n.setAttribute(t, "popover" == t && 1 == r ? "" : r);
+	}
+}
+function V(t) {
+	return function(r) {
+		var u = this.__e;
+		if (u) {
+			if (u = u[t], null == r[e$1]) r[e$1] = c$1++;
+			else if (r[e$1] < this.__a[t]) return;
+			return u(n.event ? n.event(r) : r);
+		}
+	};
+}
+function z$1(t, r, u, i, f, o, e, l, c, a) {
+	var s, p, v, d, k, b, m, M, C, j, L, H, q, A, O, P, T, N, V = r.type;
+	if (r.constructor !== h$1) return null;
+	128 & u.__u && (c = 32 & u.__u, s = u.__c.__z) && (r.__u |= c, p = o = [], 8 == s.nodeType ? l = B$1(s, o) : o.push(s), l = o[0] || l), (s = n.__b) && s(r);
+	n: if ("function" == typeof V) {
+		v = e.length;
+		try {
+			if (M = r.props, C = (s = V.prototype) && s.render, j = (s = V.contextType) && i[s.__c], L = s ? j ? j.props.value : s.__ : i, (d = u.__c) ? (r.__c = d, 2 & d.__g && (d.__g |= 1)) : (C ? r.__c = d = new V(M, L) : (r.__c = d = new x(M, L), d.constructor = V, d.render = K), j && j.sub(d), d.state || (d.state = {}), d.__n = i, d.__g |= 8, d.__h = [], d.__k = []), C && (d.__s || (d.__s = d.state), V.getDerivedStateFromProps && (d.__s == d.state && (d.__s = _$1({}, d.__s)), _$1(d.__s, V.getDerivedStateFromProps(M, d.__s)))), k = d.props, b = d.state, d.__v = r, u.__c) {
+				if (M !== k && C && !V.getDerivedStateFromProps && d.componentWillReceiveProps && d.componentWillReceiveProps(M, L), r.__v == u.__v && !(8 & d.__g) || !(4 & d.__g) && d.shouldComponentUpdate && !1 === d.shouldComponentUpdate(M, d.__s, L)) {
+					r.__v != u.__v && (d.props = M, d.state = d.__s, d.__g &= -9), r.__e = u.__e, r.__k = u.__k, r.__k.some(function(n) {
+						n && (n.__ = r);
+					}), y$1.push.apply(d.__h, d.__k), d.__k = [], d.__h.length && e.push(d), l = S(u);
+					break n;
+				}
+				d.componentWillUpdate && d.componentWillUpdate(M, d.__s, L), C && d.componentDidUpdate && d.__h.push(function() {
+					d.componentDidUpdate(k, b, m);
+				});
+			} else C && !V.getDerivedStateFromProps && d.componentWillMount && d.componentWillMount(), C && d.componentDidMount && d.__h.push(d.componentDidMount);
+			d.context = L, d.props = M, d.__P = t, d.__g &= -5, H = n.__r, q = C ? 25 : 0;
+			do
+				d.__g &= -9, H && H(r), s = d.render(d.props, d.state = d.__s, d.context);
+			while (8 & d.__g && ++q < 25);
+			C && (y$1.push.apply(d.__h, d.__k), d.__k = []), d.state = d.__s, d.getChildContext && (i = _$1({}, i, d.getChildContext())), C && u.__c && d.getSnapshotBeforeUpdate && (m = d.getSnapshotBeforeUpdate(k, b)), A = s && s.type === $ && null == s.key ? s.props.children : s, M.__P && (s = l, f = (t = M.__P).namespaceURI, c = o = null, u.props && u.props.__P != t && (u.__k.some(function(n) {
+				n && J(n, n);
+			}), u.__k = null), l = u.__k ? S(u, 0) : null), l = I(t, w$1(A) ? A : [A], r, u, i, f, o, e, l, c, a), M.__P && (r.__e = null, l = s), r.__u &= -161, p && p.some(g$1), d.__h.length && e.push(d), 1 & d.__g && (d.__g &= -4);
+		} catch (t) {
+			if (e.length = v, r.__v = null, c || o) if (t && t.then) {
+				if (r.__u |= 128 | c, o) {
+					for (~(T = o.indexOf(l || void 0)) || (T = o.length); (N = o[T - 1]) && 8 == N.nodeType;) T--;
+					for (; T < o.length; T++) if (N = o[T]) if (o[T] = null, O) {
+						if (N == P) break;
+					} else {
+						if (8 != N.nodeType) break;
+						N.data.startsWith("$s") && (P = B$1(O = N));
+					}
+				}
+				if (!O) {
+					for (; l && 8 == l.nodeType && l.nextSibling;) l = l.nextSibling;
+					O = l;
+				}
+				(s = B$1(O = r.__c.__z || (r.__c.__z = O))) ? (r.__e = O, l = s) : r.__e = l, l = l && l.nextSibling;
+			} else o && o.some(g$1);
+			else r.__e = u.__e;
+			r.__k || (r.__k = u.__k || []), t && t.then || D$1(r), n.__e(t, r, u);
+		}
+	} else l = r.__e = F(u.__e, r, u, i, f, o, e, c, a, t);
+	return (s = n.diffed) && s(r), l;
+}
+function B$1(n, t) {
+	if (n && 8 == n.nodeType && n.data.startsWith("$s")) for (var r = 1; n = n.nextSibling;) {
+		if (8 == n.nodeType) {
+			if (n.data.startsWith("$s")) r++;
+			else if (n.data.startsWith("/$s") && !--r) return n;
+		}
+		t && t.push(n);
+	}
+}
+function D$1(n) {
+	n && (n.__c && (n.__c.__g |= 4), n.__k && n.__k.some(D$1));
+}
+function E$1(t, r, u) {
+	for (var i = 0; i < u.length;) G$1(u[i++], u[i++], u[i++]);
+	n.__c && n.__c(r, t), t.some(function(r) {
+		try {
+			t = r.__h, r.__h = [], t.some(function(n) {
+				n.call(r);
+			});
+		} catch (t) {
+			n.__e(t, r.__v);
+		}
+	});
+}
+function F(t, r, u, i, f, o, e, l, c, a) {
+	var s, h, y, _, k, b, m, M, $ = u.props || p$1, x = r.props, C = r.type;
+	if ("svg" == C ? f = "http://www.w3.org/2000/svg" : "math" == C ? f = "http://www.w3.org/1998/Math/MathML" : f || (f = "http://www.w3.org/1999/xhtml"), o) {
+		for (s = 0; s < o.length; s++) if ((k = o[s]) && (C ? k.localName == C : 3 == k.nodeType)) {
+			t = k, o[s] = null;
+			break;
+		}
+	}
+	if (!t) {
+		if (M = a.ownerDocument || document, !C) return M.createTextNode(x);
+		t = M.createElementNS(f, C, x.is ? x : a), l && (n.__m && n.__m(r, o), l = !1), o = null;
+	}
+	if (C) {
+		if (a = "template" == C && t.content || t, o = "textarea" == C && null != x.defaultValue ? null : o && d$1.call(a.childNodes), !l && o) for ($ = {}, s = 0; s < t.attributes.length; s++) $[(k = t.attributes[s]).name] = k.value;
+		for (s in $) k = $[s], "dangerouslySetInnerHTML" == s ? y = k : "children" == s || s in x || "value" == s && "defaultValue" in x || "checked" == s && "defaultChecked" in x || N(t, s, null, k, f);
+		for (s in x) k = x[s], "children" == s ? _ = k : "dangerouslySetInnerHTML" == s ? h = k : "value" == s ? b = k : "checked" == s ? m = k : l && "function" != typeof k || $[s] === k || N(t, s, k, $[s], f);
+		h ? (l || y && (h.__html == y.__html || h.__html == t.innerHTML) || (t.innerHTML = h.__html), r.__k = []) : (y && (t.textContent = ""), ("foreignObject" == C || "http://www.w3.org/1998/Math/MathML" == f && v$1.test(C)) && (f = "http://www.w3.org/1999/xhtml"), I(a, w$1(_) ? _ : [_], r, u, i, f, o, e, o ? o[0] : u.__k && S(u, 0), l, c), o && o.some(g$1)), l && "textarea" != C || (s = "value", "progress" == C && null == b ? t.removeAttribute(s) : null == b || b === t[s] && ("progress" != C || b) || N(t, s, b, $[s], f), s = "checked", null != m && m != t[s] && N(t, s, m, $[s], f));
+	} else $ === x || l && t.data == x || (t.data = x);
+	return t;
+}
+function G$1(t, r, u, i) {
+	try {
+		"function" == typeof t ? r ? r.__x = t(r) || 1 : i && (i = i.__c || i.__e) && (r = i.__x) && (i.__x = null, "function" == typeof r ? r() : t(null)) : t.current = r;
+	} catch (t) {
+		n.__e(t, u);
+	}
+}
+function J(t, r, u) {
+	var i, f, o, e;
+	if (n.unmount && n.unmount(t), !(i = t.ref) || i.current && i.current != t.__e || G$1(i, null, r, t), i = t.__c) {
+		if (i.componentWillUnmount) try {
+			i.componentWillUnmount();
+		} catch (t) {
+			n.__e(t, r);
+		}
+		i.__P = i.__n = null;
+	}
+	if (i = t.__k) for (e = 0; e < i.length; e++) i[e] && J(i[e], r, "function" != typeof t.type || u && !t.props.__P);
+	!u && (i = t.__c) && (i = i.__z) && (f = B$1(i, o = [])) && (i == t.__e && o.some(g$1), g$1(f), g$1(i)), u || g$1(t.__e), t.__e = t.__c = t.__ = null;
+}
+function K(n, t, r) {
+	return this.constructor(n, r);
+}
+function Q(t, r) {
+	var u, i, f, o;
+	n.__ && n.__(t, r), 9 == r.nodeType && (r = r.documentElement), i = (u = t && 32 & t.__u) ? null : r.__k, r.__k = m$1($, { children: [t] }), f = [], o = [], z$1(r, r.__k, i || p$1, p$1, r.namespaceURI, i ? null : r.firstChild ? d$1.call(r.childNodes) : null, f, i ? i.__e : r.firstChild, u, o), E$1(f, r.__k, o), r.__k.props.children = null;
+}
+n = { __e: function(n, t, r, u) {
+	for (var i, o, e; t = t.__;) if ((i = t.__c) && !(1 & i.__g)) {
+		i.__g |= 4;
+		try {
+			if ((e = (o = i.constructor) && o.getDerivedStateFromError) && i.setState(o.getDerivedStateFromError(n)), i.componentDidCatch && (i.componentDidCatch(n, u || {}), e = 1), e && 8 & i.__g) return void (i.__g |= 2);
+		} catch (t) {
+			n = t;
+		}
+	}
+	throw f$2 = 0, n;
+} }, t$1 = 0, x.prototype.setState = function(n, t) {
+	var r = this.__s;
+	r && r != this.state || (r = this.__s = _$1({}, this.state)), "function" == typeof n && (n = n(_$1({}, r), this.props)), n && (_$1(r, n), this.__v && (t && this.__k.push(t), L(this)));
+}, x.prototype.forceUpdate = function(n) {
+	this.__v && (this.__g |= 4, n && this.__h.push(n), L(this));
+}, x.prototype.render = $, u$2 = [], f$2 = 0, o$2 = function(n, t) {
+	return n.__v.__b - t.__v.__b;
+}, e$1 = Symbol(), l$1 = /(PointerCapture)$|Capture$/i, c$1 = 0, a$2 = {};
+// node_modules/preact/hooks/dist/hooks.mjs
+var t;
+var r;
+var u$1;
+var i;
+var o$1 = Object.is;
+var f$1 = 0;
+var c = [];
+var e = [];
+var a$1 = n;
+var v = a$1.__b;
+var l = a$1.__r;
+var m = a$1.diffed;
+var h = a$1.__c;
+var s = a$1.unmount;
+var p = a$1.__;
+function y(n, t) {
+	a$1.__h && a$1.__h(r, n, f$1 || t), f$1 = 0;
+	var u = r.__H || (r.__H = {
+		__: [],
+		__h: []
+	});
+	return n >= u.__.length && u.__.push({}), u.__[n];
+}
+function d(n) {
+	return f$1 = 1, _(G, n);
+}
+function _(n, u, i) {
+	var f = y(t++, 2);
+	if (f.t = n, !f.__c && (f.__ = [i ? i(u) : G(void 0, u), function(n) {
+		var t = (f.__N || f.__)[0], r = f.t(t, n);
+		o$1(t, r) || (f.__N = [r, f.__[1]], f.__c.setState({}));
+	}], f.__c = r, !r.__f)) {
+		r.__f = !0;
+		var c = r.shouldComponentUpdate;
+		r.shouldComponentUpdate = function(n, t, r) {
+			var u = this.__H;
+			if (!u) return !0;
+			var i = !1, f = this.props != n;
+			if (u.__.some(function(n) {
+				n.__N && (i = !0, o$1(n.__[0], n.__N[0]) || (f = !0));
+			}), c) {
+				var e = c.call(this, n, t, r);
+				return i ? e || f : e;
+			}
+			return !i || f;
+		};
+	}
+	return f.__;
+}
+function A(n, u) {
+	var i = y(t++, 3);
+	!a$1.__s && E(i.__H, u) && (i.__P = !0, i.__ = n, i.u = u, r.__H.__h.push(i));
+}
+function T(n) {
+	return f$1 = 5, w(function() {
+		return { current: n };
+	}, []);
+}
+function w(n, r) {
+	var u = y(t++, 7);
+	return E(u.__H, r) && (u.__ = n(), u.__H = r), u.__;
+}
+function b(n, t) {
+	return f$1 = 8, w(function() {
+		return n;
+	}, t);
+}
+function P() {
+	var n = y(t++, 11);
+	if (!n.__) {
+		for (var u = r.__v; !u.__m && u.__;) u = u.__;
+		var i = u.__m || (u.__m = [0, 0]);
+		n.__ = "P" + i[0] + "-" + i[1]++;
+	}
+	return n.__;
+}
+function g() {
+	var n;
+	do {
+		for (; n = e.shift();) try {
+			C(n);
+		} catch (t) {
+			a$1.__e(t, { __: (n = n.__P) && n.__v });
+		}
+		for (; n = c.shift();) {
+			var t = n.__H;
+			if (n.__P && t) try {
+				t.__h.some(C), t.__h.some(D), t.__h = [];
+			} catch (r) {
+				t.__h = [], a$1.__e(r, n.__v);
+			}
+		}
+	} while (e.length);
+}
+a$1.__b = function(n) {
+	r = null, v && v(n);
+}, a$1.__ = function(n, t) {
+	n && t.__k && t.__k.__m && (n.__m = t.__k.__m), p && p(n, t);
+}, a$1.__r = function(n) {
+	l && l(n), t = 0;
+	var i = (r = n.__c).__H;
+	i && (u$1 == r ? r.__h = [] : (i.__h.some(C), i.__h.some(D), t = 0), i.__h = [], i.__.some(function(n) {
+		n.__N && (n.__ = n.__N), n.u = n.__N = void 0;
+	})), u$1 = r;
+}, a$1.diffed = function(n) {
+	m && m(n);
+	var t = n.__c;
+	t && t.__H && (t.__H.__h.length && B(c.push(t)), t.__H.__.some(function(n) {
+		n.u && (n.__H = n.u);
+	})), u$1 = r = null;
+}, a$1.__c = function(n, t) {
+	t.some(function(n) {
+		try {
+			n.__h.some(C), n.__h = n.__h.filter(function(n) {
+				return !n.__ || D(n);
+			});
+		} catch (t) {
+			n.__h = [function() {
+				throw t;
+			}];
+		}
+	}), h && h(n, t);
+}, a$1.unmount = function(n) {
+	s && s(n);
+	var t, r, u = n.__c;
+	u && u.__H && (u.__H.__.some(function(u) {
+		try {
+			if (u.__P && u.__c) {
+				if (void 0 === r) {
+					for (r = n.__; r && (!r.__c || !r.__c.__P);) r = r.__;
+					r = r && r.__c;
+				}
+				u.__P = r, B(e.push(u));
+			} else C(u);
+		} catch (n) {
+			t = n;
+		}
+	}), u.__H = void 0, t && a$1.__e(t, u.__v));
+};
+var k = "function" == typeof requestAnimationFrame;
+function z(n) {
+	var t, r = function() {
+		clearTimeout(u), k && cancelAnimationFrame(t), setTimeout(n);
+	}, u = setTimeout(r, 35);
+	k && (t = requestAnimationFrame(r));
+}
+function B(n) {
+	1 != n && i == a$1.requestAnimationFrame || ((i = a$1.requestAnimationFrame) || z)(g);
+}
+function C(n) {
+	var t = r, u = n.__c;
+	"function" == typeof u && (n.__c = void 0, u()), r = t;
+}
+function D(n) {
+	var t = r;
+	n.__c = n.__(), r = t;
+}
+function E(n, t) {
+	return !n || n.length != t.length || t.some(function(t, r) {
+		return !o$1(t, n[r]);
+	});
+}
+function G(n, t) {
+	return "function" == typeof t ? t(n) : t;
+}
+// console/web/api.ts
+/** The problem that a call was answered with. */
+var Refused = class extends Error {
+	status;
+	errors;
+	constructor(status, problem) {
+		super(problem.detail ?? "The console does not answer. Check that the stack is running.");
+		this.status = status;
+		this.errors = problem.errors;
+	}
+};
+/** Is told when a call is answered with 401: the sign-in is over. */
+var signedOut = new EventTarget();
+/** Calls the console's server. Throws `Refused`, or the signal's reason. */
+async function call(method, path, body, signal) {
+	let response;
+	try {
+		response = await fetch(`/api${path}`, {
+			method,
+			...body === void 0 ? {} : {
+				body: JSON.stringify(body),
+				headers: { "content-type": "application/json" }
+			},
+			...signal ? { signal } : {}
+		});
+	} catch (error) {
+		signal?.throwIfAborted();
+		throw error instanceof TypeError ? new Refused(0, {}) : error;
+	}
+	const text = await response.text();
+	if (response.ok) return text === "" ? null : JSON.parse(text);
+	if (response.status === 401) signedOut.dispatchEvent(new Event("signed-out"));
+	throw new Refused(response.status, response.headers.get("content-type")?.includes("json") ? JSON.parse(text) : {});
+}
+/** A path with its parts percent-encoded. */
+var path = (strings, ...parts) => strings.reduce((whole, text, at) => `${whole}${encodeURIComponent(parts[at - 1] ?? "")}${text}`);
+// console/web/location.ts
+var MOVED = "omicron-moved";
+/** Shows another page without loading the document. */
+function go(to, { replace = false } = {}) {
+	if (replace) history.replaceState(null, "", to);
+	else history.pushState(null, "", to);
+	dispatchEvent(new Event(MOVED));
+}
+/** The address that is shown: path and query. */
+function useLocation() {
+	const [href, setHref] = d(location.href);
+	A(() => {
+		const read = () => setHref(location.href);
+		addEventListener("popstate", read);
+		addEventListener(MOVED, read);
+		return () => {
+			removeEventListener("popstate", read);
+			removeEventListener(MOVED, read);
+		};
+	}, []);
+	return new URL(href);
+}
+/** Follows a plain click on a link of the console without loading the document. */
+function followLinks(event) {
+	if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+	const link = event.target instanceof Element ? event.target.closest("a") : null;
+	if (!link || link.origin !== location.origin || link.target !== "" || link.hasAttribute("download")) return;
+	if (link.hash !== "" && link.pathname === location.pathname) return;
+	event.preventDefault();
+	go(link.pathname + link.search);
+	scrollTo(0, 0);
+}
+// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
+var f = Symbol.for("pv");
+var o = 0;
+Array.isArray;
+function a(t, e, n$1, u, a, i) {
+	e || (e = {});
+	var c, l, p = e;
+	if ("ref" in p && "function" != typeof t) for (l in p = {}, e) "ref" == l ? c = e[l] : p[l] = e[l];
+	var s = {
+		type: t,
+		props: p,
+		key: n$1,
+		ref: c,
+		__k: null,
+		__: null,
+		__b: 0,
+		__e: null,
+		__c: null,
+		constructor: f,
+		__v: --o,
+		__i: -1,
+		__u: 0
+	};
+	return (a || i) && (s.__source = a, s.__self = i), n.vnode && n.vnode(s), s;
+}
+// console/web/confirm.tsx
+/** A button that asks before it acts; Escape takes the question back. */
+function Confirm(props) {
+	const { label, question, onConfirm } = props;
+	const [state, setState] = d("idle");
+	if (state !== "asking") return /* @__PURE__ */ a("button", {
+		type: "button",
+		class: "quiet",
+		disabled: state === "acting",
+		onClick: () => setState("asking"),
+		children: state === "acting" ? `${label} …` : label
+	});
+	return /* @__PURE__ */ a("span", {
+		class: "question",
+		role: "group",
+		"aria-label": question,
+		onKeyDown: (event) => {
+			if (event.key === "Escape") setState("idle");
+		},
+		children: [
+			question,
+			" ",
+			/* @__PURE__ */ a("button", {
+				type: "button",
+				class: "danger",
+				ref: (button) => button?.focus(),
+				onClick: async () => {
+					setState("acting");
+					await onConfirm();
+					setState("idle");
+				},
+				children: label
+			}),
+			" ",
+			/* @__PURE__ */ a("button", {
+				type: "button",
+				class: "quiet",
+				onClick: () => setState("idle"),
+				children: "Cancel"
+			})
+		]
+	});
+}
+// console/web/notices.tsx
+/** What failed and what to do, told to a screen reader at once. */
+var Failure = ({ text }) => text === void 0 ? null : /* @__PURE__ */ a("p", {
+	class: "notice failure",
+	role: "alert",
+	children: text
+});
+/** What succeeded. */
+var Success = ({ text }) => /* @__PURE__ */ a("p", {
+	class: text === void 0 ? "unseen" : "notice success",
+	role: "status",
+	children: text
+});
+/** In place of a list without entries: what would be here, and how it gets here. */
+var Empty = ({ title, children }) => /* @__PURE__ */ a("div", {
+	class: "empty",
+	children: [/* @__PURE__ */ a("h2", { children: title }), children]
+});
+var Loading = ({ what }) => /* @__PURE__ */ a("p", {
+	class: "muted",
+	role: "status",
+	children: [
+		"Loading ",
+		what,
+		" …"
+	]
+});
+// console/web/use-polled.ts
+/**
+* Reads at once, whenever `key` changes, and then every so often while the page is visible. `read` gets the value so far
+* (undefined after a change of `key`), so that a list can grow.
+*/
+function usePolled(key, everyMs, read) {
+	const [state, setState] = d({ key });
+	const [asked, setAsked] = d(0);
+	const latest = T(read);
+	latest.current = read;
+	const known = T(void 0);
+	A(() => {
+		const stop = new AbortController();
+		let timer;
+		const round = async () => {
+			if (!document.hidden) try {
+				const value = await latest.current(stop.signal, known.current?.key === key ? known.current.value : void 0);
+				if (stop.signal.aborted) return;
+				known.current = {
+					key,
+					value
+				};
+				setState({
+					key,
+					value
+				});
+			} catch (error) {
+				if (stop.signal.aborted) return;
+				setState((last) => ({
+					...last.key === key ? last : { key },
+					error: messageOf(error)
+				}));
+			}
+			timer = setTimeout(round, everyMs);
+		};
+		round();
+		return () => {
+			stop.abort();
+			clearTimeout(timer);
+		};
+	}, [
+		key,
+		everyMs,
+		asked
+	]);
+	const refresh = b(() => setAsked((count) => count + 1), []);
+	const current = state.key === key ? state : void 0;
+	return {
+		value: current?.value,
+		error: current?.error,
+		refresh
+	};
+}
+var messageOf = (error) => error instanceof Error ? error.message : String(error);
+// console/web/credential-form.tsx
+/** Stores a credential, and where it may be filled. The fields are empty at first: stored values never come back. */
+function CredentialForm({ userId, site, targets, onSaved, onCancel }) {
+	const [failure, setFailure] = d();
+	const [isSaving, setSaving] = d(false);
+	const hint = P();
+	const save = async (form) => {
+		const fields = new FormData(form);
+		const text = (name) => String(fields.get(name) ?? "");
+		const key = site ?? text("site").trim();
+		const wanted = text("targets").split(/[\s,]+/).filter((each) => each !== "");
+		setSaving(true);
+		setFailure(void 0);
+		try {
+			if (wanted.join() !== targets.join()) await assign(userId, key, wanted);
+			await call("PUT", path`/users/${userId}/credentials/${key}`, {
+				username: text("username"),
+				password: text("password"),
+				...text("totp") === "" ? {} : { totp: text("totp") }
+			});
+			form.reset();
+			onSaved(key);
+		} catch (error) {
+			setFailure(messageOf(error));
+		}
+		setSaving(false);
+	};
+	return /* @__PURE__ */ a("form", {
+		class: "form",
+		"aria-label": site === void 0 ? "New credential" : `Credential of ${site}`,
+		onSubmit: (event) => {
+			event.preventDefault();
+			save(event.currentTarget);
+		},
+		children: [
+			site === void 0 && /* @__PURE__ */ a("label", { children: ["Site key", /* @__PURE__ */ a("input", {
+				name: "site",
+				required: true,
+				maxLength: 64,
+				pattern: "[A-Za-z0-9][A-Za-z0-9_.\\-]*",
+				placeholder: "shop.example",
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("label", { children: ["Username", /* @__PURE__ */ a("input", {
+				name: "username",
+				required: true,
+				maxLength: 4096,
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("label", { children: ["Password", /* @__PURE__ */ a("input", {
+				name: "password",
+				type: "password",
+				required: true,
+				maxLength: 4096,
+				autocomplete: "new-password"
+			})] }),
+			/* @__PURE__ */ a("label", { children: ["TOTP seed (optional)", /* @__PURE__ */ a("input", {
+				name: "totp",
+				type: "password",
+				maxLength: 512,
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("label", { children: ["May be filled on", /* @__PURE__ */ a("input", {
+				name: "targets",
+				defaultValue: targets.join(" "),
+				"aria-describedby": hint,
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("p", {
+				id: hint,
+				class: "muted",
+				children: "Origins such as https://accounts.example.com or registrable domains such as example.com, with a space between. Empty: only where the site key is the page's domain."
+			}),
+			/* @__PURE__ */ a(Failure, { text: failure }),
+			/* @__PURE__ */ a("p", {
+				class: "actions",
+				children: [/* @__PURE__ */ a("button", {
+					type: "submit",
+					disabled: isSaving,
+					children: isSaving ? "Saving …" : site === void 0 ? "Add" : "Replace"
+				}), onCancel && /* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					onClick: onCancel,
+					children: "Cancel"
+				})]
+			})
+		]
+	});
+}
+/** Sets in the user's policy where a site key may be filled; no target removes the rule. */
+async function assign(userId, site, targets) {
+	const at = path`/users/${userId}/policy`;
+	const { policy } = await call("GET", at);
+	const { [site]: _, ...others } = policy?.credentials ?? {};
+	const credentials = targets.length === 0 ? others : {
+		...others,
+		[site]: targets
+	};
+	await call("PUT", at, {
+		...policy ?? { version: 1 },
+		credentials
+	});
+}
+// console/web/use-users.ts
+/** Ids of users who have sessions, for suggestions. */
+function useUsers() {
+	const { value } = usePolled("users", 3e4, async (signal) => {
+		const { sessions } = await call("GET", "/browser-sessions?limit=200", void 0, signal);
+		return [...new Set(sessions.map((each) => each.user_id))].sort();
+	});
+	return value ?? [];
+}
+// console/web/user-choice.tsx
+/** Asks which user a page is about. */
+function UserChoice(props) {
+	const { userId, label, onChoose } = props;
+	const users = useUsers();
+	return /* @__PURE__ */ a("form", {
+		class: "filters",
+		onSubmit: (event) => {
+			event.preventDefault();
+			onChoose(String(new FormData(event.currentTarget).get("user")).trim());
+		},
+		children: [
+			/* @__PURE__ */ a("label", { children: [label, /* @__PURE__ */ a("input", {
+				name: "user",
+				list: "users",
+				defaultValue: userId,
+				autocomplete: "off"
+			}, userId)] }),
+			/* @__PURE__ */ a("datalist", {
+				id: "users",
+				children: users.map((user) => /* @__PURE__ */ a("option", { value: user }))
+			}),
+			/* @__PURE__ */ a("button", {
+				type: "submit",
+				children: "Show"
+			})
+		]
+	});
+}
+// console/web/pages/credentials.tsx
+/** The credentials of one user: which sites, under which names, and where each may be filled. Values are never shown. */
+function CredentialsPage({ url }) {
+	const userId = url.searchParams.get("user") ?? "";
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("h1", { children: "Credentials" }),
+		/* @__PURE__ */ a(UserChoice, {
+			userId,
+			label: "User",
+			onChoose: (chosen) => go(chosen === "" ? "/credentials" : `/credentials?${new URLSearchParams({ user: chosen })}`)
+		}),
+		userId === "" ? /* @__PURE__ */ a(Empty, {
+			title: "Whose credentials?",
+			children: /* @__PURE__ */ a("p", { children: "Enter the id of a user, as your platform knows it. Only agents of this user can use the credentials." })
+		}) : /* @__PURE__ */ a(UserCredentials, { userId }, userId)
+	] });
+}
+function UserCredentials({ userId }) {
+	const known = usePolled(`credentials ${userId}`, 15e3, async (signal) => {
+		const [{ sites }, { policy }] = await Promise.all([call("GET", path`/users/${userId}/credentials`, void 0, signal), call("GET", path`/users/${userId}/policy`, void 0, signal)]);
+		return {
+			sites,
+			policy
+		};
+	});
+	const [editing, setEditing] = d(null);
+	const [done, setDone] = d();
+	const [failure, setFailure] = d();
+	const saved = (text) => {
+		setDone(text);
+		setFailure(void 0);
+		setEditing(null);
+		known.refresh();
+	};
+	const remove = (site) => async () => {
+		try {
+			await call("DELETE", path`/users/${userId}/credentials/${site}`);
+			saved(`The credential of ${site} is deleted.`);
+		} catch (error) {
+			setFailure(messageOf(error));
+		}
+	};
+	if (!known.value) return known.error ? /* @__PURE__ */ a(Failure, { text: known.error }) : /* @__PURE__ */ a(Loading, { what: "credentials" });
+	const { sites, policy } = known.value;
+	const targets = (site) => policy?.credentials[site] ?? [];
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a(Failure, { text: failure ?? known.error }),
+		/* @__PURE__ */ a(Success, { text: done }),
+		sites.length === 0 && /* @__PURE__ */ a(Empty, {
+			title: `${userId} has no credential`,
+			children: /* @__PURE__ */ a("p", { children: "Add one below. The agent writes its names; the browser gets the values, which no model sees." })
+		}),
+		sites.length > 0 && /* @__PURE__ */ a("ul", {
+			class: "rows",
+			children: sites.map(({ site, secret_names }) => /* @__PURE__ */ a("li", { children: [
+				/* @__PURE__ */ a("strong", { children: site }),
+				/* @__PURE__ */ a("div", { children: [
+					"The agent writes",
+					" ",
+					secret_names.map((name, at) => /* @__PURE__ */ a($, { children: [at > 0 && " and ", /* @__PURE__ */ a("code", { children: name })] })),
+					"."
+				] }),
+				/* @__PURE__ */ a("div", { children: [
+					"Filled on",
+					" ",
+					targets(site).length > 0 ? targets(site).join(", ") : `https pages of ${site} only, if that is a registrable domain, or where another policy says`,
+					"."
+				] }),
+				editing === site ? /* @__PURE__ */ a(CredentialForm, {
+					userId,
+					site,
+					targets: targets(site),
+					onSaved: () => saved(`The credential of ${site} is replaced.`),
+					onCancel: () => setEditing(null)
+				}) : /* @__PURE__ */ a("p", {
+					class: "actions",
+					children: [/* @__PURE__ */ a("button", {
+						type: "button",
+						class: "quiet",
+						"aria-label": `Edit ${site}`,
+						onClick: () => setEditing(site),
+						children: "Edit"
+					}), /* @__PURE__ */ a(Confirm, {
+						label: `Delete ${site}`,
+						question: "Leases that start from now on will not have it. Delete it?",
+						onConfirm: remove(site)
+					})]
+				})
+			] }, site))
+		}),
+		/* @__PURE__ */ a("h2", { children: "Add a credential" }),
+		/* @__PURE__ */ a(CredentialForm, {
+			userId,
+			targets: [],
+			onSaved: (site) => saved(`The credential of ${site} is stored.`)
+		}, sites.length)
+	] });
+}
+// console/web/policy-test.tsx
+/** Says which rule of a document decides a call, whether the document is saved or not. */
+function PolicyTest({ policy }) {
+	const [verdict, setVerdict] = d();
+	const [failure, setFailure] = d();
+	const test = async (form) => {
+		const fields = new FormData(form);
+		setVerdict(void 0);
+		setFailure(void 0);
+		try {
+			setVerdict(await call("POST", "/policy-test", {
+				policy: JSON.parse(policy),
+				tool: String(fields.get("tool")).trim(),
+				arguments: JSON.parse(String(fields.get("arguments")).trim() || "{}"),
+				untrusted: fields.has("untrusted")
+			}));
+		} catch (error) {
+			setFailure(messageOf(error));
+		}
+	};
+	return /* @__PURE__ */ a("form", {
+		class: "form",
+		"aria-labelledby": "policy-test",
+		onSubmit: (event) => {
+			event.preventDefault();
+			test(event.currentTarget);
+		},
+		children: [
+			/* @__PURE__ */ a("h2", {
+				id: "policy-test",
+				children: "Test a call"
+			}),
+			/* @__PURE__ */ a("label", { children: ["Tool", /* @__PURE__ */ a("input", {
+				name: "tool",
+				required: true,
+				defaultValue: "browser_navigate",
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("label", { children: ["Arguments (JSON)", /* @__PURE__ */ a("input", {
+				name: "arguments",
+				defaultValue: "{\"url\": \"https://example.com\"}",
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("label", {
+				class: "check",
+				children: [/* @__PURE__ */ a("input", {
+					type: "checkbox",
+					name: "untrusted"
+				}), "The agent has seen web content"]
+			}),
+			/* @__PURE__ */ a(Failure, { text: failure }),
+			/* @__PURE__ */ a("p", {
+				class: verdict ? `notice ${verdict.action === "allow" ? "success" : "failure"}` : "unseen",
+				role: "status",
+				children: verdict && `${verdict.action === "allow" ? "Allowed" : "Blocked"} by ${verdict.index === null ? "a default" : `tools[${verdict.index}]`}: ${verdict.reason}`
+			}),
+			/* @__PURE__ */ a("p", {
+				class: "actions",
+				children: /* @__PURE__ */ a("button", {
+					type: "submit",
+					children: "Test the call"
+				})
+			})
+		]
+	});
+}
+// console/web/pages/policies.tsx
+var NEW_POLICY = {
+	version: 1,
+	tools: []
+};
+var written = (policy) => JSON.stringify(policy, null, 2);
+/** The deployment's policy, or one user's: edit it, begin with a preset, test a call before it is saved. */
+function PoliciesPage({ url }) {
+	const userId = url.searchParams.get("user") ?? "";
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("h1", { children: "Policies" }),
+		/* @__PURE__ */ a(UserChoice, {
+			userId,
+			label: "User (empty: the whole deployment)",
+			onChoose: (chosen) => go(chosen === "" ? "/policies" : `/policies?${new URLSearchParams({ user: chosen })}`)
+		}),
+		/* @__PURE__ */ a(PolicyLayer, { userId }, userId)
+	] });
+}
+function PolicyLayer({ userId }) {
+	const at = userId === "" ? "/policy" : path`/users/${userId}/policy`;
+	const whose = userId === "" ? "The deployment" : userId;
+	const stored = usePolled(`policy ${userId}`, 6e4, (signal) => call("GET", at, void 0, signal));
+	const presets = usePolled("presets", 36e5, (signal) => call("GET", "/policy-presets", void 0, signal));
+	/** Null: as it is stored. */
+	const [draft, setDraft] = d(null);
+	const [errors, setErrors] = d([]);
+	const [done, setDone] = d();
+	if (!stored.value) return stored.error ? /* @__PURE__ */ a(Failure, { text: stored.error }) : /* @__PURE__ */ a(Loading, { what: "the policy" });
+	const { policy } = stored.value;
+	const text = draft ?? written(policy ?? NEW_POLICY);
+	const edit = (next) => {
+		setDraft(next);
+		setErrors([]);
+		setDone(void 0);
+	};
+	const change = async (success, work) => {
+		setErrors([]);
+		setDone(void 0);
+		try {
+			await work();
+			setDraft(null);
+			stored.refresh();
+			setDone(success);
+		} catch (error) {
+			const found = error instanceof Refused ? error.errors : void 0;
+			setErrors(found?.map((each) => `${each.path} ${each.message}`) ?? [messageOf(error)]);
+		}
+	};
+	const save = () => change("Saved. Running leases obey it within seconds.", async () => call("PUT", at, JSON.parse(text)));
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("p", { children: [
+			policy === null ? `${whose} has no policy: what no other layer refuses is allowed.` : `${whose} has a policy.`,
+			" ",
+			"A narrower layer cannot allow what a wider one blocks."
+		] }),
+		/* @__PURE__ */ a("fieldset", {
+			class: "choices",
+			children: [/* @__PURE__ */ a("legend", { children: "Begin with a preset" }), presets.value?.presets.map(({ name, title, policy: preset }) => /* @__PURE__ */ a("button", {
+				type: "button",
+				class: "quiet",
+				title,
+				onClick: () => edit(written(preset)),
+				children: name
+			}, name))]
+		}),
+		/* @__PURE__ */ a("label", {
+			class: "editor",
+			children: ["Policy document (JSON)", /* @__PURE__ */ a("textarea", {
+				rows: 18,
+				spellcheck: false,
+				value: text,
+				"aria-invalid": errors.length > 0,
+				onInput: (event) => edit(event.currentTarget.value)
+			})]
+		}),
+		errors.length > 0 && /* @__PURE__ */ a("ul", {
+			class: "notice failure",
+			role: "alert",
+			children: errors.map((error) => /* @__PURE__ */ a("li", { children: error }))
+		}),
+		/* @__PURE__ */ a(Success, { text: done }),
+		/* @__PURE__ */ a("p", {
+			class: "actions",
+			children: [
+				/* @__PURE__ */ a("button", {
+					type: "button",
+					disabled: draft === null,
+					onClick: save,
+					children: "Save"
+				}),
+				/* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					disabled: draft === null,
+					onClick: () => setDraft(null),
+					children: "Discard changes"
+				}),
+				policy !== null && /* @__PURE__ */ a(Confirm, {
+					label: "Delete the policy",
+					question: "What only this policy blocks will be allowed. Delete it?",
+					onConfirm: () => change("Deleted.", () => call("DELETE", at))
+				})
+			]
+		}),
+		/* @__PURE__ */ a(PolicyTest, { policy: text })
+	] });
+}
+// console/web/time.ts
+var clock = new Intl.DateTimeFormat(void 0, {
+	hour: "2-digit",
+	minute: "2-digit",
+	second: "2-digit",
+	hour12: false
+});
+var day = new Intl.DateTimeFormat(void 0, {
+	dateStyle: "medium",
+	timeStyle: "short"
+});
+var timeOfDay = (iso) => clock.format(new Date(iso));
+var dayAndTime = (iso) => day.format(new Date(iso));
+/** `in 4 min`, `12 s ago`. */
+function relative(iso, nowMs) {
+	const seconds = Math.round((new Date(iso).getTime() - nowMs) / 1e3);
+	const size = Math.abs(seconds);
+	const [count, unit] = size < 90 ? [size, "s"] : size < 5400 ? [Math.round(size / 60), "min"] : size < 129600 ? [Math.round(size / 3600), "h"] : [Math.round(size / 86400), "days"];
+	return seconds >= 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
+}
+/** `3.4 MB`. */
+var megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+// console/web/request.tsx
+var NOTE_MAX = 2e3;
+/** What an agent asks of a person, and the answer. The answer's note reaches the model: it is no place for a secret. */
+function Request(props) {
+	const { request, onAnswered } = props;
+	const [note, setNote] = d("");
+	const [failure, setFailure] = d();
+	const [isSending, setSending] = d(false);
+	const answer = async (status) => {
+		setSending(true);
+		setFailure(void 0);
+		try {
+			const action = await call("POST", path`/browser-sessions/${request.session_id}/user-actions/${request.id}`, note.trim() === "" ? { status } : {
+				status,
+				note: note.trim()
+			});
+			if (action.status !== status) setFailure(`It was too late: the request is ${action.status}.`);
+			onAnswered();
+		} catch (error) {
+			setFailure(messageOf(error));
+		}
+		setSending(false);
+	};
+	return /* @__PURE__ */ a("article", {
+		class: "request",
+		"aria-label": `Request: ${request.reason}`,
+		children: [
+			/* @__PURE__ */ a("p", {
+				class: "reason",
+				children: request.reason
+			}),
+			/* @__PURE__ */ a("p", {
+				class: "muted",
+				children: [
+					request.user_id,
+					", ",
+					/* @__PURE__ */ a("a", {
+						href: `/sessions/${request.session_id}`,
+						children: request.conversation_id
+					}),
+					", expires",
+					" ",
+					relative(request.expires_at, Date.now())
+				]
+			}),
+			/* @__PURE__ */ a("label", { children: ["Message to the agent (optional; never a password)", /* @__PURE__ */ a("input", {
+				value: note,
+				maxLength: NOTE_MAX,
+				autocomplete: "off",
+				onInput: (event) => setNote(event.currentTarget.value)
+			})] }),
+			/* @__PURE__ */ a(Failure, { text: failure }),
+			/* @__PURE__ */ a("p", {
+				class: "actions",
+				children: [/* @__PURE__ */ a("button", {
+					type: "button",
+					disabled: isSending,
+					onClick: () => answer("done"),
+					children: "Done"
+				}), /* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					disabled: isSending,
+					onClick: () => answer("declined"),
+					children: "Decline"
+				})]
+			})
+		]
+	});
+}
+// console/web/pages/requests.tsx
+/** What agents of all sessions wait for. */
+function RequestsPage({ requests }) {
+	const { value, error, refresh } = requests;
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("h1", { children: "Requests" }),
+		/* @__PURE__ */ a(Failure, { text: error }),
+		!value && !error && /* @__PURE__ */ a(Loading, { what: "requests" }),
+		value?.length === 0 && /* @__PURE__ */ a(Empty, {
+			title: "No agent waits for you",
+			children: /* @__PURE__ */ a("p", { children: [
+				"When an agent needs a person for a code, a CAPTCHA or a consent, it calls",
+				" ",
+				/* @__PURE__ */ a("code", { children: "browser_request_user_action" }),
+				", and its request appears here at once."
+			] })
+		}),
+		value?.map((request) => /* @__PURE__ */ a(Request, {
+			request,
+			onAnswered: refresh
+		}, request.id))
+	] });
+}
+// console/web/status.tsx
+/** A session's state, in a word and a colour. */
+var Status = ({ session }) => /* @__PURE__ */ a("span", {
+	class: `status ${session.status}`,
+	children: [session.status, session.archived_at !== null && ", archived"]
+});
+// console/web/words.ts
+/** Why a lease ended, for a reader who has not read the glossary. */
+var ENDED = {
+	released: "released by its platform or here",
+	expired: "not used within its idle TTL",
+	max_age: "reached its maximum age",
+	evicted: "made room for a newer lease of this user",
+	archived: "archived",
+	shutdown: "the stack shut down",
+	runner_lost: "its runner was lost",
+	runner_start_failed: "its runner did not start",
+	sandbox_runtime_required: "the browser's sandbox is not available",
+	start_timed_out: "the start took too long"
+};
+var whyEnded = ({ error, ended_reason }) => error ?? (ended_reason === null ? null : ENDED[ended_reason]);
+/** What a list of events is narrowed to. */
+var EVENT_GROUPS = {
+	all: {
+		title: "Everything",
+		has: () => true
+	},
+	calls: {
+		title: "Tool calls",
+		has: (kind) => kind === "tool.call"
+	},
+	denials: {
+		title: "Egress denials",
+		has: (kind) => kind === "egress.denied"
+	},
+	lease: {
+		title: "Lease",
+		has: (kind) => kind.startsWith("session.")
+	}
+};
+/** One line about an event: what its data says, in the order in which it was written. */
+function eventLine({ data }) {
+	return Object.entries(data).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name.replaceAll("_", " ")}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
+}
+// console/web/timeline.tsx
+var POLL_MS$2 = 1500;
+var PAGE_SIZE = 200;
+/** The events after those that are known; none is read twice. */
+async function newEvents(sessionId, known, signal) {
+	const events = [...known];
+	for (;;) {
+		const query = new URLSearchParams({
+			limit: String(PAGE_SIZE),
+			cursor: events.at(-1)?.id ?? "0"
+		});
+		const page = await call("GET", `${path`/browser-sessions/${sessionId}/events`}?${query}`, void 0, signal);
+		events.push(...page.events);
+		if (page.next_cursor === null) return events;
+	}
+}
+/** The session's timeline, newest first; it grows while the session is used. */
+function Timeline({ sessionId }) {
+	const [group, setGroup] = d("all");
+	const events = usePolled(`events ${sessionId}`, POLL_MS$2, (signal, known) => newEvents(sessionId, known ?? [], signal));
+	if (!events.value) return events.error ? /* @__PURE__ */ a(Failure, { text: events.error }) : /* @__PURE__ */ a(Loading, { what: "the timeline" });
+	const groups = Object.entries(EVENT_GROUPS);
+	const shown = events.value.filter(({ kind }) => EVENT_GROUPS[group].has(kind)).reverse();
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a(Failure, { text: events.error }),
+		/* @__PURE__ */ a("fieldset", {
+			class: "choices",
+			children: [/* @__PURE__ */ a("legend", {
+				class: "unseen",
+				children: "Events to show"
+			}), groups.map(([name, { title, has }]) => /* @__PURE__ */ a("label", { children: [
+				/* @__PURE__ */ a("input", {
+					type: "radio",
+					name: "events",
+					checked: group === name,
+					onChange: () => setGroup(name)
+				}),
+				title,
+				" ",
+				/* @__PURE__ */ a("span", {
+					class: "muted",
+					children: events.value?.filter(({ kind }) => has(kind)).length
+				})
+			] }))]
+		}),
+		shown.length === 0 && /* @__PURE__ */ a("p", {
+			class: "muted",
+			children: "No event of this kind yet."
+		}),
+		/* @__PURE__ */ a("ol", {
+			class: "timeline",
+			"aria-label": "Events, newest first",
+			children: shown.map((event) => /* @__PURE__ */ a("li", {
+				class: toneOf(event),
+				children: [
+					/* @__PURE__ */ a("time", {
+						dateTime: event.at,
+						title: dayAndTime(event.at),
+						children: timeOfDay(event.at)
+					}),
+					/* @__PURE__ */ a("span", {
+						class: "kind",
+						children: event.kind
+					}),
+					/* @__PURE__ */ a("span", {
+						class: "long",
+						children: eventLine(event)
+					})
+				]
+			}, event.id))
+		})
+	] });
+}
+var toneOf = ({ kind, data }) => kind === "egress.denied" || kind === "session.error" || kind.endsWith("crashed") || data.outcome === "error" || data.outcome === "blocked" ? "bad" : "";
+// console/web/pages/session.tsx
+var POLL_MS$1 = 1500;
+/** One session: its lease, what waits for a person, its timeline and its artifacts. */
+function SessionPage({ id, requests }) {
+	const session = usePolled(`session ${id}`, POLL_MS$1, (signal) => call("GET", path`/browser-sessions/${id}`, void 0, signal));
+	const row = session.value;
+	if (!row) return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("h1", { children: "Session" }),
+		/* @__PURE__ */ a(Failure, { text: session.error }),
+		session.error === void 0 ? /* @__PURE__ */ a(Loading, { what: "the session" }) : /* @__PURE__ */ a("p", { children: /* @__PURE__ */ a("a", {
+			href: "/",
+			children: "All sessions"
+		}) })
+	] });
+	const waiting = requests.value?.filter((each) => each.session_id === id) ?? [];
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("p", {
+			class: "trail",
+			children: [
+				/* @__PURE__ */ a("a", {
+					href: "/",
+					children: "Sessions"
+				}),
+				" / ",
+				/* @__PURE__ */ a("a", {
+					href: `/?${new URLSearchParams({ user_id: row.user_id })}`,
+					children: row.user_id
+				})
+			]
+		}),
+		/* @__PURE__ */ a("h1", { children: [
+			row.conversation_id,
+			" ",
+			/* @__PURE__ */ a(Status, { session: row })
+		] }),
+		/* @__PURE__ */ a(Failure, { text: session.error }),
+		waiting.map((request) => /* @__PURE__ */ a(Request, {
+			request,
+			onAnswered: requests.refresh
+		}, request.id)),
+		/* @__PURE__ */ a(Facts, { session: row }),
+		/* @__PURE__ */ a(Actions, {
+			session: row,
+			onDone: session.refresh
+		}),
+		/* @__PURE__ */ a("h2", { children: "Timeline" }),
+		/* @__PURE__ */ a(Timeline, { sessionId: id }),
+		/* @__PURE__ */ a("h2", { children: "Artifacts" }),
+		/* @__PURE__ */ a(Artifacts, { session: row })
+	] });
+}
+var isLive$1 = ({ status }) => status === "ready" || status === "starting";
+function Facts({ session }) {
+	const nowMs = Date.now();
+	const reason = whyEnded(session);
+	const at = (iso) => /* @__PURE__ */ a("time", {
+		dateTime: iso,
+		title: dayAndTime(iso),
+		children: relative(iso, nowMs)
+	});
+	return /* @__PURE__ */ a("dl", {
+		class: "facts",
+		children: [
+			reason !== null && /* @__PURE__ */ a("div", {
+				class: session.status === "error" ? "wide failure" : "wide",
+				children: [/* @__PURE__ */ a("dt", { children: session.status === "error" ? "Failure" : "Ended" }), /* @__PURE__ */ a("dd", { children: reason })]
+			}),
+			isLive$1(session) && /* @__PURE__ */ a($, { children: [/* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: "Expires unless used" }), /* @__PURE__ */ a("dd", { children: at(session.expires_at) })] }), /* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: "Ends at the latest" }), /* @__PURE__ */ a("dd", { children: at(session.ends_at) })] })] }),
+			/* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: "Last used" }), /* @__PURE__ */ a("dd", { children: at(session.last_used_at) })] }),
+			/* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: "Created" }), /* @__PURE__ */ a("dd", { children: dayAndTime(session.created_at) })] }),
+			/* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: "Lease" }), /* @__PURE__ */ a("dd", { children: [
+				"epoch ",
+				session.epoch,
+				", ",
+				session.record_video ? "recorded" : "not recorded"
+			] })] }),
+			/* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: "Session id" }), /* @__PURE__ */ a("dd", { children: /* @__PURE__ */ a("code", { children: session.session_id }) })] })
+		]
+	});
+}
+function Actions({ session, onDone }) {
+	const [failure, setFailure] = d();
+	const [done, setDone] = d();
+	const act = (text, work) => async () => {
+		setFailure(void 0);
+		setDone(void 0);
+		try {
+			await work();
+			setDone(text);
+		} catch (error) {
+			setFailure(messageOf(error));
+		}
+		onDone();
+	};
+	const id = session.session_id;
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("p", {
+			class: "actions",
+			children: [isLive$1(session) && /* @__PURE__ */ a(Confirm, {
+				label: "End the lease",
+				question: "The agent loses this browser. End the lease?",
+				onConfirm: act("The lease has ended.", () => call("DELETE", `${path`/browser-sessions/${id}`}?epoch=${session.epoch}`))
+			}), session.archived_at === null && /* @__PURE__ */ a(Confirm, {
+				label: "Archive",
+				question: "Archiving ends the lease and takes the session off the list. Archive it?",
+				onConfirm: act("The session is archived.", () => call("POST", path`/browser-sessions/${id}/archive`))
+			})]
+		}),
+		/* @__PURE__ */ a(Failure, { text: failure }),
+		/* @__PURE__ */ a(Success, { text: done })
+	] });
+}
+function Artifacts({ session }) {
+	const artifacts = usePolled(`artifacts ${session.session_id}`, 5e3, async (signal) => {
+		return (await call("GET", path`/browser-sessions/${session.session_id}/artifacts`, void 0, signal)).artifacts;
+	});
+	const list = artifacts.value;
+	if (!list) return artifacts.error ? /* @__PURE__ */ a(Failure, { text: artifacts.error }) : /* @__PURE__ */ a(Loading, { what: "artifacts" });
+	if (list.length === 0) return /* @__PURE__ */ a("p", {
+		class: "muted",
+		children: isLive$1(session) && session.record_video ? "Videos are stored when the lease ends." : "No video: nothing was recorded."
+	});
+	return /* @__PURE__ */ a("ul", {
+		class: "rows",
+		children: list.map((artifact) => /* @__PURE__ */ a("li", { children: [
+			/* @__PURE__ */ a("strong", { children: artifact.kind }),
+			" of epoch ",
+			artifact.epoch,
+			", ",
+			timeOfDay(artifact.created_at),
+			":",
+			" ",
+			artifact.state === "stored" ? `stored, ${megabytes(artifact.bytes ?? 0)}` : artifact.state,
+			artifact.reason !== null && ` (${artifact.reason})`,
+			artifact.uri !== null && /* @__PURE__ */ a("div", {
+				class: "muted long",
+				children: artifact.uri
+			})
+		] }, artifact.id))
+	});
+}
+// contract/states.ts
+/**
+* The states of the three machines of a lease and every legal move between them. The first two are rows of the
+* database, whose triggers refuse any other move (`controller/store/functions/guards.sql`;
+* test/controller/states.test.ts tries every pair); the third is the memory of one process, and only decides what
+* that process does.
+*/
+var SESSION_STATES = [
+	"starting",
+	"ready",
+	"ended",
+	"error"
+];
+// console/web/pages/sessions.tsx
+var POLL_MS = 2e3;
+var FILTERS = [
+	"user_id",
+	"status",
+	"tag",
+	"archived",
+	"cursor"
+];
+/** All sessions, newest first, narrowed by the address's query. */
+function SessionsPage({ url }) {
+	const filter = (name) => url.searchParams.get(name) ?? "";
+	const query = new URLSearchParams(FILTERS.flatMap((name) => filter(name) === "" ? [] : [[name, filter(name)]]));
+	const sessions = usePolled(`sessions?${query}`, POLL_MS, (signal) => call("GET", `/browser-sessions?${query}`, void 0, signal));
+	const isFiltered = query.size > 0;
+	const page = sessions.value;
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("h1", { children: "Sessions" }),
+		/* @__PURE__ */ a(Counts, {}),
+		/* @__PURE__ */ a(Filters, { filter }),
+		/* @__PURE__ */ a(Failure, { text: sessions.error }),
+		!page && !sessions.error && /* @__PURE__ */ a(Loading, { what: "sessions" }),
+		page?.sessions.length === 0 && (isFiltered ? /* @__PURE__ */ a(Empty, {
+			title: "No session matches",
+			children: /* @__PURE__ */ a("p", { children: [
+				"Change the filters, or ",
+				/* @__PURE__ */ a("a", {
+					href: "/",
+					children: "show all sessions"
+				}),
+				"."
+			] })
+		}) : /* @__PURE__ */ a(Empty, {
+			title: "No sessions yet",
+			children: [/* @__PURE__ */ a("p", { children: "A session appears here when an agent gets its browser. Start one in the folder of the stack:" }), /* @__PURE__ */ a("pre", { children: "npx omicron-browser session start --user ada --conversation chat-1" })]
+		})),
+		page && page.sessions.length > 0 && /* @__PURE__ */ a(SessionTable, { sessions: page.sessions }),
+		/* @__PURE__ */ a("p", {
+			class: "pages",
+			children: [filter("cursor") !== "" && /* @__PURE__ */ a("a", {
+				href: `/?${without(query, "cursor")}`,
+				children: "Newest sessions"
+			}), page?.next_cursor != null && /* @__PURE__ */ a("a", {
+				href: `/?${new URLSearchParams([...without(query, "cursor"), ["cursor", page.next_cursor]])}`,
+				children: "Older sessions"
+			})]
+		})
+	] });
+}
+function without(query, name) {
+	const rest = new URLSearchParams(query);
+	rest.delete(name);
+	return rest;
+}
+/** How much of the deployment is in use now. */
+function Counts() {
+	const { value } = usePolled("health", POLL_MS, (signal) => call("GET", "/health", void 0, signal));
+	const count = (title, number) => /* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: title }), /* @__PURE__ */ a("dd", { children: number ?? "–" })] });
+	return /* @__PURE__ */ a("dl", {
+		class: "counts",
+		children: [
+			count("Live leases", value?.active_sessions),
+			count("Starting", value?.starting_sessions),
+			count("Warm runners", value?.runners.warm),
+			count("Capacity", value?.capacity)
+		]
+	});
+}
+function Filters({ filter }) {
+	const apply = (form) => {
+		const chosen = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
+		const query = new URLSearchParams(chosen.filter(([, value]) => value !== ""));
+		go(query.size > 0 ? `/?${query}` : "/");
+	};
+	return /* @__PURE__ */ a("form", {
+		class: "filters",
+		"aria-label": "Filters",
+		onSubmit: (event) => {
+			event.preventDefault();
+			apply(event.currentTarget);
+		},
+		onChange: (event) => apply(event.currentTarget),
+		children: [
+			/* @__PURE__ */ a("label", { children: ["User", /* @__PURE__ */ a("input", {
+				name: "user_id",
+				value: filter("user_id"),
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("label", { children: ["Status", /* @__PURE__ */ a("select", {
+				name: "status",
+				value: filter("status"),
+				children: [/* @__PURE__ */ a("option", {
+					value: "",
+					children: "Any"
+				}), SESSION_STATES.map((state) => /* @__PURE__ */ a("option", {
+					value: state,
+					children: state
+				}))]
+			})] }),
+			/* @__PURE__ */ a("label", { children: ["Tag", /* @__PURE__ */ a("input", {
+				name: "tag",
+				value: filter("tag"),
+				placeholder: "key:value",
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("label", {
+				class: "check",
+				children: [/* @__PURE__ */ a("input", {
+					type: "checkbox",
+					name: "archived",
+					value: "true",
+					checked: filter("archived") === "true"
+				}), "Archived too"]
+			}),
+			/* @__PURE__ */ a("button", {
+				type: "submit",
+				children: "Apply"
+			})
+		]
+	});
+}
+function SessionTable({ sessions }) {
+	const nowMs = Date.now();
+	return /* @__PURE__ */ a("table", {
+		class: "cards",
+		children: [/* @__PURE__ */ a("thead", { children: /* @__PURE__ */ a("tr", { children: [
+			/* @__PURE__ */ a("th", {
+				scope: "col",
+				children: "Conversation"
+			}),
+			/* @__PURE__ */ a("th", {
+				scope: "col",
+				children: "User"
+			}),
+			/* @__PURE__ */ a("th", {
+				scope: "col",
+				children: "Status"
+			}),
+			/* @__PURE__ */ a("th", {
+				scope: "col",
+				children: "Tags"
+			}),
+			/* @__PURE__ */ a("th", {
+				scope: "col",
+				children: "Last used"
+			})
+		] }) }), /* @__PURE__ */ a("tbody", { children: sessions.map((session) => /* @__PURE__ */ a("tr", { children: [
+			/* @__PURE__ */ a("th", {
+				scope: "row",
+				children: /* @__PURE__ */ a("a", {
+					href: `/sessions/${session.session_id}`,
+					children: session.conversation_id
+				})
+			}),
+			/* @__PURE__ */ a("td", {
+				"data-title": "User",
+				children: session.user_id
+			}),
+			/* @__PURE__ */ a("td", {
+				"data-title": "Status",
+				children: [/* @__PURE__ */ a(Status, { session }), /* @__PURE__ */ a("div", {
+					class: "muted",
+					children: isLive(session) ? `expires ${relative(session.expires_at, nowMs)}` : whyEnded(session)
+				})]
+			}),
+			/* @__PURE__ */ a("td", {
+				"data-title": "Tags",
+				children: Object.entries(session.tags).map(([name, value]) => /* @__PURE__ */ a("a", {
+					class: "tag",
+					href: `/?${new URLSearchParams({ tag: `${name}:${value}` })}`,
+					children: [
+						name,
+						":",
+						value
+					]
+				}))
+			}),
+			/* @__PURE__ */ a("td", {
+				"data-title": "Last used",
+				children: /* @__PURE__ */ a("time", {
+					dateTime: session.last_used_at,
+					title: dayAndTime(session.last_used_at),
+					children: relative(session.last_used_at, nowMs)
+				})
+			})
+		] }, session.session_id)) })]
+	});
+}
+var isLive = ({ status }) => status === "ready" || status === "starting";
+// console/web/pages/sign-in.tsx
+/** Signs in with the token of the link, if there is one; else says how to get a link. */
+function SignInPage({ token, onSignedIn }) {
+	const [failure, setFailure] = d();
+	const [isTrying, setTrying] = d(token !== "");
+	const tried = T("");
+	A(() => {
+		document.title = "Sign in · omicron-browser";
+		if (token === "" || tried.current === token) return;
+		tried.current = token;
+		history.replaceState(null, "", "/sign-in");
+		call("POST", "/sign-in", { token }).then(onSignedIn).catch((error) => setFailure(messageOf(error))).finally(() => setTrying(false));
+	}, [token, onSignedIn]);
+	return /* @__PURE__ */ a("main", {
+		class: "sign-in",
+		children: [
+			/* @__PURE__ */ a("h1", { children: "Sign in to the console" }),
+			/* @__PURE__ */ a(Failure, { text: failure }),
+			isTrying ? /* @__PURE__ */ a(Loading, { what: "the console" }) : /* @__PURE__ */ a($, { children: [
+				/* @__PURE__ */ a("p", { children: "A link signs you in. In the folder of the stack, run:" }),
+				/* @__PURE__ */ a("pre", { children: "npx omicron-browser console" }),
+				/* @__PURE__ */ a("p", {
+					class: "muted",
+					children: "The link works once, within ten minutes. Your sign-in lasts 12 hours or until the stack stops."
+				})
+			] })
+		]
+	});
+}
+// console/web/app.tsx
+var REQUESTS_MS = 3e3;
+/** The page of an address, its title, and the entry of the menu that it belongs to. */
+function pageOf(url, requests) {
+	const [, id] = /^\/sessions\/([^/]+)$/.exec(url.pathname) ?? [];
+	if (id !== void 0) return {
+		title: "Session",
+		entry: "/",
+		page: /* @__PURE__ */ a(SessionPage, {
+			id,
+			requests
+		})
+	};
+	switch (url.pathname) {
+		case "/requests": return {
+			title: "Requests",
+			entry: "/requests",
+			page: /* @__PURE__ */ a(RequestsPage, { requests })
+		};
+		case "/credentials": return {
+			title: "Credentials",
+			entry: "/credentials",
+			page: /* @__PURE__ */ a(CredentialsPage, { url })
+		};
+		case "/policies": return {
+			title: "Policies",
+			entry: "/policies",
+			page: /* @__PURE__ */ a(PoliciesPage, { url })
+		};
+		default: return {
+			title: "Sessions",
+			entry: "/",
+			page: /* @__PURE__ */ a(SessionsPage, { url })
+		};
+	}
+}
+/** The whole console: the sign-in, or a page under the menu. */
+function App() {
+	const url = useLocation();
+	const [isSignedOut, setSignedOut] = d(false);
+	A(() => {
+		const note = () => setSignedOut(true);
+		signedOut.addEventListener("signed-out", note);
+		return () => signedOut.removeEventListener("signed-out", note);
+	}, []);
+	if (isSignedOut || url.pathname === "/sign-in") return /* @__PURE__ */ a(SignInPage, {
+		token: url.hash.slice(1),
+		onSignedIn: () => {
+			setSignedOut(false);
+			go("/", { replace: true });
+		}
+	});
+	return /* @__PURE__ */ a(SignedIn, { url });
+}
+function SignedIn({ url }) {
+	const requests = usePolled("requests", REQUESTS_MS, async (signal) => {
+		const { user_actions } = await call("GET", "/user-actions", void 0, signal);
+		return user_actions;
+	});
+	const { title, entry, page } = pageOf(url, requests);
+	const waiting = requests.value?.length ?? 0;
+	A(() => {
+		document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title} · omicron-browser`;
+	}, [title, waiting]);
+	const item = (href, text, count = 0) => /* @__PURE__ */ a("li", { children: /* @__PURE__ */ a("a", {
+		href,
+		"aria-current": entry === href ? "page" : void 0,
+		children: [text, count > 0 && /* @__PURE__ */ a("span", {
+			class: "badge",
+			children: [count, /* @__PURE__ */ a("span", {
+				class: "unseen",
+				children: " waiting"
+			})]
+		})]
+	}) });
+	return /* @__PURE__ */ a("div", {
+		onClick: followLinks,
+		children: [
+			/* @__PURE__ */ a("a", {
+				class: "skip",
+				href: "#content",
+				children: "Skip to the content"
+			}),
+			/* @__PURE__ */ a("header", { children: [
+				/* @__PURE__ */ a("a", {
+					class: "name",
+					href: "/",
+					children: "omicron-browser"
+				}),
+				/* @__PURE__ */ a("nav", {
+					"aria-label": "Pages",
+					children: /* @__PURE__ */ a("ul", { children: [
+						item("/", "Sessions"),
+						item("/requests", "Requests", waiting),
+						item("/credentials", "Credentials"),
+						item("/policies", "Policies")
+					] })
+				}),
+				/* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					onClick: signOut,
+					children: "Sign out"
+				})
+			] }),
+			/* @__PURE__ */ a("main", {
+				id: "content",
+				tabIndex: -1,
+				children: page
+			}, url.pathname)
+		]
+	});
+}
+async function signOut() {
+	await call("DELETE", "/sign-in").catch(() => {});
+	signedOut.dispatchEvent(new Event("signed-out"));
+}
+// console/web/main.tsx
+Q(/* @__PURE__ */ a(App, {}), document.body);

@@ -1,0 +1,47 @@
+import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
+
+// `npm run console`: writes the pages to console/assets/, which is committed; test/console/assets.test.ts builds them again and
+// compares.
+
+const WEB = fileURLToPath(new URL('web/', import.meta.url));
+
+/** The files of the pages, by name. They are not minified: what is served can be read and reviewed. */
+export async function consoleAssets(): Promise<ReadonlyMap<string, string>> {
+  const built = await build({
+    root: WEB,
+    configFile: false,
+    logLevel: 'warn',
+    publicDir: false,
+    // as in production whatever NODE_ENV is: vitest sets it, and the bundle is to be the same
+    define: { 'process.env.NODE_ENV': '"production"' },
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
+    build: {
+      write: false,
+      minify: false,
+      modulePreload: false,
+      target: 'es2024',
+      rollupOptions: {
+        input: `${WEB}main.tsx`,
+        output: { entryFileNames: 'console.js', assetFileNames: 'console[extname]' },
+      },
+    },
+  });
+  const [result, ...others] = Array.isArray(built) ? built : [built];
+  if (!result || !('output' in result) || others.length > 0) throw new Error('Vite wrote no bundle, or several');
+  return new Map(
+    result.output.map(file => [file.fileName, file.type === 'chunk' ? file.code : file.source.toString()] as const),
+  );
+}
+
+/** Copied as they are. */
+export const COPIED = ['console.html', 'icon.svg'] as const;
+
+if (import.meta.main) {
+  const assets = fileURLToPath(new URL('assets/', import.meta.url));
+  await rm(assets, { recursive: true, force: true });
+  await mkdir(assets);
+  for (const [name, content] of await consoleAssets()) await writeFile(`${assets}${name}`, content);
+  for (const name of COPIED) await copyFile(`${WEB}${name}`, `${assets}${name}`);
+}

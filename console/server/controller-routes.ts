@@ -1,0 +1,82 @@
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { OmicronError } from '../../contract/problem.ts';
+import { signServiceToken } from '../../contract/tokens.ts';
+
+/**
+ * What the pages may ask of the controller, under `/api` here and `/internal` there. Leases are not among them: no MCP
+ * token reaches a page.
+ */
+const ROUTES = [
+  ['GET', '/browser-sessions'],
+  ['GET', '/browser-sessions/:session_id'],
+  ['DELETE', '/browser-sessions/:session_id'],
+  ['POST', '/browser-sessions/:session_id/archive'],
+  ['GET', '/browser-sessions/:session_id/events'],
+  ['GET', '/browser-sessions/:session_id/artifacts'],
+  ['GET', '/browser-sessions/:session_id/user-actions'],
+  ['POST', '/browser-sessions/:session_id/user-actions/:action_id'],
+  ['GET', '/user-actions'],
+  ['GET', '/users/:user_id/credentials'],
+  ['PUT', '/users/:user_id/credentials/:site'],
+  ['DELETE', '/users/:user_id/credentials/:site'],
+  ...(['/policy', '/users/:user_id/policy', '/browser-sessions/:session_id/policy'] as const).flatMap(path =>
+    (['GET', 'PUT', 'DELETE'] as const).map(method => [method, path] as const),
+  ),
+] as const;
+
+const TIMEOUT_MS = 15_000;
+/** What of the controller's answer a page gets to see. */
+const ANSWER_HEADERS = ['content-type', 'content-length', 'retry-after'] as const;
+
+export interface ControllerAccess {
+  /** e.g. `http://127.0.0.1:8080`. */
+  controllerUrl: string;
+  /** Signs each call; it stays in this process. */
+  serviceKey: Uint8Array;
+}
+
+/** Passes the calls of the pages on, each with a service token of its own. */
+export function controllerRoutes(app: FastifyInstance, { controllerUrl, serviceKey }: ControllerAccess): void {
+  const pass = async (path: string, request: FastifyRequest, reply: FastifyReply) => {
+    const query = request.url.indexOf('?');
+    const answer = await fetch(`${controllerUrl}${path}${query === -1 ? '' : request.url.slice(query)}`, {
+      method: request.method,
+      headers: {
+        authorization: `Bearer ${await signServiceToken(serviceKey)}`,
+        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    }).catch(cause => {
+      throw new OmicronError('controller_unreachable', 'The controller does not answer; is it running?', { cause });
+    });
+    reply.status(answer.status).header('cache-control', 'no-store');
+    for (const name of ANSWER_HEADERS) {
+      const value = answer.headers.get(name);
+      if (value !== null) reply.header(name, value);
+    }
+    return reply.send(answer.body ? Readable.fromWeb(answer.body as ReadableStream) : null); // the same stream, by two names
+  };
+
+  for (const [method, route] of ROUTES)
+    app.route({
+      method,
+      url: `/api${route}`,
+      handler: (request, reply) =>
+        pass(`/internal${filled(route, request.params as Record<string, string>)}`, request, reply), // all of them are text
+    });
+  app.get('/api/health', (request, reply) => pass('/health', request, reply));
+}
+
+/** The route with its parameters. `.` and `..` would name another route. */
+function filled(route: string, params: Readonly<Record<string, string>>): string {
+  return route.replaceAll(/:(\w+)/g, (_, name: string) => {
+    const value = params[name] ?? '';
+    if (value === '' || value === '.' || value === '..')
+      throw new OmicronError('invalid_request', `"${value}" cannot be ${name} here.`);
+    return encodeURIComponent(value);
+  });
+}

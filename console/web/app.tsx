@@ -1,0 +1,112 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { PendingUserActionList } from '../../contract/user-action.ts';
+import { call, signedOut } from './api.ts';
+import { followLinks, go, useLocation } from './location.ts';
+import { CredentialsPage } from './pages/credentials.tsx';
+import { PoliciesPage } from './pages/policies.tsx';
+import { RequestsPage } from './pages/requests.tsx';
+import { SessionPage } from './pages/session.tsx';
+import { SessionsPage } from './pages/sessions.tsx';
+import { SignInPage } from './pages/sign-in.tsx';
+import { type Polled, usePolled } from './use-polled.ts';
+
+type Requests = Polled<PendingUserActionList['user_actions']>;
+
+const REQUESTS_MS = 3_000;
+
+/** The page of an address, its title, and the entry of the menu that it belongs to. */
+function pageOf(url: URL, requests: Requests): { title: string; entry: string; page: ComponentChildren } {
+  const [, id] = /^\/sessions\/([^/]+)$/.exec(url.pathname) ?? [];
+  if (id !== undefined) return { title: 'Session', entry: '/', page: <SessionPage id={id} requests={requests} /> };
+  switch (url.pathname) {
+    case '/requests':
+      return { title: 'Requests', entry: '/requests', page: <RequestsPage requests={requests} /> };
+    case '/credentials':
+      return { title: 'Credentials', entry: '/credentials', page: <CredentialsPage url={url} /> };
+    case '/policies':
+      return { title: 'Policies', entry: '/policies', page: <PoliciesPage url={url} /> };
+    default:
+      return { title: 'Sessions', entry: '/', page: <SessionsPage url={url} /> };
+  }
+}
+
+/** The whole console: the sign-in, or a page under the menu. */
+export function App() {
+  const url = useLocation();
+  const [isSignedOut, setSignedOut] = useState(false);
+  useEffect(() => {
+    const note = () => setSignedOut(true);
+    signedOut.addEventListener('signed-out', note);
+    return () => signedOut.removeEventListener('signed-out', note);
+  }, []);
+  if (isSignedOut || url.pathname === '/sign-in')
+    return (
+      <SignInPage
+        token={url.hash.slice(1)}
+        onSignedIn={() => {
+          setSignedOut(false);
+          go('/', { replace: true });
+        }}
+      />
+    );
+  return <SignedIn url={url} />;
+}
+
+function SignedIn({ url }: { url: URL }) {
+  const requests = usePolled('requests', REQUESTS_MS, async signal => {
+    const { user_actions } = await call<PendingUserActionList>('GET', '/user-actions', undefined, signal);
+    return user_actions;
+  });
+  const { title, entry, page } = pageOf(url, requests);
+  const waiting = requests.value?.length ?? 0;
+  useEffect(() => {
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${title} · omicron-browser`;
+  }, [title, waiting]);
+
+  const item = (href: string, text: string, count = 0) => (
+    <li>
+      <a href={href} aria-current={entry === href ? 'page' : undefined}>
+        {text}
+        {count > 0 && (
+          <span class="badge">
+            {count}
+            <span class="unseen"> waiting</span>
+          </span>
+        )}
+      </a>
+    </li>
+  );
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: links inside are what is clicked, by Enter too
+    <div onClick={followLinks}>
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header>
+        <a class="name" href="/">
+          omicron-browser
+        </a>
+        <nav aria-label="Pages">
+          <ul>
+            {item('/', 'Sessions')}
+            {item('/requests', 'Requests', waiting)}
+            {item('/credentials', 'Credentials')}
+            {item('/policies', 'Policies')}
+          </ul>
+        </nav>
+        <button type="button" class="quiet" onClick={signOut}>
+          Sign out
+        </button>
+      </header>
+      <main id="content" tabIndex={-1} key={url.pathname}>
+        {page}
+      </main>
+    </div>
+  );
+}
+
+async function signOut() {
+  await call('DELETE', '/sign-in').catch(() => {}); // a console that has stopped has signed everyone out
+  signedOut.dispatchEvent(new Event('signed-out'));
+}

@@ -1,0 +1,119 @@
+import { useState } from 'preact/hooks';
+import type { PolicyDocument } from '../../../contract/policy/document.ts';
+import { call, path, Refused } from '../api.ts';
+import { Confirm } from '../confirm.tsx';
+import { go } from '../location.ts';
+import { Failure, Loading, Success } from '../notices.tsx';
+import { PolicyTest } from '../policy-test.tsx';
+import { messageOf, usePolled } from '../use-polled.ts';
+import { UserChoice } from '../user-choice.tsx';
+
+const NEW_POLICY = { version: 1, tools: [] };
+const written = (policy: unknown): string => JSON.stringify(policy, null, 2);
+
+interface Presets {
+  presets: { name: string; title: string; policy: PolicyDocument }[];
+}
+
+/** The deployment's policy, or one user's: edit it, begin with a preset, test a call before it is saved. */
+export function PoliciesPage({ url }: { url: URL }) {
+  const userId = url.searchParams.get('user') ?? '';
+  return (
+    <>
+      <h1>Policies</h1>
+      <UserChoice
+        userId={userId}
+        label="User (empty: the whole deployment)"
+        onChoose={chosen => go(chosen === '' ? '/policies' : `/policies?${new URLSearchParams({ user: chosen })}`)}
+      />
+      <PolicyLayer key={userId} userId={userId} />
+    </>
+  );
+}
+
+function PolicyLayer({ userId }: { userId: string }) {
+  const at = userId === '' ? '/policy' : path`/users/${userId}/policy`;
+  const whose = userId === '' ? 'The deployment' : userId;
+  const stored = usePolled(`policy ${userId}`, 60_000, signal =>
+    call<{ policy: PolicyDocument | null }>('GET', at, undefined, signal),
+  );
+  const presets = usePolled('presets', 3_600_000, signal => call<Presets>('GET', '/policy-presets', undefined, signal));
+  /** Null: as it is stored. */
+  const [draft, setDraft] = useState<string | null>(null);
+  const [errors, setErrors] = useState<readonly string[]>([]);
+  const [done, setDone] = useState<string>();
+  if (!stored.value) return stored.error ? <Failure text={stored.error} /> : <Loading what="the policy" />;
+  const { policy } = stored.value;
+  const text = draft ?? written(policy ?? NEW_POLICY);
+
+  const edit = (next: string) => {
+    setDraft(next);
+    setErrors([]);
+    setDone(undefined);
+  };
+  const change = async (success: string, work: () => Promise<unknown>) => {
+    setErrors([]);
+    setDone(undefined);
+    try {
+      await work();
+      setDraft(null);
+      stored.refresh();
+      setDone(success);
+    } catch (error) {
+      const found = error instanceof Refused ? error.errors : undefined;
+      setErrors(found?.map(each => `${each.path} ${each.message}`) ?? [messageOf(error)]);
+    }
+  };
+  const save = () =>
+    change('Saved. Running leases obey it within seconds.', async () => call('PUT', at, JSON.parse(text)));
+  return (
+    <>
+      <p>
+        {policy === null ? `${whose} has no policy: what no other layer refuses is allowed.` : `${whose} has a policy.`}{' '}
+        A narrower layer cannot allow what a wider one blocks.
+      </p>
+      <fieldset class="choices">
+        <legend>Begin with a preset</legend>
+        {presets.value?.presets.map(({ name, title, policy: preset }) => (
+          <button type="button" class="quiet" key={name} title={title} onClick={() => edit(written(preset))}>
+            {name}
+          </button>
+        ))}
+      </fieldset>
+      <label class="editor">
+        Policy document (JSON)
+        <textarea
+          rows={18}
+          spellcheck={false}
+          value={text}
+          aria-invalid={errors.length > 0}
+          onInput={event => edit(event.currentTarget.value)}
+        />
+      </label>
+      {errors.length > 0 && (
+        <ul class="notice failure" role="alert">
+          {errors.map(error => (
+            <li>{error}</li>
+          ))}
+        </ul>
+      )}
+      <Success text={done} />
+      <p class="actions">
+        <button type="button" disabled={draft === null} onClick={save}>
+          Save
+        </button>
+        <button type="button" class="quiet" disabled={draft === null} onClick={() => setDraft(null)}>
+          Discard changes
+        </button>
+        {policy !== null && (
+          <Confirm
+            label="Delete the policy"
+            question="What only this policy blocks will be allowed. Delete it?"
+            onConfirm={() => change('Deleted.', () => call('DELETE', at))}
+          />
+        )}
+      </p>
+      <PolicyTest policy={text} />
+    </>
+  );
+}

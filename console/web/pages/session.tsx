@@ -1,0 +1,186 @@
+import { useState } from 'preact/hooks';
+import type { Artifact, Session } from '../../../contract/session.ts';
+import type { PendingUserActionList } from '../../../contract/user-action.ts';
+import { call, path } from '../api.ts';
+import { Confirm } from '../confirm.tsx';
+import { Failure, Loading, Success } from '../notices.tsx';
+import { Request } from '../request.tsx';
+import { Status } from '../status.tsx';
+import { dayAndTime, megabytes, relative, timeOfDay } from '../time.ts';
+import { Timeline } from '../timeline.tsx';
+import { messageOf, type Polled, usePolled } from '../use-polled.ts';
+import { whyEnded } from '../words.ts';
+
+const POLL_MS = 1_500;
+
+/** One session: its lease, what waits for a person, its timeline and its artifacts. */
+export function SessionPage({ id, requests }: { id: string; requests: Polled<PendingUserActionList['user_actions']> }) {
+  const session = usePolled(`session ${id}`, POLL_MS, signal =>
+    call<Session>('GET', path`/browser-sessions/${id}`, undefined, signal),
+  );
+  const row = session.value;
+  if (!row)
+    return (
+      <>
+        <h1>Session</h1>
+        <Failure text={session.error} />
+        {session.error === undefined ? (
+          <Loading what="the session" />
+        ) : (
+          <p>
+            <a href="/">All sessions</a>
+          </p>
+        )}
+      </>
+    );
+  const waiting = requests.value?.filter(each => each.session_id === id) ?? [];
+  return (
+    <>
+      <p class="trail">
+        <a href="/">Sessions</a> / <a href={`/?${new URLSearchParams({ user_id: row.user_id })}`}>{row.user_id}</a>
+      </p>
+      <h1>
+        {row.conversation_id} <Status session={row} />
+      </h1>
+      <Failure text={session.error} />
+      {waiting.map(request => (
+        <Request key={request.id} request={request} onAnswered={requests.refresh} />
+      ))}
+      <Facts session={row} />
+      <Actions session={row} onDone={session.refresh} />
+      <h2>Timeline</h2>
+      <Timeline sessionId={id} />
+      <h2>Artifacts</h2>
+      <Artifacts session={row} />
+    </>
+  );
+}
+
+const isLive = ({ status }: Session): boolean => status === 'ready' || status === 'starting';
+
+function Facts({ session }: { session: Session }) {
+  const nowMs = Date.now();
+  const reason = whyEnded(session);
+  const at = (iso: string) => (
+    <time dateTime={iso} title={dayAndTime(iso)}>
+      {relative(iso, nowMs)}
+    </time>
+  );
+  return (
+    <dl class="facts">
+      {reason !== null && (
+        <div class={session.status === 'error' ? 'wide failure' : 'wide'}>
+          <dt>{session.status === 'error' ? 'Failure' : 'Ended'}</dt>
+          <dd>{reason}</dd>
+        </div>
+      )}
+      {isLive(session) && (
+        <>
+          <div>
+            <dt>Expires unless used</dt>
+            <dd>{at(session.expires_at)}</dd>
+          </div>
+          <div>
+            <dt>Ends at the latest</dt>
+            <dd>{at(session.ends_at)}</dd>
+          </div>
+        </>
+      )}
+      <div>
+        <dt>Last used</dt>
+        <dd>{at(session.last_used_at)}</dd>
+      </div>
+      <div>
+        <dt>Created</dt>
+        <dd>{dayAndTime(session.created_at)}</dd>
+      </div>
+      <div>
+        <dt>Lease</dt>
+        <dd>
+          epoch {session.epoch}, {session.record_video ? 'recorded' : 'not recorded'}
+        </dd>
+      </div>
+      <div>
+        <dt>Session id</dt>
+        <dd>
+          <code>{session.session_id}</code>
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function Actions({ session, onDone }: { session: Session; onDone: () => void }) {
+  const [failure, setFailure] = useState<string>();
+  const [done, setDone] = useState<string>();
+  const act = (text: string, work: () => Promise<unknown>) => async () => {
+    setFailure(undefined);
+    setDone(undefined);
+    try {
+      await work();
+      setDone(text);
+    } catch (error) {
+      setFailure(messageOf(error));
+    }
+    onDone();
+  };
+  const id = session.session_id;
+  return (
+    <>
+      <p class="actions">
+        {isLive(session) && (
+          <Confirm
+            label="End the lease"
+            question="The agent loses this browser. End the lease?"
+            onConfirm={act('The lease has ended.', () =>
+              call('DELETE', `${path`/browser-sessions/${id}`}?epoch=${session.epoch}`),
+            )}
+          />
+        )}
+        {session.archived_at === null && (
+          <Confirm
+            label="Archive"
+            question="Archiving ends the lease and takes the session off the list. Archive it?"
+            onConfirm={act('The session is archived.', () => call('POST', path`/browser-sessions/${id}/archive`))}
+          />
+        )}
+      </p>
+      <Failure text={failure} />
+      <Success text={done} />
+    </>
+  );
+}
+
+function Artifacts({ session }: { session: Session }) {
+  const artifacts = usePolled(`artifacts ${session.session_id}`, 5_000, async signal => {
+    const answer = await call<{ artifacts: Artifact[] }>(
+      'GET',
+      path`/browser-sessions/${session.session_id}/artifacts`,
+      undefined,
+      signal,
+    );
+    return answer.artifacts;
+  });
+  const list = artifacts.value;
+  if (!list) return artifacts.error ? <Failure text={artifacts.error} /> : <Loading what="artifacts" />;
+  if (list.length === 0)
+    return (
+      <p class="muted">
+        {isLive(session) && session.record_video
+          ? 'Videos are stored when the lease ends.'
+          : 'No video: nothing was recorded.'}
+      </p>
+    );
+  return (
+    <ul class="rows">
+      {list.map(artifact => (
+        <li key={artifact.id}>
+          <strong>{artifact.kind}</strong> of epoch {artifact.epoch}, {timeOfDay(artifact.created_at)}:{' '}
+          {artifact.state === 'stored' ? `stored, ${megabytes(artifact.bytes ?? 0)}` : artifact.state}
+          {artifact.reason !== null && ` (${artifact.reason})`}
+          {artifact.uri !== null && <div class="muted long">{artifact.uri}</div>}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,59 @@
+import { useState } from 'preact/hooks';
+import type { PendingUserActionList, UserAction } from '../../contract/user-action.ts';
+import { call, path } from './api.ts';
+import { Failure } from './notices.tsx';
+import { relative } from './time.ts';
+import { messageOf } from './use-polled.ts';
+
+const NOTE_MAX = 2_000;
+
+/** What an agent asks of a person, and the answer. The answer's note reaches the model: it is no place for a secret. */
+export function Request(props: { request: PendingUserActionList['user_actions'][number]; onAnswered: () => void }) {
+  const { request, onAnswered } = props;
+  const [note, setNote] = useState('');
+  const [failure, setFailure] = useState<string>();
+  const [isSending, setSending] = useState(false);
+  const answer = async (status: 'done' | 'declined') => {
+    setSending(true);
+    setFailure(undefined);
+    try {
+      const action = await call<UserAction>(
+        'POST',
+        path`/browser-sessions/${request.session_id}/user-actions/${request.id}`,
+        note.trim() === '' ? { status } : { status, note: note.trim() },
+      );
+      if (action.status !== status) setFailure(`It was too late: the request is ${action.status}.`);
+      onAnswered();
+    } catch (error) {
+      setFailure(messageOf(error));
+    }
+    setSending(false);
+  };
+  return (
+    <article class="request" aria-label={`Request: ${request.reason}`}>
+      <p class="reason">{request.reason}</p>
+      <p class="muted">
+        {request.user_id}, <a href={`/sessions/${request.session_id}`}>{request.conversation_id}</a>, expires{' '}
+        {relative(request.expires_at, Date.now())}
+      </p>
+      <label>
+        Message to the agent (optional; never a password)
+        <input
+          value={note}
+          maxLength={NOTE_MAX}
+          autocomplete="off"
+          onInput={event => setNote(event.currentTarget.value)}
+        />
+      </label>
+      <Failure text={failure} />
+      <p class="actions">
+        <button type="button" disabled={isSending} onClick={() => answer('done')}>
+          Done
+        </button>
+        <button type="button" class="quiet" disabled={isSending} onClick={() => answer('declined')}>
+          Decline
+        </button>
+      </p>
+    </article>
+  );
+}

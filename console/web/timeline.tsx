@@ -1,0 +1,76 @@
+import { useState } from 'preact/hooks';
+import type { EventPage, SessionEvent } from '../../contract/session.ts';
+import { call, path } from './api.ts';
+import { Failure, Loading } from './notices.tsx';
+import { dayAndTime, timeOfDay } from './time.ts';
+import { usePolled } from './use-polled.ts';
+import { EVENT_GROUPS, type EventGroup, eventLine } from './words.ts';
+
+const POLL_MS = 1_500;
+const PAGE_SIZE = 200;
+
+/** The events after those that are known; none is read twice. */
+async function newEvents(
+  sessionId: string,
+  known: readonly SessionEvent[],
+  signal: AbortSignal,
+): Promise<SessionEvent[]> {
+  const events = [...known];
+  for (;;) {
+    const query = new URLSearchParams({ limit: String(PAGE_SIZE), cursor: events.at(-1)?.id ?? '0' });
+    const page = await call<EventPage>(
+      'GET',
+      `${path`/browser-sessions/${sessionId}/events`}?${query}`,
+      undefined,
+      signal,
+    );
+    events.push(...page.events);
+    if (page.next_cursor === null) return events;
+  }
+}
+
+/** The session's timeline, newest first; it grows while the session is used. */
+export function Timeline({ sessionId }: { sessionId: string }) {
+  const [group, setGroup] = useState<EventGroup>('all');
+  const events = usePolled<SessionEvent[]>(`events ${sessionId}`, POLL_MS, (signal, known) =>
+    newEvents(sessionId, known ?? [], signal),
+  );
+  if (!events.value) return events.error ? <Failure text={events.error} /> : <Loading what="the timeline" />;
+  const groups = Object.entries(EVENT_GROUPS) as [EventGroup, (typeof EVENT_GROUPS)[EventGroup]][]; // keys of a literal
+  const shown = events.value.filter(({ kind }) => EVENT_GROUPS[group].has(kind)).reverse();
+  return (
+    <>
+      <Failure text={events.error} />
+      <fieldset class="choices">
+        <legend class="unseen">Events to show</legend>
+        {groups.map(([name, { title, has }]) => (
+          <label>
+            <input type="radio" name="events" checked={group === name} onChange={() => setGroup(name)} />
+            {title} <span class="muted">{events.value?.filter(({ kind }) => has(kind)).length}</span>
+          </label>
+        ))}
+      </fieldset>
+      {shown.length === 0 && <p class="muted">No event of this kind yet.</p>}
+      <ol class="timeline" aria-label="Events, newest first">
+        {shown.map(event => (
+          <li key={event.id} class={toneOf(event)}>
+            <time dateTime={event.at} title={dayAndTime(event.at)}>
+              {timeOfDay(event.at)}
+            </time>
+            <span class="kind">{event.kind}</span>
+            <span class="long">{eventLine(event)}</span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+const toneOf = ({ kind, data }: SessionEvent): string =>
+  kind === 'egress.denied' ||
+  kind === 'session.error' ||
+  kind.endsWith('crashed') ||
+  data.outcome === 'error' ||
+  data.outcome === 'blocked'
+    ? 'bad'
+    : '';

@@ -1,0 +1,281 @@
+import * as z from 'zod';
+import { epoch } from './lease-key.ts';
+
+/**
+ * The live view: pictures of a lease's browser for its viewers, and the input of the person who controls it. One
+ * WebSocket a viewer, `/live` of the runner, reached through the controller's
+ * `GET /internal/browser-sessions/{session_id}/live`. Pictures are binary messages (`live-picture.ts`), all else is
+ * JSON text: `serverMessage` to the viewer, `viewerMessage` from it. docs/live-view.md has the protocol in words.
+ */
+
+/** The WebSocket subprotocol: a viewer offers it together with its token, `[LIVE_PROTOCOL, liveTokenProtocol(token)]`. */
+export const LIVE_PROTOCOL = 'omicron.live.v1';
+/** A page cannot set headers of a WebSocket, and a URL is logged; Kubernetes passes bearer tokens the same way. */
+const TOKEN_PREFIX = 'omicron.token.';
+export const liveTokenProtocol = (token: string): string => `${TOKEN_PREFIX}${token}`;
+
+/** The token among the offered subprotocols (the header's value); undefined where there is none. */
+export function liveTokenOf(protocols: string | undefined): string | undefined {
+  const offered = protocols?.split(',').map(each => each.trim());
+  if (offered?.includes(LIVE_PROTOCOL) !== true) return undefined;
+  return offered.find(each => each.startsWith(TOKEN_PREFIX))?.slice(TOKEN_PREFIX.length);
+}
+
+export const LIVE_LIMITS = {
+  /** A token opens one socket in this time. */
+  tokenSeconds: 60,
+  /** Viewers of one lease. */
+  viewersMax: 20,
+  /** Pictures that a viewer may have without having acknowledged them. Of those that follow only the newest waits. */
+  credits: 2,
+  picturesPerSecond: 15,
+  /** Bounds of a picture, in pixels. */
+  picture: { width: 1280, height: 720 },
+  /** One message of a viewer. */
+  messageBytesMax: 14 * 1024 * 1024,
+  /** Input messages of one viewer in a second; more close the socket. */
+  inputsPerSecond: 200,
+  /** Text that is typed, pasted or copied in one message, in UTF-16 code units. */
+  textMax: 100_000,
+  /** One file for a file chooser, before base64. */
+  fileBytesMax: 10 * 1024 * 1024,
+  /** `ping` comes at this interval: proxies close connections that are silent for 60 s. */
+  pingSeconds: 20,
+  /** A viewer that answers neither pictures nor pings for this long is closed. */
+  silentSeconds: 30,
+  /** Control returns to the agent after this time without input. */
+  idleSeconds: 60,
+  /** Control returns to the agent when its holder's connection has been gone this long. */
+  lostSeconds: 10,
+  /** The agent's calls that wait for the person, and how long each one does: below the 60 s of MCP clients. */
+  waitingCallsMax: 8,
+  waitingCallSeconds: 45,
+} as const;
+
+/** Why the runner closed a socket: codes of RFC 6455's private range. */
+export const LIVE_CLOSE = {
+  badMessage: 4400,
+  /** The token's right was withdrawn. */
+  revoked: 4401,
+  /** The viewer answered neither pictures nor pings. */
+  silent: 4408,
+  /** The lease has ended. */
+  leaseEnded: 4410,
+  tooManyInputs: 4429,
+} as const;
+
+/** `view` sees; `control` may also take control. */
+export const liveRole = z.enum(['view', 'control']).meta({ id: 'LiveRole' });
+export type LiveRole = z.infer<typeof liveRole>;
+
+/** Claims of a viewer's token (EdDSA; audience: live views of this runner): one socket to one lease, within a minute. */
+export const liveTokenClaims = z.object({
+  /** A token opens one socket. */
+  jti: z.uuid(),
+  session_id: z.uuid(),
+  epoch,
+  role: liveRole,
+  /** Who watches: shown to other viewers and written to the timeline. */
+  viewer: z.string().min(1).max(256),
+});
+export type LiveTokenClaims = z.infer<typeof liveTokenClaims>;
+
+/** Body of `POST /internal/browser-sessions/{session_id}/live-token`. */
+export const liveTokenRequest = z
+  .strictObject({
+    role: liveRole.default('view'),
+    /** Who watches; the session's user unless told. */
+    viewer: z.string().min(1).max(256).optional(),
+  })
+  .meta({ id: 'LiveTokenRequest' });
+
+export const liveTokenAnswer = z
+  .object({
+    token: z.string(),
+    role: liveRole,
+    epoch,
+    /** The token opens one socket before then. */
+    expires_at: z.iso.datetime(),
+  })
+  .meta({ id: 'LiveTokenAnswer' });
+export type LiveTokenAnswer = z.infer<typeof liveTokenAnswer>;
+
+/**
+ * Who acts on the browser. `pausing`: a person has asked for control while a call of the agent still runs; no further
+ * call starts.
+ */
+export const CONTROL_STATES = ['agent', 'pausing', 'person'] as const;
+export type ControlState = (typeof CONTROL_STATES)[number];
+
+/** take | the running call has ended; released | released, idle, connection lost, lease ended. */
+export const NEXT_CONTROL_STATES = {
+  agent: ['pausing', 'person'],
+  pausing: ['person', 'agent'],
+  person: ['agent'],
+} as const satisfies Record<ControlState, readonly ControlState[]>;
+
+/** Why control came back to the agent. */
+export const givenBack = z.enum(['released', 'idle', 'lost', 'lease_ended']);
+export type GivenBack = z.infer<typeof givenBack>;
+
+const control = z.object({
+  state: z.enum(CONTROL_STATES),
+  /** The viewer's id (`hello.you`) that has control, or waits for it; null in the state `agent`. */
+  holder: z.string().nullable(),
+  /** The same viewer by name. */
+  name: z.string().nullable(),
+  /** Milliseconds until control returns by itself without further input; null in other states than `person`. */
+  idle_ms: z.number().nullable(),
+  /** The agent's calls that wait. */
+  waiting: z.int(),
+  /** Of the last return to the agent. */
+  why: givenBack.nullable(),
+});
+export type LiveControl = z.infer<typeof control>;
+
+const tab = z.object({ id: z.int(), url: z.string(), title: z.string(), shown: z.boolean() });
+export type LiveTab = z.infer<typeof tab>;
+
+/** What the runner says to a viewer. */
+export const serverMessage = z.discriminatedUnion('t', [
+  /** The first message. */
+  z.object({
+    t: z.literal('hello'),
+    /** This viewer's id. */
+    you: z.string(),
+    role: liveRole,
+    control,
+    tabs: z.array(tab),
+  }),
+  z.object({ t: z.literal('control'), control }),
+  z.object({ t: z.literal('tabs'), tabs: z.array(tab) }),
+  /** Something acted on the page: for an overlay. In CSS pixels of the tab; without a place for keys and calls. */
+  z.object({
+    t: z.literal('act'),
+    by: z.enum(['agent', 'person']),
+    /** A tool's name, or `click`. */
+    kind: z.string(),
+    x: z.number().optional(),
+    y: z.number().optional(),
+  }),
+  /** A dialog is open, until `answer` or the agent ends it. */
+  z.object({
+    t: z.literal('dialog'),
+    tab: z.int(),
+    type: z.enum(['alert', 'confirm', 'prompt', 'beforeunload']),
+    text: z.string(),
+    /** Default text of a prompt. */
+    value: z.string(),
+  }),
+  /** The dialog of this tab is closed. */
+  z.object({ t: z.literal('dialog_closed'), tab: z.int() }),
+  /** The page asks for files, until `files` answers. */
+  z.object({ t: z.literal('files'), tab: z.int(), multiple: z.boolean() }),
+  /** The answer to `copy`. */
+  z.object({ t: z.literal('clip'), text: z.string() }),
+  /** The agent asks its person for something; answered by `POST .../user-actions/{id}` of the session. */
+  z.object({ t: z.literal('ask'), id: z.uuid(), reason: z.string(), expires_in_ms: z.number() }),
+  /** The user action is answered, expired or cancelled. */
+  z.object({ t: z.literal('ask_closed'), id: z.uuid() }),
+  /** A message of this viewer was not carried out. */
+  z.object({
+    t: z.literal('refused'),
+    /** `not_in_control`, `held` (another person has control), `view_only`, or `failed`. */
+    why: z.enum(['not_in_control', 'held', 'view_only', 'failed']),
+    /** A sentence for the person. */
+    text: z.string(),
+  }),
+  /** Answer with `pong`. */
+  z.object({ t: z.literal('ping') }),
+]);
+export type ServerMessage = z.infer<typeof serverMessage>;
+
+const coordinate = z.number().min(-32_768).max(32_767);
+/** Bits: alt 1, ctrl 2, meta 4, shift 8. */
+const modifiers = z.int().min(0).max(15).default(0);
+const short = z.string().max(64);
+
+/** What moves the page: taken from the person in control only. */
+export const inputMessage = z.discriminatedUnion('t', [
+  /** In CSS pixels of the tab: x = distance from the picture's left edge * cssWidth / shown width. */
+  z.strictObject({
+    t: z.literal('mouse'),
+    kind: z.enum(['down', 'up', 'move']),
+    x: coordinate,
+    y: coordinate,
+    button: z.enum(['none', 'left', 'middle', 'right', 'back', 'forward']).default('none'),
+    /** Pressed buttons, as `MouseEvent.buttons` has them. */
+    buttons: z.int().min(0).max(31).default(0),
+    /** 2: the second press of a double click. */
+    clicks: z.int().min(0).max(3).default(0),
+    modifiers,
+  }),
+  z.strictObject({
+    t: z.literal('wheel'),
+    x: coordinate,
+    y: coordinate,
+    dx: z.number().min(-10_000).max(10_000),
+    dy: z.number().min(-10_000).max(10_000),
+    modifiers,
+  }),
+  /** `KeyboardEvent`'s own values. */
+  z.strictObject({
+    t: z.literal('key'),
+    kind: z.enum(['down', 'up']),
+    key: short,
+    code: short,
+    /** `KeyboardEvent.keyCode`. */
+    key_code: z.int().min(0).max(255).default(0),
+    location: z.int().min(0).max(3).default(0),
+    repeat: z.boolean().default(false),
+    modifiers,
+    /** The text that the key types, if it types any. */
+    text: z.string().max(16).optional(),
+  }),
+  /** Typed or pasted as a whole. */
+  z.strictObject({ t: z.literal('text'), text: z.string().max(LIVE_LIMITS.textMax) }),
+  /** The composition of an input method; `text` ends it, an empty one cancels it. */
+  z.strictObject({
+    t: z.literal('ime'),
+    text: z.string().max(1_000),
+    selection_start: z.int().min(0).max(1_000),
+    selection_end: z.int().min(0).max(1_000),
+  }),
+  z.strictObject({
+    t: z.literal('touch'),
+    kind: z.enum(['start', 'move', 'end', 'cancel']),
+    points: z.array(z.strictObject({ id: z.int().min(0).max(15), x: coordinate, y: coordinate })).max(10),
+  }),
+  /** Answered by `clip`; never from a password field. */
+  z.strictObject({ t: z.literal('copy') }),
+  z.strictObject({ t: z.literal('nav'), to: z.enum(['back', 'forward', 'reload']) }),
+  z.strictObject({ t: z.literal('goto'), url: z.string().min(1).max(8_192) }),
+  z.strictObject({ t: z.literal('tab'), id: z.int(), do: z.enum(['show', 'close']) }),
+  /** Of the dialog that is open in this tab. */
+  z.strictObject({
+    t: z.literal('answer'),
+    tab: z.int(),
+    accept: z.boolean(),
+    text: z.string().max(10_000).optional(),
+  }),
+  /** For the file chooser of this tab; none: the person chose no file. */
+  z.strictObject({
+    t: z.literal('files'),
+    tab: z.int(),
+    files: z.array(z.strictObject({ name: z.string().min(1).max(255), base64: z.base64() })).max(10),
+  }),
+]);
+export type InputMessage = z.infer<typeof inputMessage>;
+
+/** What a viewer says to the runner; anything else closes its socket with `badMessage`. */
+export const viewerMessage = z.discriminatedUnion('t', [
+  /** The picture of this number was shown: another one may come. */
+  z.strictObject({ t: z.literal('ack'), seq: z.int().min(0).max(0xffff_ffff) }),
+  z.strictObject({ t: z.literal('pong') }),
+  /** Asks for control. */
+  z.strictObject({ t: z.literal('take') }),
+  /** Gives control back, or withdraws the request for it. */
+  z.strictObject({ t: z.literal('release') }),
+  ...inputMessage.options,
+]);
+export type ViewerMessage = z.infer<typeof viewerMessage>;

@@ -1,0 +1,129 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Toolset } from '../../contract/assignment.ts';
+import { OmicronError, PROBLEM_TYPE, PROBLEMS, problemSchema } from '../../contract/problem.ts';
+import { getOrCreateRequest } from '../../contract/session.ts';
+import { toolFailure } from '../../contract/tool-failure.ts';
+import { RETRY, waitBackoff } from '../../http/backoff.ts';
+import type { Clock } from '../../http/clock.ts';
+import type { GetOrCreate } from '../lease/get-or-create.ts';
+import type { Directory } from '../store/directory.ts';
+import { type Answer, INTERRUPTED, type OwnAnswers, ownAnswers, passedOn, textOf } from './answer.ts';
+import { DEFAULT_HANDLE, handleOf, isModern, type ToolCall, withoutHandle } from './handle.ts';
+import { callRunner } from './runner-call.ts';
+
+export interface RelayParts {
+  getOrCreate: Pick<GetOrCreate, 'run'>;
+  directory: Directory;
+  clock: Clock;
+}
+
+/** Why a call is broken off that its client still waits for. */
+export class ReplicaStopped extends Error {}
+
+/** Clients of the TypeScript SDK wait a minute for a call; the rest is for the call itself. */
+const LEASE_MS = 45_000;
+/** What a runner is told of the client's request; its token is not among it. */
+const PASSED_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-session-id'];
+/** Problems of a runner that has not begun the call: its lease has ended, or is another one by now. */
+const BEFORE_CALL = new Set(['unauthorized', 'lease_ended']);
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * Leases the browser of the call's conversation and passes the call on under the lease's own token. A call that no runner has begun is
+ * tried again with the lease of that moment; one that may have begun never is. Rejects when `signal` aborts because the client has gone; for a
+ * ReplicaStopped it answers.
+ */
+export function relay({ getOrCreate, directory, clock }: RelayParts, toolset: Toolset) {
+  /** A handle may also be the id of a session, which `browser_open` answers: of one of this user's. */
+  async function conversationOf(handle: unknown, userId: string): Promise<unknown> {
+    if (typeof handle !== 'string' || !UUID.test(handle)) return handle ?? DEFAULT_HANDLE;
+    return (await directory.session(handle, userId))?.conversation_id ?? handle;
+  }
+
+  async function leased(userId: string, conversation: unknown, deadlineMs: number, signal: AbortSignal) {
+    for (;;) {
+      const leftMs = deadlineMs - clock.nowMs();
+      const request = getOrCreateRequest.safeParse({
+        user_id: userId,
+        conversation_id: conversation,
+        toolset,
+        wait_seconds: Math.max(0, leftMs / 1000),
+      });
+      if (!request.success)
+        throw new OmicronError(
+          'invalid_request',
+          'sessionId must be a text of 1 to 256 bytes without control characters.',
+        );
+      try {
+        const { mcp_url, mcp_headers } = await getOrCreate.run(request.data);
+        if (mcp_url !== null && mcp_headers !== null) return { url: mcp_url, headers: mcp_headers };
+        throw new OmicronError('lease_starting', 'The browser is still starting; call again.');
+      } catch (error) {
+        const waitMs = (error instanceof OmicronError ? (error.retryAfterSeconds ?? Infinity) : Infinity) * 1000;
+        const later = error instanceof OmicronError && PROBLEMS[error.code].status === 503;
+        if (!later || clock.nowMs() + waitMs > deadlineMs) throw error;
+        await clock.sleep(waitMs, signal);
+      }
+    }
+  }
+
+  return async (call: ToolCall, userId: string, headers: IncomingHttpHeaders, signal: AbortSignal): Promise<Answer> => {
+    const own = ownAnswers(call.id, isModern(headers));
+    const body = JSON.stringify(withoutHandle(call));
+    const deadlineMs = clock.nowMs() + LEASE_MS;
+    try {
+      const conversation = await conversationOf(handleOf(call), userId);
+      for (let attempt = 0; ; attempt++) {
+        const lease = await leased(userId, conversation, deadlineMs, signal);
+        const sent = await callRunner(
+          lease.url,
+          { headers: { ...passedHeaders(headers), ...lease.headers }, body },
+          signal,
+        );
+        if (sent.outcome === 'lost') return own.json(INTERRUPTED);
+        const answer = sent.outcome === 'answered' ? await understood(sent.answer, own) : 'not_begun';
+        if (answer !== 'not_begun') return answer;
+        if (clock.nowMs() > deadlineMs) return own.json(UNREACHABLE);
+        await waitBackoff(attempt, RETRY, signal, clock);
+      }
+    } catch (error) {
+      if (signal.reason instanceof ReplicaStopped) return own.json(INTERRUPTED);
+      if (error instanceof OmicronError && !signal.aborted) return own.json(toolFailure(error.code, error.message));
+      throw error;
+    }
+  };
+}
+
+const UNREACHABLE = toolFailure(
+  'browser_unreachable',
+  'The browser cannot be reached; nothing was done.',
+  'Try again.',
+);
+
+export const passedHeaders = (headers: IncomingHttpHeaders): Record<string, string> => ({
+  'content-type': 'application/json',
+  ...Object.fromEntries(
+    PASSED_HEADERS.flatMap(name => {
+      const value = headers[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  ),
+});
+
+/** An answer of MCP is passed on. A problem document is the runner's word that the call did not get so far. */
+async function understood(answer: IncomingMessage, own: OwnAnswers): Promise<Answer | 'not_begun'> {
+  const { statusCode = 0, headers } = answer;
+  if (statusCode >= 300 && statusCode < 400) {
+    answer.destroy();
+    return own.json(UNREACHABLE);
+  }
+  if (!headers['content-type']?.startsWith(PROBLEM_TYPE)) return passedOn(answer, own);
+  const problem = problemSchema.safeParse(
+    await textOf(answer)
+      .then(JSON.parse)
+      .catch(() => null),
+  ).data;
+  if (problem !== undefined && BEFORE_CALL.has(problem.code)) return 'not_begun';
+  if (problem === undefined || statusCode >= 500) return own.json(INTERRUPTED);
+  return own.json(toolFailure(problem.code, problem.detail));
+}

@@ -1,0 +1,18 @@
+/** A picture of a tab. */
+export interface Picture {
+  readonly jpeg: Buffer;
+  /** When the tab looked like this, in ms since 1970. */
+  readonly atMs: number;
+  /** Size of the tab in CSS pixels, whatever that of the picture is. */
+  readonly cssWidth: number;
+  readonly cssHeight: number;
+}
+
+/**
+ * Bounds in pixels of what is captured, and its JPEG quality. In 1920x1080 ten actions of an agent take twice as long on a
+ * page that is animated, in this size a sixth longer: docs/adr/0033-one-capture-per-tab.md.
+ */
+export const PICTURE = { width: 1280, height: 720, quality: 75 } as const;
+
+/** Called with each picture that may be seen. */
+export type Watcher = (picture: Picture) => void;

@@ -1,0 +1,106 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import type { Clock } from '../../http/clock.ts';
+import { VIEWPORT } from '../browser/browser.ts';
+import type { Pictures } from '../secrecy/pictures.ts';
+import { guardedFrames } from './guarded-frames.ts';
+import { type FrameMask, maskedFrames } from './mask.ts';
+import { PICTURE, type Picture, type Watcher } from './picture.ts';
+import { startScreencast } from './screencast.ts';
+
+/** The one capture of a tab. */
+export interface TabCapture {
+  /** As `Captures.watch`. */
+  watch(watcher: Watcher): Promise<() => void>;
+}
+
+export interface TabCaptureOptions {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly pictures: Pictures;
+  readonly mask: FrameMask;
+  readonly clock: Clock;
+}
+
+const SCREENSHOT_MS = 5_000;
+
+/** Captures a tab while it has a watcher. */
+export function tabCapture(options: TabCaptureOptions): TabCapture {
+  const watchers = new Set<Watcher>();
+  let capture: { end(): void } | undefined;
+  let last: Picture | undefined;
+  let adjusting: Promise<void> = Promise.resolve();
+
+  const show = (picture: Picture) => {
+    last = picture;
+    for (const watcher of watchers) watcher(picture);
+  };
+
+  async function adjustNow(): Promise<void> {
+    if (watchers.size > 0) capture ??= await startCapture(options, show);
+    else end();
+  }
+
+  function end(): void {
+    capture?.end();
+    capture = undefined;
+    last = undefined;
+  }
+
+  /** One after the other: two screencasts of a tab would both be paid for. */
+  function adjust(): Promise<void> {
+    const adjusted = adjusting.then(adjustNow);
+    adjusting = adjusted.catch(() => undefined);
+    return adjusted;
+  }
+
+  return {
+    async watch(watcher) {
+      watchers.add(watcher);
+      if (last !== undefined) watcher(last);
+      await adjust().catch((error: unknown) => {
+        watchers.delete(watcher);
+        throw error;
+      });
+      return () => {
+        if (watchers.size === 1 && watchers.has(watcher)) end(); // it is shown what waits
+        if (watchers.delete(watcher)) void adjust().catch(() => undefined);
+      };
+    },
+  };
+}
+
+/** No picture leaves but through the guard and the mask. */
+async function startCapture(
+  { context, page, pictures, mask, clock }: TabCaptureOptions,
+  show: (picture: Picture) => void,
+): Promise<{ end(): void }> {
+  let ended = false;
+  const masked = maskedFrames(show, mask, clock);
+  const guarded = guardedFrames({ page, pictures, show: masked.add, shoot: () => screenshot(page), clock });
+  const screencast = await startScreencast({
+    ...{ context, page, clock },
+    onPicture(picture) {
+      if (ended) return;
+      if (pictures.isGuarding()) guarded.add(picture);
+      else masked.add(picture);
+    },
+  });
+  return {
+    end() {
+      if (ended) return;
+      ended = true;
+      guarded.end();
+      masked.end();
+      screencast.stop();
+    },
+  };
+}
+
+/** A picture as the screencast would send it. */
+async function screenshot(page: Page): Promise<Picture> {
+  const { width, height } = page.viewportSize() ?? VIEWPORT;
+  const atMs = Date.now();
+  const { quality } = PICTURE;
+  const options = { type: 'jpeg', quality, scale: 'css', caret: 'initial', timeout: SCREENSHOT_MS } as const;
+  return { jpeg: await page.screenshot(options), atMs, cssWidth: width, cssHeight: height };
+}

@@ -1,0 +1,61 @@
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+import { WebSocketServer } from 'ws';
+import { LIVE_LIMITS, LIVE_PROTOCOL, liveTokenOf } from '../contract/live.ts';
+import { OmicronError, PROBLEM_TYPE } from '../contract/problem.ts';
+import { checkOrigin } from './mcp/origin.ts';
+import type { Runner } from './runner.ts';
+
+export interface LiveUpgradeOptions {
+  /** Whose pages may open a live view too. */
+  readonly origins: readonly string[];
+  readonly log: Logger;
+}
+
+/** Serves `/live`: WebSockets of viewers, each with a token of its own among its subprotocols. */
+export function serveLive(
+  server: Server,
+  runner: Pick<Runner, 'liveView'>,
+  { origins, log }: LiveUpgradeOptions,
+): void {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false, // a JPEG does not get smaller
+    maxPayload: LIVE_LIMITS.messageBytesMax,
+    handleProtocols: () => LIVE_PROTOCOL,
+  });
+
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    if (request.url !== '/live') throw new OmicronError('route_not_found', 'A runner serves WebSockets at /live only.');
+    checkOrigin(request.headers, origins);
+    const { live, claims } = await runner.liveView(liveTokenOf(request.headers['sec-websocket-protocol']));
+    sockets.handleUpgrade(request, socket, head, webSocket => live.connect(webSocket, claims));
+  }
+
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const onError = () => socket.destroy();
+    socket.on('error', onError);
+    upgrade(request, socket, head).then(
+      () => socket.off('error', onError),
+      (error: unknown) => refuse(socket, error, log),
+    );
+  });
+}
+
+/** Answers in place of an upgrade, with a problem document. */
+function refuse(socket: Duplex, error: unknown, log: Logger): void {
+  const known = error instanceof OmicronError;
+  if (!known) log.error({ err: error }, 'unexpected error');
+  const problem = (
+    known ? error : new OmicronError('internal_error', 'The runner failed; its log has the reason.')
+  ).toProblem();
+  const body = JSON.stringify(problem);
+  const head = [
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`,
+    `content-type: ${PROBLEM_TYPE}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
+  socket.end([...head, '', body].join('\r\n'), () => socket.destroy());
+}

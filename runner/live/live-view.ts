@@ -1,0 +1,198 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import type { WebSocket } from 'ws';
+import {
+  type GivenBack,
+  type InputMessage,
+  LIVE_CLOSE,
+  LIVE_LIMITS,
+  type LiveTokenClaims,
+  type ServerMessage,
+  type ViewerMessage,
+} from '../../contract/live.ts';
+import { encodePicture } from '../../contract/live-picture.ts';
+import type { Clock } from '../../http/clock.ts';
+import type { Captures } from '../capture/captures.ts';
+import { liveAsking } from './asking.ts';
+import { agentControl, type Control } from './control.ts';
+import { deviceInput } from './input.ts';
+import { personInput } from './person-input.ts';
+import { type OpenRequests, openRequests } from './requests.ts';
+import { liveTabs } from './tabs.ts';
+import { liveViewer, type Viewer } from './viewer.ts';
+
+/** What the viewers of a lease see, and what the person among them does who has control. */
+export interface LiveView {
+  readonly control: Control;
+  /** What the agent asks of its person. */
+  readonly requests: OpenRequests;
+  /** Whether one more viewer is admitted. */
+  isFull(): boolean;
+  /** Serves a socket whose token was checked. */
+  connect(socket: WebSocket, claims: Pick<LiveTokenClaims, 'viewer' | 'role'>): void;
+  /** A call of the agent has ended: for the overlay. */
+  agentActed(tool: string): void;
+  /** Closes every socket; control goes back. Resolves when what was held is lifted. */
+  close(): Promise<void>;
+}
+
+export interface LiveViewOptions {
+  readonly context: BrowserContext;
+  readonly captures: Captures;
+  /** Takes secrets out of a text. */
+  readonly conceal: (text: string) => Promise<string>;
+  readonly clock: Clock;
+  readonly onTaken: (viewer: string) => void;
+  readonly onGivenBack: (viewer: string, why: GivenBack, seconds: number) => void;
+}
+
+const LEASE_ENDED = 'the lease has ended';
+
+export function liveView({ context, captures, conceal, clock, onTaken, onGivenBack }: LiveViewOptions): LiveView {
+  const viewers = new Map<string, Viewer>();
+  const closed = new AbortController();
+  let count = 0;
+  /** Open sockets, those that are not greeted yet too. */
+  let open = 0;
+  let seq = 0;
+  /** Of the shown tab, as it was sent; for who comes later. */
+  let newest: { tab: number; bytes: Uint8Array } | undefined;
+  let tabsSent = '';
+  let telling: Promise<void> | undefined;
+
+  const sayAll = (message: ServerMessage) => {
+    for (const viewer of viewers.values()) viewer.say(message);
+  };
+
+  const tabs = liveTabs({
+    ...{ context, captures },
+    onPicture(picture, tab) {
+      seq = (seq + 1) % 2 ** 32;
+      newest = { tab, bytes: encodePicture({ ...picture, kind: 'screencast', tab, seq }) };
+      for (const viewer of viewers.values()) viewer.show(newest.bytes);
+    },
+    onChange: () => void tellTabs(),
+  });
+  const asking = liveAsking(tabs.idOf, sayAll);
+  const requests = openRequests(sayAll, clock);
+  const device = deviceInput(context);
+  const input = personInput({ tabs, device, asking });
+  const control = agentControl({
+    clock,
+    onChange: () => sayAll({ t: 'control', control: control.state() }),
+    onTaken: ({ name }) => onTaken(name),
+    async onGivenBack({ name }, why, seconds) {
+      await input.end();
+      onGivenBack(name, why, seconds);
+    },
+  });
+  const watchPage = (page: Page) => asking.watch(page);
+  context.pages().forEach(watchPage);
+  context.on('page', watchPage);
+  void keepAlive();
+
+  const tabList = async () =>
+    Promise.all(
+      (await tabs.list()).map(async tab => ({ ...tab, url: await conceal(tab.url), title: await conceal(tab.title) })),
+    );
+
+  /** Changes that come while one is told are told together after it. */
+  async function tellTabs(): Promise<void> {
+    if (viewers.size === 0) return;
+    if (telling !== undefined) {
+      await telling;
+      if (telling !== undefined) return;
+    }
+    telling = sendTabs().finally(() => {
+      telling = undefined;
+    });
+    await telling;
+  }
+
+  async function sendTabs(): Promise<void> {
+    const list = await tabList();
+    const text = JSON.stringify(list);
+    if (text === tabsSent) return;
+    tabsSent = text;
+    sayAll({ t: 'tabs', tabs: list });
+  }
+
+  async function keepAlive(): Promise<void> {
+    try {
+      for (;;) {
+        await clock.sleep(LIVE_LIMITS.pingSeconds * 1_000, closed.signal, true);
+        for (const viewer of viewers.values()) viewer.ping();
+      }
+    } catch {
+      // it is closed
+    }
+  }
+
+  async function greet(viewer: Viewer): Promise<void> {
+    const list = await tabList();
+    if (closed.signal.aborted) viewer.close(LIVE_CLOSE.leaseEnded, LEASE_ENDED);
+    if (viewer.isClosed()) return;
+    viewer.say({ t: 'hello', you: viewer.id, role: viewer.role, control: control.state(), tabs: list });
+    for (const message of [...asking.open(), ...requests.open()]) viewer.say(message);
+    viewers.set(viewer.id, viewer);
+    if (newest !== undefined && newest.tab === tabs.idOf(tabs.shown() as Page)) viewer.show(newest.bytes);
+    tabs.watch(true);
+  }
+
+  async function act(viewer: Viewer, message: InputMessage): Promise<void> {
+    if (!control.mayAct(viewer.id)) {
+      viewer.say({ t: 'refused', why: 'not_in_control', text: 'Take control first.' });
+      return;
+    }
+    try {
+      const copied = await input.act(message);
+      if (message.t === 'copy') viewer.say({ t: 'clip', text: await conceal(copied ?? '') });
+      if (message.t === 'mouse' && message.kind === 'down')
+        sayAll({ t: 'act', by: 'person', kind: 'click', x: message.x, y: message.y });
+    } catch (error) {
+      const [text = ''] = (error instanceof Error ? error.message : '').split('\n');
+      viewer.say({ t: 'refused', why: 'failed', text: await conceal(text) });
+    }
+  }
+
+  function read(viewer: Viewer, message: Exclude<ViewerMessage, { t: 'ack' | 'pong' }>): void {
+    if (viewer.role === 'view')
+      viewer.say({ t: 'refused', why: 'view_only', text: 'This link shows the browser only.' });
+    else if (message.t === 'take') {
+      if (!control.take({ id: viewer.id, name: viewer.name }))
+        viewer.say({ t: 'refused', why: 'held', text: 'Another person has control.' });
+    } else if (message.t === 'release') control.giveBack(viewer.id, 'released');
+    else void act(viewer, message);
+  }
+
+  return {
+    ...{ control, requests },
+    isFull: () => open >= LIVE_LIMITS.viewersMax,
+    connect(socket, { viewer: name, role }) {
+      count += 1;
+      open += 1;
+      const id = `v${count}`;
+      const viewer = liveViewer({
+        ...{ id, name, role, socket, clock },
+        onMessage: message => read(viewer, message),
+        onClose() {
+          open -= 1;
+          viewers.delete(id);
+          control.connectionLost(id);
+          if (viewers.size > 0) return;
+          tabs.watch(false);
+          newest = undefined;
+        },
+      });
+      void greet(viewer);
+    },
+    agentActed: tool => sayAll({ t: 'act', by: 'agent', kind: tool }),
+    async close() {
+      closed.abort();
+      context.off('page', watchPage);
+      control.close();
+      for (const viewer of viewers.values()) viewer.close(LIVE_CLOSE.leaseEnded, LEASE_ENDED);
+      tabs.close();
+      await input.end();
+    },
+  };
+}

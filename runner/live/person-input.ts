@@ -1,0 +1,98 @@
+import type { Page } from 'playwright-core';
+import { type InputMessage, LIVE_LIMITS } from '../../contract/live.ts';
+import { refusedUrl } from '../browser/addresses.ts';
+import type { Asking } from './asking.ts';
+import type { DeviceInput } from './input.ts';
+import type { Tabs } from './tabs.ts';
+
+/** Carries out what the person in control does. */
+export interface PersonInput {
+  /** Resolves with the copied text after `copy`. Rejects with a sentence for the person. */
+  act(message: InputMessage): Promise<string | undefined>;
+  /** Lets the last input end, and lifts what is held. Never rejects. */
+  end(): Promise<void>;
+}
+
+export interface PersonInputOptions {
+  readonly tabs: Tabs;
+  readonly device: DeviceInput;
+  readonly asking: Asking;
+}
+
+/** A page that hangs must not keep the browser from the agent. */
+const END_MS = 1_000;
+const NAVIGATION_MS = 30_000;
+
+/** One input after the other, but for those that end what an earlier one waits for. */
+export function personInput({ tabs, device, asking }: PersonInputOptions): PersonInput {
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** Runs after the inputs before it, and no longer than until a dialog opens: Chromium answers a press only after that. */
+  function inOrder<T>(page: Page, work: () => Promise<T>): Promise<T | undefined> {
+    const mine = last.then(async () => {
+      const over = new AbortController();
+      try {
+        return await Promise.race([work(), asking.dialogOpens(page, over.signal).then(() => undefined)]);
+      } finally {
+        over.abort();
+      }
+    });
+    last = mine.catch(() => undefined);
+    return mine;
+  }
+
+  async function goto(page: Page, given: string): Promise<void> {
+    const url = URL.canParse(given) && !/^[^/]+:\d+(\/|$)/.test(given) ? given : `https://${given}`;
+    const refused = refusedUrl(url);
+    if (refused !== undefined) throw new Error(refused);
+    await page.goto(url, { timeout: NAVIGATION_MS, waitUntil: 'commit' });
+  }
+
+  async function history(page: Page, to: 'back' | 'forward' | 'reload'): Promise<void> {
+    const options = { timeout: NAVIGATION_MS, waitUntil: 'commit' } as const;
+    if (to === 'back') await page.goBack(options);
+    else if (to === 'forward') await page.goForward(options);
+    else await page.reload(options);
+  }
+
+  async function onTab(page: Page | undefined, what: 'show' | 'close'): Promise<void> {
+    if (page === undefined) throw new Error('This tab is closed.');
+    if (what === 'close') await page.close();
+    else {
+      tabs.show(page);
+      await page.bringToFront();
+    }
+  }
+
+  async function choose(page: Page, files: Extract<InputMessage, { t: 'files' }>['files']): Promise<void> {
+    const tooLarge = files.find(({ base64 }) => base64.length * 0.75 > LIVE_LIMITS.fileBytesMax);
+    if (tooLarge !== undefined)
+      throw new Error(`${tooLarge.name} is larger than ${LIVE_LIMITS.fileBytesMax / 1024 / 1024} MiB.`);
+    await asking.choose(page, files);
+  }
+
+  return {
+    async act(message) {
+      const named = 'tab' in message ? tabs.page(message.tab) : undefined;
+      if (message.t === 'tab') await onTab(tabs.page(message.id), message.do);
+      else if (message.t === 'answer') {
+        if (named !== undefined) await asking.answer(named, message.accept, message.text);
+      } else if (message.t === 'files') {
+        if (named !== undefined) await choose(named, message.files);
+      } else {
+        const page = tabs.shown();
+        if (page === undefined) throw new Error('No tab is open.');
+        if (message.t === 'nav') await inOrder(page, () => history(page, message.to));
+        else if (message.t === 'goto') await inOrder(page, () => goto(page, message.url));
+        else if (message.t === 'copy') return inOrder(page, () => device.selection(page));
+        else await inOrder(page, () => device.send(page, message));
+      }
+      return undefined;
+    },
+    async end() {
+      const page = tabs.shown();
+      const lifted = last.then(() => page && device.lift(page)).catch(() => undefined);
+      await Promise.race([lifted, new Promise(resolve => setTimeout(resolve, END_MS).unref())]);
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { type RawData, WebSocket } from 'ws';
+import {
+  LIVE_CLOSE,
+  LIVE_LIMITS,
+  type LiveRole,
+  type ServerMessage,
+  type ViewerMessage,
+  viewerMessage,
+} from '../../contract/live.ts';
+import type { Clock } from '../../http/clock.ts';
+
+/** One socket of a live view. */
+export interface Viewer {
+  readonly id: string;
+  readonly name: string;
+  readonly role: LiveRole;
+  say(message: ServerMessage): void;
+  /** Shows a picture, at once or when the viewer has acknowledged one; only the newest waits. */
+  show(picture: Uint8Array): void;
+  /** Closes it unless it has answered lately; asks for an answer otherwise. */
+  ping(): void;
+  close(code: number, reason: string): void;
+  isClosed(): boolean;
+}
+
+export interface ViewerOptions {
+  readonly id: string;
+  readonly name: string;
+  readonly role: LiveRole;
+  readonly socket: WebSocket;
+  readonly onMessage: (message: Exclude<ViewerMessage, { t: 'ack' | 'pong' }>) => void;
+  readonly onClose: () => void;
+  readonly clock: Clock;
+}
+
+/** A socket that does not take its own close message in this time is cut. */
+const CLOSE_MS = 500;
+
+export function liveViewer({ id, name, role, socket, onMessage, onClose, clock }: ViewerOptions): Viewer {
+  let credits: number = LIVE_LIMITS.credits;
+  let newest: Uint8Array | undefined;
+  let heardMs = clock.nowMs();
+  let second = 0;
+  let inputs = 0;
+
+  function close(code: number, reason: string): void {
+    socket.close(code, reason);
+    setTimeout(() => socket.terminate(), CLOSE_MS).unref();
+  }
+
+  const say = (message: ServerMessage) => {
+    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+  };
+
+  function show(picture: Uint8Array): void {
+    if (socket.readyState !== WebSocket.OPEN) return;
+    if (credits === 0) {
+      newest = picture;
+      return;
+    }
+    credits -= 1;
+    newest = undefined;
+    socket.send(picture);
+  }
+
+  function acknowledged(): void {
+    credits = Math.min(LIVE_LIMITS.credits, credits + 1);
+    if (newest !== undefined) show(newest);
+  }
+
+  /** Whether this one is above the limit of its second. */
+  function isFlood(): boolean {
+    const now = Math.floor(clock.nowMs() / 1_000);
+    inputs = now === second ? inputs + 1 : 1;
+    second = now;
+    return inputs > LIVE_LIMITS.inputsPerSecond;
+  }
+
+  function read(data: RawData, isBinary: boolean): void {
+    heardMs = clock.nowMs();
+    const message = isBinary ? undefined : parsed(String(data));
+    if (message === undefined) close(LIVE_CLOSE.badMessage, 'not a message of this protocol');
+    else if (message.t === 'ack') acknowledged();
+    else if (message.t === 'pong') return;
+    else if (isFlood())
+      close(LIVE_CLOSE.tooManyInputs, `more than ${LIVE_LIMITS.inputsPerSecond} messages in a second`);
+    else onMessage(message);
+  }
+
+  socket.on('message', (data, isBinary) => {
+    if (socket.readyState === WebSocket.OPEN) read(data, isBinary);
+  });
+  socket.on('error', () => socket.terminate());
+  socket.once('close', onClose);
+  return {
+    ...{ id, name, role, say, show, close },
+    isClosed: () => socket.readyState !== WebSocket.OPEN,
+    ping() {
+      if (clock.nowMs() - heardMs > LIVE_LIMITS.silentSeconds * 1_000) close(LIVE_CLOSE.silent, 'no answer');
+      else say({ t: 'ping' });
+    },
+  };
+}
+
+function parsed(text: string): ViewerMessage | undefined {
+  try {
+    return viewerMessage.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

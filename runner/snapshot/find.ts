@@ -1,0 +1,79 @@
+import { estimateTokens } from '../budget/estimate.ts';
+import { layout } from './layout.ts';
+import { type Outline, sizeOf } from './outline.ts';
+
+/** What is looked for in each line of a page. */
+export interface Pattern {
+  readonly name: string;
+  matches(line: string): boolean;
+}
+
+/** A match is shown with all of these around it, if that is short. */
+const UNITS = new Set(['row', 'listitem', 'article', 'option', 'menuitem', 'group', 'radiogroup', 'dialog']);
+const UNIT_LINES_MAX = 30;
+const NOTE_TOKENS = 60;
+
+interface Found {
+  readonly shown: Outline;
+  /** Names of what it is in, outermost first. */
+  readonly path: readonly string[];
+}
+
+/** The lines that match, each with what belongs to it and every ref, within the tokens. */
+export function find(outline: readonly Outline[], { name, matches }: Pattern, tokensMax: number): string {
+  const found: Found[] = [];
+  let count = 0;
+  const look = (lines: readonly Outline[], path: readonly string[], unit?: Found): void => {
+    for (const each of lines) {
+      const isUnit = UNITS.has(each.role) && sizeOf(each) <= UNIT_LINES_MAX;
+      const around = unit ?? (isUnit ? { shown: each, path } : undefined);
+      if (matches(each.line)) {
+        count += 1;
+        const shown = around ?? { shown: sizeOf(each) <= UNIT_LINES_MAX ? each : { ...each, children: [] }, path };
+        if (!found.some(other => other.shown === shown.shown)) found.push(shown);
+      }
+      look(each.children, [...path, headOf(each)], around);
+    }
+  };
+  look(outline, []);
+  if (count === 0) return `No matches found for ${name}.`;
+  const head = `Found ${count} ${count === 1 ? 'match' : 'matches'} for ${name}:`;
+  return [head, ...within(found, tokensMax - estimateTokens(head) - NOTE_TOKENS)].join('\n');
+}
+
+function within(found: readonly Found[], tokensMax: number): string[] {
+  const lines: string[] = [];
+  let left = tokensMax;
+  let before = '';
+  for (const [index, { shown, path }] of found.entries()) {
+    const where = path.slice(-PATH_MAX).join(' > ');
+    const text = layout([withRefs(shown)], { tokensMax: Math.max(left, 1), all: true });
+    const block = where === before || where === '' ? text : `in ${where}\n${text}`;
+    left -= estimateTokens(`${block}\n`);
+    if (left < 0 && index > 0)
+      return [
+        ...lines,
+        `(cut: ${found.length - index} more; a longer text has fewer matches, a larger tokensMax shows more)`,
+      ];
+    lines.push(block);
+    before = where;
+  }
+  return lines;
+}
+
+const PATH_MAX = 3;
+
+/** Its role and name. */
+const headOf = ({ line }: Outline): string => /^[^ :]+(?: "(?:[^"\\]|\\.)*")?/.exec(line)?.[0] ?? line;
+
+/** With the refs that a snapshot leaves out: of what is only sometimes acted on. */
+const withRefs = (each: Outline): Outline => ({
+  ...each,
+  line: each.ref === undefined || each.line.includes(`[ref=${each.ref}]`) ? each.line : withRef(each.line, each.ref),
+  children: each.children.map(withRefs),
+});
+
+const withRef = (line: string, ref: string): string => {
+  const head = /^[^ :]+(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*/.exec(line)?.[0] ?? '';
+  return `${head} [ref=${ref}]${line.slice(head.length)}`;
+};

@@ -1,0 +1,72 @@
+import type { AriaNode } from './aria-tree.ts';
+
+/** One line of a snapshot, with what is under it. */
+export interface Outline {
+  readonly role: string;
+  /** As it is shown, after `- `. */
+  readonly line: string;
+  readonly ref: string | undefined;
+  readonly children: readonly Outline[];
+}
+
+/** What is done with these needs their refs; any other element keeps its ref where the pointer says that it may be clicked. */
+const ACTED_ON = new Set([
+  ...['button', 'link', 'textbox', 'searchbox', 'spinbutton', 'slider', 'combobox', 'listbox', 'option'],
+  ...['checkbox', 'radio', 'switch', 'tab', 'treeitem', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'iframe'],
+]);
+const LABELLED = new Set(['textbox', 'searchbox', 'spinbutton', 'combobox', 'checkbox', 'radio', 'switch', 'slider']);
+/** Their names are what they say. */
+const SAYING = new Set(['cell', 'gridcell', 'columnheader', 'rowheader', 'listitem', 'option', 'caption']);
+
+/** The lines of a page: empty groups out, labels that only repeat a field's name out. */
+export const outlineOf = (nodes: readonly (AriaNode | string)[]): Outline[] =>
+  withoutTwins(nodes.flatMap(each => (typeof each === 'string' ? textLine(each) : linesOf(each))));
+
+function linesOf(node: AriaNode): Outline[] {
+  const children = outlineOf(node.children ?? []);
+  const acted = isActedOn(node);
+  if (node.role === 'generic' && !acted && node.name === undefined)
+    return [...(node.text === undefined ? [] : textLine(node.text, node.ref)), ...children];
+  if (node.role === 'img' && node.name === undefined && !acted) return children;
+  const url =
+    node.url === undefined ? [] : [{ role: '/url', line: `/url: ${oneLine(node.url)}`, ref: undefined, children: [] }];
+  return [{ role: node.role, line: lineOf(node, acted), ref: node.ref, children: [...url, ...children] }];
+}
+
+const isActedOn = ({ role, name, cursor }: AriaNode): boolean =>
+  ACTED_ON.has(role) || cursor === 'pointer' || (role === 'generic' && name !== undefined);
+
+const textLine = (text: string, ref?: string): Outline[] =>
+  text.trim() === '' ? [] : [{ role: 'text', line: `text: ${oneLine(text)}`, ref, children: [] }];
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
+
+function lineOf(node: AriaNode, acted: boolean): string {
+  const { role, name = '', text, placeholder, ref } = node;
+  const says = text ?? (SAYING.has(role) ? name : undefined);
+  // What a row says is in its cells.
+  const isNamed = name !== '' && says !== name && !(role === 'row' && node.children !== undefined);
+  const named = isNamed ? ` ${JSON.stringify(oneLine(name))}` : '';
+  const hint = placeholder === undefined || placeholder === name ? '' : ` [placeholder=${oneLine(placeholder)}]`;
+  const shownRef = acted && ref !== undefined ? ` [ref=${ref}]` : '';
+  return `${role}${named}${hint}${states(node)}${shownRef}${says === undefined ? '' : `: ${oneLine(says)}`}`;
+}
+
+const STATES = ['active', 'checked', 'disabled', 'expanded', 'invalid', 'pressed', 'selected'] as const;
+
+const states = (node: AriaNode): string =>
+  STATES.filter(state => node[state] !== undefined && node[state] !== false)
+    .map(state => (node[state] === true ? ` [${state}]` : ` [${state}=${node[state]}]`))
+    .join('');
+
+function withoutTwins(lines: readonly Outline[]): Outline[] {
+  const names = new Set(
+    lines.filter(({ role }) => LABELLED.has(role)).map(({ line }) => /"(?:[^"\\]|\\.)*"/.exec(line)?.[0]),
+  );
+  const repeats = ({ role, line, children }: Outline) =>
+    role === 'text' && children.length === 0 && names.has(JSON.stringify(line.slice('text: '.length)));
+  return lines.filter(line => !repeats(line));
+}
+
+/** How many lines it is. */
+export const sizeOf = ({ children }: Outline): number => children.reduce((sum, child) => sum + sizeOf(child), 1);

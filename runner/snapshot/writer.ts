@@ -1,0 +1,199 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BrowserContext, Frame, Page } from 'playwright-core';
+import { estimateTokens } from '../budget/estimate.ts';
+import type { Conceal } from '../tools/cut.ts';
+import { ariaTree } from './aria-tree.ts';
+import { changesSince, type Known, known } from './changes.ts';
+import { concealed } from './conceal.ts';
+import { find, type Pattern } from './find.ts';
+import { layout } from './layout.ts';
+import { type Outline, outlineOf } from './outline.ts';
+import { SNAPSHOT_MS, type View } from './view.ts';
+
+export interface Wanted extends View {
+  readonly timeoutMs: number;
+  /** Only this element. */
+  readonly ref?: string | undefined;
+  /** Levels of the tree. */
+  readonly depth?: number | undefined;
+}
+
+/**
+ * Writes what a page shows, for agents. Each snapshot of a page has a number, and what is written after an action names the
+ * snapshot whose changes it tells: an agent that has not seen that one asks for the whole page.
+ */
+export interface SnapshotWriter {
+  /** After an action: the changes, or the whole page where it is another one. Rejects when the page does not answer in time. */
+  after(page: Page, view: View, signal: AbortSignal): Promise<string>;
+  /** The whole page, or one element; undefined: the ref is not there. */
+  whole(page: Page, wanted: Wanted, signal: AbortSignal): Promise<string | undefined>;
+  /** The lines of the page that match. */
+  find(page: Page, pattern: Pattern, wanted: Wanted, signal: AbortSignal): Promise<string>;
+}
+
+/** What the agents have seen of a page. */
+interface Seen {
+  readonly page: Page;
+  readonly number: number;
+  readonly address: string;
+  readonly title: string;
+  readonly tabs: string;
+  readonly lines: Known;
+}
+
+/** More than this of a page is another page. */
+const CHANGED_MAX = 0.6;
+const GONE_SHOWN = 5;
+const HEAD_TOKENS = 150;
+/** A bigger page takes seconds: 5,000 elements take 0.5 to 1.8, 20,000 4 to 9. */
+const ELEMENTS_MAX = 10_000;
+
+export function snapshotWriter(context: BrowserContext, conceal: Conceal): SnapshotWriter {
+  let count = 0;
+  let seen: Seen | undefined;
+  const watch = (page: Page): void => {
+    const forget = () => {
+      if (seen?.page === page) seen = undefined;
+    };
+    page.on('domcontentloaded', forget).on('dialog', forget).on('close', forget);
+  };
+  for (const page of context.pages()) watch(page);
+  context.on('page', watch);
+
+  async function read(page: Page, timeoutMs: number, signal: AbortSignal) {
+    const [tree, title, tabs] = await Promise.all([
+      ariaTree(page, timeoutMs, signal),
+      page.title().catch(() => ''),
+      tabsOf(context, page),
+    ]);
+    const { outline, whole } = await concealed(outlineOf(tree), conceal);
+    return { outline, whole, address: page.url(), title: await conceal(title), tabs: await conceal(tabs) };
+  }
+  type Read = Awaited<ReturnType<typeof read>>;
+
+  /** Numbers what is about to be shown; what comes after it is compared with it. */
+  function show(page: Page, { outline, whole, address, title, tabs }: Read): number {
+    count += 1;
+    seen = whole ? { page, number: count, address, title, tabs, lines: known(outline) } : undefined;
+    return count;
+  }
+
+  function wholePage(page: Page, result: Read, { tokensMax, depth }: Pick<Wanted, 'tokensMax' | 'depth'>): string {
+    const number = show(page, result);
+    const head = [`### Page`, `- Page URL: ${result.address}`, `- Page Title: ${result.title}`];
+    const tabs = result.tabs === '' ? [] : ['### Open tabs', result.tabs];
+    const text = [...head, ...tabs, `### Snapshot ${number}`].join('\n');
+    return `${text}\n${layout(result.outline, { tokensMax: roomFor(text, tokensMax), ...(depth === undefined ? {} : { depth }) })}`;
+  }
+
+  return {
+    async after(page, view, signal) {
+      const elements = await elementsOf(page);
+      if (elements > ELEMENTS_MAX)
+        return `### Page\n- Page URL: ${page.url()}\n(${elements} elements: too many for a snapshot after each call; browser_find and browser_snapshot read them)`;
+      const before = seen;
+      const result = await read(page, SNAPSHOT_MS, signal);
+      const isSame = before?.page === page && withoutHash(before.address) === withoutHash(result.address);
+      // What was loaded meanwhile is another document, whose refs mean something else.
+      if (view.snapshot !== 'changes' || !isSame || seen !== before || !result.whole)
+        return wholePage(page, result, view);
+      const changes = changesSince(before.lines, result.outline);
+      if (changes.share > CHANGED_MAX) return wholePage(page, result, view);
+      const head = [
+        `### Snapshot ${show(page, result)}, changes since snapshot ${before.number}`,
+        ...(before.address === result.address ? [] : [`- Page URL: ${result.address}`]),
+        ...(before.title === result.title ? [] : [`- Page Title: ${result.title}`]),
+        ...(before.tabs === result.tabs ? [] : ['### Open tabs', result.tabs === '' ? 'only this one' : result.tabs]),
+      ].join('\n');
+      const gone = goneLine(changes.gone);
+      const room = roomFor(head + gone, view.tokensMax);
+      const text = changes.outline.length === 0 ? '' : layout(changes.outline, { tokensMax: room });
+      return [head, text, gone, text + gone === '' ? 'No changes.' : ''].filter(each => each !== '').join('\n');
+    },
+    async whole(page, wanted, signal) {
+      await elementsOf(page);
+      const result = await read(page, wanted.timeoutMs, signal);
+      if (wanted.ref === undefined) return wholePage(page, result, wanted);
+      const part = elementOf(result.outline, wanted.ref);
+      if (part === undefined) return undefined;
+      const { tokensMax, depth } = wanted;
+      return layout([part], {
+        tokensMax: roomFor('', tokensMax),
+        all: true,
+        ...(depth === undefined ? {} : { depth }),
+      });
+    },
+    async find(page, pattern, { timeoutMs, tokensMax }, signal) {
+      await elementsOf(page);
+      const { outline } = await read(page, timeoutMs, signal);
+      return find(outline, pattern, tokensMax);
+    },
+  };
+}
+
+const roomFor = (head: string, tokensMax: number): number =>
+  Math.max(1, tokensMax - estimateTokens(head) - HEAD_TOKENS);
+
+function goneLine(gone: readonly string[]): string {
+  if (gone.length === 0) return '';
+  const more = gone.length > GONE_SHOWN ? ` and ${gone.length - GONE_SHOWN} more` : '';
+  return `Gone: ${gone.slice(0, GONE_SHOWN).join(', ')}${more}`;
+}
+
+/** Empty where there is only one. */
+async function tabsOf(context: BrowserContext, current: Page): Promise<string> {
+  const pages = context.pages();
+  if (pages.length < 2) return '';
+  const lines = pages.map(async (page, index) => {
+    const title = page === current ? '' : await titleOf(page);
+    return `- ${index}: ${page === current ? '(current) ' : ''}${title === '' ? '' : `[${title}] `}${page.url()}`;
+  });
+  return (await Promise.all(lines)).join('\n');
+}
+
+const TITLE_MS = 300;
+/** A tab that hangs does not tell its own. */
+const titleOf = (page: Page): Promise<string> =>
+  Promise.race([
+    page.title().catch(() => ''),
+    new Promise<string>(resolve => setTimeout(() => resolve(''), TITLE_MS).unref()),
+  ]);
+
+/**
+ * How many elements a page has. Rejects when the page, or a frame of a page that answers, does not tell: a snapshot would wait
+ * for that frame until its own time is over.
+ */
+async function elementsOf(page: Page): Promise<number> {
+  const count = (frame: Frame) => frame.evaluate('document.getElementsByTagName("*").length').then(Number);
+  const main = page.mainFrame();
+  const own = await inTime(count(main), SNAPSHOT_MS);
+  // Documents that change meanwhile are counted next time.
+  const others = page.frames().filter(frame => frame !== main);
+  const counts = await Promise.all(
+    others.map(frame =>
+      inTime(
+        count(frame).catch(() => 0),
+        FRAME_MS,
+      ),
+    ),
+  );
+  return counts.reduce((sum, each) => sum + each, own);
+}
+const FRAME_MS = 1_000;
+
+async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  const late = Symbol('late');
+  const outcome = await Promise.race([work, delay(ms, late, { ref: false })]);
+  if (outcome === late) throw new Error(`The page, or a frame of it, did not answer in ${ms} ms.`);
+  return outcome as T; // not the symbol
+}
+
+function elementOf(outline: readonly Outline[], ref: string): Outline | undefined {
+  for (const each of outline) {
+    const found = each.ref === ref ? each : elementOf(each.children, ref);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const withoutHash = (url: string): string => url.split('#', 1)[0] ?? '';

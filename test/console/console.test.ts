@@ -1,0 +1,275 @@
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import axe from 'axe-core';
+import { pino } from 'pino';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import type { Lease } from '../../client/lease.ts';
+import { ENV } from '../../contract/names.ts';
+import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
+import { findTools } from '../../local/machine-tools.ts';
+import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
+import { type Stack, startStack } from '../../local/stack.ts';
+import { eventually } from '../eventually.ts';
+import { newFolder, shell } from '../local/machine.ts';
+
+const PASSWORD = 'correct-horse-battery-7391';
+
+let folder: string;
+let site: DemoSite;
+let stack: Stack;
+let sessions: BrowserSessions;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let lease: Lease;
+let agent: McpBrowser;
+/** What the pages did that they must not do: errors, refusals of their CSP, requests to elsewhere. */
+const faults: string[] = [];
+
+beforeAll(async () => {
+  folder = await newFolder();
+  site = await startDemoSite();
+  stack = await startStack({
+    folder,
+    log: pino({ level: 'silent' }),
+    egress: { allowedCidrs: [`${new URL(site.url).hostname}/32`] },
+    runnerEnv: { ...shell(), [ENV.insecureLoginOrigins]: site.url },
+  });
+  sessions = new BrowserSessions(stack);
+  await sessions.putPolicy({}, { version: 1, sites: { ports: [Number(new URL(site.url).port)] } });
+  const { browser: executablePath } = findTools(process.env);
+  browser = await chromium.launch({ executablePath: executablePath ?? '', chromiumSandbox: false });
+  context = await browser.newContext();
+  page = await context.newPage();
+  page.on('pageerror', error => faults.push(error.message));
+  page.on('console', message => {
+    if (message.text().includes('Content Security Policy')) faults.push(message.text());
+  });
+  page.on('request', request => {
+    if (new URL(request.url()).origin !== stack.console.url) faults.push(`request to ${request.url()}`);
+  });
+});
+afterAll(async () => {
+  await agent?.[Symbol.asyncDispose]();
+  await browser?.close();
+  await stack?.stop();
+  await site?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const see = (text: string | RegExp) => page.getByText(text).first().waitFor();
+const open = (path: string) => page.goto(`${stack.console.url}${path}`);
+/** What the console's server answers to a request from outside its pages. */
+const ask = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(`${stack.console.url}${path}`, { method, headers });
+const cookie = async () => (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
+
+describe('signing in', () => {
+  it('asks for a link where there is no sign-in', async () => {
+    await open('/');
+    await see('npx omicron-browser console');
+    expect((await ask('/api/browser-sessions')).status).toBe(401);
+  });
+
+  it('a link signs in once, and leaves neither the address bar nor a script the means to do it again', async () => {
+    const link = stack.console.link();
+    await page.goto(link);
+    await see('No sessions yet');
+    expect(page.url()).toBe(`${stack.console.url}/`);
+    const [kept, ...others] = await context.cookies();
+    expect(others).toEqual([]);
+    expect(kept).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/' });
+
+    const second = await browser.newContext();
+    const stranger = await second.newPage();
+    await stranger.goto(link);
+    await stranger.getByRole('alert').getByText('This link was opened before').waitFor();
+    expect(await second.cookies()).toEqual([]);
+    await second.close();
+  });
+
+  it('refuses what another site makes the browser send', async () => {
+    const held = { cookie: await cookie() };
+    expect((await ask('/api/browser-sessions', held)).status).toBe(200);
+    const forged = { ...held, origin: 'http://127.0.0.1:1', 'content-type': 'application/json' };
+    expect((await ask('/api/policy', forged, 'DELETE')).status).toBe(403);
+    expect((await ask('/api/policy', held, 'DELETE')).status).toBe(403);
+    expect(await sessions.getPolicy({})).not.toBeNull();
+    const elsewhere = stack.console.url.replace('127.0.0.1', 'localhost');
+    expect((await fetch(`${elsewhere}/api/browser-sessions`, { headers: held })).status).toBe(403);
+  });
+
+  it('passes on only what its pages need: no lease, no redemption, no other route', async () => {
+    const own = { cookie: await cookie(), origin: stack.console.url };
+    for (const path of ['/api/browser-sessions/get-or-create', '/api/runner-secrets', '/internal/policy'])
+      expect((await ask(path, own, 'POST')).status, path).toBe(404);
+    // `fetch` would resolve the dots itself
+    const sent = request(stack.console.url, { path: '/api/users/%2e%2e/policy', headers: { ...own } }).end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(answer.resume().statusCode).toBe(400);
+  });
+});
+
+describe('sessions', () => {
+  beforeAll(async () => {
+    lease = await sessions.acquire({ userId: 'ada', conversationId: 'bread', tags: { team: 'bakery' } });
+    agent = await connectBrowser(lease);
+  });
+
+  it('a lease appears by itself, with the counts and the filters', async () => {
+    const row = page.getByRole('row', { name: 'bread' });
+    await row.getByText('ready').waitFor();
+    await page.locator('.counts div', { hasText: 'Live leases' }).getByText('1', { exact: true }).waitFor();
+    await page.getByLabel('User').fill('grace');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await see('No session matches');
+    await open('/?tag=team:bakery&status=ready');
+    await row.waitFor();
+  });
+
+  it("shows a session's lease, and its timeline as it grows", async () => {
+    await page.getByRole('link', { name: 'bread' }).click();
+    await see('session.ready');
+    await see('Expires unless used');
+    await agent.goto(site.url);
+    await see(/tool: browser_navigate/);
+    await agent.call('browser_navigate', { url: 'http://10.0.0.1/' }).catch(() => {}); // refused: a private address
+    await page.getByLabel('Egress denials').check();
+    await see('egress.denied');
+    await page.getByLabel('Everything').check();
+  });
+
+  it('a request of the agent appears at once, and the answer reaches the agent', async () => {
+    const asking = agent.call('browser_request_user_action', { reason: 'Which loaf?', timeout: 60 });
+    await see('Which loaf?');
+    await page.getByRole('link', { name: /Requests\s*1 waiting/ }).click();
+    const request = page.getByRole('article', { name: 'Request: Which loaf?' });
+    await request.getByLabel(/Message to the agent/).fill('the rye');
+    await request.getByRole('button', { name: 'Done' }).click();
+    expect(JSON.parse((await asking).text)).toMatchObject({ success: true, status: 'done', note: 'the rye' });
+    await see('No agent waits for you');
+  });
+
+  it('ends a lease after a question, and says why it ended', async () => {
+    await open(`/sessions/${lease.sessionId}`);
+    await page.getByRole('button', { name: 'End the lease' }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'End the lease' }).click();
+    await page.getByRole('group').getByRole('button', { name: 'End the lease' }).click();
+    await see('released by its platform or here');
+    expect((await sessions.get(lease.sessionId)).status).toBe('ended');
+    await see(/stored, \d/); // its video
+  });
+});
+
+describe('credentials', () => {
+  it('stores one with where it may be filled, and never shows its values again', async () => {
+    await open('/credentials');
+    await page.getByLabel('User').fill('ada');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await see('ada has no credential');
+    const answers: string[] = [];
+    page.on('response', async response => answers.push(await response.text().catch(() => '')));
+    const form = page.getByRole('form', { name: 'New credential' });
+    await form.getByLabel('Site key').fill('bakery');
+    await form.getByLabel('Username').fill('ada@example.com');
+    await form.getByLabel('Password').fill(PASSWORD);
+    await form.getByLabel('May be filled on').fill('bakery.example https://login.example');
+    await form.getByRole('button', { name: 'Add' }).click();
+    await see('The credential of bakery is stored.');
+    await see('BAKERY_PASSWORD');
+    await page.reload();
+    await see('Filled on bakery.example, https://login.example');
+    expect(answers.join('\n') + (await page.content())).not.toContain(PASSWORD);
+    expect((await sessions.getPolicy({ userId: 'ada' }))?.credentials).toEqual({
+      bakery: ['bakery.example', 'https://login.example'],
+    });
+  });
+
+  it('says which target is wrong, and keeps what is stored', async () => {
+    await page.getByRole('button', { name: 'Edit bakery' }).click();
+    const form = page.getByRole('form', { name: 'Credential of bakery' });
+    await form.getByLabel('Username').fill('ada');
+    await form.getByLabel('Password').fill('another');
+    await form.getByLabel('May be filled on').fill('http://plain.example');
+    await form.getByRole('button', { name: 'Replace' }).click();
+    await form.getByRole('alert').getByText('credentials.bakery[0]').waitFor();
+    await form.getByRole('button', { name: 'Cancel' }).click();
+  });
+
+  it('deletes one after a question', async () => {
+    await page.getByRole('button', { name: 'Delete bakery' }).click();
+    await page.getByRole('group').getByRole('button', { name: 'Delete bakery' }).click();
+    await see('The credential of bakery is deleted.');
+    expect(await sessions.listCredentials('ada')).toEqual({ sites: [] });
+  });
+});
+
+describe('policies', () => {
+  beforeEach(() => open('/policies?user=grace'));
+  const editor = () => page.getByLabel('Policy document (JSON)');
+
+  it('begins with a preset, tests a call before it is saved, and saves', async () => {
+    await page.getByRole('button', { name: 'https-only' }).click();
+    await page.getByLabel('Arguments (JSON)').fill('{"url": "http://plain.example"}');
+    await page.getByRole('button', { name: 'Test the call' }).click();
+    await see('Blocked by tools[0]: Only encrypted connections are allowed');
+    expect(await sessions.getPolicy({ userId: 'grace' })).toBeNull();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await see('Saved. Running leases obey it within seconds.');
+    expect((await sessions.getPolicy({ userId: 'grace' }))?.sites.httpsOnly).toBe(true);
+  });
+
+  it('shows the path of an error and leaves the saved policy in force', async () => {
+    await editor().fill('{"version": 1, "tools": [{"tools": [], "action": "allow"}]}');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('tools[0].tools').waitFor();
+    expect((await sessions.getPolicy({ userId: 'grace' }))?.sites.httpsOnly).toBe(true);
+  });
+});
+
+describe('every page', () => {
+  const PAGES = () => ['/', `/sessions/${lease.sessionId}`, '/requests', '/credentials?user=ada', '/policies'];
+
+  it.each(['light', 'dark'] as const)('passes axe and fits 360 px, %s', async colorScheme => {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width: 360, height: 740 });
+    for (const path of PAGES()) {
+      await open(path);
+      await eventually('the page is loaded', async () => (await page.getByText(/^Loading/).count()) === 0);
+      await page.evaluate(axe.source);
+      const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run()); // the script above defines it
+      expect(
+        violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
+        path,
+      ).toEqual([]);
+      const width = await page.evaluate('document.documentElement.scrollWidth');
+      expect(width, path).toBeLessThanOrEqual(360);
+    }
+  });
+
+  it('can be reached with the keyboard alone', async () => {
+    await open('/');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+    await page.getByRole('link', { name: 'Policies' }).press('Enter');
+    await page.getByRole('heading', { name: 'Policies' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor();
+  });
+
+  it('runs no inline code, asks no other origin and has no error', () => {
+    expect(faults).toEqual([]);
+  });
+
+  it('signs out: the cookie that was copied is worth nothing', async () => {
+    const copied = await cookie();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await see('Sign in to the console');
+    expect((await ask('/api/browser-sessions', { cookie: copied })).status).toBe(401);
+  });
+});

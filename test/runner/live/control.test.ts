@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+import { type GivenBack, LIVE_LIMITS } from '../../../contract/live.ts';
+import { agentControl } from '../../../runner/live/control.ts';
+import { controlledTurn } from '../../../runner/live/controlled-turn.ts';
+import { steppedClock } from '../../fakes/clock.ts';
+
+const ADA = { id: 'v1', name: 'ada' };
+const GRACE = { id: 'v2', name: 'grace' };
+
+function lease() {
+  const clock = steppedClock();
+  const told: string[] = [];
+  let lifting = Promise.resolve();
+  const control = agentControl({
+    clock,
+    onChange: () => undefined,
+    onTaken: ({ name }) => told.push(`taken by ${name}`),
+    onGivenBack(person, why: GivenBack, seconds) {
+      told.push(`given back by ${person.name}: ${why} after ${seconds} s`);
+      return lifting;
+    },
+  });
+  return {
+    ...{ clock, control, told },
+    state: () => control.state().state,
+    /** What was held is lifted only when the returned function is called. */
+    slowLift() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      lifting = promise;
+      return resolve;
+    },
+    async pass(seconds: number) {
+      clock.advance(seconds * 1_000);
+      await new Promise(setImmediate);
+    },
+  };
+}
+const settled = () => new Promise(setImmediate);
+
+test('control waits for the running call, and no further call begins', async () => {
+  const { control, state } = lease();
+  const end = control.beginCall();
+  expect(control.take(ADA)).toBe(true);
+  expect(state()).toBe('pausing');
+  expect(control.mayAct(ADA.id)).toBe(false);
+  expect(control.beginCall()).toBeUndefined();
+  end?.();
+  expect(state()).toBe('person');
+  expect(control.mayAct(ADA.id)).toBe(true);
+  expect(control.beginCall()).toBeUndefined();
+});
+
+test('one person has control: no other one takes it, acts, or gives it back', () => {
+  const { control, state } = lease();
+  control.take(ADA);
+  expect(control.take(GRACE)).toBe(false);
+  expect(control.mayAct(GRACE.id)).toBe(false);
+  control.giveBack(GRACE.id, 'released');
+  expect(state()).toBe('person');
+});
+
+test('no call begins before what the person held is lifted', async () => {
+  const { control, state, slowLift } = lease();
+  control.take(ADA);
+  const lifted = slowLift();
+  control.giveBack(ADA.id, 'released');
+  await settled();
+  expect(control.beginCall()).toBeUndefined();
+  expect(control.mayAct(ADA.id)).toBe(false);
+  lifted();
+  await settled();
+  expect(state()).toBe('agent');
+  expect(control.beginCall()).toBeDefined();
+});
+
+test('control returns by itself after a minute without input, and input keeps it', async () => {
+  const { control, told, pass, state } = lease();
+  control.take(ADA);
+  await pass(LIVE_LIMITS.idleSeconds - 1);
+  control.mayAct(ADA.id);
+  await pass(LIVE_LIMITS.idleSeconds - 1);
+  expect(state()).toBe('person');
+  await pass(1);
+  expect(state()).toBe('agent');
+  expect(told).toEqual(['taken by ada', `given back by ada: idle after ${2 * LIVE_LIMITS.idleSeconds - 1} s`]);
+});
+
+test('a lost connection gives control back after ten seconds, but a reload keeps it', async () => {
+  const { control, told, pass, state } = lease();
+  control.take(ADA);
+  control.connectionLost(ADA.id);
+  await pass(LIVE_LIMITS.lostSeconds - 1);
+  expect(control.take({ id: 'v3', name: 'ada' })).toBe(true);
+  await pass(LIVE_LIMITS.lostSeconds);
+  expect(state()).toBe('person');
+  expect(control.mayAct('v3')).toBe(true);
+  control.connectionLost('v3');
+  await pass(LIVE_LIMITS.lostSeconds);
+  expect(state()).toBe('agent');
+  expect(told.at(-1)).toContain('lost');
+});
+
+test('a request for control can be withdrawn before the call has ended', async () => {
+  const { control, told, state } = lease();
+  const end = control.beginCall();
+  control.take(ADA);
+  control.giveBack(ADA.id, 'released');
+  await settled();
+  end?.();
+  expect(state()).toBe('agent');
+  expect(told).toEqual([]);
+});
+
+test('eight calls wait for the person and are refused after 45 seconds, a ninth at once', async () => {
+  const { control, clock, pass } = lease();
+  const refusal = { content: [{ type: 'text' as const, text: 'refused' }] };
+  const done = { content: [{ type: 'text' as const, text: 'done' }] };
+  const turn = controlledTurn({ turn: (_signal, work) => work(), control, clock, refusal, afterPerson: each => each });
+  const signal = new AbortController().signal;
+  control.take(ADA);
+  const answers = Array.from({ length: LIVE_LIMITS.waitingCallsMax }, () => turn(signal, async () => done));
+  await settled();
+  expect(control.state().waiting).toBe(LIVE_LIMITS.waitingCallsMax);
+  expect(await turn(signal, async () => done)).toBe(refusal);
+  await pass(LIVE_LIMITS.waitingCallSeconds);
+  expect(await Promise.all(answers)).toEqual(answers.map(() => refusal));
+  const waits = turn(signal, async () => done);
+  control.giveBack(ADA.id, 'released');
+  expect(await waits).toBe(done);
+});

@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ENV } from '../../contract/names.ts';
+import { textOf } from '../../runner/tools/result.ts';
+import { eventually } from '../eventually.ts';
+import { type LeasedRunner, startLease } from './start-lease.ts';
+
+const NOISY = `<!doctype html><title>Noisy</title>
+<button id=one onclick="console.log('clicked'); console.error('broken'); throw new Error('thrown')">One</button>
+<button id=many onclick="for (let i = 0; i < 40; i++) console.log('line ' + i + ' ' + 'x'.repeat(1000)); console.error('last')">Many</button>
+<a href="/file" download="report.txt">File</a>
+<input id=name><input id=password type=password>
+<button id=leak onclick="console.log('it is ' + password.value)">Leak</button>
+<script>console.warn('while it loaded')</script>`;
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+
+let site: Server;
+let lease: LeasedRunner;
+let url: string;
+const clients: Client[] = [];
+beforeAll(async () => {
+  site = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(NOISY));
+  await once(site.listen(0, '127.0.0.1'), 'listening');
+  url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`; // a TCP server has a port
+  lease = await startLease({
+    recordVideo: false,
+    toolset: 'both',
+    env: { [ENV.insecureLoginOrigins]: new URL(url).origin },
+  });
+});
+afterAll(async () => {
+  for (const client of clients) await client.close();
+  await lease?.[Symbol.asyncDispose]();
+  site?.closeAllConnections();
+  site?.close();
+});
+
+/** Of either revision. */
+async function connect(mode: 'auto' | 'legacy'): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  const requestInit = { headers: { authorization: `Bearer ${lease.mcpToken}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${lease.runner.url}/mcp`), { requestInit }));
+  clients.push(client);
+  return client;
+}
+
+async function call(name: string, args: Record<string, unknown> = {}): Promise<string> {
+  return textOf((await lease.client.callTool({ name, arguments: args })) as Parameters<typeof textOf>[0]); // the tool-result shape of the protocol
+}
+
+test('what an action makes a page write to its console is in the result of that action, and in no other', async () => {
+  expect(await call('browser_navigate', { url })).toMatch(/Console:\n\[WARNING\] while it loaded$/);
+  const clicked = await call('browser_click', { target: '#one' });
+  expect(clicked).toMatch(/Console:\n\[ERROR\] broken\n\[ERROR\] Error: thrown\n\[LOG\] clicked$/);
+  expect(await call('browser_press_key', { key: 'Tab' })).not.toMatch(/^Console:$/m);
+});
+
+test('a console that floods costs a result a few lines, its errors first', async () => {
+  await call('browser_navigate', { url });
+  const [, written = ''] = (await call('browser_click', { target: '#many' })).split('Console:\n');
+  expect(written).toMatch(/^\[ERROR\] last\n\[LOG\] line 0/);
+  expect(written).toMatch(/\nand 36 more$/);
+  expect(written.length).toBeLessThan(1_600);
+});
+
+test('no result names a file of the runner', async () => {
+  const texts = [
+    await call('browser_navigate', { url }),
+    await call('browser_click', { target: '#one' }),
+    await call('browser_click', { target: 'a' }),
+  ];
+  await eventually('the download', async () => {
+    texts.push(await call('browser_take_screenshot'));
+    return /^Downloaded file report\.txt$/m.test(texts.join('\n'));
+  });
+  for (const text of texts) expect(text).not.toMatch(/\.log|\.png|\.\/|omicron-runner/);
+});
+
+test('[M4] a result that is JSON is there as structured content too, and fits its schema', async () => {
+  const client = await connect('auto');
+  const { tools } = await client.listTools();
+  expect(tools.find(({ name }) => name === 'browser_get_content')?.outputSchema).toMatchObject({ type: 'object' });
+  for (const [name, args] of [
+    ['browser_open', { url }],
+    ['browser_get_content', { format: 'accessibility' }],
+    ['browser_get_content', { format: 'links' }],
+    ['browser_scroll', { direction: 'down' }],
+    ['browser_screenshot', {}],
+    ['browser_wait', { ms: 1 }],
+    ['browser_wait', { selector: '#none', ms: 1 }],
+  ] as const) {
+    // The client checks the schema of each tool that it has listed.
+    const result = await client.callTool({ name, arguments: args });
+    expect(result.structuredContent, name).toEqual(JSON.parse(textOf(result)));
+  }
+  const snapshot = await client.callTool({ name: 'browser_snapshot', arguments: {} });
+  expect(snapshot.structuredContent).toBeUndefined();
+});
+
+test.each(['auto', 'legacy'] as const)(
+  '[M4] a client (%s) that sent a token hears that a long call runs',
+  async mode => {
+    const client = await connect(mode);
+    const heard: { progress: number; message?: string | undefined }[] = [];
+    await client.callTool(
+      { name: 'browser_wait_for', arguments: { time: 1.5 } },
+      { onprogress: progress => void heard.push(progress) },
+    );
+    expect(heard).toEqual([{ progress: 1, message: 'browser_wait_for has run for 1 s' }]);
+  },
+);
+
+test.each(['auto', 'legacy'] as const)(
+  '[M6] the timeline has the span of a call below its client’s (%s)',
+  async mode => {
+    const client = await connect(mode);
+    const before = lease.controller.events.length;
+    await client.callTool({
+      name: 'browser_snapshot',
+      arguments: {},
+      _meta: { traceparent: `00-${TRACE}-${PARENT}-01` },
+    });
+    await client.callTool({ name: 'browser_snapshot', arguments: {}, _meta: { traceparent: `00-${TRACE}-none-01` } });
+    const [below, own] = await eventually('both events', () => {
+      const calls = lease.controller.events.slice(before).filter(({ data }) => data.tool === 'browser_snapshot');
+      return calls.length === 2 && calls;
+    });
+    expect(below?.data).toMatchObject({
+      trace_id: TRACE,
+      parent_span_id: PARENT,
+      span_id: expect.stringMatching(/^[\da-f]{16}$/),
+    });
+    expect(own?.data).toMatchObject({ trace_id: expect.not.stringContaining(TRACE) });
+    expect(own?.data).not.toHaveProperty('parent_span_id');
+  },
+);
+
+test('once a password was filled in, results hold nothing of any console', async () => {
+  await call('browser_navigate', { url });
+  expect(await call('browser_type', { target: '#password', text: 'SHOP_PASSWORD' })).not.toContain('### Error');
+  const clicked = await call('browser_click', { target: '#leak' });
+  expect(clicked).toContain('### Snapshot');
+  expect(clicked).not.toMatch(/^Console:$|it is/m);
+  expect(await call('browser_navigate', { url })).not.toMatch(/^Console:$/m);
+});

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import type { AriaNode } from '../../../runner/snapshot/aria-tree.ts';
+import { changesSince, known } from '../../../runner/snapshot/changes.ts';
+import { concealed } from '../../../runner/snapshot/conceal.ts';
+import { layout } from '../../../runner/snapshot/layout.ts';
+import { outlineOf } from '../../../runner/snapshot/outline.ts';
+
+const item = (ref: string, text: string): AriaNode => ({ role: 'listitem', ref, text });
+const list = (...children: AriaNode[]): AriaNode[] => [{ role: 'list', ref: 'e1', children }];
+const changes = (before: AriaNode[], now: AriaNode[]) => changesSince(known(outlineOf(before)), outlineOf(now));
+const text = (before: AriaNode[], now: AriaNode[]) => layout(changes(before, now).outline, { tokensMax: 1_000 });
+
+test('equal pages have no changes', () => {
+  const page = list(item('e2', 'Pear'), item('e3', 'Fig'));
+  expect(changes(page, page)).toEqual({ outline: [], gone: [], share: 0 });
+});
+
+test('what changed past the lines that are shown is told', () => {
+  const many = (last: string) =>
+    list(...Array.from({ length: 90 }, (_, n) => item(`e${n + 2}`, n === 80 ? last : `Item ${n}`)));
+  expect(text(many('old'), many('new'))).toBe('- list\n - listitem: new');
+});
+
+test('the same elements in another order are shown in it', () => {
+  const [pear, fig, apple] = [item('e2', 'Pear'), item('e3', 'Fig'), item('e4', 'Apple')];
+  expect(text(list(pear, fig, apple), list(apple, fig, pear))).toMatch(/Apple.*Fig.*Pear/s);
+});
+
+test('one that went away is named, one that took its place is not', () => {
+  const button = (ref: string, name: string): AriaNode => ({ role: 'button', ref, name });
+  expect(changes(list(button('e2', 'Send'), item('e3', 'x')), list(item('e3', 'x'))).gone).toEqual([
+    'button "Send" [ref=e2]',
+  ]);
+  expect(changes(list(button('e2', 'Open')), list(button('e9', 'Close')))).toMatchObject({ gone: [] });
+});
+
+test('a cell that changed is shown with its row', () => {
+  const row = (state: string): AriaNode[] =>
+    list({
+      role: 'row',
+      ref: 'e5',
+      children: [
+        { role: 'cell', ref: 'e6', name: 'Customer 3' },
+        { role: 'cell', ref: `e-${state}`, name: state },
+      ],
+    });
+  expect(text(row('Open'), row('Paid'))).toContain('row: Customer 3 | Paid');
+});
+
+test('a secret across lines is taken out before anything is compared', async () => {
+  const page = outlineOf(list(item('e2', 'hunter'), item('e3', 'two'), item('e4', 'rest')));
+  const conceal = async (given: string) => given.replace(/hunter\n.*two/, '<secret>SHOP_PASSWORD</secret>');
+  const { outline, whole } = await concealed(page, conceal);
+  expect(whole).toBe(false);
+  expect(layout(outline, { tokensMax: 500 })).toMatch(/SHOP_PASSWORD.*rest/s);
+  expect(layout(outline, { tokensMax: 500 })).not.toContain('hunter');
+});
