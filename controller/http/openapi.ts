@@ -22,8 +22,10 @@ export const openApi = (version: string): FastifyDynamicSwaggerOptions => ({
     ],
     components: {
       securitySchemes: {
-        service: bearer('HS256, 60 s, aud browser-session-controller'),
-        egress: bearer('HS256 under a secret of its own, 60 s, aud egress-authorize'),
+        service: bearer(
+          'HS256 under the secret that the platform shares with the controller (OMICRON_SERVICE_JWT_SECRET, 32 bytes or more). Claims: `aud` is `browser-session-controller`; `exp`, in seconds since 1970, is at most 60 s from now; `iat` is optional, and exp may then be 60 s after it at most; `user_id` is optional and limits the call to that user; others are ignored. Clocks may differ by 5 s.',
+        ),
+        egress: bearer('HS256 under a secret of its own, aud `egress-authorize`; else as `service`'),
         runner: bearer('EdDSA, issued by the controller to one runner'),
       },
     },

@@ -36,6 +36,25 @@ describe('[O5] a service token', () => {
     expect((await stack.call('GET', '/internal/browser-sessions', { token: behind })).status).toBe(200);
   });
 
+  it.each([
+    ['without iat', { iat: undefined }],
+    ['without iat, from a clock five seconds ahead', { iat: undefined, exp: nowSeconds() + 64 }],
+    ['whose times have fractions', { iat: Date.now() / 1000, exp: Date.now() / 1000 + 59.5 }],
+    ['with a list of audiences', { iat: undefined, aud: ['omicron-api', AUDIENCES.controller] }],
+    [
+      'with claims of the platform',
+      { iat: undefined, iss: 'omicron-api', sub: 'api', jti: randomUUID(), roles: ['x'] },
+    ],
+  ])('%s is accepted', async (_what, change) => {
+    expect((await stack.call('GET', '/internal/browser-sessions', { token: await sign(change) })).status).toBe(200);
+  });
+
+  it('whose exp is too far says what it may be', async () => {
+    const token = await sign({ iat: undefined, exp: nowSeconds() + 600 });
+    const answer = await stack.call('GET', '/internal/browser-sessions', { token });
+    expect(problemOf(answer).detail).toMatch(/exp may be 60 s from now at most/);
+  });
+
   it('of the SDK is valid for 60 seconds even if a second passes while it is signed', async () => {
     let now = Date.now();
     const reading = () => {
@@ -64,7 +83,10 @@ describe('[O5] a service token', () => {
     ['for another service', () => sign({ aud: 'omicron-api' })],
     ['for runners’ secrets', () => sign({ aud: AUDIENCES.broker })],
     ['without audience', () => sign({ aud: undefined })],
-    ['without iat', () => sign({ iat: undefined })],
+    ['of 66 seconds without iat', () => sign({ iat: undefined, exp: nowSeconds() + 67 })],
+    ['of a year without iat', () => sign({ iat: undefined, exp: nowSeconds() + 31_536_000 })],
+    ['that has expired, without iat', () => sign({ iat: undefined, exp: nowSeconds() - 6 })],
+    ['whose iat is text', () => unsigned({ alg: 'HS256' }, claims({ iat: 'now' }))],
     ['without exp', () => sign({ exp: undefined })],
     ['whose exp is text', () => unsigned({ alg: 'HS256' }, claims({ exp: 'tomorrow' }))],
     ['whose user is a number', () => sign({ user_id: 7 })],
