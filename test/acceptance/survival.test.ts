@@ -137,7 +137,7 @@ describe('what a lease survives, and what ends it', { timeout: 180_000 }, () => 
     const settings = { OMICRON_POOL_IDLE: '2', OMICRON_USER_LIMIT: '50' };
     const [c1, c2] = await Promise.all([d.controller(settings), d.controller(settings)]);
     if (!c1 || !c2) throw new Error('no controllers');
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < 2; round++) {
       const leases = await Promise.all(
         [c1, c2].map((at, n) =>
           lease(d, at, { user_id: 'ada', conversation_id: `${round}-${n}`, record_video: false }),

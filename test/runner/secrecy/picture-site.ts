@@ -30,7 +30,7 @@ export const svg = (text: string) =>
 
 /** Of a half-sized picture: two rows of discs have 300, larger ones 600, seven blocks 900. */
 export const GREEN_MIN = 650;
-const SHOOT_MS = 1_000;
+const SHOOT_MS = 700;
 const searchPath = process.env.PATH ?? '';
 const ffmpeg = commandPath('ffmpeg', searchPath) ?? 'ffmpeg';
 /** Shows that a page would leak: with OMICRON_TEST_UNGUARDED=1 every row must fail. */
