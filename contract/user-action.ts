@@ -34,6 +34,15 @@ export const pendingUserActionList = z
   .meta({ id: 'PendingUserActionList' });
 export type PendingUserActionList = z.infer<typeof pendingUserActionList>;
 
+/** What the runner that asked is told. */
+export const askedUserAction = userAction
+  .extend({
+    /** Where the person answers, under a login of their own. Absent: the deployment names no console. */
+    url: z.url().optional(),
+  })
+  .meta({ id: 'AskedUserAction' });
+export type AskedUserAction = z.infer<typeof askedUserAction>;
+
 /** Body of the person's answer. */
 export const userActionAnswer = z
   .strictObject({ status: z.enum(['done', 'declined']), note: z.string().max(2_000).optional() })

@@ -159,6 +159,7 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     egressKey: serviceKey(settings.egressSecret),
     derivation: keys.derivation,
     uploads: uploadSites(settings.artifactEndpoints),
+    consoleUrl: settings.consoleUrl,
     provider: provider.name,
     version: manifest.version,
   });

@@ -130,6 +130,8 @@ export const VARIABLES = {
   claimSeconds: [ENV.claimSeconds, decimal(1, 120).default(15)],
   startSeconds: [ENV.startSeconds, decimal(2, 600).default(120)],
 
+  /** Where people open the console; clients that can send their person there do. */
+  consoleUrl: [ENV.consoleUrl, privateUrl().optional()],
   /** Where clients reach the gateway, `/mcp` of this service; without it there is none. */
   gatewayUrl: [
     ENV.gatewayUrl,

@@ -55,19 +55,20 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const port = options.port || (await freePort(await folder.lastPort()));
   const egress = await egressOf(options, port, keys.egressSecret);
   if (egress) started.defer(() => egress.stop());
+  const consoleUrl = `http://127.0.0.1:${await freePort(port + 1)}`; // mostly the same at each start
   const controller = await startLocalController({
     folder: folder.path,
     keys,
     databaseUrl: options.databaseUrl ?? null,
     port,
     poolIdle: options.poolIdle ?? 1,
-    settings: { ...options.settings, ...(egress && { [ENV.egressUrl]: egress.url }) },
+    settings: { ...options.settings, [ENV.consoleUrl]: consoleUrl, ...(egress && { [ENV.egressUrl]: egress.url }) },
     runnerEnv: options.runnerEnv ?? {},
     log: options.log,
   });
   started.defer(() => controller.shutdown());
   const pages = await startConsole({
-    url: `http://127.0.0.1:${await freePort(port + 1)}`, // mostly the same at each start
+    url: consoleUrl,
     controllerUrl: controller.url,
     serviceSecret: keys.serviceSecret,
     log: options.log,

@@ -11,6 +11,7 @@ import { fitted, TOKENS_MAX, TOKENS_MIN } from './budget/fit.ts';
 import type { Captures } from './capture/captures.ts';
 import { controlledTurn } from './live/controlled-turn.ts';
 import { type LiveView, liveView } from './live/live-view.ts';
+import type { Caller } from './mcp/caller.ts';
 import { type ConsoleMessages, consoleMessages } from './mcp/console-messages.ts';
 import { type DownloadNotes, downloadNotes } from './mcp/download-notes.ts';
 import { LEASE_ENDED, type ServedTools } from './mcp/endpoint.ts';
@@ -122,14 +123,14 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
     live,
     listTools: () => listed(available, policy),
     instructions: instructions(logins.names),
-    async call(name, args, { signal, traceparent }) {
-      const span = callSpan(traceparent);
+    async call(name, args, caller) {
+      const span = callSpan(caller.traceparent);
       const finished = lifetime.callStarted();
       const startMs = clock.nowMs();
       try {
         await recording.ready;
         const before = await fields.texts();
-        const { result: raw, verdict, tokensMax } = await run(name, args, signal);
+        const { result: raw, verdict, tokensMax } = await run(name, args, caller);
         const held = new Map([...before, ...(await fields.texts())]);
         const shown = redacted(raw, text => redact(maskFields(text, held)));
         const result = structured(fitted(shown, name, tokensMax ?? options.tokensMax));
@@ -153,7 +154,7 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
 const listed = (available: ReadonlyMap<string, LeaseTool>, policy: ToolPolicy): Tool[] =>
   [...available.values()].map(({ tool }) => tool).filter(({ name }) => policy.lists(name));
 
-type Call = (name: string, args: Record<string, unknown>, signal: AbortSignal) => Promise<Done>;
+type Call = (name: string, args: Record<string, unknown>, caller: Caller) => Promise<Done>;
 
 /** Runs calls one after the other, each judged by what holds when it starts. */
 function judgedCalls(
@@ -172,7 +173,7 @@ function judgedCalls(
   /** Whether the model has seen web content in this lease. */
   let untrusted = false;
 
-  const judgeAndRun: Call = async (name, given, signal) => {
+  const judgeAndRun: Call = async (name, given, caller) => {
     const tool = available.get(name);
     if (lifetime.isOver()) return { result: LEASE_ENDED };
     if (tool === undefined) {
@@ -183,11 +184,11 @@ function judgedCalls(
     if (sessionId !== undefined && sessionId !== ownId) return { result: SESSION_MISMATCH };
     const view = viewOf({ snapshot, tokensMax }, options);
     if (view.error !== undefined) return { result: failed('invalid_arguments', z.prettifyError(view.error)) };
-    const verdict = policy.decide(name, await tool.judged(given, signal), untrusted);
+    const verdict = policy.decide(name, await tool.judged(given, caller.signal), untrusted);
     if (verdict.action === 'block') return { result: failed('policy_blocked', verdict.reason), verdict };
     const startMs = Date.now();
     playwright.show(view.data);
-    const result = await tool.run(args, signal);
+    const result = await tool.run(args, caller.signal, caller.elicitation);
     untrusted ||= tool.inTurn && playwright.showsContent();
     const acts = tool.inTurn && tool.tool.annotations?.readOnlyHint !== true;
     const written = acts ? await messages.take() : [];
@@ -200,11 +201,11 @@ function judgedCalls(
     return { result: withNotes(result, notes), tokensMax: view.data.tokensMax };
   };
 
-  return async (name, args, signal) => {
-    if (available.get(name)?.inTurn === false) return judgeAndRun(name, args, signal);
+  return async (name, args, caller) => {
+    if (available.get(name)?.inTurn === false) return judgeAndRun(name, args, caller);
     let done: Done | undefined;
-    const result = await turn(signal, async () => {
-      done = await judgeAndRun(name, args, signal);
+    const result = await turn(caller.signal, async () => {
+      done = await judgeAndRun(name, args, caller);
       live.agentActed(name);
       return done.result;
     });

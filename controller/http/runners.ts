@@ -7,7 +7,7 @@ import { effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
 import { brokerClaims, type ControllerKeys, verifyControllerToken } from '../../contract/tokens.ts';
-import { userAction, userActionRequest } from '../../contract/user-action.ts';
+import { askedUserAction, userActionRequest } from '../../contract/user-action.ts';
 import type { Changes } from '../lease/changes.ts';
 import { type RedeemParts, redeem } from '../lease/redeem.ts';
 import { totpOfSite } from '../lease/totp.ts';
@@ -24,11 +24,13 @@ export interface RunnerRoutes extends RedeemParts {
   policies: Policies;
   userActions: UserActions;
   changes: Changes;
+  /** Where people open the console. */
+  consoleUrl: string | undefined;
 }
 
 /** What runners and their uploaders call: the redemption (O4) and the reports. */
 export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, parts) => {
-  const { publicKeys, broker, directory, policies, secrets, userActions, changes } = parts;
+  const { publicKeys, broker, directory, policies, secrets, userActions, changes, consoleUrl } = parts;
   app.addHook('onRoute', describeRoutes('runner'));
   app.decorateRequest('lease', null);
 
@@ -123,7 +125,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
         operationId: 'askUser',
         summary: 'Asks the user of a lease to do something, and waits for the answer',
         body: userActionRequest,
-        response: { 200: userAction },
+        response: { 200: askedUserAction },
       },
     },
     async request => {
@@ -137,7 +139,8 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
         seen => seen?.status !== 'pending',
         wait_ms,
       );
-      return answered ?? asked;
+      const url = consoleUrl && new URL(`/sessions/${claims.session_id}`, consoleUrl).href;
+      return { ...(answered ?? asked), url };
     },
   );
 

@@ -1,11 +1,11 @@
 import type { ServerMessage } from '../../contract/live.ts';
-import type { UserAction } from '../../contract/user-action.ts';
+import type { AskedUserAction } from '../../contract/user-action.ts';
 import type { Clock } from '../../http/clock.ts';
 
 /** The user actions that wait for an answer, as viewers see them. */
 export interface OpenRequests {
   /** Tells viewers of the request, and of its end, which is what `send` answers or its rejection. */
-  during(request: UserRequest, send: () => Promise<UserAction>): Promise<UserAction>;
+  during(request: UserRequest, send: () => Promise<AskedUserAction>): Promise<AskedUserAction>;
   /** For a viewer that has come. */
   open(): ServerMessage[];
 }

@@ -1,7 +1,11 @@
+import type { Elicitation } from '../tools/elicitation.ts';
+
 /** What comes with a call beside its arguments. */
 export interface Caller {
   /** Aborts when the client cancels the call or is gone. */
   readonly signal: AbortSignal;
   /** `_meta.traceparent` as it was sent: https://www.w3.org/TR/trace-context/ */
   readonly traceparent: unknown;
+  /** Undefined: its client cannot send its person to an address. */
+  readonly elicitation: Elicitation | undefined;
 }

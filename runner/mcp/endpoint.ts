@@ -14,6 +14,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
 import { failure } from '../tools/result.ts';
 import type { Caller } from './caller.ts';
+import { elicitations } from './elicitation.ts';
 import { reportProgress } from './progress.ts';
 
 /** What the agents of one lease are served. */
@@ -66,6 +67,7 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
   const running = new Map<string, AbortController>();
   const closed = new AbortController();
   const answering = new Set<Promise<void>>();
+  const elicitationOf = elicitations();
 
   async function tracked(serving: Promise<void>): Promise<void> {
     answering.add(serving);
@@ -73,7 +75,9 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
   }
 
   /** The SDK aborts a call as soon as its connection is gone. */
-  async function call({ name, arguments: args = {}, _meta }: CallToolParams, { mcpReq }: ServerContext, key: string) {
+  async function call({ name, arguments: args = {}, _meta }: CallToolParams, context: ServerContext, key: string) {
+    const { mcpReq } = context;
+    const elicitation = await elicitationOf(name, args, context);
     const cancelled = new AbortController();
     const answered = new AbortController();
     running.set(key, cancelled);
@@ -87,8 +91,8 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
     }
     try {
       const signal = AbortSignal.any([cancelled.signal, closed.signal]);
-      const result = await served.call(name, args, { signal, traceparent: _meta?.traceparent });
-      return closed.signal.aborted ? LEASE_ENDED : result;
+      const result = await served.call(name, args, { signal, traceparent: _meta?.traceparent, elicitation });
+      return closed.signal.aborted ? LEASE_ENDED : ((await elicitation?.required()) ?? result);
     } finally {
       answered.abort();
       mcpReq.signal.removeEventListener('abort', onGone);

@@ -4,6 +4,7 @@ import type { Clock } from '../../http/clock.ts';
 import type { SecrecyRules } from '../secrecy/rules.ts';
 import { click } from '../tools/click.ts';
 import type { CustomTool, ToolLease } from '../tools/define-tool.ts';
+import type { Elicitation } from '../tools/elicitation.ts';
 import { evaluateInDocument } from '../tools/evaluate.ts';
 import { getContent } from '../tools/get-content.ts';
 import { login } from '../tools/login.ts';
@@ -28,7 +29,7 @@ export interface LeaseTool {
   /** False: it does not use the browser and does not wait for other calls. */
   readonly inTurn: boolean;
   /** Never rejects. */
-  run(args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
+  run(args: Record<string, unknown>, signal: AbortSignal, elicitation?: Elicitation): Promise<CallToolResult>;
   /** The arguments that a policy judges. */
   judged(args: Record<string, unknown>, signal: AbortSignal): Promise<Record<string, unknown>>;
 }
@@ -70,7 +71,7 @@ export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyM
       tool: requestUserAction.tool,
       inTurn: false,
       judged: async args => args,
-      run: (args, signal) => requestUserAction.run(args, { lease, signal, clock }),
+      run: (args, signal, elicitation) => requestUserAction.run(args, { lease, signal, clock, elicitation }),
     },
   ];
   const all = [...(toolset === 'compat' || toolset === 'both' ? COMPATIBLE.map(pageTool) : []), ...always, ...upstream];

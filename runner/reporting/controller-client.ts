@@ -3,7 +3,7 @@ import { type RedeemAnswer, redeemAnswer, totpAnswer } from '../../contract/assi
 import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import { type ArtifactReport, activityAnswer, type RunnerEvent } from '../../contract/reports.ts';
-import { type UserAction, userAction, type userActionRequest } from '../../contract/user-action.ts';
+import { type AskedUserAction, askedUserAction, type userActionRequest } from '../../contract/user-action.ts';
 import { httpCalls } from '../../http/call.ts';
 import { problemClient } from '../../http/problem-client.ts';
 
@@ -27,7 +27,11 @@ export interface ControllerClient {
   /** The TOTP code of the moment for one of the user's sites. */
   totp(leaseToken: string, site: string, signal: AbortSignal): Promise<{ code: string; validMs: number }>;
   /** Asks the person of the lease, or, under the same id, how it stands. */
-  askUser(leaseToken: string, request: z.input<typeof userActionRequest>, signal: AbortSignal): Promise<UserAction>;
+  askUser(
+    leaseToken: string,
+    request: z.input<typeof userActionRequest>,
+    signal: AbortSignal,
+  ): Promise<AskedUserAction>;
   /** Writes events to the timeline; repeating them writes nothing twice. */
   events(token: string, events: RunnerEvent[], signal: AbortSignal): Promise<void>;
   /** Tells what became of a recording; idempotent by name. */
@@ -74,7 +78,7 @@ export function controllerClient(controllerUrl: string): ControllerClient {
       return { code, validMs: valid_ms };
     },
     askUser: (token, request, signal) =>
-      post('/internal/runner-user-actions', token, request, userAction, signal, request.wait_ms),
+      post('/internal/runner-user-actions', token, request, askedUserAction, signal, request.wait_ms),
     events: async (token, events, signal) => {
       await post('/internal/runner-events', token, { events }, z.unknown(), signal);
     },

@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import type { UserAction, userActionRequest } from '../../contract/user-action.ts';
+import type { AskedUserAction, userActionRequest } from '../../contract/user-action.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
 import type { Settled } from '../settle/settle.ts';
@@ -9,7 +9,7 @@ import type { Credentials } from './credentials.ts';
 import type { Conceal } from './cut.ts';
 import { failed } from './result.ts';
 
-export type AskUser = (request: z.input<typeof userActionRequest>, signal: AbortSignal) => Promise<UserAction>;
+export type AskUser = (request: z.input<typeof userActionRequest>, signal: AbortSignal) => Promise<AskedUserAction>;
 
 /** What the custom tools of one lease share. */
 export interface ToolLease {

@@ -6,6 +6,7 @@ import { RETRY, waitBackoff } from '../../http/backoff.ts';
 import type { Clock } from '../../http/clock.ts';
 import { worthRetrying } from '../reporting/controller-client.ts';
 import { defineTool, type ToolContext } from './define-tool.ts';
+import type { Elicitation } from './elicitation.ts';
 import { failed } from './result.ts';
 
 /** One call waits this long at the controller; then it is repeated. */
@@ -18,9 +19,13 @@ const MARGIN_SECONDS = 15;
 
 interface UserActionContext extends ToolContext {
   readonly clock: Clock;
+  readonly elicitation?: Elicitation | undefined;
 }
 
-/** A10: waits for the answer, beside the calls of other tools. A call with the reason and time-out of one that ended without it goes on. */
+/**
+ * A10: waits for the answer, beside the calls of other tools. A call with the reason and time-out of one that ended without it goes on.
+ * A client that opens addresses is first sent to the console, where the person answers.
+ */
 export const requestUserAction = defineTool({
   name: 'browser_request_user_action',
   title: 'Ask a person',
@@ -31,12 +36,18 @@ export const requestUserAction = defineTool({
     reason: z.string().trim().min(1).max(2_000),
     timeout: z.int().min(1).max(USER_ACTION_SECONDS.max).default(USER_ACTION_SECONDS.default).describe('Seconds'),
   },
-  async run({ reason, timeout }, { lease, signal: cancelled, clock }: UserActionContext) {
+  async run({ reason, timeout }, { lease, signal: cancelled, clock, elicitation }: UserActionContext) {
     const { openActions } = lease;
     // The person sees one request, however many calls wait for it.
     const key = JSON.stringify([reason, timeout]);
-    const id = openActions.get(key) ?? randomUUID();
+    const known = elicitation?.earlier?.id ?? openActions.get(key);
+    if (elicitation?.earlier?.declined) {
+      openActions.delete(key);
+      return answer('declined', null);
+    }
+    const id = known ?? randomUUID();
     openActions.set(key, id);
+    let asksClient = elicitation !== undefined && known === undefined;
     const limitMs = (timeout + MARGIN_SECONDS) * 1_000;
     const startMs = clock.nowMs();
     const deadlineMs = startMs + limitMs;
@@ -44,14 +55,22 @@ export const requestUserAction = defineTool({
     for (let failures = 0; !signal.aborted && clock.nowMs() < deadlineMs; ) {
       try {
         const leftMs = Math.max(0, startMs + ANSWER_MS - clock.nowMs());
-        const wait_ms = Math.round(Math.min(WAIT_MS, leftMs));
+        const wait_ms = asksClient ? 0 : Math.round(Math.min(WAIT_MS, leftMs));
         const action = await lease.askUser({ id, reason, timeout_seconds: timeout, wait_ms }, signal);
         failures = 0;
         if (action.status !== 'pending') {
           openActions.delete(key);
           return answer(action.status, action.note);
         }
-        if (clock.nowMs() >= startMs + ANSWER_MS) return answer('pending', null);
+        if (asksClient && action.url !== undefined) {
+          elicitation?.ask(id, `The browser needs you: ${await lease.conceal(reason)}`, action.url);
+          return answer('pending', null);
+        }
+        asksClient = false;
+        if (clock.nowMs() >= startMs + ANSWER_MS) {
+          if (elicitation?.earlier !== undefined) elicitation.again(id);
+          return answer('pending', null);
+        }
         // A controller that is about to stop does not wait.
         await clock.sleep(POLL_MS_MIN, signal).catch(() => undefined);
       } catch (error) {

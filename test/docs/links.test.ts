@@ -49,9 +49,11 @@ it('every decision is in the index, under its own title and number, in one forma
   const index = PAGES.get('docs/adr/README.md') ?? '';
   const records = [...PAGES].filter(([page]) => /^docs\/adr\/\d{4}-/.test(page));
   expect(records.length).toBeGreaterThan(20);
-  for (const [at, [page, text]] of records.entries()) {
+  // Branches are given numbers of their own, so one may be missing for a while; none is used twice.
+  expect(new Set(records.map(([page]) => /\d{4}/.exec(page)?.[0])).size).toBe(records.length);
+  for (const [page, text] of records) {
     const [, number, title] = /^# (\d{4}) (.+)$/m.exec(text) ?? [];
-    expect(number, page).toBe(String(at + 1).padStart(4, '0'));
+    expect(page).toContain(`/${number}-`);
     expect(index, page).toContain(`| [${number}](${page.slice('docs/adr/'.length)}) | ${title} |`);
     expect(
       [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading),

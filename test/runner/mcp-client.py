@@ -67,6 +67,24 @@ async def mcp_2(url, headers, mode="auto"):
             yield Answers(client, client.protocol_version)
 
 
+@asynccontextmanager
+async def mcp_2_person(url, headers):
+    """Its person opens every address, which is written as `{opened}`."""
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.types import ElicitResult
+
+    async def opened(_context, params):
+        write({"opened": params.url})
+        return ElicitResult(action="accept")
+
+    async with httpx2.AsyncClient(headers=headers, timeout=CALL_SECONDS) as http:
+        transport = streamable_http_client(url, http_client=http)
+        async with Client(transport, elicitation_callback=opened) as client:
+            yield Answers(client, client.protocol_version)
+
+
 def mcp_2_legacy(url, headers):
     return mcp_2(url, headers, mode="legacy")
 
@@ -94,7 +112,8 @@ async def answer(number, work):
 
 
 async def main(kind, url, token):
-    start = {"mcp_1": mcp_1, "mcp_2": mcp_2, "mcp_2_legacy": mcp_2_legacy, "agents": agents}[kind]
+    kinds = {"mcp_1": mcp_1, "mcp_2": mcp_2, "mcp_2_legacy": mcp_2_legacy, "mcp_2_person": mcp_2_person, "agents": agents}
+    start = kinds[kind]
     async with start(url, {"authorization": f"Bearer {token}"}) as client:
         write({"id": 0, "value": client.version})
         tasks = {}

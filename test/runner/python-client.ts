@@ -6,12 +6,17 @@ import { pythonOf } from '../../local/test-tools.ts';
 import { ROOT } from '../local/machine.ts';
 import type { AnyClient, CallAnswer } from './any-client.ts';
 
-export type PythonKind = 'mcp_1' | 'mcp_2' | 'mcp_2_legacy' | 'agents';
+export type PythonKind = 'mcp_1' | 'mcp_2' | 'mcp_2_legacy' | 'mcp_2_person' | 'agents';
+
+export interface PythonClient extends AnyClient {
+  /** Addresses that its person was sent to; of `mcp_2_person` only. */
+  readonly opened: readonly string[];
+}
 
 const PROGRAM = fileURLToPath(new URL('mcp-client.py', import.meta.url));
 
 /** A client of Python, in a process of its own. Rejects with what it wrote when it cannot connect. */
-export async function pythonClient(kind: PythonKind, url: URL, token: string): Promise<AnyClient> {
+export async function pythonClient(kind: PythonKind, url: URL, token: string): Promise<PythonClient> {
   const python = pythonOf(ROOT, kind === 'mcp_1' ? 'python_mcp_1' : 'python_mcp_2');
   const child = spawn(python, [PROGRAM, kind, url.href, token], { env: { PATH: process.env.PATH } });
   const exited = once(child, 'close');
@@ -19,6 +24,7 @@ export async function pythonClient(kind: PythonKind, url: URL, token: string): P
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     written += text;
   });
+  const opened: string[] = [];
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   const answerTo = (id: number): Promise<unknown> => {
     const answer = Promise.withResolvers<unknown>();
@@ -26,8 +32,9 @@ export async function pythonClient(kind: PythonKind, url: URL, token: string): P
     return answer.promise;
   };
   createInterface(child.stdout).on('line', line => {
-    const { id, value, error } = JSON.parse(line);
-    if (error === undefined) waiting.get(id)?.resolve(value);
+    const { id, value, error, opened: address } = JSON.parse(line);
+    if (address !== undefined) opened.push(address);
+    else if (error === undefined) waiting.get(id)?.resolve(value);
     else waiting.get(id)?.reject(new Error(error));
   });
   void exited.then(() => {
@@ -45,6 +52,7 @@ export async function pythonClient(kind: PythonKind, url: URL, token: string): P
   const version = (await answerTo(0)) as string;
   return {
     version,
+    opened,
     tools: () => ask({ do: 'tools' }).answer as Promise<string[]>,
     call(name, args, signal) {
       const { id, answer } = ask({ do: 'call', name, args });

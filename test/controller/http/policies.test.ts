@@ -9,7 +9,7 @@ import { problemOf, type Stack, someUser, startStack } from '../stack.ts';
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startStack({ OMICRON_CONSOLE_URL: 'https://console.test/' });
 });
 afterAll(() => stack[Symbol.asyncDispose]());
 
@@ -238,6 +238,8 @@ describe('requests to the person', () => {
   it('wait for the answer of the API, and the first one counts', async () => {
     const { given, lease, user } = await leased();
     const id = randomUUID();
+    const asked = await ask(given.lease_token, id);
+    expect(asked.body).toMatchObject({ status: 'pending', url: `https://console.test/sessions/${lease.session_id}` });
     const waiting = ask(given.lease_token, id, { wait_ms: 20_000 });
     const path = `${sessionPath(lease.session_id)}/user-actions`;
     await eventually('the request to be seen', async () => {

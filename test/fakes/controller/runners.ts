@@ -30,7 +30,7 @@ import {
   signingKey,
   verifyControllerToken,
 } from '../../../contract/tokens.ts';
-import { type UserAction, userActionRequest } from '../../../contract/user-action.ts';
+import { type AskedUserAction, userActionRequest } from '../../../contract/user-action.ts';
 import { type Answer, json, type Route } from './answer.ts';
 
 /** What runners call, and the tokens that a controller sends them. One lease, or several that are told the same. */
@@ -52,7 +52,9 @@ export interface FakeRunnerRoutes {
   policy: EffectivePolicy;
   totp: z.infer<typeof totpAnswer>;
   /** What agents asked of their user. Change a status to answer. */
-  readonly userActions: UserAction[];
+  readonly userActions: AskedUserAction[];
+  /** The console's; runners are told where the person answers. */
+  consoleUrl: string | undefined;
   assignment(runner: RunnerBoot, options?: AssignmentOptions): Promise<Assigned>;
   /** A viewer's token for the lease that was assigned last. */
   liveToken(runner: RunnerBoot, options?: LiveTokenOptions): Promise<string>;
@@ -119,6 +121,7 @@ export async function fakeRunnerRoutes() {
     policy: { version: '1', layers: [] },
     totp: { code: '000000', valid_ms: 30_000 },
     userActions: [],
+    consoleUrl: undefined,
     async assignment({ runnerId, bootId }, options = {}) {
       const lease = { session_id: randomUUID(), epoch: 1, runner_id: runnerId };
       sessionId = lease.session_id;
@@ -198,11 +201,12 @@ export async function fakeRunnerRoutes() {
       const known = now.userActions.find(action => action.id === id);
       if (known) return json(200, known);
       const askedMs = Date.now();
-      const action: UserAction = {
+      const action: AskedUserAction = {
         ...{ id, reason, session_id, epoch, status: 'pending', note: null },
         created_at: new Date(askedMs).toISOString(),
         expires_at: new Date(askedMs + timeout_seconds * 1_000).toISOString(),
         answered_at: null,
+        ...(now.consoleUrl && { url: `${now.consoleUrl}/sessions/${session_id}` }),
       };
       now.userActions.push(action);
       return json(200, action);
