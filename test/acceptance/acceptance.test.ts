@@ -169,7 +169,7 @@ describe('acceptance', { timeout: 180_000 }, () => {
     expect(claims).toHaveLength(1);
   });
 
-  it('a DELETE that was answered leaves no call that is, of four clients that never stop asking', async () => {
+  it('[N8] a DELETE that was answered leaves no call that is, of four clients that never stop asking', async () => {
     const d = await deployment();
     const c = await d.controller({ OMICRON_POOL_IDLE: '1' });
     const leased = await lease(d, c, { user_id: 'ada', conversation_id: 'c', record_video: false });

@@ -75,7 +75,7 @@ async function getOrCreate(at: Connection, request: { user_id: string } & Record
 
 const runnerPods = (sessionId: string) => podsOf(NAMESPACES.runners, `${LABELS.sessionId}=${sessionId}`);
 
-describe('acceptance, on Kubernetes', { timeout: 240_000 }, () => {
+describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud', { timeout: 240_000 }, () => {
   test('[O22] isolation: two users at once have different runners and share no cookies', async () => {
     const [ada, bob] = [someUser('ada'), someUser('bob')];
     for (const user of [ada, bob]) {

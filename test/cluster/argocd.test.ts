@@ -46,7 +46,7 @@ describe('Argo CD, on a git repository of the test', { timeout: 5 * MINUTE_MS },
     ingress.close();
   }, 5 * MINUTE_MS);
 
-  it('syncs manifests/rendered/local: Synced and Healthy', async () => {
+  it('[C4] syncs manifests/rendered/local: Synced and Healthy', async () => {
     await synced(await push(env));
   });
 

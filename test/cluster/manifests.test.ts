@@ -230,7 +230,7 @@ describe("the runners' namespace", () => {
   });
 });
 
-test('the controller may do what is listed, each with its reason, and nothing else anywhere', async () => {
+test('[O10] the controller may do what is listed, each with its reason, and nothing else anywhere', async () => {
   const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
   const resources = [
     ...['pods', 'pods/log', 'pods/exec', 'pods/ephemeralcontainers', 'services', 'podtemplates', 'serviceaccounts'],

@@ -120,8 +120,10 @@ const serviceAddress = (namespace: string, name: string) =>
 const nodeAddress = () =>
   kubectl(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}']);
 
-describe('reachability', () => {
-  test('who reaches what, tried from inside of every pod, is what the table says', { timeout: 240_000 }, async () => {
+describe('[O9] reachability', () => {
+  test('[O13] who reaches what, tried from inside of every pod, is what the table says', {
+    timeout: 240_000,
+  }, async () => {
     await using _ = await outside();
     const [runner, controller, egress, api] = [
       await leased(),

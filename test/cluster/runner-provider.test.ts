@@ -101,7 +101,7 @@ it('says in the policy’s own words why the API server refuses a pod', async ()
   });
 });
 
-it('a leased pod says whose it is, and outlives the template that warm ones go with', async () => {
+it('[S6] a leased pod says whose it is, and outlives the template that warm ones go with', async () => {
   await using under = await podRunners();
   const other = await copy.template('goes-away', ({ template }) => {
     if (template?.spec) template.spec.nodeSelector = { nowhere: 'true' }; // owners need no processes

@@ -66,7 +66,7 @@ afterAll(async () => {
   ingress?.close();
 });
 
-describe('the sandbox of a leased runner', () => {
+describe('[N5] the sandbox of a leased runner', () => {
   test("every renderer is in a user namespace of its own, under Chromium's filter beside the container's", () => {
     const renderers = browser.filter(({ command }) => command.includes('--type=renderer'));
     expect(renderers.length).toBeGreaterThan(0);

@@ -140,6 +140,26 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     expect((await p.claim({ userId: 'bob' })).session.epoch).toBe(1);
   });
 
+  it('[N1] takes quota, place, runner and epoch in one step, or none of them', async () => {
+    const p = protocol(await open(), { userLimit: 1, onUserLimit: 'evict_oldest' });
+    await p.maintenance.setCapacity(2);
+    const hers = await p.claim({ userId: 'ada', conversationId: 'c1' });
+    const his = await p.claim({ userId: 'bob' });
+    // Her quota would have its place by eviction, but the deployment has none: nothing of the claim is left.
+    const refused = await p.acquire({ userId: 'ada', conversationId: 'c2' });
+    expect(refused).toMatchObject({ outcome: 'refused', code: 'capacity_exceeded' });
+    for (const { session, runner } of [hers, his]) {
+      expect(await p.session(session.id)).toMatchObject({ status: 'starting', epoch: 1, runner_id: runner.id });
+      expect((await p.runner(runner.id)).state).toBe('creating');
+    }
+    expect(await p.directory.stats()).toMatchObject({ starting: 2, active: 0 });
+    await p.maintenance.setCapacity(3);
+    const next = await p.claim({ userId: 'ada', conversationId: 'c2' });
+    expect(await p.session(hers.session.id)).toMatchObject({ status: 'ended', ended_reason: 'evicted' });
+    expect(next.runner).toMatchObject({ session_id: next.session.id, epoch: 1 });
+    expect(await p.session(next.session.id)).toMatchObject({ runner_id: next.runner.id, epoch: 1 });
+  });
+
   it('lowers the capacity without ending a lease', async () => {
     const p = protocol(await open());
     await p.warm(2);

@@ -6,7 +6,7 @@ const requirements = await readFile('docs/requirements.md', 'utf8');
 const DEFINED = [...requirements.matchAll(/^\| ([A-Z]\d+) \|/gm)].map(([, id]) => id ?? '');
 
 /** The families of the tables; S3 is one, so the bucket passes as well. */
-const ID = /\b[OADPSCBMG]\d{1,2}\b/g;
+const ID = /\b[OADPSCBMGN]\d{1,2}\b/g;
 
 const COMMENT = /^\s*(?:\*|\/\*|\/\/|--)|\s(?:\/\/|--)\s/;
 

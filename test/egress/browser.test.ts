@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { siteRules } from '../../contract/policy/sites.ts';
+import { eventually } from '../eventually.ts';
 import { type ProxiedBrowser, proxiedBrowser } from './proxied-browser.ts';
-import { type ProxyNetwork, proxyNetwork } from './proxy-network.ts';
+import { type ProxyNetwork, proxyNetwork, type TestLease } from './proxy-network.ts';
 import { SSRF_VECTORS, SSRF_ZONE, vectorUrl } from './ssrf-vectors.ts';
 
 /** What a page can do to make a browser ask for an address (`attack-page.js`). */
@@ -23,12 +25,14 @@ const WAYS = [
 type Way = (typeof WAYS)[number];
 
 let network: ProxyNetwork;
+let lease: TestLease;
 let chromium: ProxiedBrowser;
 let page: Page;
 
 beforeAll(async () => {
   network = await proxyNetwork(SSRF_ZONE, { OMICRON_EGRESS_CONNECTIONS_PER_LEASE: '5000' });
-  chromium = await proxiedBrowser(network, network.lease({ deny: ['denied.test'] }));
+  lease = network.lease({ deny: ['denied.test'] });
+  chromium = await proxiedBrowser(network, lease);
   await openPage();
 });
 afterAll(async () => {
@@ -63,7 +67,7 @@ const read = () => [...new Set(typed().map(url => new URL(url).href))];
 /** Rounds of hundreds of pages, on machines that have other work. */
 const ROUND_MS = 300_000;
 
-describe('Chromium behind the forwarder and the proxy', () => {
+describe('[N6] Chromium behind the forwarder and the proxy', () => {
   it.each(WAYS)('can reach the public site by %s: the way works', async way => {
     const path = `/control-${way.replaceAll(/\W/g, '-')}`;
     await attempt(way, [`http://site.test:${network.site.port}${path}`]);
@@ -116,6 +120,9 @@ describe('Chromium behind the forwarder and the proxy', () => {
   it('was refused by judgement each time, never because a connection failed', () => {
     expect(chromium.refused.length).toBeGreaterThan(read().length * WAYS.length * 0.8);
     expect([...new Set(chromium.refused)].sort()).toEqual(['internal_address', 'internal_name', 'mixed_addresses']);
+    // The controller hears of each kind, for the timeline of the lease.
+    const told = network.controller.denials.filter(({ runner_id }) => runner_id === lease.runnerId);
+    expect(told.map(({ code }) => code)).toEqual(expect.arrayContaining(['internal_address', 'internal_name']));
   });
 
   it('shows the agent a page that says why, and the runner the reason of a tunnel', async () => {
@@ -128,6 +135,25 @@ describe('Chromium behind the forwarder and the proxy', () => {
       expect.objectContaining({ code: 'site_denied', authority: 'denied.test:443' }),
     );
     await other.close();
+  });
+
+  it('[B2] a policy that changes while the lease lives refuses the open page its next step, says so on a page, and in an event', async () => {
+    const site = `http://site.test:${network.site.port}/`;
+    const tab = await chromium.browser.context.newPage();
+    await tab.goto(site);
+    expect(await tab.textContent('body')).not.toContain('egress proxy');
+    lease.setSites([{ layer: 'session', sites: siteRules.parse({ ports: [network.site.port], deny: ['site.test'] }) }]);
+    const refusal = await eventually('the policy holds', async () => {
+      await tab.goto(site);
+      const text = await tab.textContent('body');
+      return text?.includes('did not let this through') && text;
+    });
+    expect(refusal).toContain('the session policy denies site.test');
+    const denied = { host: 'site.test', code: 'site_denied', runner_id: lease.runnerId };
+    await expect
+      .poll(() => network.controller.denials, { timeout: 10_000 })
+      .toContainEqual(expect.objectContaining(denied));
+    await tab.close();
   });
 
   it('sends no DNS query except through the proxy, and connects to nothing else', async () => {

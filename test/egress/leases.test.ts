@@ -33,7 +33,7 @@ const closed = (socket: Socket) => eventually('the tunnel is closed', () => sock
 /** Resolves when the proxy watches the lease, so that what follows is a change and not a first answer. */
 const watched = () => eventually('the lease is watched', () => network.controller.counts.watch > 0);
 
-it('closes every open tunnel and download at once when the lease ends, and those of no other lease', async () => {
+it('[N8] closes every open tunnel and download at once when the lease ends, and those of no other lease', async () => {
   await start();
   const [mine, other] = [network.lease(), network.lease()];
   const tunnels = await Promise.all([open(mine), open(mine), open(mine)]);

@@ -9,7 +9,7 @@ beforeAll(async () => {
 const stackOf = (env: string): CapturedStack => stacks[env] ?? { resources: [], outputs: {} };
 const bucketName = (env: string, kind: string): string => `omicron-browser-${env}-${kind}-111122223333-eu-central-1`;
 
-describe.each(['dev', 'prod'])('%s', env => {
+describe.each(['dev', 'prod'])('[O15] the recordings of %s', env => {
   test('has one bucket for recordings and one for its access log, named for account and region', () => {
     expect(
       all(stackOf(env), 'Bucket')

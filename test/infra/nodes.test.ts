@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 const group = (stack: CapturedStack, name: string) => one(stack, 'NodeGroup', name).props;
 
-describe('browser nodes', () => {
+describe('[O16] browser nodes', () => {
   test('carry the label that runners select and the taint that only runners tolerate', () => {
     expect(group(dev, 'browser').labels).toEqual({ [BROWSER_NODES.key]: BROWSER_NODES.value });
     expect(group(dev, 'browser').taints).toEqual([

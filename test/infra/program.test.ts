@@ -30,7 +30,7 @@ beforeAll(async () => {
   ]);
 });
 
-describe('pulumi up', () => {
+describe('[C3] pulumi up', () => {
   test('runs the program to its end and asks for what the mocks saw', async () => {
     expect(up.errors).toEqual([]);
     expect(up.exitCode).toBe(0);

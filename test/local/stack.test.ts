@@ -47,7 +47,7 @@ describe('the local stack', () => {
     expect(await modeOf('stack.json')).toBe('600');
   });
 
-  it('does the main job: a credential, a lease, a login with secret names, a playable recording', async () => {
+  it('[N4] does the main job: a credential, a lease, a login with secret names, a playable recording', async () => {
     await sessions.putCredential('ada', 'bakery', site.login);
     expect(await sessions.listCredentials('ada')).toEqual({
       sites: [{ site: 'bakery', secret_names: ['BAKERY_USERNAME', 'BAKERY_PASSWORD'] }],

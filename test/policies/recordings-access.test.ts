@@ -79,7 +79,7 @@ const ALLOWED = { allowed: true, refusedBy: [] };
 const NOT_GRANTED = { allowed: false, refusedBy: [] };
 const refusedBy = (...sids: string[]) => ({ allowed: false, refusedBy: expect.arrayContaining(sids) });
 
-describe('the uploader', () => {
+describe('[O14] the uploader', () => {
   test('writes an object of its prefix, under the bucket’s default encryption', async () => {
     expect(await put(uploader)).toEqual(ALLOWED);
     expect(await useKey(uploader, 'GenerateDataKey')).toEqual(ALLOWED);
@@ -154,7 +154,7 @@ describe('the uploader', () => {
   });
 });
 
-describe('administrators', () => {
+describe('[O15] administrators', () => {
   test('read and list recordings through their role', async () => {
     expect(await ask(reader, 's3:GetObject', object(), TLS)).toEqual(ALLOWED);
     expect(await useKey(reader, 'Decrypt')).toEqual(ALLOWED);
@@ -205,7 +205,7 @@ describe('another account', () => {
   });
 });
 
-test('an unsigned request gets nothing: not a recording, not the list', async () => {
+test('[O14] an unsigned request gets nothing: not a recording, not the list', async () => {
   const anonymously = (action: string, resource: string): Promise<Verdict> =>
     evaluate(
       { principal: 'anonymous', action, resource, account: ACCOUNT, context: TLS },

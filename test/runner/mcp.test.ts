@@ -5,6 +5,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { runnerTempDir } from '../../runner/browser/temp-dir.ts';
 import { eventually } from '../eventually.ts';
+import { bufferingProxy } from '../fakes/buffering-proxy.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
 import { callText, connect, type RunnerProcess, startRunner } from './start.ts';
@@ -44,6 +45,26 @@ test('a client that reconnects finds the same cookies, tabs and current tab', as
   const tabs = await callText(client, 'browser_tabs', { action: 'list' });
   expect(tabs).toMatch(/0: \[Account\].*\n- 1: \(current\) \[Shop\]/);
   expect(await callText(client, 'browser_navigate', { url: `${site.url}/account` })).toContain('Hello bob!');
+});
+
+test('[N9] behind a proxy that buffers, clients that come and go have one browser and its tabs', async () => {
+  await using proxy = await bufferingProxy(runner.url);
+  const first = await connect(proxy.url, mcpToken);
+  await callText(first, 'browser_navigate', { url: `${site.url}/login` });
+  await callText(first, 'browser_type', { target: 'input[name=username]', text: 'bob', submit: true });
+  const second = await connect(proxy.url, mcpToken);
+  const [opened] = await Promise.all([
+    callText(second, 'browser_tabs', { action: 'new', url: `${site.url}/` }),
+    callText(first, 'browser_wait_for', { time: 1 }),
+  ]);
+  expect(opened).toContain('(current) [Shop]');
+  await first.close();
+  await second.close();
+  const again = await connect(proxy.url, mcpToken);
+  expect(await callText(again, 'browser_tabs', { action: 'list' })).toMatch(
+    /0: \[Account\].*\n- 1: \(current\) \[Shop\]/,
+  );
+  await again.close();
 });
 
 test('several clients of one lease share the browser, and one that vanishes in a call blocks no other', async () => {

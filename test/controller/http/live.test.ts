@@ -25,7 +25,7 @@ async function open(id: string, token: string): Promise<WebSocket | null> {
   return promise;
 }
 
-test('bytes pass between a viewer and the runner, whole and in order, and the end of the lease closes the socket', async () => {
+test('[N8] bytes pass between a viewer and the runner, whole and in order, and the end of the lease closes the socket', async () => {
   const lease = await stack.lease({ user_id: someUser() });
   const { token, role } = await tokenOf(lease.session_id);
   expect(role).toBe('view');

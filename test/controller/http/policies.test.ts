@@ -156,7 +156,7 @@ describe('what the egress proxy asks', () => {
     expect(body).toMatchObject({ leases: [{ state: 'unchanged' }, { state: 'ended' }] });
   });
 
-  it('writes denials to the timeline of who was denied, once, also after the end', async () => {
+  it('[N6] writes denials to the timeline of who was denied, once, also after the end', async () => {
     const { key, lease } = await leased();
     const event = {
       ...key,

@@ -76,7 +76,7 @@ it('says that credentials are missing before a browser is spent', async () => {
   expect((await stack.getOrCreate({ require_credentials: true, conversation_id: 'c2' })).status).toBe(422);
 });
 
-it('says the limit, how many sessions are active, and when to retry', async () => {
+it('[N3] says the limit, how many sessions are active, and when to retry', async () => {
   await using stack = await startStack({ OMICRON_USER_LIMIT: 2, OMICRON_CAPACITY: 3, OMICRON_POOL_IDLE: 0 });
   const first = await stack.lease({ conversation_id: 'c1', ttl_seconds: 50 });
   await stack.lease({ conversation_id: 'c2', ttl_seconds: 500 });

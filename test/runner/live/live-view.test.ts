@@ -156,6 +156,26 @@ test('what the agent asks of its person is shown, also to who comes later, until
   late.close();
 });
 
+test('[A10] a person does on the live picture what the agent asked for, and the agent goes on', async () => {
+  await callText(lease.client, 'browser_navigate', { url: FORM });
+  const person = await watch();
+  await person.heard('hello');
+  await eventually('the live picture', () => person.pictures.length > 0);
+  const asking = callText(lease.client, 'browser_request_user_action', { reason: 'Press the button', timeout: 60 });
+  const { id } = await person.heard('ask', ({ reason }) => reason === 'Press the button');
+  person.say({ t: 'take' });
+  await person.heard('control', ({ control }) => control.state === 'person');
+  person.say({ t: 'mouse', kind: 'down', x: 200, y: 220, button: 'left', buttons: 1, clicks: 1 });
+  person.say({ t: 'mouse', kind: 'up', x: 200, y: 220, button: 'left', clicks: 1 });
+  person.say({ t: 'release' });
+  await person.heard('control', ({ control }) => control.state === 'agent');
+  const action = await eventually('the user action', () => lease.controller.userActions.find(each => each.id === id));
+  action.status = 'done';
+  expect(JSON.parse(await asking)).toMatchObject({ success: true, status: 'done' });
+  expect(await callText(lease.client, 'browser_snapshot')).toContain('button "pressed"');
+  person.close();
+});
+
 test('a person opens, switches and closes tabs, and reaches no closed address', async () => {
   const person = await watch();
   await person.heard('hello');

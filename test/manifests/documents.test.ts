@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest';
+import { LABELS, NAMESPACES, PORTS, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { runnerPod } from '../../controller/runners/kubernetes/objects.ts';
+import { ENVIRONMENTS } from '../../manifests/environments.ts';
+import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
+import { objects } from '../../manifests/render.ts';
+import { at, list } from '../../policies/manifests/rule.ts';
+
+// What the documents ask of the objects on the cluster, object by object; docs/adr/0046-what-differs-from-the-documents.md has
+// what is otherwise on purpose.
+
+describe.each(Object.values(ENVIRONMENTS))('$name', env => {
+  const rendered = [...objects(env).values()];
+  const find = (kind: string, name: string, namespace: string) => {
+    const found = rendered.find(
+      each => each.kind === kind && each.metadata.name === name && each.metadata.namespace === namespace,
+    );
+    if (!found) throw new Error(`${env.name} has no ${kind} ${namespace}/${name}`);
+    return found;
+  };
+
+  test('[O9] three namespaces, and nothing in them that the internet reaches', () => {
+    const names = rendered.filter(({ kind }) => kind === 'Namespace').map(({ metadata }) => metadata.name);
+    expect(names).toEqual(expect.arrayContaining([NAMESPACES.api, NAMESPACES.system, NAMESPACES.runners]));
+    expect(rendered.filter(({ kind }) => /^(Ingress|Gateway|HTTPRoute|.*Route)$/.test(kind))).toEqual([]);
+    for (const service of rendered.filter(({ kind }) => kind === 'Service')) {
+      expect(['ClusterIP', undefined]).toContain(at(service, 'spec', 'type'));
+      expect(at(service, 'spec', 'externalIPs')).toBeUndefined();
+    }
+    const { spec } = find('NetworkPolicy', 'runners', NAMESPACES.runners);
+    const peers = list(at(spec, 'ingress')).flatMap(rule => list(at(rule, 'from')));
+    expect(peers.length).toBeGreaterThan(0);
+    for (const peer of peers) expect(at(peer, 'ipBlock')).toBeUndefined();
+  });
+
+  test('[O10] the controller is a Deployment with an account, the least rights and a ClusterIP Service', () => {
+    const app = 'browser-session-controller';
+    const pod = at(find('Deployment', app, NAMESPACES.system), 'spec', 'template');
+    expect(at(pod, 'spec', 'serviceAccountName')).toBe(SERVICE_ACCOUNTS.controller);
+    find('ServiceAccount', SERVICE_ACCOUNTS.controller, NAMESPACES.system);
+    const service = find('Service', app, NAMESPACES.system);
+    expect(service.spec).toMatchObject({ type: 'ClusterIP', ports: [{ port: PORTS.controller }] });
+    expect(at(pod, 'metadata', 'labels')).toMatchObject(at(service, 'spec', 'selector') as object); // a map of labels
+    expect(find('RoleBinding', app, NAMESPACES.runners)).toMatchObject({
+      roleRef: { kind: 'Role', name: app },
+      subjects: [{ kind: 'ServiceAccount', name: SERVICE_ACCOUNTS.controller, namespace: NAMESPACES.system }],
+    });
+    const rules = list(at(find('Role', app, NAMESPACES.runners), 'rules'));
+    expect(rules.map(rule => [at(rule, 'resources', '0'), at(rule, 'verbs')])).toEqual(
+      CONTROLLER_RIGHTS.map(({ resource, verbs }) => [resource, Object.keys(verbs)]),
+    );
+    const granted = rules.flatMap(rule => list(at(rule, 'resources')));
+    expect(granted).toEqual(expect.arrayContaining(['pods', 'services']));
+    for (const unneeded of ['pods/log', 'pods/exec', 'endpoints', 'secrets']) expect(granted).not.toContain(unneeded);
+  });
+
+  test('[O11] a runner pod has the name, labels, volumes, sizes, node and readiness of the document', () => {
+    const id = '6c8f1f6e-0000-4000-8000-000000000001';
+    const template = find('PodTemplate', 'pw-mcp-runner', NAMESPACES.runners);
+    const pod = runnerPod(
+      { metadata: { ...template.metadata, uid: 'u' }, template: Object(at(template, 'template')) },
+      id,
+    );
+    expect(pod.metadata).toMatchObject({
+      name: `pw-mcp-${id}`,
+      labels: { app: 'pw-mcp-runner', [LABELS.runnerId]: id },
+    });
+    expect(pod.spec).toMatchObject({
+      nodeSelector: { workload: 'browser' },
+      tolerations: [{ key: 'workload', value: 'browser', effect: 'NoSchedule' }],
+      restartPolicy: 'Never',
+      containers: [
+        {
+          readinessProbe: { tcpSocket: { port: 8080 } },
+          volumeMounts: expect.arrayContaining([
+            { name: 'output', mountPath: '/output' },
+            { name: 'shm', mountPath: '/dev/shm' },
+          ]),
+        },
+      ],
+      volumes: expect.arrayContaining([
+        { name: 'output', emptyDir: expect.anything() },
+        { name: 'shm', emptyDir: expect.objectContaining({ medium: 'Memory' }) },
+      ]),
+    });
+    expect(ENVIRONMENTS.prod.limits).toBeDefined();
+    if (env.name !== 'prod') return;
+    expect(pod.spec?.containers[0]?.resources).toMatchObject({
+      requests: { cpu: '1', memory: '2Gi' },
+      limits: { cpu: '2', memory: '4Gi' },
+    });
+  });
+});
