@@ -13,6 +13,9 @@ export function seconds(text: string): number {
   return Number(text);
 }
 
+/** An option that may be repeated. */
+export const repeated = (text: string, before: string[] = []): string[] => [...before, text];
+
 function tag(text: string, before: Tags = {}): Tags {
   const [, key, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
   if (key === undefined || value === undefined) throw new InvalidArgumentError('It must be KEY=VALUE.');

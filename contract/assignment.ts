@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { epoch } from './lease-key.ts';
+import { credentialTarget } from './policy/credential-target.ts';
 import { effectivePolicy } from './policy/document.ts';
 import { siteKey } from './secrets.ts';
 import { RUNNER_PHASES } from './states.ts';
@@ -19,6 +20,8 @@ export type Snapshot = (typeof SNAPSHOTS)[number];
 /** Options of a lease for its runner; without a toolset or a snapshot, the deployment's applies. */
 export const runnerOptions = z.object({
   record_video: z.boolean(),
+  /** False: the runner gets no credential, and the secret store is not read for it. */
+  credentials: z.boolean().optional(),
   toolset: z.enum(TOOLSETS).optional(),
   snapshot: z.enum(SNAPSHOTS).optional(),
 });
@@ -39,6 +42,10 @@ export const assignmentClaims = brokerClaims.extend({
   artifacts_prefix: z.string(),
 });
 export type Assignment = z.infer<typeof assignmentClaims>;
+
+/** What the broker reads of an assignment. */
+export const redemptionClaims = brokerClaims.extend({ options: runnerOptions.pick({ credentials: true }) });
+export type RedemptionClaims = z.infer<typeof redemptionClaims>;
 
 /** Body of `POST /assign` and `POST /drain`: a token signed by the controller. */
 export const signedToken = z.strictObject({ token: z.string().max(16_384) });
@@ -77,8 +84,8 @@ export const redeemAnswer = z
   .object({
     /** `<SITE>_USERNAME` and `<SITE>_PASSWORD`, as Playwright MCP's `--secrets` takes them. */
     secrets: z.record(z.string(), z.string()),
-    /** Sites whose credential is among the secrets, and whether TOTP codes are available. */
-    sites: z.array(z.object({ site: siteKey, totp: z.boolean() })),
+    /** Sites whose credential is among the secrets, whether TOTP codes are available, and where the credential's own url lets it be filled. */
+    sites: z.array(z.object({ site: siteKey, totp: z.boolean(), targets: z.array(credentialTarget).optional() })),
     /** The browser's credential at the egress proxy. */
     egress_credential: z.string(),
     policy: effectivePolicy,

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { OmicronError } from './problem.ts';
+import { credentialUrl } from './policy/credential-target.ts';
 import { isStorable } from './storable.ts';
 
 /** The name of a credential in the vault document, e.g. `walmart`: the prefix of its secret names. */
@@ -21,42 +21,64 @@ export const credentialSchema = z
     password: secretText,
     /** B3: never leaves the controller; runners get the current code. */
     totp: totpSeed.optional(),
+    /**
+     * Where it may be filled: https addresses, of which the origin counts, or registrable domains. Without it, the policies and
+     * the site key decide.
+     */
+    url: z.union([credentialUrl, z.array(credentialUrl).min(1).max(64)]).optional(),
   })
   .meta({ id: 'Credential' });
 export type Credential = z.infer<typeof credentialSchema>;
 
-/** The vault document of one user (O8). */
-export const vaultDocument = z.object({ credentials: z.record(siteKey, credentialSchema) });
-export type VaultDocument = z.infer<typeof vaultDocument>;
+/** The targets of a credential's own url. */
+export const urlTargets = ({ url }: Pick<Credential, 'url'>): string[] | undefined =>
+  typeof url === 'string' ? [url] : url;
+
+/** The vault document of one user (O8), as far as it can be used. */
+export interface VaultDocument {
+  readonly credentials: Readonly<Record<string, Credential>>;
+  /** Why an entry cannot be used, by its key; never with its values. */
+  readonly unusable: Readonly<Record<string, string>>;
+  /** Why the whole document cannot be used. */
+  readonly fault?: string;
+}
 
 /** Name of a user's document in the vault; derived, never taken from a caller (O8). */
 export const vaultSecretName = (userId: string): string => `pw_site_creds__${userId}`;
 
 const envName = (site: string): string => site.toUpperCase().replace(/[^A-Z0-9]/g, '_');
 
-/**
- * `{walmart: {username, password}}` -> `{WALMART_USERNAME, WALMART_PASSWORD}`, the form of Playwright MCP's
- * `--secrets`. Throws when two site keys map to one name (`a-b` and `a.b`), so that no wrong password is filled
- * silently.
- */
-export function secretsOf(document: VaultDocument): Record<string, string> {
-  const secrets: Record<string, string> = {};
-  for (const [site, { username, password }] of Object.entries(document.credentials)) {
-    const name = envName(site);
-    if (Object.hasOwn(secrets, `${name}_USERNAME`))
-      throw new OmicronError(
-        'secrets_unavailable',
-        `Two sites map to ${name}_USERNAME; rename one of them (the second is "${site}").`,
-      );
-    secrets[`${name}_USERNAME`] = username;
-    secrets[`${name}_PASSWORD`] = password;
-  }
-  return secrets;
-}
+/** `{walmart: {username, password}}` -> `{WALMART_USERNAME, WALMART_PASSWORD}`, the form of Playwright MCP's `--secrets`. */
+export const secretsOf = ({ credentials }: Pick<VaultDocument, 'credentials'>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(credentials).flatMap(([site, { username, password }]) => {
+      const [usernameName = '', passwordName = ''] = secretNames(site);
+      return [
+        [usernameName, username],
+        [passwordName, password],
+      ];
+    }),
+  );
 
-/** Site keys and secret names of a user; never a value. */
+/** Whether two site keys have the same secret names (`a-b` and `a.b`), so that one's password could go where the other's is meant. */
+export const sameNames = (one: string, other: string): boolean => one !== other && envName(one) === envName(other);
+
+/** Site keys and secret names of a user, and where each credential is filled; never a value. */
 export const credentialList = z
-  .object({ sites: z.array(z.object({ site: siteKey, secret_names: z.array(z.string()) })) })
+  .object({
+    sites: z.array(
+      z.object({
+        site: z.string(),
+        secret_names: z.array(z.string()),
+        /** Its own url, if it has one. */
+        url: z.array(z.string()).optional(),
+        /** Https origins and registrable domains that the credential's url and the policies of deployment and user allow. */
+        filled_on: z.array(z.string()),
+        /** Why it is filled nowhere, and what to do; null where it is filled somewhere. */
+        problem: z.string().nullable(),
+      }),
+    ),
+  })
   .meta({ id: 'CredentialList' });
 export type CredentialList = z.infer<typeof credentialList>;
 

@@ -76,6 +76,8 @@ export const getOrCreateRequest = z
     wait_seconds: z.number().min(0).max(LIMITS.waitSecondsMax).default(LIMITS.waitSecondsDefault),
     /** Refuse with `credentials_not_configured` when the user has no credential. */
     require_credentials: z.boolean().default(false),
+    /** False: the browser gets none of the user's credentials, and the secret store is not read. A live lease keeps its own. */
+    credentials: z.boolean().default(true),
     tags: tagsSchema.optional(),
     /** The tools that the lease serves; default: the deployment's. A live lease keeps its own. */
     toolset: z.enum(TOOLSETS).optional(),

@@ -178,7 +178,7 @@ export async function verifyControllerToken<T extends z.ZodType>(
 }
 
 /**
- * What the broker reads of an assignment, valid for one redemption. It names the user, so that the redemption is one
+ * What names one redemption in an assignment. It names the user, so that the redemption is one
  * statement.
  */
 export const brokerClaims = leaseKey.extend({ claim_id: z.uuid(), boot_id: z.uuid(), user_id: z.string() });

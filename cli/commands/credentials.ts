@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { secretNames } from '../../contract/secrets.ts';
+import { repeated } from '../arguments.ts';
 import { type Cli, connectController } from '../connect.ts';
 import { UsageError } from '../exit.ts';
 
@@ -17,6 +18,7 @@ export function credentialCommands(program: Command, cli: Cli): void {
       .argument('<site>', 'site key, e.g. walmart')
       .requiredOption('--user <id>', 'user id')
       .requiredOption('--username <name>', 'username at the site')
+      .option('--url <url>', 'where it may be filled: a domain or an https address ; may be repeated', repeated)
       .option('--password-env <variable>', 'read the password from this environment variable')
       .action((site, options) => setCredential(cli, site, options));
     credentials
@@ -36,13 +38,14 @@ export function credentialCommands(program: Command, cli: Cli): void {
 interface SetOptions {
   user: string;
   username: string;
+  url?: string[];
   passwordEnv?: string;
 }
 
 async function setCredential(cli: Cli, site: string, options: SetOptions): Promise<void> {
   const sessions = await connectController(cli);
   const password = await readPassword(cli, options.passwordEnv);
-  await sessions.putCredential(options.user, site, { username: options.username, password });
+  await sessions.putCredential(options.user, site, { username: options.username, password, url: options.url });
   cli.out.fields({ site, secret_names: secretNames(site) });
 }
 
@@ -51,8 +54,12 @@ async function listCredentials(cli: Cli, user: string): Promise<void> {
   const list = await sessions.listCredentials(user);
   cli.out.rows(
     list,
-    ['SITE', 'NAMES'],
-    list.sites.map(({ site, secret_names }) => [site, secret_names.join(' ')]),
+    ['SITE', 'NAMES', 'FILLED ON'],
+    list.sites.map(({ site, secret_names, filled_on, problem }) => [
+      site,
+      secret_names.join(' ') || '-',
+      problem === null ? filled_on.join(' ') : `nowhere: ${problem}`,
+    ]),
   );
 }
 

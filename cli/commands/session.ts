@@ -24,6 +24,7 @@ export function sessionCommands(program: Command, cli: Cli): void {
     )
     .option('--no-video', 'do not record videos')
     .addOption(tagOption('tag of the session'))
+    .option('--no-credentials', 'give the browser none of the stored credentials')
     .option('--require-credentials', 'fail when the user has no stored credential')
     .option('--show-token', "show the lease's bearer token")
     .action(options => startSession(cli, options));
@@ -59,6 +60,7 @@ interface StartOptions {
   snapshot?: Snapshot;
   video: boolean;
   tag?: Tags;
+  credentials: boolean;
   requireCredentials?: boolean;
   showToken?: boolean;
 }
@@ -75,6 +77,7 @@ async function startSession(cli: Cli, options: StartOptions): Promise<void> {
     snapshot: options.snapshot,
     recordVideo: options.video,
     tags: options.tag,
+    credentials: options.credentials,
     requireCredentials: options.requireCredentials,
     signal: cli.signal,
   });

@@ -658,7 +658,7 @@ function usePolled(key, everyMs, read) {
 var messageOf = (error) => error instanceof Error ? error.message : String(error);
 // console/web/credential-form.tsx
 /** Stores a credential, and where it may be filled. The fields are empty at first: stored values never come back. */
-function CredentialForm({ userId, site, targets, onSaved, onCancel }) {
+function CredentialForm({ userId, site, url, targets, onSaved, onCancel }) {
 	const [failure, setFailure] = d();
 	const [isSaving, setSaving] = d(false);
 	const hint = P();
@@ -674,6 +674,7 @@ function CredentialForm({ userId, site, targets, onSaved, onCancel }) {
 			await call("PUT", path`/users/${userId}/credentials/${key}`, {
 				username: text("username"),
 				password: text("password"),
+				url,
 				...text("totp") === "" ? {} : { totp: text("totp") }
 			});
 			form.reset();
@@ -852,23 +853,19 @@ function UserCredentials({ userId }) {
 		}),
 		sites.length > 0 && /* @__PURE__ */ a("ul", {
 			class: "rows",
-			children: sites.map(({ site, secret_names }) => /* @__PURE__ */ a("li", { children: [
+			children: sites.map(({ site, secret_names, url, filled_on, problem }) => /* @__PURE__ */ a("li", { children: [
 				/* @__PURE__ */ a("strong", { children: site }),
-				/* @__PURE__ */ a("div", { children: [
+				secret_names.length > 0 && /* @__PURE__ */ a("div", { children: [
 					"The agent writes",
 					" ",
 					secret_names.map((name, at) => /* @__PURE__ */ a($, { children: [at > 0 && " and ", /* @__PURE__ */ a("code", { children: name })] })),
 					"."
 				] }),
-				/* @__PURE__ */ a("div", { children: [
-					"Filled on",
-					" ",
-					targets(site).length > 0 ? targets(site).join(", ") : `https pages of ${site} only, if that is a registrable domain, or where another policy says`,
-					"."
-				] }),
+				/* @__PURE__ */ a("div", { children: problem === null ? `Filled on ${filled_on.join(", ")}.` : `Filled nowhere: ${problem}.` }),
 				editing === site ? /* @__PURE__ */ a(CredentialForm, {
 					userId,
 					site,
+					url,
 					targets: targets(site),
 					onSaved: () => saved(`The credential of ${site} is replaced.`),
 					onCancel: () => setEditing(null)

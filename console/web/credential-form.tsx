@@ -8,6 +8,8 @@ interface CredentialFormProps {
   userId: string;
   /** The credential to replace; a new one otherwise. */
   site?: string;
+  /** Its own url, which stays as it is. */
+  url?: string[];
   /** Where the user's policy lets it be filled. */
   targets: readonly string[];
   onSaved: (site: string) => void;
@@ -15,7 +17,7 @@ interface CredentialFormProps {
 }
 
 /** Stores a credential, and where it may be filled. The fields are empty at first: stored values never come back. */
-export function CredentialForm({ userId, site, targets, onSaved, onCancel }: CredentialFormProps) {
+export function CredentialForm({ userId, site, url, targets, onSaved, onCancel }: CredentialFormProps) {
   const [failure, setFailure] = useState<string>();
   const [isSaving, setSaving] = useState(false);
   const hint = useId();
@@ -34,6 +36,7 @@ export function CredentialForm({ userId, site, targets, onSaved, onCancel }: Cre
       await call('PUT', path`/users/${userId}/credentials/${key}`, {
         username: text('username'),
         password: text('password'),
+        url,
         ...(text('totp') === '' ? {} : { totp: text('totp') }),
       });
       form.reset();

@@ -1,9 +1,19 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
+import { credentialTargets } from '../../contract/policy/credentials.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { credentialList, credentialSchema, secretNames, secretsOf, siteKey } from '../../contract/secrets.ts';
+import {
+  credentialList,
+  credentialSchema,
+  sameNames,
+  secretNames,
+  siteKey,
+  urlTargets,
+  type VaultDocument,
+} from '../../contract/secrets.ts';
 import { foreignId } from '../../contract/session.ts';
 import type { SecretStore } from '../ports/secrets.ts';
+import type { Policies } from '../store/policies.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 
@@ -12,29 +22,55 @@ const site = z.object({ user_id: foreignId, site: siteKey });
 export interface CredentialRoutes {
   serviceKey: Uint8Array;
   secrets: SecretStore;
+  policies: Policies;
 }
 
 /** Site credentials of a user: written and deleted here, read by runners only, by redemption. */
-export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (app, { serviceKey, secrets }) => {
+export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
+  app,
+  { serviceKey, secrets, policies },
+) => {
   app.addHook('onRoute', describeRoutes('service'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(serviceKey));
+
+  /** Throws for a document that has another form: its entries are unknown, and a change would write over it. */
+  const documentOf = async (userId: string): Promise<VaultDocument> => {
+    const document = (await secrets.read(userId)) ?? { credentials: {}, unusable: {} };
+    if (document.fault !== undefined) throw new OmicronError('secrets_unavailable', document.fault);
+    return document;
+  };
 
   app.get(
     '',
     {
       schema: {
         operationId: 'listCredentials',
-        summary: 'Sites with a stored credential, and the names an agent uses; never a value',
+        summary: 'Sites with a stored credential, the names an agent uses, and where it is filled; never a value',
         params: z.object({ user_id: foreignId }),
         response: { 200: credentialList },
       },
     },
     async request => {
-      mayActFor(request, request.params.user_id);
-      const document = await secrets.read(request.params.user_id);
-      const sites = Object.keys(document?.credentials ?? {}).sort();
-      return { sites: sites.map(key => ({ site: key, secret_names: secretNames(key) })) };
+      const { user_id } = request.params;
+      mayActFor(request, user_id);
+      const [{ credentials, unusable }, { layers }] = await Promise.all([
+        documentOf(user_id),
+        policies.ofUser(user_id),
+      ]);
+      const rules = layers.map(({ layer, policy }) => ({ layer, credentials: policy.credentials }));
+      const usable = Object.entries(credentials).map(([key, credential]) => {
+        const url = urlTargets(credential);
+        const { targets, reason } = credentialTargets(rules, key, url);
+        return { site: key, secret_names: secretNames(key), url, filled_on: targets, problem: reason };
+      });
+      const others = Object.entries(unusable).map(([key, problem]) => ({
+        site: key,
+        secret_names: [],
+        filled_on: [],
+        problem,
+      }));
+      return { sites: [...usable, ...others].sort((a, b) => (a.site < b.site ? -1 : 1)) };
     },
   );
 
@@ -52,15 +88,13 @@ export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
     async (request, reply) => {
       const { user_id, site: key } = request.params;
       mayActFor(request, user_id);
-      const stored = await secrets.read(user_id);
-      try {
-        secretsOf({ credentials: { ...stored?.credentials, [key]: request.body } });
-      } catch {
+      const { credentials, unusable } = await documentOf(user_id);
+      const other = Object.keys({ ...credentials, ...unusable }).find(stored => sameNames(stored, key));
+      if (other !== undefined)
         throw new OmicronError(
           'invalid_request',
-          `Another site of this user already has the names ${secretNames(key).join(' and ')}; choose another site key.`,
+          `Site "${other}" of this user already has the names ${secretNames(key).join(' and ')}; choose another site key.`,
         );
-      }
       await secrets.put(user_id, key, request.body);
       return reply.status(204).send(null);
     },

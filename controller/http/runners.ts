@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { redeemAnswer, totpAnswer, totpRequest } from '../../contract/assignment.ts';
+import { redeemAnswer, redemptionClaims, totpAnswer, totpRequest } from '../../contract/assignment.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
-import { brokerClaims, type ControllerKeys, verifyControllerToken } from '../../contract/tokens.ts';
+import { type ControllerKeys, verifyControllerToken } from '../../contract/tokens.ts';
 import { askedUserAction, userActionRequest } from '../../contract/user-action.ts';
 import type { Changes } from '../lease/changes.ts';
 import { type RedeemParts, redeem } from '../lease/redeem.ts';
@@ -45,7 +45,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
     },
     async request => {
       const token = bearerOf(request);
-      const { claims, expMs } = await verifyControllerToken(publicKeys, AUDIENCES.broker, token, brokerClaims);
+      const { claims, expMs } = await verifyControllerToken(publicKeys, AUDIENCES.broker, token, redemptionClaims);
       const answer = await redeem(parts, claims, expMs);
       const { session_id, epoch, runner_id } = claims;
       request.log.info({ session_id, epoch, runner_id }, 'secrets redeemed');

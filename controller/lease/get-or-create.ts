@@ -171,9 +171,11 @@ export class GetOrCreate {
   async #requireCredentials(userId: string): Promise<void> {
     const document = await this.#parts.secrets.read(userId);
     if (document && Object.keys(document.credentials).length > 0) return;
+    const unusable = Object.entries(document?.unusable ?? {}).map(([site, why]) => `"${site}" cannot be used: ${why}`);
+    const why = document?.fault ?? (unusable.length > 0 ? `${unusable.join('. ')}.` : 'None is stored for this user.');
     throw new OmicronError(
       'credentials_not_configured',
-      'No site credentials are stored for this user; store one, or leave require_credentials out.',
+      `The user has no site credential that can be used. ${why} Store one, or leave require_credentials out.`,
     );
   }
 

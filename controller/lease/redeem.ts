@@ -1,14 +1,14 @@
-import type { RedeemAnswer } from '../../contract/assignment.ts';
+import type { RedeemAnswer, RedemptionClaims } from '../../contract/assignment.ts';
 import { leaseKey } from '../../contract/lease-key.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { secretsOf, type VaultDocument } from '../../contract/secrets.ts';
-import { type BrokerClaims, egressCredential, uploadCredential } from '../../contract/tokens.ts';
+import { secretsOf, urlTargets, type VaultDocument } from '../../contract/secrets.ts';
+import { egressCredential, uploadCredential } from '../../contract/tokens.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import type { Broker } from '../store/broker.ts';
 import { type Keys, reportTokens } from './assignment-tokens.ts';
 
 const PREDECESSOR_RETRY_SECONDS = 1;
-const NO_CREDENTIALS: VaultDocument = { credentials: {} };
+const NO_CREDENTIALS: VaultDocument = { credentials: {}, unusable: {} };
 
 export interface RedeemParts {
   keys: Keys;
@@ -22,11 +22,11 @@ export interface RedeemParts {
  */
 export async function redeem(
   { keys, broker, secrets }: RedeemParts,
-  claims: BrokerClaims,
+  claims: RedemptionClaims,
   tokenExpiresMs: number,
 ): Promise<RedeemAnswer> {
   // Read before the redemption, which succeeds once: a store that fails for a moment must not cost the runner.
-  const document = (await secrets.read(claims.user_id)) ?? NO_CREDENTIALS;
+  const document = (claims.options.credentials !== false && (await secrets.read(claims.user_id))) || NO_CREDENTIALS;
   const handedOut = secretsOf(document);
   const redeemed = await broker.redeem(claims, tokenExpiresMs);
   if (redeemed.outcome === 'wait')
@@ -38,7 +38,11 @@ export async function redeem(
   const lease = leaseKey.parse(claims);
   return {
     secrets: handedOut,
-    sites: Object.entries(document.credentials).map(([site, { totp }]) => ({ site, totp: totp !== undefined })),
+    sites: Object.entries(document.credentials).map(([site, credential]) => ({
+      site,
+      totp: credential.totp !== undefined,
+      targets: urlTargets(credential),
+    })),
     egress_credential: egressCredential(keys.derivation, lease),
     upload_credential: uploadCredential(keys.derivation, lease),
     policy: redeemed.policy,

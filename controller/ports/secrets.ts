@@ -1,6 +1,9 @@
 import type { Credential, VaultDocument } from '../../contract/secrets.ts';
 
-/** A vault of site credentials, one document a user. Throws `secrets_unavailable` when it cannot be reached. */
+/**
+ * A vault of site credentials, one document a user. Throws `secrets_unavailable` when it cannot be reached, and when a change would
+ * write over a document that has another form.
+ */
 export interface SecretStore {
   /** Null: the user has none. */
   read(userId: string): Promise<VaultDocument | null>;

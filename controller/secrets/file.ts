@@ -2,10 +2,12 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { CompactEncrypt, compactDecrypt } from 'jose';
 import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
-import { vaultDocument, vaultSecretName } from '../../contract/secrets.ts';
+import { vaultSecretName } from '../../contract/secrets.ts';
 import type { SecretStore } from '../ports/secrets.ts';
+import { readDocument } from './vault-document.ts';
 
-const vault = z.record(z.string(), vaultDocument);
+/** Entries as they were stored: one that this release cannot use is kept. */
+const vault = z.record(z.string(), z.looseObject({ credentials: z.record(z.string(), z.unknown()) }));
 
 /** The local stack's vault: one file, a JWE under a key of 32 bytes (A256GCM). Writes are atomic and in turn. */
 export function fileSecrets(options: { path: string; key: Uint8Array }): SecretStore {
@@ -52,7 +54,10 @@ export function fileSecrets(options: { path: string; key: Uint8Array }): SecretS
   };
 
   return {
-    read: async userId => (await read())[vaultSecretName(userId)] ?? null,
+    async read(userId) {
+      const stored = (await read())[vaultSecretName(userId)];
+      return stored === undefined ? null : readDocument(stored);
+    },
     put: (userId, site, credential) =>
       change(all => {
         const name = vaultSecretName(userId);

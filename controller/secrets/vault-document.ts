@@ -1,14 +1,44 @@
-import { OmicronError } from '../../contract/problem.ts';
-import { type VaultDocument, vaultDocument } from '../../contract/secrets.ts';
+import * as z from 'zod';
+import { type Credential, credentialSchema, sameNames, siteKey, type VaultDocument } from '../../contract/secrets.ts';
 
-/** Parses one user's document. The error never quotes it. */
-export function readDocument(text: string): VaultDocument {
+const FORM = '{"credentials": {"<site>": {"username", "password"}}}';
+const envelope = z.looseObject({ credentials: z.record(z.string(), z.unknown()) });
+
+/**
+ * What can be used of one user's document, as it was stored: text, or JSON that is parsed already. An entry of another form costs the
+ * user that entry, and a document of another form its credentials; neither is an error, and no reason quotes a value.
+ */
+export function readDocument(stored: unknown): VaultDocument {
+  const parsed = envelope.safeParse(typeof stored === 'string' ? json(stored) : stored);
+  if (!parsed.success)
+    return {
+      credentials: {},
+      unusable: {},
+      fault: `The vault document of this user does not have the form ${FORM}; correct or delete it in the vault.`,
+    };
+  const entries = Object.entries(parsed.data.credentials);
+  const credentials: Record<string, Credential> = {};
+  const unusable: Record<string, string> = {};
+  for (const [site, entry] of entries) {
+    const other = entries.find(([key]) => sameNames(site, key))?.[0];
+    const key = siteKey.safeParse(site);
+    const credential = credentialSchema.safeParse(entry);
+    if (!key.success) unusable[site] = `the site key ${messages(key.error)}`;
+    else if (!credential.success) unusable[site] = `${messages(credential.error)}; store it anew`;
+    else if (other !== undefined) unusable[site] = `"${other}" has the same secret names; rename one of them`;
+    else credentials[site] = credential.data;
+  }
+  return { credentials, unusable };
+}
+
+function json(text: string): unknown {
   try {
-    return vaultDocument.parse(JSON.parse(text));
+    return JSON.parse(text);
   } catch {
-    throw new OmicronError(
-      'secrets_unavailable',
-      'The vault document of this user does not have the form {"credentials": {"<site>": {"username", "password"}}}; correct or delete it in the vault.',
-    );
+    return undefined;
   }
 }
+
+/** The rules that were broken and where; they name no value. */
+const messages = ({ issues }: z.ZodError): string =>
+  issues.map(({ path, message }) => [...path, message].join(' ')).join('; ');

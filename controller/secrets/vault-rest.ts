@@ -3,7 +3,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import { vaultSecretName } from '../../contract/secrets.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { checkedSupabaseUrl } from './supabase-url.ts';
-import { readDocument } from './vault-document.ts';
+import { CHANGE, documentReader, MISSING, noFunctions } from './vault-functions.ts';
 
 const TIMEOUT_MS = 5_000;
 const RETRY_SECONDS = 2;
@@ -44,29 +44,24 @@ export function vaultRestSecrets(options: {
         },
       );
     }
+    if (response.status === 404) return MISSING;
     // the body may quote what was sent
     throw new OmicronError(
       'secrets_unavailable',
-      response.status === 404
-        ? `The vault has no function ${name}; run the controller's migrations on the database that PostgREST serves.`
-        : `The vault answered ${response.status}; ${response.status === 401 || response.status === 403 ? 'check the service role key' : "check that the user's document is JSON"}.`,
+      `The vault answered ${response.status}; ${response.status === 401 || response.status === 403 ? 'check the service role key' : "check that the user's document is JSON"}.`,
       { retryAfterSeconds: RETRY_SECONDS },
     );
   };
+  const change = async (body: Record<string, unknown>): Promise<boolean> => {
+    const changed = await rpc(CHANGE, body);
+    if (changed === MISSING) throw noFunctions();
+    return z.boolean().parse(changed);
+  };
   return {
-    async read(userId) {
-      const text = z
-        .string()
-        .nullable()
-        .parse(await rpc('get_vault_secret', { secret_name: vaultSecretName(userId) }));
-      return text === null ? null : readDocument(text);
-    },
+    read: documentReader((name, secretName) => rpc(name, { secret_name: secretName })),
     async put(userId, site, credential) {
-      await rpc('change_vault_credential', { secret_name: vaultSecretName(userId), site, credential });
+      await change({ secret_name: vaultSecretName(userId), site, credential });
     },
-    remove: async (userId, site) =>
-      z
-        .boolean()
-        .parse(await rpc('change_vault_credential', { secret_name: vaultSecretName(userId), site, credential: null })),
+    remove: (userId, site) => change({ secret_name: vaultSecretName(userId), site, credential: null }),
   };
 }

@@ -10,7 +10,7 @@ export interface Acquisition {
   /** What the caller asked for. */
   request: Pick<
     GetOrCreateRequest,
-    'user_id' | 'conversation_id' | 'ttl_seconds' | 'record_video' | 'toolset' | 'snapshot' | 'tags'
+    'user_id' | 'conversation_id' | 'ttl_seconds' | 'record_video' | 'credentials' | 'toolset' | 'snapshot' | 'tags'
   >;
   /** Names this call; a repeated call finds its own claim again. */
   claimId: string;
@@ -120,8 +120,13 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
   });
   return {
     async acquire({ request, ...acquisition }) {
-      const { record_video, toolset, snapshot, tags } = request;
-      const options: RunnerOptions = { record_video, ...(toolset && { toolset }), ...(snapshot && { snapshot }) };
+      const { record_video, credentials, toolset, snapshot, tags } = request;
+      const options: RunnerOptions = {
+        record_video,
+        ...(!credentials && { credentials }),
+        ...(toolset && { toolset }),
+        ...(snapshot && { snapshot }),
+      };
       return acquired.parse(
         await call(database, 'acquire', {
           p_user: request.user_id,

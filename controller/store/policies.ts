@@ -14,9 +14,13 @@ export interface Policies {
   put(layer: PolicyLayer, subject: string, document: PolicyDocument): Promise<void>;
   remove(layer: PolicyLayer, subject: string): Promise<void>;
   of(sessionId: string, userId: string): Promise<EffectivePolicy>;
+  /** What applies to every session of a user: the layers of the deployment and of the user. */
+  ofUser(userId: string): Promise<EffectivePolicy>;
 }
 
 export function sqlPolicies(database: Database): Policies {
+  const of = async (sessionId: string | null, userId: string): Promise<EffectivePolicy> =>
+    effectivePolicy.parse(await call(database, 'policy_of', { p_session: sessionId, p_user: userId }));
   return {
     async get(layer, subject) {
       const [row] = await database.query<{ document: unknown }>(
@@ -31,7 +35,7 @@ export function sqlPolicies(database: Database): Policies {
     async remove(layer, subject) {
       await database.query('delete from omicron.policies where layer = $1 and subject = $2', [layer, subject]);
     },
-    of: async (sessionId, userId) =>
-      effectivePolicy.parse(await call(database, 'policy_of', { p_session: sessionId, p_user: userId })),
+    of,
+    ofUser: userId => of(null, userId),
   };
 }

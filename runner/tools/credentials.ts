@@ -91,7 +91,7 @@ export function credentials({
   /**
    * The target's frame and every frame around it must be of an allowed origin: so none can be framed by a stranger.
    */
-  function refusedFrames(site: string, frame: Frame | null): Refusal | undefined {
+  function refusedFrames(site: Site, frame: Frame | null): Refusal | undefined {
     if (frame === null || frame.isDetached()) return PAGE_CHANGED;
     for (let each: Frame | null = frame; each !== null; each = each.parentFrame()) {
       const { allowed, reason } = origins.decide(site, originOf(each.url()));
@@ -102,7 +102,7 @@ export function credentials({
 
   async function put(field: ElementHandle, { site, kind }: Secret, name: string, signal: AbortSignal) {
     const frame = await field.ownerFrame();
-    const refused = refusedFrames(site.site, frame) ?? (await unfit(field, kind));
+    const refused = refusedFrames(site, frame) ?? (await unfit(field, kind));
     if (refused !== undefined) return refused;
     if (frame === null || (await documents.isScripted(frame))) return SCRIPTED;
     const value = kind === 'code' ? await code(site.site, signal).catch(() => undefined) : secrets[name];
@@ -110,7 +110,7 @@ export function credentials({
     return withoutPictures(async () => {
       await pictures.filled(frame, value, kind, () => fields.textOf(field));
       // Once more, right before typing. From here on the field's own document is held: if it goes, so does the call.
-      const now = signal.aborted ? PAGE_CHANGED : refusedFrames(site.site, frame);
+      const now = signal.aborted ? PAGE_CHANGED : refusedFrames(site, frame);
       if (now !== undefined) return now;
       fields.add(field, { name, secret: kind !== 'username' });
       if (kind !== 'username') documents.filled(frame);
@@ -131,7 +131,7 @@ export function credentials({
       const secret = byName.get(name);
       if (secret === undefined) return { code: 'no_credential', message: `There is no secret named ${name}.` };
       // Before anything else of the page is looked at.
-      const refused = refusedFrames(secret.site.site, page.mainFrame());
+      const refused = refusedFrames(secret.site, page.mainFrame());
       if (refused !== undefined) return refused;
       const field = await pinned(page, target);
       if (field === undefined)

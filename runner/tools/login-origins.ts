@@ -11,7 +11,7 @@ export type SiteFound =
 
 /** Where the credentials of one lease may be filled; decided for each value. */
 export interface LoginOrigins {
-  decide(site: string, origin: string): { allowed: boolean; reason: string };
+  decide(site: Site, origin: string): { allowed: boolean; reason: string };
   /** The credential for a page of this origin: found by the page itself, never by what the agent calls it. */
   siteFor(origin: string, wanted: string | undefined): SiteFound;
 }
@@ -19,23 +19,23 @@ export interface LoginOrigins {
 export interface LoginOriginsOptions {
   readonly sites: readonly Site[];
   readonly policy: () => EffectivePolicy;
-  /** Origins without https that the deployment allows; only for sites that no policy names. */
+  /** Origins without https that the deployment allows; only for credentials without a url that no policy names. */
   readonly insecureOrigins: readonly string[];
 }
 
 export function loginOrigins({ sites, policy, insecureOrigins }: LoginOriginsOptions): LoginOrigins {
-  const decide: LoginOrigins['decide'] = (site, origin) => {
+  const decide: LoginOrigins['decide'] = ({ site, targets }, origin) => {
     const layers = policy().layers.map(({ layer, policy: { credentials } }) => ({ layer, credentials }));
     const named = layers.some(({ credentials }) => Object.hasOwn(credentials, site));
-    if (insecureOrigins.includes(origin) && !named)
+    if (insecureOrigins.includes(origin) && !named && targets === undefined)
       return { allowed: true, reason: 'the deployment allows this origin' };
-    return decideCredential(layers, site, origin);
+    return decideCredential(layers, site, origin, targets);
   };
   return {
     decide,
     siteFor(origin, wanted) {
       const known = wanted === undefined ? sites : sites.filter(({ site }) => site === wanted);
-      const allowed = known.filter(({ site }) => decide(site, origin).allowed);
+      const allowed = known.filter(site => decide(site, origin).allowed);
       const own = allowed.find(({ site }) => site.toLowerCase() === siteDomain(origin));
       const site = allowed.length === 1 ? allowed[0] : own;
       if (site !== undefined) return { found: true, site };
@@ -56,7 +56,7 @@ export function loginOrigins({ sites, policy, insecureOrigins }: LoginOriginsOpt
         };
       const [only] = known;
       if (wanted !== undefined && only !== undefined)
-        return { found: false, code: 'origin_refused', reason: decide(only.site, origin).reason };
+        return { found: false, code: 'origin_refused', reason: decide(only, origin).reason };
       return { found: false, code: 'no_credential', reason: `no stored credential may be used on ${origin}` };
     },
   };

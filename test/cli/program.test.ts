@@ -73,6 +73,7 @@ it('starts a session with what its options say', async () => {
     snapshot: 'none',
     record_video: false,
     tags: { a: '1', b: '2=3' },
+    credentials: true,
     require_credentials: true,
   });
 });

@@ -194,6 +194,7 @@ async function rowsOf(database: Database, world: World) {
         conversation_id: `c${session}`,
         ttl_seconds: seconds(TICKS.lease),
         record_video: false,
+        credentials: true,
       },
       claimId: claimIds[caller] ?? '',
       abandonClaimId: null,

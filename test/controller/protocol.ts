@@ -50,6 +50,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
       conversation_id: conversationId ?? 'c1',
       ttl_seconds: ttlSeconds ?? 600,
       record_video: recordVideo ?? true,
+      credentials: true,
       tags,
     },
     claimId: randomUUID(),

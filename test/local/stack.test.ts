@@ -50,7 +50,14 @@ describe('the local stack', () => {
   it('[N4] does the main job: a credential, a lease, a login with secret names, a playable recording', async () => {
     await sessions.putCredential('ada', 'bakery', site.login);
     expect(await sessions.listCredentials('ada')).toEqual({
-      sites: [{ site: 'bakery', secret_names: ['BAKERY_USERNAME', 'BAKERY_PASSWORD'] }],
+      sites: [
+        {
+          site: 'bakery',
+          secret_names: ['BAKERY_USERNAME', 'BAKERY_PASSWORD'],
+          filled_on: [],
+          problem: expect.stringContaining('store it with a url'),
+        },
+      ],
     });
     const lease = await sessions.acquire({ userId: 'ada', conversationId: 'main', tags: { team: 'search' } });
     {

@@ -15,7 +15,15 @@ import { connect, type RunnerProcess, startRunner } from './start.ts';
 
 const USERNAME = 'alice.smith@mail.invalid';
 const PASSWORD = 'correct horse "battery" & staple 77';
-const HOSTS = ['shop.test', 'accounts.shop.test', 'evil.test', 'sh0p.test', 'shop.test.evil.test', 'bank.test'];
+const HOSTS = [
+  'shop.test',
+  'accounts.shop.test',
+  'evil.test',
+  'sh0p.test',
+  'shop.test.evil.test',
+  'bank.test',
+  'grocer.test',
+];
 
 let w: ProxyNetwork;
 let site: LoginSite;
@@ -35,10 +43,13 @@ beforeAll(async () => {
     SHOP_TEST_PASSWORD: PASSWORD,
     BANK_USERNAME: 'banker-4711',
     BANK_PASSWORD: 'banker-4711-secret',
+    WALMART_USERNAME: 'grocer-4711',
+    WALMART_PASSWORD: 'grocer-4711-secret',
   };
   controller.sites = [
     { site: 'shop.test', totp: true },
     { site: 'bank', totp: false },
+    { site: 'walmart', totp: false, targets: ['grocer.test'] },
   ];
   controller.totp = { code: '492837', valid_ms: 30_000 };
   const credentials = { bank: [`https://bank.test:${site.port}`] };
@@ -122,6 +133,14 @@ test("[A8] a login finds the credential by the page's own domain, and answers no
     { domain: 'shop.test', status: 'ok' },
     { domain: 'bank.test', status: 'ok' },
   ]);
+});
+
+test('a credential that was stored with its url is good there, without a policy, and nowhere else', async () => {
+  await goTo(at('grocer.test', '/login'));
+  expect(await login()).toMatchObject({ status: 'ok', domain: 'grocer.test' });
+  expect(posted('/welcome')?.form.get('password')).toBe('grocer-4711-secret');
+  await goTo(at('evil.test', '/login'));
+  expect(await login({ site: 'walmart' })).toMatchObject({ status: 'origin_refused' });
 });
 
 test('[B3] the code of the moment is filled in, on the page of the password or the one that follows', async () => {

@@ -77,30 +77,27 @@ function UserCredentials({ userId }: { userId: string }) {
       )}
       {sites.length > 0 && (
         <ul class="rows">
-          {sites.map(({ site, secret_names }) => (
+          {sites.map(({ site, secret_names, url, filled_on, problem }) => (
             <li key={site}>
               <strong>{site}</strong>
-              <div>
-                The agent writes{' '}
-                {secret_names.map((name, at) => (
-                  <>
-                    {at > 0 && ' and '}
-                    <code>{name}</code>
-                  </>
-                ))}
-                .
-              </div>
-              <div>
-                Filled on{' '}
-                {targets(site).length > 0
-                  ? targets(site).join(', ')
-                  : `https pages of ${site} only, if that is a registrable domain, or where another policy says`}
-                .
-              </div>
+              {secret_names.length > 0 && (
+                <div>
+                  The agent writes{' '}
+                  {secret_names.map((name, at) => (
+                    <>
+                      {at > 0 && ' and '}
+                      <code>{name}</code>
+                    </>
+                  ))}
+                  .
+                </div>
+              )}
+              <div>{problem === null ? `Filled on ${filled_on.join(', ')}.` : `Filled nowhere: ${problem}.`}</div>
               {editing === site ? (
                 <CredentialForm
                   userId={userId}
                   site={site}
+                  url={url}
                   targets={targets(site)}
                   onSaved={() => saved(`The credential of ${site} is replaced.`)}
                   onCancel={() => setEditing(null)}

@@ -1,22 +1,27 @@
--- depends on to_regclass('vault.decrypted_secrets')::oid, to_regrole('service_role')::oid
--- Supabase Vault, where it is switched on: read and change one user's document. Called over SQL, or over PostgREST's rpc
--- by the service role; no other role may execute these functions.
--- <https://supabase.com/docs/guides/database/vault>
+-- depends on concat_ws(' ', to_regclass('vault.decrypted_secrets')::oid, to_regrole('service_role')::oid, to_regproc('public.get_vault_secret')::oid, has_schema_privilege(to_regnamespace('vault')::oid, 'usage'), has_schema_privilege('public', 'create'))
+-- Supabase Vault, where it is switched on and this role may use it: read and change one user's document. Called over SQL, or over
+-- PostgREST's rpc by the service role; no other role may execute these functions. A `public.get_vault_secret` is the platform's:
+-- it is read by that one, which nothing here replaces, grants or revokes. <https://supabase.com/docs/guides/database/vault>
 do $vault$
 declare
   signature text;
+  created text[] := array['public.omicron_change_vault_credential(text, text, jsonb)'];
 begin
-  if to_regclass('vault.decrypted_secrets') is null then
+  if to_regclass('vault.decrypted_secrets') is null or not has_schema_privilege('vault', 'usage')
+     or not has_schema_privilege('public', 'create') then
     return;
   end if;
 
-  create or replace function public.get_vault_secret(secret_name text) returns text
-  language sql stable security definer set search_path = '' as $$
-    select decrypted_secret from vault.decrypted_secrets where name = secret_name
-  $$;
+  if to_regproc('public.get_vault_secret') is null then
+    create or replace function public.omicron_get_vault_secret(secret_name text) returns text
+    language sql stable security definer set search_path = '' as $$
+      select decrypted_secret from vault.decrypted_secrets where name = secret_name
+    $$;
+    created := created || 'public.omicron_get_vault_secret(text)'::text;
+  end if;
 
   -- Under a lock: two changes of one document at once must not lose one. A null credential removes the site.
-  create or replace function public.change_vault_credential(secret_name text, site text, credential jsonb) returns boolean
+  create or replace function public.omicron_change_vault_credential(secret_name text, site text, credential jsonb) returns boolean
   language plpgsql security definer set search_path = '' as $$
   declare
     v_id uuid;
@@ -41,7 +46,7 @@ begin
     return true;
   end $$;
 
-  foreach signature in array array['public.get_vault_secret(text)', 'public.change_vault_credential(text, text, jsonb)'] loop
+  foreach signature in array created loop
     execute format('revoke all on function %s from public', signature);
     if exists (select from pg_catalog.pg_roles where rolname = 'service_role') then
       execute format('revoke all on function %s from anon, authenticated', signature);

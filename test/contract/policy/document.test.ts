@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideCredential } from '../../../contract/policy/credentials.ts';
+import { credentialTargets, decideCredential } from '../../../contract/policy/credentials.ts';
 import { parsePolicy, policyDocument, policyJsonSchema } from '../../../contract/policy/document.ts';
 import { decideToolCall, explainToolCall } from '../../../contract/policy/tools.ts';
 import { OmicronError } from '../../../contract/problem.ts';
@@ -198,6 +198,39 @@ describe('credentials by site', () => {
     const verdict = decideCredential(layers, key, origin);
     expect(verdict.allowed).toBe(allowed);
     expect(verdict.reason).not.toBe('');
+  });
+
+  it.each<[string, string[], string, boolean]>([
+    ['walmart', ['walmart.example'], 'https://www.walmart.example', true], // no policy needed
+    ['walmart', ['https://login.walmart.example'], 'https://www.walmart.example', false],
+    ['walmart', ['walmart.example'], 'http://walmart.example', false],
+    ['github.com', ['https://github.com'], 'https://gist.github.com', false], // its url is narrower than its key
+    ['github.com', ['https://sso.example.net'], 'https://sso.example.net', true],
+    ['shop', ['example.com'], 'https://login.example.com', true], // and every layer must agree still
+    ['shop', ['example.com'], 'https://www.example.com', false],
+    ['shop', ['evil.example'], 'https://evil.example', false],
+  ])('%s, stored for %s, on %s: %s', (key, own, origin, allowed) => {
+    expect(decideCredential(layers, key, origin, own).allowed).toBe(allowed);
+  });
+
+  it.each<[string, string[] | undefined, string[]]>([
+    ['shop', undefined, ['https://login.example.com', 'https://login.example.com:8443']],
+    ['shop', ['https://login.example.com', 'https://other.example'], ['https://login.example.com']],
+    ['shop', ['evil.example'], []],
+    ['mail', undefined, ['https://mail.example.org']],
+    ['mail', ['example.org'], ['https://mail.example.org']],
+    ['walmart', ['walmart.example'], ['walmart.example']],
+    ['walmart', undefined, []],
+    ['GitHub.com', undefined, ['github.com']],
+    ['www.github.com', undefined, []],
+  ])('%s, stored for %s, is filled on %s', (key, own, targets) => {
+    const found = credentialTargets(layers, key, own);
+    expect(found.targets).toEqual(targets);
+    expect(found.reason === null).toBe(targets.length > 0);
+    for (const target of targets) {
+      const origin = target.includes('://') ? target : `https://${target}`;
+      expect(decideCredential(layers, key, origin, own).allowed).toBe(true);
+    }
   });
 });
 

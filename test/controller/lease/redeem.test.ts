@@ -11,7 +11,7 @@ import type { Redemption } from '../../../controller/store/broker.ts';
 
 const signing = signingKey(JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })));
 const lease = { session_id: randomUUID(), epoch: 2, runner_id: randomUUID() };
-const claims = { ...lease, claim_id: randomUUID(), boot_id: randomUUID(), user_id: 'ada' };
+const claims = { ...lease, claim_id: randomUUID(), boot_id: randomUUID(), user_id: 'ada', options: {} };
 const NOW_MS = 1_800_000_000_000;
 const redeemed: Redemption = {
   outcome: 'redeemed',
@@ -23,7 +23,7 @@ const redeemed: Redemption = {
 };
 
 /** What redeeming needs, and the steps in their order. */
-function parts(outcome: Redemption, document: VaultDocument | null = null) {
+function parts(outcome: Redemption, credentials: VaultDocument['credentials'] | null = null) {
   const steps: string[] = [];
   const made: RedeemParts = {
     keys: { signing, derivation: new Uint8Array(32) },
@@ -36,7 +36,7 @@ function parts(outcome: Redemption, document: VaultDocument | null = null) {
     secrets: {
       async read(userId) {
         steps.push(`read ${userId}`);
-        return document;
+        return credentials && { credentials, unusable: {} };
       },
     } as RedeemParts['secrets'], // the rest is not called
   };
@@ -45,16 +45,14 @@ function parts(outcome: Redemption, document: VaultDocument | null = null) {
 
 it('hands out the secrets of the claim’s user, the sites with a TOTP seed, policy and time', async () => {
   const { made, steps } = parts(redeemed, {
-    credentials: {
-      shop: { username: 'ada', password: 'p', totp: 'JBSWY3DPEHPK3PXP' },
-      mail: { username: 'a', password: 'q' },
-    },
+    shop: { username: 'ada', password: 'p', totp: 'JBSWY3DPEHPK3PXP', url: 'shop.example' },
+    mail: { username: 'a', password: 'q' },
   });
   const answer = redeemAnswer.parse(await redeem(made, claims, NOW_MS));
   expect(answer).toMatchObject({
     secrets: { SHOP_USERNAME: 'ada', SHOP_PASSWORD: 'p', MAIL_USERNAME: 'a', MAIL_PASSWORD: 'q' },
     sites: [
-      { site: 'shop', totp: true },
+      { site: 'shop', totp: true, targets: ['shop.example'] },
       { site: 'mail', totp: false },
     ],
     policy: redeemed.policy,
@@ -98,9 +96,9 @@ it.each<[string, Redemption]>([
   expect(error).toMatchObject({ code: 'redemption_refused' });
 });
 
-it('redeems nothing when two sites share a secret name', async () => {
-  const same = { username: 'u', password: 'p' };
-  const { made, steps } = parts(redeemed, { credentials: { 'a-b': same, 'a.b': same } });
-  await expect(redeem(made, claims, NOW_MS)).rejects.toMatchObject({ code: 'secrets_unavailable' });
-  expect(steps).toEqual(['read ada']);
+it('reads no credential for a lease that asks for none', async () => {
+  const { made, steps } = parts(redeemed, { shop: { username: 'ada', password: 'p' } });
+  const answer = await redeem(made, { ...claims, options: { credentials: false } }, NOW_MS);
+  expect(answer).toMatchObject({ secrets: {}, sites: [], remaining_ms: 599_000 });
+  expect(steps).toEqual(['redeem']);
 });

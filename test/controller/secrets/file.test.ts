@@ -41,7 +41,7 @@ describe('the file', () => {
     const { path } = await tempFile();
     const key = randomBytes(32);
     await fileSecrets({ path, key }).put('ada', 'shop', credential);
-    expect(await fileSecrets({ path, key }).read('ada')).toEqual({ credentials: { shop: credential } });
+    expect(await fileSecrets({ path, key }).read('ada')).toMatchObject({ credentials: { shop: credential } });
     const sealed = await readFile(path);
     for (const wrong of [randomBytes(32), randomBytes(16)]) {
       const store = fileSecrets({ path, key: wrong });

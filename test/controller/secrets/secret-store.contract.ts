@@ -25,14 +25,25 @@ export function secretStoreContract(name: string, open: () => Promise<StoreUnder
           walmart: { username: 'ada', password: 'second' },
           'slack.com': { username: 'ada@x', password: 'p' },
         },
+        unusable: {},
       });
       expect(await store.remove(ada, 'walmart')).toBe(true);
       expect(await store.remove(ada, 'walmart')).toBe(false);
       expect(await store.remove(randomUUID(), 'walmart')).toBe(false);
-      expect(await store.read(ada)).toEqual({ credentials: { 'slack.com': { username: 'ada@x', password: 'p' } } });
-      expect(await store.read(bob)).toEqual({ credentials: { walmart: { username: 'bob', password: 'his' } } });
+      expect(await store.read(ada)).toMatchObject({
+        credentials: { 'slack.com': { username: 'ada@x', password: 'p' } },
+      });
+      expect(await store.read(bob)).toMatchObject({ credentials: { walmart: { username: 'bob', password: 'his' } } });
       expect(await store.remove(ada, 'slack.com')).toBe(true);
       expect((await store.read(ada))?.credentials ?? {}).toEqual({});
+    });
+
+    it('keeps where a credential may be filled, as an origin or a domain', async () => {
+      await using under = await open();
+      const user = randomUUID();
+      const url = ['walmart.com', 'https://login.wal.example'];
+      await under.store.put(user, 'walmart', { username: 'u', password: 'p', url });
+      expect((await under.another.read(user))?.credentials.walmart?.url).toEqual(url);
     });
 
     it.each([
@@ -44,7 +55,9 @@ export function secretStoreContract(name: string, open: () => Promise<StoreUnder
       await using under = await open();
       const user = `${value.slice(0, 100)}-${randomUUID()}`;
       await under.store.put(user, 'site', { username: value, password: value });
-      expect(await under.another.read(user)).toEqual({ credentials: { site: { username: value, password: value } } });
+      expect(await under.another.read(user)).toMatchObject({
+        credentials: { site: { username: value, password: value } },
+      });
     });
 
     it.each(['constructor', 'toString', 'a-b', 'A1', '0'])('takes %s for a site like any other', async site => {
@@ -66,7 +79,7 @@ export function secretStoreContract(name: string, open: () => Promise<StoreUnder
         ),
         ...Array.from({ length: 10 }, (_, n) => (n % 2 ? under.store : under.another).remove(user, `old${n}`)),
       ]);
-      const { credentials } = (await under.another.read(user)) ?? { credentials: {} };
+      const credentials = (await under.another.read(user))?.credentials ?? {};
       expect(Object.keys(credentials).sort()).toEqual(Array.from({ length: 20 }, (_, n) => `new${n}`).sort());
       expect(credentials.new7?.password).toBe('p7');
     });

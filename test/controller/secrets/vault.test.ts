@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { vaultSecretName } from '../../../contract/secrets.ts';
+import type { Database } from '../../../controller/ports/database.ts';
 import { vaultRestSecrets } from '../../../controller/secrets/vault-rest.ts';
 import { vaultSqlSecrets } from '../../../controller/secrets/vault-sql.ts';
 import { migrate } from '../../../controller/store/migrate.ts';
@@ -16,16 +17,17 @@ const SECRET = 'hunter2-must-stay-inside';
 const SERVICE_ROLE_KEY = `service-${randomUUID()}`;
 const ANON_KEY = `anon-${randomUUID()}`;
 
-/** A migrated database in which Supabase Vault is switched on. */
-async function vaultDatabase() {
+/** A migrated database in which Supabase Vault is switched on, and what the platform made there before. */
+async function vaultDatabase(platform = '') {
   const database = await freshPostgres();
   await database.script(await readFile(new URL('../../fakes/vault.sql', import.meta.url), 'utf8'));
+  await database.script(platform);
   await migrate(database); // a vault that is switched on later is found at the next start
   return database;
 }
 
-const restVault = async () => {
-  const database = await vaultDatabase();
+const restVault = async (platform = '') => {
+  const database = await vaultDatabase(platform);
   const server = await postgrest(database.url, { [SERVICE_ROLE_KEY]: 'service_role', [ANON_KEY]: 'anon' });
   const store = (serviceRoleKey = SERVICE_ROLE_KEY) => vaultRestSecrets({ url: server.url, serviceRoleKey });
   return { database, server, store };
@@ -57,7 +59,7 @@ describe('[O8] Supabase Vault', () => {
       JSON.stringify({ credentials: { slack: { username: 's', password: 'p' } } }),
       vaultSecretName('bob'),
     ]);
-    expect(await store().read('bob')).toEqual({ credentials: { slack: { username: 's', password: 'p' } } });
+    expect(await store().read('bob')).toMatchObject({ credentials: { slack: { username: 's', password: 'p' } } });
     expect(await vaultSqlSecrets(database).read('ada')).toEqual(await store().read('ada'));
   });
 
@@ -78,16 +80,167 @@ describe('[O8] Supabase Vault', () => {
       });
       for (const hidden of [key, SECRET]) expect(inspect(error, { depth: 9 })).not.toContain(hidden);
     }
-    expect(server.asked).toContain('POST /rest/v1/rpc/get_vault_secret 403');
+    expect(server.asked).toContain('POST /rest/v1/rpc/omicron_get_vault_secret 403');
     const client = await connection(database.url);
     for (const role of ['anon', 'authenticated'])
-      for (const sql of [`public.get_vault_secret('x')`, `public.change_vault_credential('x', 'y', '{}')`]) {
+      for (const sql of [
+        `public.omicron_get_vault_secret('x')`,
+        `public.omicron_change_vault_credential('x', 'y', '{}')`,
+      ]) {
         await client.query('begin');
         await client.query(`set local role ${role}`);
         await expect(client.query(`select ${sql}`)).rejects.toMatchObject({ code: '42501' });
         await client.query('rollback');
       }
-    expect(await store().read('ada')).toEqual({ credentials: { walmart: { username: 'u', password: SECRET } } });
+    expect(await store().read('ada')).toMatchObject({ credentials: { walmart: { username: 'u', password: SECRET } } });
+  });
+
+  // As platforms have it: other names of the parameter, other rights, another type of the answer.
+  const BODY = 'select decrypted_secret from vault.decrypted_secrets where name = $1';
+  const PLATFORM = {
+    'of the published signature': `create function public.get_vault_secret(secret_name text) returns text
+      language sql security definer set search_path = '' as $$ ${BODY} $$`,
+    'with another name of its parameter': `create function public.get_vault_secret(p_name text) returns text
+      language sql security definer set search_path = '' as $$ ${BODY} $$`,
+    'that answers json': `create function public.get_vault_secret(secret_name text) returns jsonb
+      language plpgsql security definer as $$ begin return (${BODY})::jsonb; end $$`,
+  };
+  const THEIRS = `;
+    revoke all on function public.get_vault_secret from public;
+    grant execute on function public.get_vault_secret to service_role, authenticated;`;
+
+  it.each(Object.entries(PLATFORM))(
+    'uses a get_vault_secret %s, and leaves it and its rights as they are',
+    async (_what, sql) => {
+      const { database, server, store } = await restVault(sql + THEIRS);
+      await using _server = server;
+      const asItIs = () =>
+        database.query(
+          `select pg_get_functiondef(oid) as text, proacl::text as rights, xmin::text from pg_proc where proname = 'get_vault_secret'`,
+        );
+      const before = await asItIs();
+      expect(before).toHaveLength(1);
+      await store().put('ada', 'walmart', { username: 'u', password: SECRET });
+      const stored = { credentials: { walmart: { username: 'u', password: SECRET } } };
+      expect(await vaultSqlSecrets(database).read('ada')).toMatchObject(stored);
+      if (!sql.includes('p_name')) expect(await store().read('ada')).toMatchObject(stored); // PostgREST calls by names
+      await migrate(database);
+      expect(await asItIs()).toEqual(before);
+      const [ours] = await database.query(`select to_regproc('public.omicron_get_vault_secret') is null as none`);
+      expect(ours).toEqual({ none: true });
+    },
+  );
+
+  it('uses the function of the platform once there is one, and keeps what an earlier release created', async () => {
+    const { database, server, store } = await restVault();
+    await using _server = server;
+    await store().put('ada', 'walmart', { username: 'u', password: SECRET });
+    await database.script(PLATFORM['of the published signature'] + THEIRS);
+    // as it was recorded while the function had this name
+    await database.query(
+      `update omicron.migrations set declares = declares || '{public.get_vault_secret(text)}' where name = 'functions/vault.sql'`,
+    );
+    await migrate(database);
+    const [left] = await database.query(
+      `select to_regproc('public.get_vault_secret') is not null as theirs, to_regproc('public.omicron_get_vault_secret') is null as ours`,
+    );
+    expect(left).toEqual({ theirs: true, ours: true });
+    for (const each of [store(), vaultSqlSecrets(database)])
+      expect((await each.read('ada'))?.credentials.walmart?.password).toBe(SECRET);
+  });
+
+  it('that this role may not use does not keep the controller from starting, and says which right is missing', async () => {
+    const database = await vaultDatabase(PLATFORM['of the published signature']);
+    await database.script(`do $$ begin
+      create role platform_controller nologin;
+    exception when duplicate_object or unique_violation then null; end $$;
+    revoke all on function public.get_vault_secret from public, anon, authenticated, service_role`);
+    const client = await connection(database.url);
+    await client.query('set role platform_controller');
+    const limited = {
+      ...database,
+      query: async (sql: string, values: unknown[] = []) => (await client.query(sql, values)).rows,
+    };
+    await expect(vaultSqlSecrets(limited as Database).read('ada')).rejects.toMatchObject({
+      code: 'secrets_unavailable',
+      message: expect.stringContaining('grant it execute on public.get_vault_secret'),
+    });
+  });
+
+  it('with one odd entry gives all others, and says what is wrong with that one', async () => {
+    const { database, server, store } = await restVault();
+    await using _server = server;
+    const good = { username: 'u', password: 'p' };
+    await database.query('select vault.create_secret($1, $2)', [
+      JSON.stringify({
+        credentials: {
+          walmart: good,
+          noted: { ...good, note: SECRET },
+          empty: { username: SECRET, password: '' },
+          number: { username: 'u', password: 7 },
+          text: SECRET,
+          'my bank': good,
+          'a-b': good,
+          'a.b': good,
+          'pathy.example': { ...good, url: ['https://www.pathy.example/login?next=/', 'www.other.example'] },
+          plain: { ...good, url: `http://${SECRET}.example` },
+        },
+        updated_by: 'platform',
+      }),
+      vaultSecretName('ada'),
+    ]);
+    const read = await store().read('ada');
+    expect(await vaultSqlSecrets(database).read('ada')).toEqual(read);
+    expect(read?.credentials).toEqual({
+      walmart: good,
+      'pathy.example': { ...good, url: ['https://www.pathy.example', 'https://www.other.example'] },
+    });
+    expect(read?.unusable).toEqual({
+      noted: expect.stringContaining('"note"'),
+      empty: expect.stringContaining('password'),
+      number: expect.stringContaining('password'),
+      text: expect.stringContaining('expected object'),
+      'my bank': expect.stringContaining('site key must be'),
+      'a-b': expect.stringContaining('"a.b" has the same secret names'),
+      'a.b': expect.stringContaining('"a-b" has the same secret names'),
+      plain: expect.stringContaining('url must be an https address'),
+    });
+    expect(inspect(read?.unusable)).not.toContain(SECRET);
+
+    await using stack = await startStack({
+      OMICRON_SECRET_STORE: 'vault-sql',
+      OMICRON_DATABASE_URL: database.url,
+      OMICRON_POOL_IDLE: 0,
+    });
+    await stack.lease();
+    const [runner] = [...stack.machine.runners.values()];
+    expect(Object.keys(runner?.redeemed?.secrets ?? {})).toEqual([
+      ...['WALMART_USERNAME', 'WALMART_PASSWORD', 'PATHY_EXAMPLE_USERNAME', 'PATHY_EXAMPLE_PASSWORD'],
+    ]);
+    // stored anew, it is usable, and the others are as they were
+    const put = (site: string, body: object) => stack.call('PUT', `/internal/users/ada/credentials/${site}`, { body });
+    expect((await put('noted', { ...good, url: 'noted.example' })).status).toBe(204);
+    expect(problemOf(await put('a_b', good)).detail).toContain('already has the names');
+    const { body } = await stack.call('GET', '/internal/users/ada/credentials');
+    expect(body).toMatchObject({
+      sites: [
+        { site: 'a-b', secret_names: [], filled_on: [], problem: expect.stringContaining('rename') },
+        { site: 'a.b' },
+        { site: 'empty' },
+        { site: 'my bank' },
+        { site: 'noted', filled_on: ['noted.example'], problem: null },
+        { site: 'number' },
+        { site: 'pathy.example', filled_on: ['https://www.other.example', 'https://www.pathy.example'] },
+        { site: 'plain' },
+        { site: 'text' },
+        { site: 'walmart', filled_on: [], problem: expect.stringContaining('store it with a url') },
+      ],
+    });
+    expect(JSON.stringify(body)).not.toContain(SECRET);
+    const [kept] = await database.query<{ document: string }>(
+      'select decrypted_secret as document from vault.decrypted_secrets',
+    );
+    expect(JSON.parse(kept?.document ?? '')).toMatchObject({ credentials: { text: SECRET }, updated_by: 'platform' });
   });
 
   it('keeps the service role key to its own host, and out of every error', async () => {
@@ -124,7 +277,7 @@ describe('[O8] Supabase Vault', () => {
     const rest = vaultRestSecrets({ url: server.url, serviceRoleKey: SERVICE_ROLE_KEY });
     await expect(rest.read('ada')).rejects.toMatchObject({
       code: 'secrets_unavailable',
-      message: expect.stringContaining('migrations'),
+      message: expect.stringContaining('no functions for the vault'),
     });
     const sql = vaultSqlSecrets(database);
     await expect(sql.read('ada')).rejects.toMatchObject({
@@ -134,37 +287,46 @@ describe('[O8] Supabase Vault', () => {
     await expect(sql.remove('ada', 'x')).rejects.toMatchObject({ code: 'secrets_unavailable' });
   });
 
-  it('with a document of another form is named, never quoted, not in an error nor in the log', async () => {
-    const database = await vaultDatabase();
-    for (const [user, document] of [
-      ['ada', `not JSON ${SECRET}`],
-      ['bob', JSON.stringify({ credentials: { shop: { username: 'u', password: 7, note: SECRET } } })],
-    ] as const)
-      await database.query('select vault.create_secret($1, $2)', [document, vaultSecretName(user)]);
-    const { server, store } = await (async () => {
-      const server = await postgrest(database.url, { [SERVICE_ROLE_KEY]: 'service_role' });
-      return { server, store: vaultRestSecrets({ url: server.url, serviceRoleKey: SERVICE_ROLE_KEY }) };
-    })();
+  it('with a document of another form costs the user its credentials, not the browser, and is never quoted nor written over', async () => {
+    const documents = [`not JSON ${SECRET}`, JSON.stringify({ walmart: { username: 'u', password: SECRET } }), '[]'];
+    const { database, server, store } = await restVault();
     await using _server = server;
-    for (const each of [vaultSqlSecrets(database), store])
-      for (const attempt of [
-        () => each.read('ada'),
-        () => each.read('bob'),
-        () => each.put('ada', 'x', { username: 'u', password: 'p' }),
-      ]) {
-        const error = await attempt().catch((cause: unknown) => cause);
-        expect(error).toMatchObject({ code: 'secrets_unavailable' });
-        expect(inspect(error, { depth: 9 })).not.toContain(SECRET);
-      }
+    for (const [index, document] of documents.entries())
+      await database.query('select vault.create_secret($1, $2)', [document, vaultSecretName(`user${index}`)]);
     await using stack = await startStack({
       OMICRON_SECRET_STORE: 'vault-sql',
       OMICRON_DATABASE_URL: database.url,
       OMICRON_POOL_IDLE: 0,
     });
-    const put = await stack.call('PUT', '/internal/users/ada/credentials/shop', {
-      body: { username: 'u', password: 'p' },
-    });
-    expect(problemOf(put).code).toBe('secrets_unavailable');
+    for (const [index, document] of documents.entries()) {
+      const user_id = `user${index}`;
+      for (const each of [vaultSqlSecrets(database), store()])
+        expect(await each.read(user_id)).toEqual({
+          credentials: {},
+          unusable: {},
+          fault: expect.stringMatching(/does not have the form .*correct or delete it/),
+        });
+      expect((await stack.lease({ user_id })).status).toBe('ready');
+      const path = `/internal/users/${user_id}/credentials`;
+      const refused = [
+        await stack.call('GET', path),
+        await stack.call('PUT', `${path}/shop`, { body: { username: 'u', password: 'p' } }),
+      ];
+      for (const answer of refused)
+        expect(problemOf(answer)).toMatchObject({
+          code: 'secrets_unavailable',
+          detail: expect.stringContaining('correct or delete it'),
+        });
+      expect(problemOf(await stack.getOrCreate({ user_id, require_credentials: true }))).toMatchObject({
+        code: 'credentials_not_configured',
+        detail: expect.stringContaining('does not have the form'),
+      });
+      const [kept] = await database.query<{ document: string }>(
+        'select decrypted_secret as document from vault.decrypted_secrets where name = $1',
+        [vaultSecretName(user_id)],
+      );
+      expect(kept?.document).toBe(document);
+    }
     expect(stack.logged()).not.toContain(SECRET);
   });
 

@@ -112,15 +112,22 @@ Condition: TypeAlias = (
 )
 
 
+UrlItem: TypeAlias = str
+
+
 class Credential(TypedDict):
     username: str
     password: str
     totp: NotRequired[str]
+    url: NotRequired[str | list[UrlItem]]
 
 
 class Site(TypedDict):
     site: str
     secret_names: list[str]
+    url: NotRequired[list[str]]
+    filled_on: list[str]
+    problem: str | None
 
 
 class CredentialList(TypedDict):
@@ -134,6 +141,7 @@ class GetOrCreateRequest(TypedDict):
     record_video: NotRequired[bool]
     wait_seconds: NotRequired[float]
     require_credentials: NotRequired[bool]
+    credentials: NotRequired[bool]
     tags: NotRequired[dict[str, str]]
     toolset: NotRequired[Literal["playwright", "core", "compat", "both"]]
     snapshot: NotRequired[Literal["changes", "full", "none", "playwright"]]

@@ -64,6 +64,7 @@ class AsyncBrowserSessions:
         tags: Mapping[str, str] | None = None,
         toolset: Toolset | None = None,
         snapshot: Snapshot | None = None,
+        credentials: bool | None = None,
         require_credentials: bool | None = None,
         wait_seconds: float = WAIT_SECONDS,
         on_lost: OnLost | None = None,
@@ -82,6 +83,7 @@ class AsyncBrowserSessions:
             "tags": tags,
             "toolset": toolset,
             "snapshot": snapshot,
+            "credentials": credentials,
             "require_credentials": require_credentials,
         }
         body = {name: value for name, value in request.items() if value is not None}
@@ -112,6 +114,7 @@ class AsyncBrowserSessions:
         tags: Mapping[str, str] | None = None,
         toolset: Toolset | None = None,
         snapshot: Snapshot | None = None,
+        credentials: bool | None = None,
         require_credentials: bool | None = None,
         wait_seconds: float = WAIT_SECONDS,
         on_lost: OnLost | None = None,
@@ -125,6 +128,7 @@ class AsyncBrowserSessions:
             tags=tags,
             toolset=toolset,
             snapshot=snapshot,
+            credentials=credentials,
             require_credentials=require_credentials,
             wait_seconds=wait_seconds,
             on_lost=on_lost,
