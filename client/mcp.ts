@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { OmicronError, problemSchema } from '../contract/problem.ts';
+import { OmicronError, PROBLEM_TYPE, problemSchema } from '../contract/problem.ts';
 
 /** The revision that is asked for: <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports>. */
 const PROTOCOL_VERSION = '2025-11-25';
@@ -71,7 +71,7 @@ export async function connectMcp(
         ...headers,
         ...agreed,
         'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
+        accept: `application/json, text/event-stream, ${PROBLEM_TYPE}`,
       },
       body: JSON.stringify({ jsonrpc: '2.0', ...message }),
       redirect: 'error',

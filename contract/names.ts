@@ -67,6 +67,9 @@ export const videoPrefix = (env: string, sessionId: string, epoch: number, runne
 /** The seccomp profile that allows Chromium's sandbox, as `localhostProfile` names it. */
 export const SECCOMP_PROFILE = 'seccomp-chromium.json';
 
+/** Where the controller answers MCP for a lease whose runner is gone. */
+export const endedLeasePath = (runnerId: string): string => `/internal/ended-leases/${runnerId}/mcp`;
+
 export const AUDIENCES = {
   controller: 'browser-session-controller',
   broker: 'runner-secrets',

@@ -72,6 +72,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   log.info({ url, provider: provider.name, version: manifest.version }, 'controller listening');
 
   const stop = async () => {
+    core.stopped.abort();
     await app.close();
     await loops.stop();
   };
@@ -106,6 +107,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     startSeconds: settings.startSeconds,
   };
   const wake = wakes();
+  const stopped = new AbortController();
   const link = httpRunnerLink({ send: httpCalls(), clock });
   const makeProvider = parts.provider ?? localProvider(settings, parts.runnerEnv);
   const { healthOf } = link;
@@ -126,7 +128,11 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     artifacts: await artifactStore(settings),
     metrics: prometheusMetrics(directory),
     link,
-    provider: await makeProvider({ controllerUrl, jwks, healthOf, onChange: wake.liveness.kick, clock, log }),
+    provider: await makeProvider({
+      ...{ controllerUrl, jwks, healthOf, onChange: wake.liveness.kick },
+      ...{ stopped: stopped.signal, clock, log },
+    }),
+    stopped,
     changes: new Changes(clock),
     wake,
     clock,

@@ -3,6 +3,7 @@ import type { BrowserContext } from 'playwright-core';
 import * as z from 'zod';
 import { SNAPSHOTS, type Snapshot, type Toolset } from '../contract/assignment.ts';
 import { REFUSALS } from '../contract/egress.ts';
+import { leaseEnded } from '../contract/lease-ended.ts';
 import type { ToolVerdict } from '../contract/policy/tools.ts';
 import { CODE_META } from '../contract/tool-failure.ts';
 import type { Clock } from '../http/clock.ts';
@@ -14,7 +15,7 @@ import { type LiveView, liveView } from './live/live-view.ts';
 import type { Caller } from './mcp/caller.ts';
 import { type ConsoleMessages, consoleMessages } from './mcp/console-messages.ts';
 import { type DownloadNotes, downloadNotes } from './mcp/download-notes.ts';
-import { LEASE_ENDED, type ServedTools } from './mcp/endpoint.ts';
+import type { ServedTools } from './mcp/endpoint.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import type { ToolPolicy } from './mcp/tool-policy.ts';
 import { type LeaseTool, leaseTools } from './mcp/toolset.ts';
@@ -175,7 +176,7 @@ function judgedCalls(
 
   const judgeAndRun: Call = async (name, given, caller) => {
     const tool = available.get(name);
-    if (lifetime.isOver()) return { result: LEASE_ENDED };
+    if (lifetime.isOver()) return { result: leaseEnded(null) };
     if (tool === undefined) {
       const names = listed(available, policy).map(each => each.name);
       return { result: unknownTool(name, names) };

@@ -9,6 +9,7 @@ import { importControllerKeys } from '../contract/tokens.ts';
 import { realClock } from '../http/clock.ts';
 import { EnvironmentError } from '../http/environment.ts';
 import { collectGarbage } from '../http/garbage.ts';
+import { maySharePort } from '../http/share-port.ts';
 import { launchBrowser } from './browser/browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser/browser-path.ts';
 import { egressForwarder } from './browser/egress-forwarder.ts';
@@ -27,6 +28,8 @@ import { warmUp } from './warm-up.ts';
  */
 const PING_MS = 15_000;
 const CONTROLLER_GONE_MS = 120_000;
+/** What was asked before the server closes is answered in this time. */
+const LAST_ANSWERS_MS = 300;
 /** After this time the process exits, whatever has not ended. */
 const END_MS = 10_000;
 
@@ -117,7 +120,8 @@ server.on('error', error => {
   log.fatal({ err: error }, `cannot listen on ${settings.host}:${settings.port}`);
   process.exit(1);
 });
-server.listen(settings.port, settings.host);
+// On a machine of several runners the controller takes the port before this process gives it up (maySharePort).
+server.listen({ port: settings.port, host: settings.host, reusePort: settings.portFile !== undefined && maySharePort });
 await once(server, 'listening');
 // A server without a path has an AddressInfo.
 const { port } = server.address() as AddressInfo;
@@ -142,6 +146,8 @@ void abandoned({
 
 const exitCode = await Promise.race([runner.ended, tooLate()]);
 server.close();
+server.closeIdleConnections();
+await Promise.race([once(server, 'close'), new Promise(resolve => setTimeout(resolve, LAST_ANSWERS_MS))]);
 server.closeAllConnections();
 log.info({ exit_code: exitCode }, 'ended');
 process.exit(exitCode);

@@ -30,7 +30,7 @@ export interface Runner {
   drain(token: string): Promise<void>;
   /** Stops for a reason of this process's own; `ended` resolves when all is done. */
   stop(reason: string, exitCode?: number): void;
-  /** The lease's MCP endpoint for this bearer token; throws `unauthorized` for any other. */
+  /** The lease's MCP endpoint for this bearer token, also after its end; throws `unauthorized` for any other. */
   endpoint(bearerToken: string | undefined): McpEndpoint;
   /** The live view for a viewer's token, which it uses up; throws `unauthorized` for any other. */
   liveView(token: string | undefined): Promise<AdmittedViewer>;
@@ -152,10 +152,8 @@ export function createRunner(options: RunnerOptions): Runner {
   function stop(reason: string, exitCode = 0): void {
     if (!machine.enter('stopped', { reason })) return;
     beginEnd();
-    const ending = served;
-    served = undefined;
-    closedToAgents = ending?.close() ?? Promise.resolve();
-    shutDown(ending, exitCode).catch((error: unknown) => {
+    closedToAgents = served?.close(reason) ?? Promise.resolve();
+    shutDown(served, exitCode).catch((error: unknown) => {
       log.error({ err: error }, 'shutdown failed');
       end(1);
     });
@@ -196,7 +194,8 @@ export function createRunner(options: RunnerOptions): Runner {
     },
     async liveView(token) {
       const lease = served;
-      if (lease === undefined) throw new OmicronError('lease_ended', 'This runner serves no lease.');
+      if (lease === undefined || machine.phase === 'draining')
+        throw new OmicronError('lease_ended', 'This runner serves no lease.');
       const claims = await lease.admission.admit(token);
       if (lease.live.isFull())
         throw new OmicronError('capacity_exceeded', `The browser has ${LIVE_LIMITS.viewersMax} viewers already.`);

@@ -27,8 +27,8 @@ export interface ServedLease {
   readonly admission: Admission;
   /** Ends activity reports and the recording, and writes the crash to the timeline; agents are still answered. */
   browserCrashed(): void;
-  /** Ends service; resolves when no agent is served any more. */
-  close(): Promise<void>;
+  /** Ends service; resolves when no agent is served any more: its calls answer why the lease has ended. */
+  close(reason: string): Promise<void>;
   /** Finalises the recording. Never rejects. */
   stopRecording(): Promise<void>;
   /** Sends what the timeline still lacks. Never rejects. */
@@ -109,9 +109,9 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
       events.add('browser.crashed', { detail: options.browser.whyEnded() ?? 'the browser process ended' });
       void recording.stop();
     },
-    async close() {
+    async close(reason) {
       lifetime.stop();
-      await Promise.all([endpoint.close(), served.live.close()]);
+      await Promise.all([endpoint.close(reason), served.live.close()]);
     },
     stopRecording: recording.stop,
     flushEvents: events.flush,

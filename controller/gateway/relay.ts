@@ -77,7 +77,7 @@ export function relay({ getOrCreate, directory, clock }: RelayParts, toolset: To
         const lease = await leased(userId, conversation, deadlineMs, signal);
         const sent = await callRunner(
           lease.url,
-          { headers: { ...passedHeaders(headers), ...lease.headers }, body },
+          { headers: { ...passedHeaders(headers), ...lease.headers, accept: acceptOf(headers) }, body },
           signal,
         );
         if (sent.outcome === 'lost') return own.json(INTERRUPTED);
@@ -109,6 +109,9 @@ export const passedHeaders = (headers: IncomingHttpHeaders): Record<string, stri
     }),
   ),
 });
+
+/** The runner of an ended lease says so by a problem document, and the call is tried with the lease of that moment. */
+const acceptOf = ({ accept = '*/*' }: IncomingHttpHeaders): string => `${accept}, ${PROBLEM_TYPE}`;
 
 /** An answer of MCP is passed on. A problem document is the runner's word that the call did not get so far. */
 async function understood(answer: IncomingMessage, own: OwnAnswers): Promise<Answer | 'not_begun'> {

@@ -6,6 +6,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
+import { type EndedLeaseRoutes, endedLeaseRoutes } from './ended-leases.ts';
 import { type LeaseRoutes, leaseRoutes } from './leases.ts';
 import { type LiveRoutes, liveRoutes } from './live.ts';
 import { pipeLiveViews } from './live-upgrade.ts';
@@ -21,6 +22,7 @@ export interface ServerParts
   extends SessionRoutes,
     CredentialRoutes,
     EgressRoutes,
+    EndedLeaseRoutes,
     LeaseRoutes,
     LiveRoutes,
     OperationsRoutes,
@@ -69,6 +71,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(policyRoutes, under('/internal'));
   await app.register(runnerRoutes, parts);
   await app.register(egressRoutes, parts);
+  await app.register(endedLeaseRoutes, parts);
   if (parts.gateway) await app.register(parts.gateway);
   operationsRoutes(app, parts, isStopping);
   await app.ready();

@@ -25,6 +25,8 @@ export interface ProviderContext {
   healthOf(endpoint: string, signal: AbortSignal): Promise<RunnerHealth | null>;
   /** Called when a runner may have ended. */
   onChange(): void;
+  /** Aborts when the controller stops. */
+  stopped: AbortSignal;
   clock: Clock;
   log: Logger;
 }

@@ -10,9 +10,9 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { leaseEnded, takesProblems, whyLeaseEnded } from '../../contract/lease-ended.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
-import { failure } from '../tools/result.ts';
 import type { Caller } from './caller.ts';
 import { elicitations } from './elicitation.ts';
 import { reportProgress } from './progress.ts';
@@ -39,11 +39,9 @@ export interface McpEndpoint {
   handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void>;
   /** Notifies every client that listens that the list of tools has changed. */
   toolsChanged(): void;
-  /** Ends every running call and open stream. */
-  close(): Promise<void>;
+  /** Ends every running call and open stream. From then on calls answer why the lease has ended, until the process exits. */
+  close(reason: string): Promise<void>;
 }
-
-export const LEASE_ENDED = failure('The lease has ended. Ask for the session again and connect to the new address.');
 
 /** A call that is about to end leaves the browser in a better state than a cancelled one. */
 const GONE_CLIENT_MS = 1_000;
@@ -66,6 +64,7 @@ const toolCall = z.object({ method: z.literal('tools/call') });
 export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
   const running = new Map<string, AbortController>();
   const closed = new AbortController();
+  let endReason: string | null = null;
   const answering = new Set<Promise<void>>();
   const elicitationOf = elicitations();
 
@@ -76,6 +75,7 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
 
   /** The SDK aborts a call as soon as its connection is gone. */
   async function call({ name, arguments: args = {}, _meta }: CallToolParams, context: ServerContext, key: string) {
+    if (closed.signal.aborted) return leaseEnded(endReason);
     const { mcpReq } = context;
     const elicitation = await elicitationOf(name, args, context);
     const cancelled = new AbortController();
@@ -92,7 +92,7 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
     try {
       const signal = AbortSignal.any([cancelled.signal, closed.signal]);
       const result = await served.call(name, args, { signal, traceparent: _meta?.traceparent, elicitation });
-      return closed.signal.aborted ? LEASE_ENDED : ((await elicitation?.required()) ?? result);
+      return closed.signal.aborted ? leaseEnded(endReason) : ((await elicitation?.required()) ?? result);
     } finally {
       answered.abort();
       mcpReq.signal.removeEventListener('abort', onGone);
@@ -100,28 +100,33 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
     }
   }
 
-  const handler = createMcpHandler(({ requestInfo }) => {
-    const caller = requestInfo?.headers.get(SESSION_HEADER) ?? randomUUID();
-    // The low-level Server: tools are passed on as they are.
-    const server = new Server(
-      { name: 'omicron-browser', version: '1' },
-      {
-        capabilities: { tools: { listChanged: true } },
-        instructions: served.instructions,
-        cacheHints: { 'tools/list': { ttlMs: LIST_MS, cacheScope: 'private' } },
-      },
-    );
-    server.setRequestHandler('tools/list', () => ({ tools: served.listTools() }));
-    server.setRequestHandler('tools/call', ({ params }, context) =>
-      call(params, context, keyOf(caller, context.mcpReq.id)),
-    );
-    return server;
-  });
-  const serve = toNodeHandler(handler);
+  const open = () =>
+    createMcpHandler(({ requestInfo }) => {
+      const caller = requestInfo?.headers.get(SESSION_HEADER) ?? randomUUID();
+      // The low-level Server: tools are passed on as they are.
+      const server = new Server(
+        { name: 'omicron-browser', version: '1' },
+        {
+          capabilities: { tools: { listChanged: true } },
+          instructions: served.instructions,
+          cacheHints: { 'tools/list': { ttlMs: LIST_MS, cacheScope: 'private' } },
+        },
+      );
+      server.setRequestHandler('tools/list', () => ({ tools: served.listTools() }));
+      server.setRequestHandler('tools/call', ({ params }, context) =>
+        call(params, context, keyOf(caller, context.mcpReq.id)),
+      );
+      return server;
+    });
+  let handler = open();
+  let serve = toNodeHandler(handler);
 
   return {
     async handle(request, response, body) {
-      if (closed.signal.aborted) throw new OmicronError('lease_ended', 'The lease ended while the request arrived.');
+      if (closed.signal.aborted) {
+        response.setHeader('connection', 'close'); // the next request is another process's
+        if (takesProblems(request.headers.accept)) throw new OmicronError('lease_ended', whyLeaseEnded(endReason));
+      }
       if (initialisation.safeParse(body).success) response.setHeader(SESSION_HEADER, randomUUID());
       const cancelling = cancellation.safeParse(body).data;
       if (cancelling !== undefined)
@@ -131,11 +136,15 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
       else await serving;
     },
     toolsChanged: () => handler.notify.toolsChanged(),
-    async close() {
+    async close(reason) {
+      endReason = reason;
+      const last = handler;
+      handler = open();
+      serve = toNodeHandler(handler);
       closed.abort();
       // Their clients read why they ended.
       await Promise.race([Promise.allSettled(answering), clock.sleep(LAST_ANSWERS_MS, neverAborts(), true)]);
-      await handler.close();
+      await last.close();
     },
   };
 }

@@ -1,3 +1,9 @@
+/** Where a lease is served, as its answer has it. */
+export interface McpAddress {
+  readonly mcpUrl: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** The texts of a result, and whether it is an error. */
 export interface CallAnswer {
   readonly text: string;

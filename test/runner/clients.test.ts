@@ -1,17 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client';
-import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Site, startSite } from '../site/site.ts';
-import type { AnyClient, CallAnswer } from './any-client.ts';
-import { type PythonKind, pythonClient } from './python-client.ts';
+import { CLIENTS, MODERN, v2 } from './mcp-clients.ts';
 import { type LeasedRunner, startLease } from './start-lease.ts';
-
-const MODERN = '2026-07-28';
-const INFO = { name: 'test', version: '1' };
 
 let site: Site;
 let lease: LeasedRunner;
@@ -33,66 +26,11 @@ afterAll(async () => {
 });
 
 const urlOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/`; // a TCP server has a port
-const url = () => new URL(`${lease.runner.url}/mcp`);
-
-/** What the two SDKs of TypeScript have in common. */
-const answerOf = ({ content, isError }: Readonly<Record<string, unknown>>): CallAnswer => ({
-  text: (content as { text?: string }[]).map(({ text = '' }) => text).join('\n'), // the tool-result shape of the protocol
-  isError: isError === true,
-});
-
-/** A `fetch` whose connections end with the signal, as those of a program that is killed. */
-const fetchUntil = (gone: AbortSignal) => (input: string | URL, init?: RequestInit) =>
-  fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, gone]) : gone });
-
-async function v1(): Promise<AnyClient> {
-  const gone = new AbortController();
-  const client = new ClientV1(INFO);
-  const transport = new TransportV1(url(), { requestInit: { headers }, fetch: fetchUntil(gone.signal) });
-  await client.connect(transport as Parameters<ClientV1['connect']>[0]);
-  return {
-    version: transport.protocolVersion,
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, args, signal) =>
-      answerOf(await client.callTool({ name, arguments: args }, undefined, { ...(signal && { signal }) })),
-    vanish: async () => gone.abort(),
-    close: () => client.close(),
-  };
-}
-
-async function v2(options: ConstructorParameters<typeof ClientV2>[1]): Promise<AnyClient> {
-  const gone = new AbortController();
-  const client = new ClientV2(INFO, options);
-  await client.connect(new TransportV2(url(), { requestInit: { headers }, fetch: fetchUntil(gone.signal) }));
-  return {
-    version: client.getNegotiatedProtocolVersion(),
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, args, signal) =>
-      answerOf(await client.callTool({ name, arguments: args }, { ...(signal && { signal }) })),
-    vanish: async () => gone.abort(),
-    close: () => client.close(),
-  };
-}
-
-const python = (kind: PythonKind) => () => pythonClient(kind, url(), lease.mcpToken);
-
-const CLIENTS: Readonly<Record<string, { readonly version: string; readonly start: () => Promise<AnyClient> }>> = {
-  'the TypeScript SDK v1': { version: '2025-11-25', start: v1 },
-  'the TypeScript SDK v2': { version: '2025-11-25', start: () => v2({}) },
-  'the TypeScript SDK v2, which asks': { version: MODERN, start: () => v2({ versionNegotiation: { mode: 'auto' } }) },
-  'the TypeScript SDK v2, pinned': {
-    version: MODERN,
-    start: () => v2({ versionNegotiation: { mode: { pin: MODERN } } }),
-  },
-  'Python mcp 1': { version: '2025-11-25', start: python('mcp_1') },
-  'Python mcp 2': { version: MODERN, start: python('mcp_2') },
-  'Python mcp 2, legacy': { version: '2025-11-25', start: python('mcp_2_legacy') },
-  'openai-agents': { version: MODERN, start: python('agents') },
-};
+const address = () => ({ mcpUrl: `${lease.runner.url}/mcp`, headers });
 
 describe.each(Object.entries(CLIENTS))('a client of %s', (_name, { version, start }) => {
   test('[M1] speaks its protocol, lists and calls on the one URL, and reads what failed', async () => {
-    const client = await start();
+    const client = await start(address());
     expect(client.version).toBe(version);
     expect(await client.tools()).toContain('browser_navigate');
     expect(await client.call('browser_navigate', { url: site.url })).toMatchObject({
@@ -104,7 +42,7 @@ describe.each(Object.entries(CLIENTS))('a client of %s', (_name, { version, star
   });
 
   test.each(['cancels', 'goes away in'] as const)('%s a call, and the next one is served at once', async how => {
-    const client = await start();
+    const client = await start(address());
     const cancelling = new AbortController();
     const requested = once(silent, 'request');
     const waiting = client.call('browser_navigate', { url: urlOf(silent) }, cancelling.signal);
@@ -114,7 +52,7 @@ describe.each(Object.entries(CLIENTS))('a client of %s', (_name, { version, star
     if (how === 'cancels') cancelling.abort();
     else await client.vanish();
     await ended;
-    const next = await v2({});
+    const next = await v2(address());
     expect(await next.call('browser_navigate', { url: site.url })).toMatchObject({ isError: false });
     // A navigation that is not answered takes 30 seconds.
     expect(performance.now() - sinceMs).toBeLessThan(10_000);
@@ -130,7 +68,7 @@ const metaOf = (version: string) => ({
 const META = metaOf(MODERN);
 
 async function post(message: { method: string; params?: object }, given: Record<string, string>, meta: object = META) {
-  const response = await fetch(url(), {
+  const response = await fetch(address().mcpUrl, {
     method: 'POST',
     headers: {
       ...headers,

@@ -76,7 +76,10 @@ describe('a client that opens addresses', () => {
   });
 
   test('of Python does the same', async () => {
-    const client = await pythonClient('mcp_2_person', url(), lease.mcpToken);
+    const client = await pythonClient('mcp_2_person', {
+      mcpUrl: url().href,
+      headers: { authorization: `Bearer ${lease.mcpToken}` },
+    });
     closing.push(() => client.close());
     expect(client.version).toBe(VERSION);
     const reason = 'Scan the code';

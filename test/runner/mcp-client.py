@@ -1,4 +1,4 @@
-"""An MCP client of Python: `mcp-client.py <kind> <url> <bearer token>`. Reads commands from stdin, one JSON object a line
+"""An MCP client of Python: `mcp-client.py <kind> <url> <headers as JSON>`. Reads commands from stdin, one JSON object a line
 (`{id, do: 'tools' | 'call' | 'cancel', ...}`), and writes `{id, value}` or `{id, error}` for each but `cancel`. The first line
 that it writes is `{id: 0, value: <protocol version>}`: it is connected."""
 
@@ -111,10 +111,10 @@ async def answer(number, work):
         write({"id": number, "error": f"{type(error).__name__}: {error}"})
 
 
-async def main(kind, url, token):
+async def main(kind, url, headers):
     kinds = {"mcp_1": mcp_1, "mcp_2": mcp_2, "mcp_2_legacy": mcp_2_legacy, "mcp_2_person": mcp_2_person, "agents": agents}
     start = kinds[kind]
-    async with start(url, {"authorization": f"Bearer {token}"}) as client:
+    async with start(url, json.loads(headers)) as client:
         write({"id": 0, "value": client.version})
         tasks = {}
         loop = asyncio.get_running_loop()

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { pythonOf } from '../../local/test-tools.ts';
 import { ROOT } from '../local/machine.ts';
-import type { AnyClient, CallAnswer } from './any-client.ts';
+import type { AnyClient, CallAnswer, McpAddress } from './any-client.ts';
 
 export type PythonKind = 'mcp_1' | 'mcp_2' | 'mcp_2_legacy' | 'mcp_2_person' | 'agents';
 
@@ -16,9 +16,9 @@ export interface PythonClient extends AnyClient {
 const PROGRAM = fileURLToPath(new URL('mcp-client.py', import.meta.url));
 
 /** A client of Python, in a process of its own. Rejects with what it wrote when it cannot connect. */
-export async function pythonClient(kind: PythonKind, url: URL, token: string): Promise<PythonClient> {
+export async function pythonClient(kind: PythonKind, { mcpUrl, headers }: McpAddress): Promise<PythonClient> {
   const python = pythonOf(ROOT, kind === 'mcp_1' ? 'python_mcp_1' : 'python_mcp_2');
-  const child = spawn(python, [PROGRAM, kind, url.href, token], { env: { PATH: process.env.PATH } });
+  const child = spawn(python, [PROGRAM, kind, mcpUrl, JSON.stringify(headers)], { env: { PATH: process.env.PATH } });
   const exited = once(child, 'close');
   let written = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

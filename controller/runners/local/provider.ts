@@ -11,6 +11,7 @@ import { startFailureOf } from '../start-failure.ts';
 import { RunnerFolder } from './folder.ts';
 import { launchRunner } from './launch.ts';
 import { RunnerProcesses } from './processes.ts';
+import { tombstones } from './tombstones.ts';
 import { uploads } from './upload.ts';
 
 export interface LocalRunners extends ProviderContext {
@@ -44,6 +45,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
   const { root, controllerUrl, jwks, artifactStore, onChange, log } = options;
   const folder = (runnerId: string) => new RunnerFolder(root, runnerId);
   const processes = new RunnerProcesses(options);
+  const ended = tombstones(options);
   const environment = async () => ({
     ...options.environment,
     [ENV.controllerUrl]: await controllerUrl,
@@ -53,6 +55,10 @@ export function localRunners(options: LocalRunners): RunnerProvider {
   // with the controller's address: a restarted controller that listens elsewhere cannot use the old warm runners
   const digest = controllerUrl.then(url => sha256Hex(JSON.stringify([RUNNER, options.environment, url])).slice(0, 16));
   const deathOf = (runnerId: string) => processes.deathOf(runnerId, folder(runnerId));
+  const keepPort = async (runnerId: string) => {
+    const port = await folder(runnerId).readPort();
+    if (port !== null) ended.keep(runnerId, port);
+  };
 
   return {
     name: 'local',
@@ -69,6 +75,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
         environment: await environment(),
         onExit(how) {
           processes.exited(runnerId, how);
+          void keepPort(runnerId);
           onChange();
         },
       });
@@ -82,6 +89,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
     async remove(runnerId) {
       const home = folder(runnerId);
       if (!home.exists) return 'gone';
+      await keepPort(runnerId);
       if (!(await processes.end(runnerId, home))) return 'deleting';
       if (!(await uploaders.isDone(runnerId, home.output))) return 'deleting';
       // a runner that was killed leaves its browser's profile

@@ -27,7 +27,7 @@ class AsyncMcp:
     def __init__(self, http: httpx.AsyncClient, url: str, headers: Mapping[str, str]) -> None:
         self._http = http
         self._url = url
-        self._headers = {**headers, "accept": "application/json, text/event-stream"}
+        self._headers = {**headers, "accept": "application/json, text/event-stream, application/problem+json"}
         self._last_id = 0
         self.tools: Sequence[Tool] = ()
         self.instructions = ""

@@ -1,0 +1,37 @@
+import { PROBLEM_TYPE } from './problem.ts';
+import { END_REASONS, type EndReason } from './session.ts';
+import { CODE_META, type ToolFailure } from './tool-failure.ts';
+
+/** Each completes "The lease has ended: ...". */
+const WHY: Record<EndReason, string> = {
+  released: 'the platform ended it',
+  expired: 'nothing used the browser for its time to live',
+  max_age: 'it reached its maximum age',
+  evicted: 'another conversation of the user needed its place',
+  archived: 'the platform archived the session',
+  shutdown: 'the stack was stopped',
+  runner_lost: 'its browser crashed or was removed',
+  runner_start_failed: 'its browser did not start',
+  sandbox_runtime_required: "the browser's machine has no sandbox",
+  start_timed_out: 'its browser did not start in time',
+};
+
+const isEndReason = (text: string | undefined): text is EndReason =>
+  (END_REASONS as readonly (string | undefined)[]).includes(text);
+
+/** What an agent, and the engineer who reads its log, is told. `reason`: a runner's, which begins with the EndReason where there is one. */
+export function whyLeaseEnded(reason: string | null): string {
+  const code = reason?.split(':')[0];
+  const why = isEndReason(code) ? `: ${WHY[code]}` : '';
+  return `The lease has ended${why}. Its tabs are closed. Ask for the session again and connect to the new address; no other call gets through here.`;
+}
+
+/** The result of every call of a lease that has ended. */
+export const leaseEnded = (reason: string | null): ToolFailure => ({
+  content: [{ type: 'text', text: whyLeaseEnded(reason) }],
+  isError: true,
+  _meta: { [CODE_META]: 'lease_ended' },
+});
+
+/** Programs that know problem documents say so in `Accept`, and are answered 409 `lease_ended` in place of a tool's result. */
+export const takesProblems = (accept: string | undefined): boolean => accept?.includes(PROBLEM_TYPE) === true;

@@ -1,0 +1,83 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyPluginAsync } from 'fastify';
+import * as z from 'zod';
+import { leaseEnded, takesProblems, whyLeaseEnded } from '../../contract/lease-ended.ts';
+import { endedLeasePath } from '../../contract/names.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import { mcpToken, sha256Hex } from '../../contract/tokens.ts';
+import { toolsOf } from '../../contract/tool-list.ts';
+import type { Directory } from '../store/directory.ts';
+import type { RunnerRow } from '../store/rows.ts';
+import { bearerOf } from './bearer.ts';
+
+export interface EndedLeaseRoutes {
+  directory: Directory;
+  /** The key of MCP tokens. */
+  derivation: Uint8Array;
+  version: string;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The runner whose lease the MCP token names; null on routes that take no such token. */
+    endedRunner: RunnerRow | null;
+  }
+}
+
+/** As a runner takes: a call may carry text to type. */
+const BODY_BYTES_MAX = 4 * 1024 * 1024;
+
+/**
+ * MCP in place of a runner that is gone, for the holders of its lease's token: lists the tools as before, and answers every call with
+ * the reason of the end. Its state is the runner's row.
+ */
+export const endedLeaseRoutes: FastifyPluginAsync<EndedLeaseRoutes> = async (app, parts) => {
+  const { directory, derivation, version } = parts;
+  app.decorateRequest('endedRunner', null);
+  app.route<{ Params: { runner_id: string } }>({
+    method: ['GET', 'POST', 'DELETE'],
+    url: endedLeasePath(':runner_id'),
+    schema: { hide: true },
+    bodyLimit: BODY_BYTES_MAX,
+    async onRequest(request) {
+      const id = z.uuid().safeParse(request.params.runner_id).data;
+      const row = id === undefined ? null : await directory.runner(id);
+      if (row === null || !holds(bearerOf(request), row, derivation))
+        throw new OmicronError('unauthorized', 'The bearer token is not of a lease that this runner served.');
+      request.endedRunner = row;
+    },
+    async handler(request, reply) {
+      const reason = request.endedRunner?.reason ?? null;
+      if (takesProblems(request.headers.accept)) throw new OmicronError('lease_ended', whyLeaseEnded(reason));
+      return reply.send(await answered(request, reason, version));
+    },
+  });
+};
+
+function holds(token: string, { id, session_id, epoch }: RunnerRow, derivation: Uint8Array): boolean {
+  if (session_id === null || epoch === null) return false;
+  const expected = mcpToken(derivation, { session_id, epoch, runner_id: id });
+  return timingSafeEqual(Buffer.from(sha256Hex(token)), Buffer.from(sha256Hex(expected)));
+}
+
+interface McpRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly body: unknown;
+}
+
+async function answered({ method, url, headers, body }: McpRequest, reason: string | null, version: string) {
+  // loaded when it is needed: the MCP SDK is 10 MB of memory
+  const { createMcpHandler, Server } = await import('@modelcontextprotocol/server');
+  const handler = createMcpHandler(() => {
+    const options = { capabilities: { tools: {} }, instructions: whyLeaseEnded(reason) };
+    const server = new Server({ name: 'omicron-browser', version }, options);
+    server.setRequestHandler('tools/list', () => ({ tools: [...toolsOf('both')] }));
+    server.setRequestHandler('tools/call', () => leaseEnded(reason));
+    return server;
+  });
+  const own = new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+  const request = new Request(new URL(url, 'http://127.0.0.1'), { method, headers: own });
+  return handler.fetch(request, method === 'POST' ? { parsedBody: body } : {});
+}

@@ -1,0 +1,67 @@
+import {
+  createServer,
+  type IncomingMessage,
+  request as requestHttp,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { endedLeasePath } from '../../../contract/names.ts';
+import { type Clock, neverAborts } from '../../../http/clock.ts';
+import { maySharePort } from '../../../http/share-port.ts';
+
+/** Keeps the ports of ended runners, so that clients that are still connected read there why their lease has ended. */
+export interface Tombstones {
+  /**
+   * Listens in place of a runner that is ending, beside it where the system allows that. Does nothing when it does already, or when the
+   * port is taken: call again when the process has ended.
+   */
+  keep(runnerId: string, port: number): void;
+}
+
+export interface TombstoneOptions {
+  controllerUrl: Promise<string>;
+  /** Aborts when the controller stops: every port is given back. */
+  stopped: AbortSignal;
+  clock: Clock;
+}
+
+/** As long as an idle lease lives by default. */
+const KEEP_MS = 600_000;
+/** The oldest port is given back for another one. */
+const PORTS_MAX = 64;
+
+export function tombstones({ controllerUrl, stopped, clock }: TombstoneOptions): Tombstones {
+  const kept = new Map<string, Server>();
+
+  function giveBack(runnerId: string): void {
+    const server = kept.get(runnerId);
+    kept.delete(runnerId);
+    server?.close();
+    server?.closeAllConnections();
+  }
+
+  async function passOn(runnerId: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(endedLeasePath(runnerId), await controllerUrl);
+    const { method, headers } = request;
+    const onward = requestHttp(url, { method, headers }, answer => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    request.pipe(onward);
+  }
+
+  stopped.addEventListener('abort', () => [...kept.keys()].forEach(giveBack), { once: true });
+  return {
+    keep(runnerId, port) {
+      if (kept.has(runnerId) || stopped.aborted) return;
+      const [oldest] = kept.keys();
+      if (oldest !== undefined && kept.size >= PORTS_MAX) giveBack(oldest);
+      const server = createServer((request, response) => void passOn(runnerId, request, response));
+      kept.set(runnerId, server);
+      server.on('error', () => giveBack(runnerId));
+      server.listen({ port, host: '127.0.0.1', reusePort: maySharePort }).unref();
+      void clock.sleep(KEEP_MS, neverAborts(), true).then(() => giveBack(runnerId));
+    },
+  };
+}
