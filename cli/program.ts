@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { credentialCommands } from './commands/credentials.ts';
 import { machineCommands } from './commands/machine.ts';
 import { policyCommands } from './commands/policy.ts';
+import { profileCommands } from './commands/profile.ts';
 import { sessionCommands } from './commands/session.ts';
 import type { Cli } from './connect.ts';
 import { EXIT, errorLine, exitCodeOf } from './exit.ts';
@@ -53,6 +54,7 @@ export async function runCommand(args: readonly string[], process: Process): Pro
   sessionCommands(program, cli);
   policyCommands(program, cli);
   credentialCommands(program, cli);
+  profileCommands(program, cli);
 
   try {
     await program.parseAsync(args, { from: 'user' });

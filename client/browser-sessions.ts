@@ -6,6 +6,15 @@ import {
   policyDocument,
 } from '../contract/policy/document.ts';
 import { OmicronError } from '../contract/problem.ts';
+import {
+  type Profile,
+  type ProfileDetail,
+  type ProfileState,
+  profileDetail,
+  profileList,
+  profileSaved,
+  profileState,
+} from '../contract/profile.ts';
 import { type Credential, type CredentialList, credentialList } from '../contract/secrets.ts';
 import {
   type Artifact,
@@ -85,6 +94,8 @@ const WAIT_SECONDS = 60;
 /** A heartbeat that takes longer counts as failed; another one follows. */
 const HEARTBEAT_TIMEOUT_MS = 10_000;
 const NETWORK_MS = 15_000;
+/** The content of a profile is some megabytes, and a save reads it from the browser first. */
+const PROFILE_MS = 30_000;
 
 /**
  * A client of the controller: leases, sessions, credentials and policies. It returns the API's documents (Session,
@@ -199,6 +210,48 @@ export class BrowserSessions implements BrowserSource {
     await this.#call({ method: 'DELETE', path, userId, answer: z.null() });
   }
 
+  /** The user's profiles by name, with the domains that are logged in. */
+  async listProfiles(userId: string): Promise<Profile[]> {
+    return (await this.#call({ method: 'GET', path: profilesPath(userId), userId, answer: profileList })).profiles;
+  }
+
+  /** One profile with the versions that are kept. Throws `profile_not_found`. */
+  getProfile(userId: string, name: string): Promise<ProfileDetail> {
+    return this.#call({ method: 'GET', path: profilePath(userId, name), userId, answer: profileDetail });
+  }
+
+  /**
+   * Saves the profile now, e.g. right after a login, from the browser of the lease that has it for writing. Resolves with the
+   * version that holds it. Throws `lease_ended` where no lease has it.
+   */
+  async saveProfile(userId: string, name: string): Promise<number> {
+    const call = { method: 'POST', path: `${profilePath(userId, name)}/save`, userId, timeoutMs: PROFILE_MS } as const;
+    return (await this.#call({ ...call, answer: profileSaved })).version;
+  }
+
+  /** Makes an older version the current one, as a new version. Throws `profile_in_use` while a lease has the profile. */
+  async restoreProfile(userId: string, name: string, version: number): Promise<number> {
+    const call = { method: 'POST', path: `${profilePath(userId, name)}/restore`, userId, body: { version } } as const;
+    return (await this.#call({ ...call, answer: profileSaved, timeoutMs: PROFILE_MS })).version;
+  }
+
+  /** Deletes the profile with all its versions. Throws `profile_in_use` while a lease has it for writing. */
+  async deleteProfile(userId: string, name: string): Promise<void> {
+    await this.#call({ method: 'DELETE', path: profilePath(userId, name), userId, answer: z.null() });
+  }
+
+  /** The current version as Playwright's storageState. Its holder is logged in as the user. */
+  exportProfile(userId: string, name: string): Promise<ProfileState> {
+    const path = `${profilePath(userId, name)}/state`;
+    return this.#call({ method: 'GET', path, userId, answer: profileState, timeoutMs: PROFILE_MS });
+  }
+
+  /** Stores a storageState as the current version; makes the profile where there is none. */
+  async importProfile(userId: string, name: string, state: ProfileState): Promise<number> {
+    const call = { method: 'PUT', path: `${profilePath(userId, name)}/state`, userId, body: state } as const;
+    return (await this.#call({ ...call, answer: profileSaved, timeoutMs: PROFILE_MS })).version;
+  }
+
   /** The document of one layer; null: none is set. */
   async getPolicy(owner: PolicyOwner): Promise<PolicyDocument | null> {
     const answer = z.object({ policy: policyDocument.nullable() });
@@ -268,6 +321,8 @@ const SESSIONS = '/internal/browser-sessions';
 const sessionPath = (sessionId: string) => `${SESSIONS}/${encodeURIComponent(sessionId)}`;
 const userPath = (userId: string) => `/internal/users/${encodeURIComponent(userId)}`;
 const credentialsPath = (userId: string) => `${userPath(userId)}/credentials`;
+const profilesPath = (userId: string) => `${userPath(userId)}/profiles`;
+const profilePath = (userId: string, name: string) => `${profilesPath(userId)}/${encodeURIComponent(name)}`;
 const policyPath = (owner: PolicyOwner): string => {
   if ('sessionId' in owner) return `${sessionPath(owner.sessionId)}/policy`;
   return 'userId' in owner ? `${userPath(owner.userId)}/policy` : '/internal/policy';

@@ -5,6 +5,7 @@ import './node-version.ts';
 export type { Snapshot, Toolset } from '../contract/assignment.ts';
 export type { EffectivePolicy, PolicyDocument } from '../contract/policy/document.ts';
 export { OmicronError, type ProblemCode } from '../contract/problem.ts';
+export type { Profile, ProfileDetail, ProfileState, ProfileVersion } from '../contract/profile.ts';
 export type { Credential, CredentialList } from '../contract/secrets.ts';
 export type {
   Artifact,

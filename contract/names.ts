@@ -64,6 +64,9 @@ export const VIDEO_PREFIX = 'pw-videos';
 export const videoPrefix = (env: string, sessionId: string, epoch: number, runnerId: string): string =>
   `${VIDEO_PREFIX}/${env}/${sessionId}/${epoch}-${runnerId}/`;
 
+/** Prefix of all profile objects. */
+export const PROFILE_PREFIX = 'profiles';
+
 /** The seccomp profile that allows Chromium's sandbox, as `localhostProfile` names it. */
 export const SECCOMP_PROFILE = 'seccomp-chromium.json';
 
@@ -142,6 +145,10 @@ export const ENV = {
   /** `off`: http to a Supabase on another host. */
   supabaseTls: 'OMICRON_SUPABASE_TLS',
   supabaseServiceRoleKey: 'SUPABASE_SERVICE_ROLE_KEY',
+  /** Where profiles are kept: `s3://<bucket>`, or a folder. */
+  profileStore: 'OMICRON_PROFILE_STORE',
+  profileKey: 'OMICRON_PROFILE_KEY',
+  profileQuotaMb: 'OMICRON_PROFILE_QUOTA_MB',
   artifactEndpoints: 'OMICRON_ARTIFACT_ENDPOINTS',
   artifactsRetentionDays: 'OMICRON_ARTIFACTS_RETENTION_DAYS',
   userLimit: 'OMICRON_USER_LIMIT',

@@ -32,6 +32,7 @@ export const RUNNER_EVENT_KINDS = [
   'secrets.loaded',
   'control.taken',
   'control.given_back',
+  'profile.save_failed',
 ] as const;
 
 /** The longest maximum age of a lease: a week. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { SNAPSHOTS, TOOLSETS } from './assignment.ts';
 import { epoch } from './lease-key.ts';
+import { PROFILE_MODES, profileName } from './profile.ts';
 import { SESSION_STATES } from './states.ts';
 import { isStorable } from './storable.ts';
 
@@ -83,6 +84,13 @@ export const getOrCreateRequest = z
     toolset: z.enum(TOOLSETS).optional(),
     /** What results show of the page; default: the deployment's. A live lease keeps its own; a call may say otherwise. */
     snapshot: z.enum(SNAPSHOTS).optional(),
+    /**
+     * The profile that the browser starts with; null or left out: none. A live lease keeps its own, and a request that names
+     * another, or null, is refused with `profile_mismatch`.
+     */
+    profile: profileName.nullable().optional(),
+    /** `read-write` saves the profile at the end of the lease, and one lease at a time may have it so. */
+    profile_mode: z.enum(PROFILE_MODES).default('read-write'),
   })
   .meta({ id: 'GetOrCreateRequest' });
 export type GetOrCreateRequest = z.infer<typeof getOrCreateRequest>;

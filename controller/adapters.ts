@@ -1,14 +1,18 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { ENV } from '../contract/names.ts';
+import { ENV, PROFILE_PREFIX } from '../contract/names.ts';
 import { bucketArtifacts } from './artifacts/bucket.ts';
 import { folderArtifacts } from './artifacts/folder.ts';
 import type { Settings } from './config.ts';
 import type { ArtifactStore } from './ports/artifacts.ts';
 import type { Database } from './ports/database.ts';
+import type { KeyWrap } from './ports/key-wrap.ts';
+import type { ProfileStore } from './ports/profile-store.ts';
 import type { MakeProvider } from './ports/runners.ts';
 import type { SecretStore } from './ports/secrets.ts';
+import { folderStore } from './profiles/folder-store.ts';
+import { keyFileWrap } from './profiles/key-file.ts';
 import { localRunners } from './runners/local/provider.ts';
 import { fileSecrets } from './secrets/file.ts';
 import { vaultRestSecrets } from './secrets/vault-rest.ts';
@@ -41,6 +45,14 @@ export function secretStore(settings: Settings, database: Database): SecretStore
     case 'vault-rest':
       return vaultRestSecrets({ url: supabaseUrl, tls: settings.supabaseTls, serviceRoleKey: supabaseServiceRoleKey });
   }
+}
+
+/** Null: this deployment keeps no profiles. */
+export function profileParts(settings: Settings): { store: ProfileStore; keys: KeyWrap } | null {
+  const { profileStore, profileKey = settings.secretFileKey, provider, dataDir } = settings;
+  if (profileKey === undefined || (profileStore === undefined && provider !== 'local')) return null;
+  const folder = profileStore === undefined ? join(resolve(dataDir), PROFILE_PREFIX) : fileURLToPath(profileStore);
+  return { store: folderStore(folder), keys: keyFileWrap(Buffer.from(profileKey, 'base64')) };
 }
 
 /** Runners as child processes of this machine, with this environment. */

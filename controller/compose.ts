@@ -5,7 +5,7 @@ import { controllerKeys, serviceKey, signingKey } from '../contract/tokens.ts';
 import { httpCalls } from '../http/call.ts';
 import { type Clock, neverAborts, realClock } from '../http/clock.ts';
 import manifest from '../package.json' with { type: 'json' };
-import { artifactStore, localProvider, secretStore } from './adapters.ts';
+import { artifactStore, localProvider, profileParts, secretStore } from './adapters.ts';
 import type { Settings } from './config.ts';
 import { buildServer } from './http/server.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
@@ -16,6 +16,7 @@ import { loopsOf, wakes } from './loops.ts';
 import { prometheusMetrics } from './metrics.ts';
 import type { Database } from './ports/database.ts';
 import type { MakeProvider } from './ports/runners.ts';
+import { ProfileKeeper } from './profiles/profile-keeper.ts';
 import { httpRunnerLink } from './runners/http-link.ts';
 import { sqlBroker } from './store/broker.ts';
 import { sqlDirectory } from './store/directory.ts';
@@ -25,6 +26,7 @@ import { sqlLeases } from './store/leases.ts';
 import { sqlMaintenance } from './store/maintenance.ts';
 import { migrate } from './store/migrate.ts';
 import { sqlPolicies } from './store/policies.ts';
+import { sqlProfiles } from './store/profiles.ts';
 import { sqlUserActions } from './store/user-actions.ts';
 
 /** A controller that listens and whose loops run. */
@@ -112,6 +114,9 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const makeProvider = parts.provider ?? localProvider(settings, parts.runnerEnv);
   const { healthOf } = link;
   const directory = sqlDirectory(database);
+  const profiles = sqlProfiles(database);
+  const kept = profileParts(settings);
+  const quotaBytes = settings.profileQuotaMb * 1024 * 1024;
   return {
     settings,
     keys,
@@ -122,6 +127,8 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     broker: sqlBroker(database),
     directory,
     policies: sqlPolicies(database),
+    profiles,
+    profileKeeper: kept && new ProfileKeeper({ ...kept, profiles, quotaBytes, log }),
     userActions: sqlUserActions(database),
     egressLeases: sqlEgressLeases(database),
     secrets: secretStore(settings, database),

@@ -113,6 +113,22 @@ export const VARIABLES = {
     list().pipe(z.array(z.url({ protocol: /^https?$/, error: 'must be http or https URLs, joined by commas' }))),
   ],
 
+  /**
+   * Where profiles are kept: a folder of this machine, under the data folder unless a `file:` URL names another. Without it a
+   * deployment on Kubernetes keeps none.
+   */
+  profileStore: [ENV.profileStore, z.url({ protocol: /^file$/, error: 'must be a file: URL of a folder' }).optional()],
+  /** Base64 of the 32 bytes that wrap the profile keys of users; by default the key of the credentials' file. */
+  profileKey: [
+    ENV.profileKey,
+    z
+      .base64({ error: 'must be base64' })
+      .refine(text => Buffer.from(text, 'base64').length >= 32, { error: 'must be base64 of at least 32 bytes' })
+      .optional(),
+  ],
+  /** What all profiles of one user, with their versions, may take in the store. */
+  profileQuotaMb: [ENV.profileQuotaMb, integer(1, 1_048_576).default(500)],
+
   userLimit: [ENV.userLimit, integer(1, 10_000).default(3)],
   onUserLimit: [ENV.onUserLimit, choice('reject', 'evict_oldest').default('reject')],
   capacity: [ENV.capacity, integer(1, 100_000).default(120)],

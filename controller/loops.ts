@@ -13,6 +13,7 @@ import type { Metrics } from './metrics.ts';
 import type { ArtifactStore } from './ports/artifacts.ts';
 import type { RunnerLink } from './ports/runner-link.ts';
 import type { RunnerProvider } from './ports/runners.ts';
+import type { ProfileKeeper } from './profiles/profile-keeper.ts';
 import type { Fleet } from './store/fleet.ts';
 import type { Maintenance } from './store/maintenance.ts';
 import { Wake } from './wake.ts';
@@ -43,6 +44,7 @@ export interface LoopParts {
   keys: Keys;
   changes: Changes;
   artifacts: ArtifactStore;
+  profileKeeper: Pick<ProfileKeeper, 'sweep'> | null;
   metrics: Metrics;
   wake: Wakes;
   settings: Pick<Settings, 'capacity' | 'poolIdle' | 'poolBurst' | 'reapSeconds' | 'artifactsRetentionDays'>;
@@ -109,6 +111,7 @@ export function loopsOf(parts: LoopParts): Loops {
     every('liveness', 2_000, () => checkRunners(parts), wake.liveness),
     every('orphans', reapMs, () => removeOrphans(parts)),
     every('reap', reapMs, () => reapOnce(parts)),
+    every('profiles', 60_000, async () => parts.profileKeeper?.sweep()),
     every('retain', 3_600_000, () => retainArtifacts({ ...parts, days: settings.artifactsRetentionDays })),
   ];
 

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } from '../contract/assignment.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../contract/problem.ts';
+import type { profileSaved } from '../contract/profile.ts';
 import { serveLive } from './live-upgrade.ts';
 import { checkOrigin } from './mcp/origin.ts';
 import type { Runner } from './runner.ts';
@@ -19,7 +20,7 @@ export interface RunnerServerOptions {
   readonly log: Logger;
 }
 
-/** The runner over HTTP: `/assign`, `/drain`, `/healthz`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
+/** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/healthz`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
 export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOptions): Server {
   const routes: Record<
     string,
@@ -36,6 +37,12 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
         const { token } = await readToken(request);
         await runner.drain(token);
         send(response, 200, { acknowledged: true } satisfies z.infer<typeof drainAnswer>);
+      },
+    },
+    '/save-profile': {
+      async POST(request, response) {
+        const { token } = await readToken(request);
+        send(response, 200, { version: await runner.saveProfile(token) } satisfies z.infer<typeof profileSaved>);
       },
     },
     '/healthz': {
@@ -61,7 +68,10 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
       methods !== undefined && Object.hasOwn(methods, request.method ?? '') ? methods[request.method ?? ''] : undefined;
     if (handler === undefined) {
       if (methods !== undefined) response.setHeader('allow', Object.keys(methods).join(', '));
-      throw new OmicronError('route_not_found', 'A runner serves POST /assign, POST /drain, GET /healthz and /mcp.');
+      throw new OmicronError(
+        'route_not_found',
+        'A runner serves POST /assign, POST /drain, POST /save-profile, GET /healthz and /mcp.',
+      );
     }
     await handler(request, response);
   }

@@ -5,6 +5,7 @@ import {
   assignmentClaims,
   drainClaims,
   type RunnerHealth,
+  saveProfileClaims,
 } from '../contract/assignment.ts';
 import { LIVE_LIMITS, type LiveTokenClaims } from '../contract/live.ts';
 import { AUDIENCES } from '../contract/names.ts';
@@ -16,7 +17,8 @@ import type { LiveView } from './live/live-view.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { type PlaywrightMcp, playwrightMcp } from './mcp/playwright-mcp.ts';
 import { type PhaseMachine, phaseMachine } from './phase.ts';
-import { redeem } from './redeem.ts';
+import { type OpenProfile, openProfile } from './profile/lease-profile.ts';
+import { type Redeemed, redeem } from './redeem.ts';
 import { type ServedLease, type ServeLeaseOptions, serveLease } from './serve-lease.ts';
 
 /** One browser for one lease: warm, then leased, then removed. */
@@ -28,6 +30,8 @@ export interface Runner {
   assign(token: string): Promise<AssignAnswer>;
   /** Stops by a signed token of the controller; resolves when no agent is served any more. */
   drain(token: string): Promise<void>;
+  /** Saves the lease's profile now, by a signed token of the controller. Resolves with the version that holds it. */
+  saveProfile(token: string): Promise<number>;
   /** Stops for a reason of this process's own; `ended` resolves when all is done. */
   stop(reason: string, exitCode?: number): void;
   /** The lease's MCP endpoint for this bearer token, also after its end; throws `unauthorized` for any other. */
@@ -74,6 +78,8 @@ export interface RunnerOptions
 /** What finalising may take; with the browser's own end it fits into the 10 s after which the process exits. */
 const RECORDING_MS = 5_000;
 const EVENTS_MS = 2_000;
+/** A save that was asked for. */
+const SAVE_MS = 15_000;
 /** How long a runner answers its agents after its browser crashed, before it makes room for the next epoch. */
 const CRASH_GRACE_MS = 5_000;
 
@@ -134,11 +140,12 @@ export function createRunner(options: RunnerOptions): Runner {
     const { session_id, epoch } = assignment;
     try {
       const redeemed = await redeem(controller, token, abort.signal, clock);
+      const profile = browser && (await openLeaseProfile(options, browser, assignment, redeemed, abort.signal));
       if (browser === undefined || playwright === undefined || !machine.enter('redeemed', { epoch }))
         throw machine.failure ?? new OmicronError('assignment_refused', `This runner is ${machine.phase}.`);
       served = serveLease({
         ...options,
-        ...{ assignment, redeemed, browser, playwright, onEnd: stop, signal: abort.signal },
+        ...{ assignment, redeemed, browser, playwright, profile, onEnd: stop, signal: abort.signal },
       });
       return { runner_id: runnerId, boot_id: bootId, session_id, epoch };
     } catch (error) {
@@ -159,12 +166,13 @@ export function createRunner(options: RunnerOptions): Runner {
     });
   }
 
-  /** Saves what was recorded and what happened, once no agent is served any more. */
+  /** Saves the profile, what was recorded and what happened, once no agent is served any more. */
   async function shutDown(lease: ServedLease | undefined, exitCode: number): Promise<void> {
     abort.abort();
     await closedToAgents;
     const late = new AbortController();
-    await Promise.race([lease?.stopRecording(), clock.sleep(RECORDING_MS, late.signal, true)]);
+    const recorded = Promise.race([lease?.stopRecording(), clock.sleep(RECORDING_MS, late.signal, true)]);
+    await Promise.all([recorded, lease?.closeProfile()]);
     late.abort();
     const signal = AbortSignal.timeout(EVENTS_MS);
     await Promise.all([browser?.close(), options.forwarder?.close(), lease?.flushEvents(signal)]);
@@ -183,6 +191,12 @@ export function createRunner(options: RunnerOptions): Runner {
       const { claims } = await verifyControllerToken(keys, audience, token, drainClaims);
       stop(claims.reason);
       await closedToAgents;
+    },
+    async saveProfile(token) {
+      await verifyControllerToken(keys, audience, token, saveProfileClaims);
+      if (served?.profile === undefined)
+        throw new OmicronError('lease_ended', 'This runner serves no lease with a profile.');
+      return served.profile.save(AbortSignal.any([abort.signal, AbortSignal.timeout(SAVE_MS)]));
     },
     endpoint(bearerToken) {
       const expected = assigned?.assignment.mcp_token_sha256;
@@ -203,6 +217,19 @@ export function createRunner(options: RunnerOptions): Runner {
     },
     health: async () => ({ runner_id: runnerId, boot_id: bootId, ...(await healthOf(machine, browser)) }),
   };
+}
+
+/** Undefined: the lease has no profile. */
+async function openLeaseProfile(
+  { controller, clock, log }: RunnerOptions,
+  { context }: RunnerBrowser,
+  { options: { profile } }: Assignment,
+  { leaseToken }: Redeemed,
+  signal: AbortSignal,
+): Promise<OpenProfile | undefined> {
+  if (profile === undefined) return undefined;
+  const info = (message: string, details: Record<string, unknown>) => log.info(details, message);
+  return openProfile({ profile, context, controller, leaseToken, clock, info }, signal);
 }
 
 /** Everything that the first call of an agent needs, run once. */

@@ -12,6 +12,7 @@ import type { LiveView } from './live/live-view.ts';
 import { type McpEndpoint, mcpEndpoint } from './mcp/endpoint.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import { toolPolicy } from './mcp/tool-policy.ts';
+import type { OpenProfile } from './profile/lease-profile.ts';
 import { NO_RECORDING, type Recording, startRecording } from './recording/recording.ts';
 import type { Redeemed } from './redeem.ts';
 import type { ControllerClient } from './reporting/controller-client.ts';
@@ -31,6 +32,10 @@ export interface ServedLease {
   close(reason: string): Promise<void>;
   /** Finalises the recording. Never rejects. */
   stopRecording(): Promise<void>;
+  /** Undefined: the lease has none. */
+  readonly profile: OpenProfile | undefined;
+  /** Saves the profile for the last time. Never rejects. */
+  closeProfile(): Promise<void>;
   /** Sends what the timeline still lacks. Never rejects. */
   flushEvents(signal: AbortSignal): Promise<void>;
 }
@@ -40,6 +45,8 @@ export interface ServeLeaseOptions {
   readonly redeemed: Redeemed;
   readonly keys: ControllerKeys;
   readonly browser: RunnerBrowser;
+  /** Restored already. */
+  readonly profile: OpenProfile | undefined;
   readonly playwright: PlaywrightMcp;
   readonly controller: ControllerClient;
   readonly forwarder: EgressForwarder | undefined;
@@ -114,6 +121,13 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
       await Promise.all([endpoint.close(reason), served.live.close()]);
     },
     stopRecording: recording.stop,
+    profile: options.profile,
+    async closeProfile() {
+      const lost = await options.profile?.close();
+      if (lost === undefined) return;
+      log.warn({ err: lost }, 'profile not saved');
+      events.add('profile.save_failed', { code: lost.code, detail: lost.message });
+    },
     flushEvents: events.flush,
   };
 }

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { SNAPSHOTS, type Snapshot, TOOLSETS, type Toolset } from '../../contract/assignment.ts';
+import { PROFILE_MODES } from '../../contract/profile.ts';
 import type { SessionEvent, Tags } from '../../contract/session.ts';
 import { SESSION_STATES, type SessionState } from '../../contract/states.ts';
 import { count, seconds, tagOption } from '../arguments.ts';
@@ -22,6 +23,8 @@ export function sessionCommands(program: Command, cli: Cli): void {
     .addOption(
       new Option('--snapshot <what>', "what results show of the page (default: the deployment's)").choices(SNAPSHOTS),
     )
+    .option('--profile <name>', "the user's profile to start with")
+    .addOption(new Option('--profile-mode <mode>', 'whether to save it (default: read-write)').choices(PROFILE_MODES))
     .option('--no-video', 'do not record videos')
     .addOption(tagOption('tag of the session'))
     .option('--no-credentials', 'give the browser none of the stored credentials')
@@ -58,6 +61,8 @@ interface StartOptions {
   wait?: number;
   toolset?: Toolset;
   snapshot?: Snapshot;
+  profile?: string;
+  profileMode?: (typeof PROFILE_MODES)[number];
   video: boolean;
   tag?: Tags;
   credentials: boolean;
@@ -75,6 +80,8 @@ async function startSession(cli: Cli, options: StartOptions): Promise<void> {
     waitSeconds: options.wait,
     toolset: options.toolset,
     snapshot: options.snapshot,
+    profile: options.profile,
+    profileMode: options.profileMode,
     recordVideo: options.video,
     tags: options.tag,
     credentials: options.credentials,

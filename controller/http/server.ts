@@ -14,6 +14,7 @@ import { openApi } from './openapi.ts';
 import { type OperationsRoutes, operationsRoutes } from './operations.ts';
 import { type PolicyRoutes, policyRoutes } from './policies.ts';
 import { answerProblems, clientErrorHandler, frameworkErrors } from './problems.ts';
+import { type ProfileRoutes, profileRoutes } from './profiles.ts';
 import { type RunnerRoutes, runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
 import { pendingUserActionRoutes, type UserActionRoutes, userActionRoutes } from './user-actions.ts';
@@ -27,6 +28,7 @@ export interface ServerParts
     LiveRoutes,
     OperationsRoutes,
     PolicyRoutes,
+    ProfileRoutes,
     RunnerRoutes,
     UserActionRoutes {
   log: Logger;
@@ -68,6 +70,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(userActionRoutes, under('/internal/browser-sessions/:session_id/user-actions'));
   await app.register(pendingUserActionRoutes, under('/internal/user-actions'));
   await app.register(credentialRoutes, under('/internal/users/:user_id/credentials'));
+  await app.register(profileRoutes, under('/internal/users/:user_id/profiles'));
   await app.register(policyRoutes, under('/internal'));
   await app.register(runnerRoutes, parts);
   await app.register(egressRoutes, parts);

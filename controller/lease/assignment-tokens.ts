@@ -45,12 +45,17 @@ export function assignmentToken(
 
 /** Tells a runner to stop serving. */
 export const drainToken = (keys: Keys, runnerId: string, bootId: string, reason: string): string =>
-  signControllerToken(
-    keys.signing,
-    AUDIENCES.runner(runnerId, bootId),
-    { order: 'drain', reason },
-    { nowMs: Date.now(), seconds: ASSIGNMENT_SECONDS },
-  );
+  orderToken(keys, runnerId, bootId, { order: 'drain', reason });
+
+/** Tells a runner to save its lease's profile. */
+export const saveProfileToken = (keys: Keys, runnerId: string, bootId: string): string =>
+  orderToken(keys, runnerId, bootId, { order: 'save_profile' });
+
+const orderToken = (keys: Keys, runnerId: string, bootId: string, order: Record<string, string>): string =>
+  signControllerToken(keys.signing, AUDIENCES.runner(runnerId, bootId), order, {
+    nowMs: Date.now(),
+    seconds: ASSIGNMENT_SECONDS,
+  });
 
 /** What a runner reports with after its redemption: events while its epoch lives, recordings for a day after it. */
 export function reportTokens(

@@ -5,6 +5,12 @@ import { mcpToken } from '../../contract/tokens.ts';
 import { RETRY, waitBackoff } from '../../http/backoff.ts';
 import { neverAborts } from '../../http/clock.ts';
 import type { SecretStore } from '../ports/secrets.ts';
+import {
+  type ProfileKeeper,
+  profilesNotConfigured,
+  refused as saveRefused,
+  tooManyProfiles,
+} from '../profiles/profile-keeper.ts';
 import type { Fleet } from '../store/fleet.ts';
 import type { Acquired } from '../store/leases.ts';
 import type { SessionRow } from '../store/rows.ts';
@@ -14,6 +20,8 @@ import { before, Waiting } from './waiting.ts';
 export interface GetOrCreateParts extends StartParts {
   fleet: Fleet;
   secrets: SecretStore;
+  /** Null: this deployment keeps no profiles. */
+  profileKeeper: ProfileKeeper | null;
   namespace: string;
 }
 
@@ -38,16 +46,19 @@ export class GetOrCreate {
   async run(request: GetOrCreateRequest): Promise<LeaseAnswer> {
     const { clock } = this.#parts;
     const deadlineMs = clock.nowMs() + request.wait_seconds * 1000;
+    if (request.profile && !this.#parts.profileKeeper) throw profilesNotConfigured();
     if (request.require_credentials) await this.#requireCredentials(request.user_id);
     for (;;) {
       const acquired = await this.#acquire(request, randomUUID(), null);
       if (acquired.outcome === 'renewed') {
         const { session } = acquired;
+        refuseOtherProfile(request, session);
         if (!(await this.#markLostRunner(session))) return this.#lease(session);
         continue;
       }
       const { session } = acquired;
       if (acquired.outcome === 'starting') {
+        refuseOtherProfile(request, session);
         if (!(await this.#waiting.settled(session.id, session.epoch, deadlineMs))) return this.#lease(session);
         await this.#refuseFailedStart(session);
         continue;
@@ -201,7 +212,28 @@ export class GetOrCreate {
   }
 }
 
-function refusal({ code, limit, active, retryAfterMs }: Extract<Acquired, { outcome: 'refused' }>): OmicronError {
+/** A live lease keeps its profile: an agent that asked for another must not act under the wrong logins. */
+function refuseOtherProfile({ profile, profile_mode: mode }: GetOrCreateRequest, session: SessionRow): void {
+  if (profile === undefined) return;
+  const has = session.options.profile;
+  if (profile === (has?.name ?? null) && (profile === null || mode === has?.mode)) return;
+  const what = has === undefined ? 'no profile' : `the profile ${has.name} (${has.mode})`;
+  throw new OmicronError(
+    'profile_mismatch',
+    `The live lease of this conversation has ${what}; end it first, or leave the profile out.`,
+    { session_id: session.id },
+  );
+}
+
+function refusal({
+  code,
+  limit,
+  active,
+  retryAfterMs,
+  holder,
+}: Extract<Acquired, { outcome: 'refused' }>): OmicronError {
+  if (code === 'profile_quota_exceeded') return tooManyProfiles();
+  if (code === 'profile_in_use' || code === 'profile_not_found') return saveRefused({ code, holder, retryAfterMs });
   const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
   if (code === 'predecessor_draining')
     return new OmicronError(

@@ -49,6 +49,7 @@ const FINAL: ReadonlySet<ProblemCode> = new Set([
   'secrets_unavailable',
   'predecessor_draining',
   'credentials_not_configured',
+  'profile_unavailable',
 ]);
 
 /**

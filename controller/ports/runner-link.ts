@@ -9,6 +9,8 @@ export interface RunnerLink {
   assign(endpoint: string, token: string, timeoutMs: number): Promise<AssignAnswer>;
   /** Resolves when the runner serves no agent any more. */
   drain(endpoint: string, token: string, timeoutMs: number): Promise<void>;
+  /** Saves the lease's profile now. Resolves with the version that holds it. */
+  saveProfile(endpoint: string, token: string, timeoutMs: number): Promise<{ version: number }>;
   /** Null: it does not answer, not yet or not any more. */
   healthOf(endpoint: string, signal: AbortSignal): Promise<RunnerHealth | null>;
 }

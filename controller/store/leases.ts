@@ -10,7 +10,16 @@ export interface Acquisition {
   /** What the caller asked for. */
   request: Pick<
     GetOrCreateRequest,
-    'user_id' | 'conversation_id' | 'ttl_seconds' | 'record_video' | 'credentials' | 'toolset' | 'snapshot' | 'tags'
+    | 'user_id'
+    | 'conversation_id'
+    | 'ttl_seconds'
+    | 'record_video'
+    | 'credentials'
+    | 'toolset'
+    | 'snapshot'
+    | 'tags'
+    | 'profile'
+    | 'profile_mode'
   >;
   /** Names this call; a repeated call finds its own claim again. */
   claimId: string;
@@ -29,11 +38,22 @@ export type Acquired =
   | { outcome: 'starting'; session: SessionRow }
   | {
       outcome: 'refused';
-      code: 'user_quota_exceeded' | 'capacity_exceeded' | 'predecessor_draining';
+      code: (typeof REFUSALS)[number];
       limit: number;
       active: number;
       retryAfterMs: number;
+      /** Of `profile_in_use`: the session whose lease has the profile. */
+      holder?: string | undefined;
     };
+
+const REFUSALS = [
+  'user_quota_exceeded',
+  'capacity_exceeded',
+  'predecessor_draining',
+  'profile_in_use',
+  'profile_not_found',
+  'profile_quota_exceeded',
+] as const;
 
 export type Renewed =
   | { outcome: 'renewed'; session: SessionRow }
@@ -93,7 +113,8 @@ const acquired = z.discriminatedUnion('outcome', [
   z
     .object({
       outcome: z.literal('refused'),
-      code: z.enum(['user_quota_exceeded', 'capacity_exceeded', 'predecessor_draining']),
+      code: z.enum(REFUSALS),
+      holder: z.uuid().optional(),
       limit: z.int(),
       active: z.int(),
       retry_after_ms: z.number(),
@@ -120,12 +141,13 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
   });
   return {
     async acquire({ request, ...acquisition }) {
-      const { record_video, credentials, toolset, snapshot, tags } = request;
+      const { record_video, credentials, toolset, snapshot, profile: name, profile_mode: mode, tags } = request;
       const options: RunnerOptions = {
         record_video,
         ...(!credentials && { credentials }),
         ...(toolset && { toolset }),
         ...(snapshot && { snapshot }),
+        ...(name && { profile: { name, mode } }),
       };
       return acquired.parse(
         await call(database, 'acquire', {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type RedeemAnswer, redeemAnswer, totpAnswer } from '../../contract/assignment.ts';
 import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
+import { type ProfileState, profileSaved, type RunnerProfile, runnerProfile } from '../../contract/profile.ts';
 import { type ArtifactReport, activityAnswer, type RunnerEvent } from '../../contract/reports.ts';
 import { type AskedUserAction, askedUserAction, type userActionRequest } from '../../contract/user-action.ts';
 import { httpCalls } from '../../http/call.ts';
@@ -32,6 +33,12 @@ export interface ControllerClient {
     request: z.input<typeof userActionRequest>,
     signal: AbortSignal,
   ): Promise<AskedUserAction>;
+  /** The profile that the browser of the lease starts with. */
+  profile(leaseToken: string, signal: AbortSignal): Promise<RunnerProfile>;
+  /** Saves it over the version `base`. Resolves with the version that holds it. */
+  saveProfile(leaseToken: string, base: number, state: ProfileState, signal: AbortSignal): Promise<number>;
+  /** This runner saves it no more. */
+  releaseProfile(leaseToken: string, signal: AbortSignal): Promise<void>;
   /** Writes events to the timeline; repeating them writes nothing twice. */
   events(token: string, events: RunnerEvent[], signal: AbortSignal): Promise<void>;
   /** Tells what became of a recording; idempotent by name. */
@@ -79,6 +86,20 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     },
     askUser: (token, request, signal) =>
       post('/internal/runner-user-actions', token, request, askedUserAction, signal, request.wait_ms),
+    profile: (token, signal) => get('/internal/runner-profile', token, runnerProfile, signal),
+    saveProfile: async (token, base_version, state, signal) => {
+      const request = {
+        method: 'PUT',
+        path: '/internal/runner-profile',
+        token,
+        body: { base_version, state },
+      } as const;
+      return (await call({ ...request, answer: profileSaved, signal, timeoutMs: TRY_MS })).value.version;
+    },
+    releaseProfile: async (token, signal) => {
+      const request = { method: 'DELETE', path: '/internal/runner-profile', token } as const;
+      await call({ ...request, answer: z.unknown(), signal, timeoutMs: TRY_MS });
+    },
     events: async (token, events, signal) => {
       await post('/internal/runner-events', token, { events }, z.unknown(), signal);
     },

@@ -195,6 +195,7 @@ async function rowsOf(database: Database, world: World) {
         ttl_seconds: seconds(TICKS.lease),
         record_video: false,
         credentials: true,
+        profile_mode: 'read-write',
       },
       claimId: claimIds[caller] ?? '',
       abandonClaimId: null,

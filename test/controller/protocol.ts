@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { LeaseProfile } from '../../contract/profile.ts';
 import type { Tags } from '../../contract/session.ts';
 import type { Database } from '../../controller/ports/database.ts';
 import { sqlBroker } from '../../controller/store/broker.ts';
@@ -26,6 +27,7 @@ interface Change extends Partial<Omit<Acquisition, 'request'>> {
   ttlSeconds?: number;
   recordVideo?: boolean;
   tags?: Tags;
+  profile?: LeaseProfile;
 }
 
 /** The steps of the protocol on one database, and the ways a test moves through them. */
@@ -43,6 +45,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
     ttlSeconds,
     recordVideo,
     tags,
+    profile,
     ...change
   }: Change = {}): Acquisition => ({
     request: {
@@ -52,6 +55,8 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
       record_video: recordVideo ?? true,
       credentials: true,
       tags,
+      profile: profile?.name,
+      profile_mode: profile?.mode ?? 'read-write',
     },
     claimId: randomUUID(),
     abandonClaimId: null,

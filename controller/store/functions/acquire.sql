@@ -20,6 +20,7 @@ declare
   v_runner uuid;
   v_slot integer;
   v_victim record;
+  v_refusal jsonb;
 begin
   -- A lease whose expiry would move by less than a second is answered without a write.
   select x.* into s from omicron.browser_sessions x
@@ -56,6 +57,13 @@ begin
   if s.status = 'starting' and s.claim_id is distinct from p_abandon and s.expires_at > v_now and s.claim_until > v_now
      and s.starting_since > v_now - make_interval(secs => p_start_seconds) and r.state in ('creating', 'claimed', 'leased') then
     return jsonb_build_object('outcome', 'starting', 'session', to_jsonb(s));
+  end if;
+
+  if p_options ? 'profile' then
+    v_refusal := omicron.claim_profile(p_user, s.id, p_options -> 'profile');
+    if v_refusal is not null then
+      return v_refusal;
+    end if;
   end if;
 
   -- The user's quota counts live leases, not expired ones that the reaper has yet to end.

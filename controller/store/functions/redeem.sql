@@ -27,6 +27,9 @@ begin
   if omicron.may_act(s.id, p_epoch - 1) then
     return jsonb_build_object('outcome', 'wait');
   end if;
+  if s.options ? 'profile' and not omicron.open_profile(s, r.id) then
+    return jsonb_build_object('outcome', 'wait');
+  end if;
   update omicron.runners set state = 'leased', redeemed_at = v_now, seen_at = v_now, deadline_at = s.expires_at where id = r.id;
   return jsonb_build_object('outcome', 'redeemed', 'user_id', s.user_id,
     'remaining_ms', floor(extract(epoch from s.expires_at - v_now) * 1000),

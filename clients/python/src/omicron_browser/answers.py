@@ -26,6 +26,14 @@ def credentials_path(user_id: str) -> str:
     return f"/internal/users/{segment(user_id)}/credentials"
 
 
+def profiles_path(user_id: str) -> str:
+    return f"/internal/users/{segment(user_id)}/profiles"
+
+
+def profile_path(user_id: str, name: str) -> str:
+    return f"{profiles_path(user_id)}/{segment(name)}"
+
+
 def policy_path(session_id: str | None, user_id: str | None) -> str:
     """Of a session, of a user, or of the deployment. Raises ValueError when both are given."""
     if session_id is not None and user_id is not None:

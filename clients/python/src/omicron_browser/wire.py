@@ -145,6 +145,8 @@ class GetOrCreateRequest(TypedDict):
     tags: NotRequired[dict[str, str]]
     toolset: NotRequired[Literal["playwright", "core", "compat", "both"]]
     snapshot: NotRequired[Literal["changes", "full", "none", "playwright"]]
+    profile: NotRequired[str | None]
+    profile_mode: NotRequired[Literal["read-write", "read-only"]]
 
 
 class HeartbeatAnswer(TypedDict):
@@ -231,16 +233,23 @@ class Problem(TypedDict):
         "session_not_found",
         "artifact_not_found",
         "user_action_not_found",
+        "profile_not_found",
         "credential_not_found",
         "route_not_found",
         "lease_superseded",
         "lease_ended",
+        "profile_in_use",
+        "profile_changed",
+        "profile_mismatch",
         "assignment_refused",
         "redemption_refused",
         "predecessor_draining",
         "payload_too_large",
+        "profile_too_large",
         "unsupported_media_type",
         "credentials_not_configured",
+        "profiles_not_configured",
+        "profile_quota_exceeded",
         "user_quota_exceeded",
         "capacity_exceeded",
         "too_many_requests",
@@ -249,6 +258,7 @@ class Problem(TypedDict):
         "browser_crashed",
         "sandbox_runtime_required",
         "store_unavailable",
+        "profile_unavailable",
         "secrets_unavailable",
         "issuer_unavailable",
         "shutting_down",
@@ -265,6 +275,65 @@ class Problem(TypedDict):
     limit: NotRequired[int]
     active: NotRequired[int]
     errors: NotRequired[list[Error]]
+
+
+class ProfileDomain(TypedDict):
+    domain: str
+    expires_at: str | None
+    logged_in: bool
+
+
+class ProfileRestoreRequest(TypedDict):
+    version: int
+
+
+class ProfileSaved(TypedDict):
+    version: int
+
+
+class Cookie(TypedDict):
+    name: str
+    value: str
+    domain: str
+    path: str
+    expires: float
+    httpOnly: bool
+    secure: bool
+    sameSite: Literal["Strict", "Lax", "None"]
+
+
+class LocalStorageItem(TypedDict):
+    name: str
+    value: str
+
+
+class Origin(TypedDict):
+    origin: str
+    localStorage: list[LocalStorageItem]
+    indexedDB: NotRequired[list[dict[str, Any]]]
+
+
+class ProfileState(TypedDict):
+    cookies: list[Cookie]
+    origins: list[Origin]
+
+
+class Origin1(TypedDict):
+    origin: str
+    localStorage: list[LocalStorageItem]
+    indexedDB: NotRequired[list[dict[str, Any]]]
+
+
+class ProfileStateInput(TypedDict):
+    cookies: list[Cookie]
+    origins: list[Origin1]
+
+
+class ProfileVersion(TypedDict):
+    version: int
+    bytes: int
+    saved_at: str
+    session_id: str | None
 
 
 class Session(TypedDict):
@@ -393,6 +462,35 @@ Policy = TypedDict(
 
 class PolicyAnswer(TypedDict):
     policy: Policy | None
+
+
+class Profile(TypedDict):
+    user_id: str
+    name: str
+    version: int
+    bytes: int
+    created_at: str
+    last_used_at: str
+    saved_at: str | None
+    domains: list[ProfileDomain]
+    writer_session_id: str | None
+
+
+class ProfileDetail(TypedDict):
+    user_id: str
+    name: str
+    version: int
+    bytes: int
+    created_at: str
+    last_used_at: str
+    saved_at: str | None
+    domains: list[ProfileDomain]
+    writer_session_id: str | None
+    versions: list[ProfileVersion]
+
+
+class ProfileList(TypedDict):
+    profiles: list[Profile]
 
 
 class Layer(TypedDict):

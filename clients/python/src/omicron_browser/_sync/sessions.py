@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 import httpx
 
 from .. import wire
-from ..answers import SESSIONS, credentials_path, policy_path, segment, session_path
+from ..answers import SESSIONS, credentials_path, policy_path, profile_path, profiles_path, segment, session_path
 from ..errors import OmicronError
 from ..retry import wait_seconds as seconds_until_retry
 from .connection import Connection
@@ -22,13 +22,17 @@ WAIT_SECONDS = 60.0
 #: How long the controller may hold one call.
 HELD_SECONDS_MAX = 60.0
 NETWORK_SECONDS = 15.0
+#: The content of a profile is some megabytes, and a save reads it from the browser first.
+PROFILE_SECONDS = 30.0
 
 Toolset = Literal["playwright", "core", "compat", "both"]
 Snapshot = Literal["full", "none"]
+ProfileMode = Literal["read-write", "read-only"]
 SessionState = Literal["starting", "ready", "ended", "error"]
 OnLost = Callable[[OmicronError], None]
 Artifacts = list[wire.Artifact]
 UserActions = list[wire.UserAction]
+Profiles = list[wire.Profile]
 
 
 class BrowserSessions:
@@ -65,6 +69,8 @@ class BrowserSessions:
         toolset: Toolset | None = None,
         snapshot: Snapshot | None = None,
         credentials: bool | None = None,
+        profile: str | None = None,
+        profile_mode: ProfileMode | None = None,
         require_credentials: bool | None = None,
         wait_seconds: float = WAIT_SECONDS,
         on_lost: OnLost | None = None,
@@ -84,6 +90,8 @@ class BrowserSessions:
             "toolset": toolset,
             "snapshot": snapshot,
             "credentials": credentials,
+            "profile": profile,
+            "profile_mode": profile_mode,
             "require_credentials": require_credentials,
         }
         body = {name: value for name, value in request.items() if value is not None}
@@ -113,6 +121,8 @@ class BrowserSessions:
         toolset: Toolset | None = None,
         snapshot: Snapshot | None = None,
         credentials: bool | None = None,
+        profile: str | None = None,
+        profile_mode: ProfileMode | None = None,
         require_credentials: bool | None = None,
         wait_seconds: float = WAIT_SECONDS,
         on_lost: OnLost | None = None,
@@ -127,6 +137,8 @@ class BrowserSessions:
             toolset=toolset,
             snapshot=snapshot,
             credentials=credentials,
+            profile=profile,
+            profile_mode=profile_mode,
             require_credentials=require_credentials,
             wait_seconds=wait_seconds,
             on_lost=on_lost,
@@ -217,6 +229,46 @@ class BrowserSessions:
     def delete_credential(self, user_id: str, site: str) -> None:
         """Deletes the credential of one site."""
         self._connection.send("DELETE", f"{credentials_path(user_id)}/{segment(site)}", user_id=user_id)
+
+    def list_profiles(self, user_id: str) -> Profiles:
+        """The user's profiles by name, with the domains that are logged in."""
+        path = profiles_path(user_id)
+        return (self._connection.call(wire.ProfileList, "GET", path, user_id=user_id))["profiles"]
+
+    def get_profile(self, user_id: str, name: str) -> wire.ProfileDetail:
+        """One profile with the versions that are kept. Raises `profile_not_found`."""
+        return self._connection.call(wire.ProfileDetail, "GET", profile_path(user_id, name), user_id=user_id)
+
+    def save_profile(self, user_id: str, name: str) -> int:
+        """Saves the profile now, e.g. right after a login, from the browser of the lease that has it for writing.
+
+        The version that holds it. Raises `lease_ended` where no lease has it.
+        """
+        return self._write_profile("POST", f"{profile_path(user_id, name)}/save", user_id)
+
+    def restore_profile(self, user_id: str, name: str, version: int) -> int:
+        """Makes an older version the current one, as a new version. Raises `profile_in_use` while a lease has the profile."""
+        path = f"{profile_path(user_id, name)}/restore"
+        return self._write_profile("POST", path, user_id, {"version": version})
+
+    def delete_profile(self, user_id: str, name: str) -> None:
+        """Deletes the profile with all its versions. Raises `profile_in_use` while a lease has it for writing."""
+        self._connection.send("DELETE", profile_path(user_id, name), user_id=user_id)
+
+    def export_profile(self, user_id: str, name: str) -> wire.ProfileState:
+        """The current version as Playwright's storageState. Its holder is logged in as the user."""
+        path = f"{profile_path(user_id, name)}/state"
+        return self._connection.call(wire.ProfileState, "GET", path, user_id=user_id, timeout_seconds=PROFILE_SECONDS)
+
+    def import_profile(self, user_id: str, name: str, state: Mapping[str, Any]) -> int:
+        """Stores a storageState as the current version; makes the profile where there is none."""
+        return self._write_profile("PUT", f"{profile_path(user_id, name)}/state", user_id, state)
+
+    def _write_profile(self, method: str, path: str, user_id: str, body: object = None) -> int:
+        saved = self._connection.call(
+            wire.ProfileSaved, method, path, user_id=user_id, body=body, timeout_seconds=PROFILE_SECONDS
+        )
+        return saved["version"]
 
     def get_policy(self, *, session_id: str | None = None, user_id: str | None = None) -> wire.Policy | None:
         """The document of one layer: a session's, a user's, or the deployment's. None: none is set."""

@@ -1,0 +1,91 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { profileState } from '../../contract/profile.ts';
+import { type Cli, connectController } from '../connect.ts';
+import { UsageError } from '../exit.ts';
+
+/** `profile ...`. */
+export function profileCommands(program: Command, cli: Cli): void {
+  const profile = program.command('profile').description("manage a user's profiles: logins that outlive a lease");
+  const ofUser = (command: Command) => command.requiredOption('--user <id>', 'user id');
+  const named = (command: Command) => ofUser(command.argument('<name>', 'profile name, e.g. gmail-work'));
+  ofUser(profile.command('list').description('list profiles and the domains that are logged in')).action(({ user }) =>
+    listProfiles(cli, user),
+  );
+  named(profile.command('show').description('show a profile and its versions')).action((name, { user }) =>
+    showProfile(cli, user, name),
+  );
+  named(profile.command('save').description('save a profile now, from the browser that has it')).action(
+    async (name, { user }) => {
+      const version = await (await connectController(cli)).saveProfile(user, name);
+      cli.out.fields({ name, version });
+    },
+  );
+  named(profile.command('restore').description('make an older version the current one'))
+    .argument('<version>', 'number of the version, as show lists it')
+    .action((name, version, { user }) => restoreProfile(cli, user, name, version));
+  named(profile.command('delete').description('delete a profile and all its versions')).action(
+    async (name, { user }) => {
+      await (await connectController(cli)).deleteProfile(user, name);
+      cli.out.fields({ name, deleted: true });
+    },
+  );
+  named(profile.command('export').description("write a profile to FILE (- for stdout) as Playwright's storageState"))
+    .argument('<file>', 'file to write; its reader is logged in as the user')
+    .action((name, file, { user }) => exportProfile(cli, user, name, file));
+  named(profile.command('import').description("store FILE (- for stdin), a storageState of Playwright's, as a profile"))
+    .argument('<file>', 'file to read')
+    .action((name, file, { user }) => importProfile(cli, user, name, file));
+}
+
+async function listProfiles(cli: Cli, user: string): Promise<void> {
+  const profiles = await (await connectController(cli)).listProfiles(user);
+  cli.out.rows(
+    { profiles },
+    ['NAME', 'VERSION', 'BYTES', 'SAVED', 'LOGGED IN'],
+    profiles.map(({ name, version, bytes, saved_at, domains }) => [
+      ...[name, version, bytes, saved_at],
+      domains.flatMap(({ domain, logged_in }) => (logged_in ? [domain] : [])).join(' '),
+    ]),
+  );
+}
+
+async function showProfile(cli: Cli, user: string, name: string): Promise<void> {
+  const { versions, ...profile } = await (await connectController(cli)).getProfile(user, name);
+  cli.out.fields(profile, { versions });
+}
+
+async function restoreProfile(cli: Cli, user: string, name: string, text: string): Promise<void> {
+  const wanted = Number(text);
+  if (!Number.isInteger(wanted) || wanted < 1) throw new UsageError('The version must be a number, e.g. 3.');
+  const version = await (await connectController(cli)).restoreProfile(user, name, wanted);
+  cli.out.fields({ name, version });
+}
+
+async function exportProfile(cli: Cli, user: string, name: string, file: string): Promise<void> {
+  const state = await (await connectController(cli)).exportProfile(user, name);
+  if (file === '-') return cli.out.fields({ ...state });
+  await writeFile(file, JSON.stringify(state), { mode: 0o600, flag: 'wx' }).catch((cause: NodeJS.ErrnoException) => {
+    const why = cause.code === 'EEXIST' ? 'it exists already; remove it, or choose another' : cause.message;
+    throw new UsageError(`${file} cannot be written: ${why}.`);
+  });
+  cli.out.fields({ name, file });
+}
+
+async function importProfile(cli: Cli, user: string, name: string, file: string): Promise<void> {
+  const content = file === '-' ? await text(cli.stdin) : await readFile(file, 'utf8');
+  const parsed = profileState.safeParse(jsonOf(content));
+  // an error of the parser may quote a cookie
+  if (!parsed.success) throw new UsageError(`${file} is not a storageState of Playwright's.`);
+  const version = await (await connectController(cli)).importProfile(user, name, parsed.data);
+  cli.out.fields({ name, version });
+}
+
+function jsonOf(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,134 @@
+import * as z from 'zod';
+
+/** Limits of profiles. */
+export const PROFILE_LIMITS = {
+  /** One version, as JSON: what passes between runner and controller at once. */
+  stateBytesMax: 32 * 1024 * 1024,
+  /** Versions that a profile keeps; a save beyond them removes the oldest. */
+  versionsMax: 10,
+  profilesMax: 100,
+} as const;
+
+/** The name of a profile among those of its user, e.g. `gmail-work`. */
+export const profileName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, dashes or underscores');
+
+export const PROFILE_MODES = ['read-write', 'read-only'] as const;
+
+/** The profile of one lease: what its browser starts with, and whether it is saved. */
+export const leaseProfile = z.object({ name: profileName, mode: z.enum(PROFILE_MODES) });
+export type LeaseProfile = z.infer<typeof leaseProfile>;
+
+/** The versions of a profile are counted from 1; 0: nothing was saved yet. */
+export const profileVersionNumber = z.int().min(0).max(2_147_483_647);
+
+/** An origin of the web. Restoring visits it, so that nothing but a site may be named. */
+const webOrigin = z
+  .string()
+  .max(512)
+  .refine(text => /^https?:/.test(text) && URL.parse(text)?.origin === text, {
+    message: 'must be the origin of a site, e.g. https://example.com',
+  });
+
+/**
+ * What a light profile holds, as Playwright writes it: cookies (session cookies too), localStorage and IndexedDB.
+ * <https://playwright.dev/docs/api/class-browsercontext#browser-context-storage-state>
+ */
+export const profileState = z
+  .strictObject({
+    cookies: z
+      .array(
+        z.looseObject({
+          name: z.string(),
+          value: z.string(),
+          domain: z.string().min(1).max(255),
+          path: z.string(),
+          /** Seconds since 1970; -1 for a session cookie. */
+          expires: z.number(),
+          httpOnly: z.boolean(),
+          secure: z.boolean(),
+          sameSite: z.enum(['Strict', 'Lax', 'None']),
+        }),
+      )
+      .max(20_000),
+    origins: z
+      .array(
+        z.strictObject({
+          origin: webOrigin,
+          localStorage: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+          indexedDB: z.array(z.record(z.string(), z.unknown())).optional(),
+        }),
+      )
+      .max(1_000),
+  })
+  .meta({ id: 'ProfileState' });
+export type ProfileState = z.infer<typeof profileState>;
+
+/** A domain with a cookie that scripts cannot read, which is how most sites keep a login. */
+export const profileDomain = z
+  .object({
+    domain: z.string(),
+    /** When the last such cookie expires; null: it is a session cookie. */
+    expires_at: z.iso.datetime().nullable(),
+    /** Whether the login may still hold: the cookie has not expired. */
+    logged_in: z.boolean(),
+  })
+  .meta({ id: 'ProfileDomain' });
+export type ProfileDomain = z.infer<typeof profileDomain>;
+
+const versionShape = {
+  version: profileVersionNumber,
+  /** What it takes in the store: compressed and encrypted. */
+  bytes: z.int(),
+  saved_at: z.iso.datetime(),
+  /** The lease that saved it; null: it was imported or restored. */
+  session_id: z.uuid().nullable(),
+};
+
+export const profileVersion = z.object(versionShape).meta({ id: 'ProfileVersion' });
+export type ProfileVersion = z.infer<typeof profileVersion>;
+
+/** A profile as its user's platform sees it; nothing of its content but the domains. */
+export const profileSchema = z
+  .object({
+    user_id: z.string(),
+    name: profileName,
+    /** The current one; 0: nothing was saved yet. */
+    version: profileVersionNumber,
+    /** Of all versions that are kept. */
+    bytes: z.int(),
+    created_at: z.iso.datetime(),
+    last_used_at: z.iso.datetime(),
+    saved_at: z.iso.datetime().nullable(),
+    domains: z.array(profileDomain),
+    /** The live lease that may save it. */
+    writer_session_id: z.uuid().nullable(),
+  })
+  .meta({ id: 'Profile' });
+export type Profile = z.infer<typeof profileSchema>;
+
+export const profileList = z.object({ profiles: z.array(profileSchema) }).meta({ id: 'ProfileList' });
+
+/** One profile with the versions that are kept, newest first. */
+export const profileDetail = z
+  .object({ ...profileSchema.shape, versions: z.array(profileVersion) })
+  .meta({ id: 'ProfileDetail' });
+export type ProfileDetail = z.infer<typeof profileDetail>;
+
+/** Body of `POST …/restore`. */
+export const profileRestoreRequest = z
+  .strictObject({ version: profileVersionNumber.min(1) })
+  .meta({ id: 'ProfileRestoreRequest' });
+
+/** What a runner starts with: the state and its version; null: nothing was saved yet. */
+export const runnerProfile = z.object({ version: profileVersionNumber, state: profileState.nullable() });
+export type RunnerProfile = z.infer<typeof runnerProfile>;
+
+/** Body of `PUT /internal/runner-profile` (lease token): saves over this version, and over no other. */
+export const profileSave = z
+  .strictObject({ base_version: profileVersionNumber, state: profileState })
+  .meta({ id: 'ProfileSave' });
+
+/** The version that holds what was saved; the one before, where nothing had changed. */
+export const profileSaved = z.object({ version: profileVersionNumber }).meta({ id: 'ProfileSaved' });

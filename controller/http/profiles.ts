@@ -1,0 +1,172 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import * as z from 'zod';
+import { OmicronError } from '../../contract/problem.ts';
+import {
+  PROFILE_LIMITS,
+  profileDetail,
+  profileList,
+  profileName,
+  profileRestoreRequest,
+  profileSaved,
+  profileState,
+} from '../../contract/profile.ts';
+import { foreignId } from '../../contract/session.ts';
+import { type Keys, saveProfileToken } from '../lease/assignment-tokens.ts';
+import { liveRunner } from '../lease/live-runner.ts';
+import type { RunnerLink } from '../ports/runner-link.ts';
+import { type ProfileKeeper, profileNotFound, profilesNotConfigured } from '../profiles/profile-keeper.ts';
+import type { Directory } from '../store/directory.ts';
+import type { Profiles } from '../store/profiles.ts';
+import { mayActFor, serviceOnly } from './bearer.ts';
+import { describeRoutes } from './describe.ts';
+
+export interface ProfileRoutes {
+  serviceKey: Uint8Array;
+  keys: Keys;
+  directory: Directory;
+  link: RunnerLink;
+  profiles: Profiles;
+  /** Null: this deployment keeps no profiles. */
+  profileKeeper: ProfileKeeper | null;
+}
+
+/** A runner reads its browser's storage, and the controller encrypts and stores it. */
+const SAVE_MS = 20_000;
+/** JSON around the state. */
+export const STATE_BODY_BYTES_MAX = PROFILE_LIMITS.stateBytesMax + 1024;
+
+const ofUser = z.object({ user_id: foreignId });
+const ofProfile = z.object({ user_id: foreignId, name: profileName });
+
+/** The profiles of a user. Their content leaves by `export` alone. */
+export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutes> = async (app, parts) => {
+  const { profiles, directory, link } = parts;
+  app.addHook('onRoute', describeRoutes('service'));
+  app.decorateRequest('userId', null);
+  app.addHook('onRequest', serviceOnly(parts.serviceKey));
+  app.addHook('preHandler', async request => mayActFor(request, ofUser.parse(request.params).user_id));
+  const keeper = (): ProfileKeeper => {
+    if (parts.profileKeeper === null) throw profilesNotConfigured();
+    return parts.profileKeeper;
+  };
+
+  app.get(
+    '',
+    {
+      schema: {
+        operationId: 'listProfiles',
+        summary: "The user's profiles by name, and the domains that are logged in",
+        params: ofUser,
+        response: { 200: profileList },
+      },
+    },
+    async request => ({ profiles: await profiles.list(request.params.user_id) }),
+  );
+
+  app.get(
+    '/:name',
+    {
+      schema: {
+        operationId: 'showProfile',
+        summary: 'One profile with the versions that are kept',
+        params: ofProfile,
+        response: { 200: profileDetail },
+      },
+    },
+    async request => {
+      const { user_id, name } = request.params;
+      const profile = await profiles.show(user_id, name);
+      if (profile === null) throw profileNotFound();
+      return profile;
+    },
+  );
+
+  app.post(
+    '/:name/save',
+    {
+      schema: {
+        operationId: 'saveProfile',
+        summary: 'Saves the profile now, from the browser of the lease that has it for writing',
+        params: ofProfile,
+        response: { 200: profileSaved },
+      },
+    },
+    async request => {
+      const { user_id, name } = request.params;
+      const profile = await profiles.show(user_id, name);
+      if (profile === null) throw profileNotFound();
+      if (profile.writer_session_id === null)
+        throw new OmicronError('lease_ended', 'No live lease has the profile for writing; request one first.');
+      const { runnerId, bootId, endpoint } = await liveRunner(directory, profile.writer_session_id, user_id);
+      return link.saveProfile(endpoint, saveProfileToken(parts.keys, runnerId, bootId), SAVE_MS);
+    },
+  );
+
+  app.post(
+    '/:name/restore',
+    {
+      schema: {
+        operationId: 'restoreProfile',
+        summary: 'Makes an older version the current one, as a new version',
+        params: ofProfile,
+        body: profileRestoreRequest,
+        response: { 200: profileSaved },
+      },
+    },
+    async request => {
+      const { user_id, name } = request.params;
+      return { version: await keeper().restore(user_id, name, request.body.version) };
+    },
+  );
+
+  app.delete(
+    '/:name',
+    {
+      schema: {
+        operationId: 'deleteProfile',
+        summary: 'Deletes the profile with all its versions; repeating it changes nothing',
+        params: ofProfile,
+        response: { 204: z.null() },
+      },
+    },
+    async (request, reply) => {
+      await keeper().remove(request.params.user_id, request.params.name);
+      return reply.status(204).send(null);
+    },
+  );
+
+  app.get(
+    '/:name/state',
+    {
+      schema: {
+        operationId: 'exportProfile',
+        summary: "The content of the current version as Playwright's storageState; it holds the user's logins",
+        params: ofProfile,
+        response: { 200: profileState },
+      },
+    },
+    async (request, reply) => {
+      const { user_id, name } = request.params;
+      const state = await keeper().export(user_id, name);
+      return reply.type('application/json').send(state as never); // JSON as it is stored
+    },
+  );
+
+  app.put(
+    '/:name/state',
+    {
+      bodyLimit: STATE_BODY_BYTES_MAX,
+      schema: {
+        operationId: 'importProfile',
+        summary: "Stores a storageState of Playwright's as the current version; makes the profile where there is none",
+        params: ofProfile,
+        body: profileState,
+        response: { 200: profileSaved },
+      },
+    },
+    async request => {
+      const { user_id, name } = request.params;
+      return { version: await keeper().import(user_id, name, request.body) };
+    },
+  );
+};

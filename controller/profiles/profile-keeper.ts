@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { LeaseKey } from '../../contract/lease-key.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import { PROFILE_LIMITS, type ProfileState, profileState } from '../../contract/profile.ts';
+import type { KeyWrap } from '../ports/key-wrap.ts';
+import type { ProfileStore } from '../ports/profile-store.ts';
+import type { ProfileContent, Profiles, Save, SaveRefusal } from '../store/profiles.ts';
+import { loginDomains } from './domains.ts';
+import { digestOf, objectName, seal, unseal } from './sealed-state.ts';
+
+export interface KeeperParts {
+  profiles: Profiles;
+  store: ProfileStore;
+  keys: KeyWrap;
+  /** What all versions of all profiles of one user may take. */
+  quotaBytes: number;
+  log: Logger;
+}
+
+/** An object that no version names after this long belongs to a save that came to no end. */
+const STALE_SECONDS = 3_600;
+const SWEEP_BATCH = 100;
+
+/**
+ * Reads and writes the content of profiles. A save is whole or nothing: the object is written, read back and opened, and only
+ * then does the head move, by compare-and-set. Errors are OmicronErrors that say what to do.
+ */
+export class ProfileKeeper {
+  readonly #parts: KeeperParts;
+
+  constructor(parts: KeeperParts) {
+    this.#parts = parts;
+  }
+
+  /** What the runner of this lease starts with; `state` is JSON, null before the first save. */
+  async ofLease(lease: LeaseKey): Promise<{ version: number; state: Buffer | null }> {
+    const content = await this.#parts.profiles.ofLease(lease);
+    if (content === null) throw new OmicronError('lease_ended', 'This runner holds no live lease with a profile.');
+    return { version: content.version, state: await this.#read(content) };
+  }
+
+  /** Saves over this version for the lease's runner, which may be ending. Resolves with the version that holds it. */
+  async saveFor(lease: LeaseKey, base: number, state: ProfileState): Promise<number> {
+    const content = await this.#parts.profiles.writtenBy(lease);
+    if (content === null)
+      throw new OmicronError(
+        'lease_superseded',
+        'This runner may not save the profile: its lease is read-only or over.',
+      );
+    return this.#write({ ...content, runner: lease.runner_id, base }, state);
+  }
+
+  /** The runner of this lease saves no more. */
+  async release(lease: LeaseKey): Promise<void> {
+    await this.#parts.profiles.release(lease);
+  }
+
+  /** The current version's state as JSON. */
+  async export(userId: string, name: string): Promise<Buffer> {
+    const content = await this.#parts.profiles.find(userId, name, null);
+    const state = content && (await this.#read(content));
+    if (state === null) throw profileNotFound();
+    return state;
+  }
+
+  /** Makes this state the current version; makes the profile where there is none. */
+  async import(userId: string, name: string, state: ProfileState): Promise<number> {
+    const content = await this.#parts.profiles.findOrMake(userId, name);
+    if (content === null) throw tooManyProfiles();
+    return this.#write({ ...content, runner: null, base: content.version }, state);
+  }
+
+  /** Makes an older version the current one, as a new version. */
+  async restore(userId: string, name: string, version: number): Promise<number> {
+    const { profiles } = this.#parts;
+    const [head, wanted] = await Promise.all([profiles.find(userId, name, null), profiles.find(userId, name, version)]);
+    if (head === null || wanted === null) throw profileNotFound();
+    const state = await this.#read(wanted);
+    if (state === null)
+      throw new OmicronError('profile_not_found', `Version ${version} is not kept; show the profile to see which are.`);
+    return this.#write({ ...head, runner: null, base: head.version }, profileState.parse(JSON.parse(state.toString())));
+  }
+
+  /** Deletes the profile with all its versions; false: there was none. */
+  async remove(userId: string, name: string): Promise<boolean> {
+    const removed = await this.#parts.profiles.remove(userId, name);
+    if (typeof removed === 'object') throw refused(removed);
+    await this.sweep(); // what it cannot remove now, the next round does
+    return removed === 'deleted';
+  }
+
+  /** Removes what no version names any more. One object that cannot be removed stops nothing. */
+  async sweep(): Promise<void> {
+    const { profiles, store, log } = this.#parts;
+    for (const object of await profiles.loose(SWEEP_BATCH, STALE_SECONDS)) {
+      try {
+        await store.remove(object);
+        await profiles.forget(object);
+      } catch (err) {
+        log.warn({ err, object }, 'profile object not removed; retrying');
+      }
+    }
+  }
+
+  async #read(content: ProfileContent): Promise<Buffer | null> {
+    const { id: profileId, userId, version, object, wrapped } = content;
+    if (object === null || wrapped === null) return null;
+    const sealed = await this.#parts.store.get(object);
+    if (sealed === null) throw damaged('its object is gone from the store');
+    const key = await this.#parts.keys.unwrap(wrapped, userId);
+    try {
+      return await unseal(key, sealed, { userId, profileId, version });
+    } catch (cause) {
+      throw damaged('its object was changed', cause);
+    }
+  }
+
+  async #write(target: ProfileContent & { base: number; runner: string | null }, state: ProfileState): Promise<number> {
+    const { id: profileId, userId, name, base, runner } = target;
+    const { profiles, store, quotaBytes, log } = this.#parts;
+    const plain = Buffer.from(JSON.stringify(state));
+    if (plain.length > PROFILE_LIMITS.stateBytesMax) throw tooLarge();
+    const key = await this.#keyOf(target);
+    const digest = digestOf(key, plain);
+    // also the repetition of a save whose answer was lost
+    if (digest === target.digest) return target.version;
+    const place = { userId, profileId, version: base + 1 };
+    const sealed = await seal(key, plain, place);
+    const save: Save = { profileId, base, runner, object: objectName(sealed), bytes: sealed.length };
+    const refusal = await profiles.begin(save, quotaBytes);
+    if (refusal !== null) throw refused(refusal);
+    await store.put(save.object, sealed);
+    const stored = await store.get(save.object);
+    if (stored === null || digestOf(key, await unseal(key, stored, place)) !== digest)
+      throw new OmicronError('profile_unavailable', 'The store did not keep what was written to it; save again.');
+    const late = await profiles.commit(save, { digest, domains: loginDomains(state) });
+    if (late !== null) throw refused(late);
+    log.info({ profile: name, version: place.version, bytes: save.bytes, runner_id: runner }, 'profile saved');
+    return place.version;
+  }
+
+  async #keyOf({ userId, wrapped }: ProfileContent): Promise<Buffer> {
+    const { profiles, keys } = this.#parts;
+    const kept = wrapped ?? (await profiles.keepKey(userId, await keys.wrap(randomBytes(32), userId)));
+    return keys.unwrap(kept, userId);
+  }
+}
+
+export const profileNotFound = () =>
+  new OmicronError(
+    'profile_not_found',
+    'The user has no saved profile of this name; list profiles to find the right one.',
+  );
+
+export const profilesNotConfigured = () =>
+  new OmicronError(
+    'profiles_not_configured',
+    'This deployment keeps no profiles: set OMICRON_PROFILE_STORE and OMICRON_PROFILE_KEY, or leave the profile out.',
+  );
+
+export const tooManyProfiles = () =>
+  new OmicronError(
+    'profile_quota_exceeded',
+    `The user has ${PROFILE_LIMITS.profilesMax} profiles, as many as may be; delete one.`,
+  );
+
+const tooLarge = () =>
+  new OmicronError(
+    'profile_too_large',
+    `A profile may hold ${PROFILE_LIMITS.stateBytesMax / 1024 / 1024} MiB; clear what its sites store.`,
+  );
+
+const damaged = (why: string, cause?: unknown) =>
+  new OmicronError('profile_unavailable', `This version of the profile cannot be read: ${why}. Restore an older one.`, {
+    cause,
+  });
+
+/** What the writer is told. */
+export function refused({ code, holder, retryAfterMs = 0, version, active = 0, limit = 0 }: SaveRefusal): OmicronError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  switch (code) {
+    case 'profile_in_use':
+      return new OmicronError(
+        code,
+        holder === undefined
+          ? 'The lease that had the profile is saving it; try again.'
+          : `Session ${holder} has the profile for writing; end its lease, ask for read-only, or try again in ${retryAfterSeconds} s.`,
+        { retryAfterSeconds, ...(holder === undefined ? {} : { session_id: holder }) },
+      );
+    case 'profile_changed':
+      return new OmicronError(code, `The profile is at version ${version} by now; nothing was saved over it.`);
+    case 'profile_quota_exceeded':
+      return new OmicronError(
+        code,
+        `The user's profiles take ${active} of ${limit} bytes, and this version does not fit; delete a profile.`,
+      );
+    case 'profile_unavailable':
+      return new OmicronError(code, 'The save took too long and was given up; save again.');
+    case 'profile_not_found':
+      return profileNotFound();
+    case 'lease_superseded':
+      return new OmicronError(code, 'Another lease has the profile now; nothing was saved.');
+  }
+}

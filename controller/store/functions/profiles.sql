@@ -1,0 +1,242 @@
+-- Profiles. The lease is the writer's lock: acquire admits one live read-write lease a profile, a redemption makes its
+-- runner the writer, and a save is a compare-and-set on the version by the writer alone.
+
+-- The live lease that holds a profile for writing, locked, so that no renewal of it is under way. `p_except`: not this
+-- session's. The caller holds the user's lock.
+create or replace function omicron.profile_holder(p_user text, p_name text, p_except uuid) returns omicron.browser_sessions
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+begin
+  for s in
+    select * from omicron.browser_sessions
+     where user_id = p_user and status in ('starting', 'ready') and options -> 'profile' ->> 'name' = p_name
+       and options -> 'profile' ->> 'mode' = 'read-write' and id is distinct from p_except
+     order by id for update
+  loop
+    if s.expires_at > clock_timestamp() then
+      return s;
+    end if;
+  end loop;
+  return null;
+end $$;
+
+create or replace function omicron.profile_in_use(s omicron.browser_sessions) returns jsonb
+language sql as $$
+  select jsonb_build_object('outcome', 'refused', 'code', 'profile_in_use', 'limit', 1, 'active', 1, 'holder', s.id,
+    'retry_after_ms', ceil(extract(epoch from s.expires_at - clock_timestamp()) * 1000))
+$$;
+
+-- Called by the claim of a lease, under the user's lock. Null: the lease may have this profile; else its refusal.
+create or replace function omicron.claim_profile(p_user text, p_session uuid, p_profile jsonb) returns jsonb
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+begin
+  if p_profile ->> 'mode' = 'read-write' then
+    s := omicron.profile_holder(p_user, p_profile ->> 'name', p_session);
+    if s.id is not null then
+      return omicron.profile_in_use(s);
+    end if;
+    insert into omicron.profiles (user_id, name)
+      select p_user, p_profile ->> 'name'
+       where (select count(*) from omicron.profiles where user_id = p_user) < 100 -- PROFILE_LIMITS.profilesMax
+      on conflict (user_id, name) do nothing;
+  end if;
+  update omicron.profiles set last_used_at = clock_timestamp() where user_id = p_user and name = p_profile ->> 'name';
+  if not found then
+    return jsonb_build_object('outcome', 'refused', 'limit', 100, 'active', 0, 'retry_after_ms', 0, 'code',
+      case when p_profile ->> 'mode' = 'read-write' then 'profile_quota_exceeded' else 'profile_not_found' end);
+  end if;
+  return null;
+end $$;
+
+-- Whether the writer of a profile may still save for the last time: its lease is over and its runner has not said that
+-- it is done. Twenty seconds bound it: a runner exits within ten of its end.
+create or replace function omicron.profile_closing(p omicron.profiles) returns boolean
+language sql as $$
+  select exists (select from omicron.runners r
+                  where r.id = p.writer and r.state <> 'gone'
+                    and coalesce(r.draining_at, r.deadline_at) > clock_timestamp() - interval '20 seconds'
+                    and not exists (select from omicron.browser_sessions s
+                                     where s.runner_id = r.id and s.epoch = r.epoch and s.status in ('starting', 'ready')
+                                       and s.expires_at > clock_timestamp()))
+$$;
+
+-- Called by a redemption, which has locked session and runner. False: the lease before may still save; ask again.
+create or replace function omicron.open_profile(s omicron.browser_sessions, p_runner uuid) returns boolean
+language plpgsql as $$
+declare
+  p omicron.profiles;
+begin
+  select * into p from omicron.profiles
+   where user_id = s.user_id and name = s.options -> 'profile' ->> 'name' for update;
+  if omicron.profile_closing(p) then
+    return false;
+  end if;
+  if s.options -> 'profile' ->> 'mode' = 'read-write' then
+    update omicron.profiles set writer = p_runner where id = p.id;
+  end if;
+  return true;
+end $$;
+
+create or replace function omicron.profile_content(p omicron.profiles, p_version integer) returns jsonb
+language sql as $$
+  select jsonb_build_object('id', p.id, 'user_id', p.user_id, 'name', p.name, 'version', p_version, 'object', v.object,
+           'digest', v.digest, 'wrapped', k.wrapped)
+    from (select) as one
+    left join omicron.profile_versions v on v.profile_id = p.id and v.version = p_version
+    left join omicron.profile_keys k on k.user_id = p.user_id
+$$;
+
+-- What a runner starts with. Null: this runner does not hold that lease, or the lease has no profile.
+create or replace function omicron.lease_profile(p_session uuid, p_epoch integer, p_runner uuid) returns jsonb
+language sql as $$
+  select omicron.profile_content(p, p.version)
+    from omicron.browser_sessions s
+    join omicron.profiles p on p.user_id = s.user_id and p.name = s.options -> 'profile' ->> 'name'
+   where s.id = p_session and s.epoch = p_epoch and s.runner_id = p_runner
+     and s.status in ('starting', 'ready') and omicron.held_lease(p_session, p_epoch, p_runner)
+$$;
+
+-- The profile that this runner may save, live or ending. Null: it may save none.
+create or replace function omicron.written_profile(p_session uuid, p_epoch integer, p_runner uuid) returns jsonb
+language sql as $$
+  select omicron.profile_content(p, p.version)
+    from omicron.profiles p join omicron.runners r on r.id = p.writer
+   where r.id = p_runner and r.session_id = p_session and r.epoch = p_epoch and r.state in ('leased', 'draining')
+$$;
+
+-- Before the bytes are written. Null: go on; else why not. `p_runner` null: the platform writes, not a lease.
+create or replace function omicron.begin_save(p_profile uuid, p_base integer, p_runner uuid, p_object text, p_bytes bigint, p_quota bigint)
+returns jsonb language plpgsql as $$
+declare
+  v_refusal jsonb;
+  v_used bigint;
+begin
+  v_refusal := omicron.save_refusal(p_profile, p_base, p_runner);
+  if v_refusal is not null then
+    return v_refusal;
+  end if;
+  select coalesce(sum(v.bytes), 0) into v_used
+    from omicron.profiles p
+    join omicron.profiles other on other.user_id = p.user_id
+    join omicron.profile_versions v on v.profile_id = other.id
+   where p.id = p_profile;
+  if v_used + p_bytes > p_quota then
+    return jsonb_build_object('outcome', 'refused', 'code', 'profile_quota_exceeded', 'active', v_used, 'limit', p_quota);
+  end if;
+  insert into omicron.profile_objects (name) values (p_object);
+  return null;
+end $$;
+
+-- Why this version may not be written over; null: it may. Locks the profile. A platform may write while no lease does.
+create or replace function omicron.save_refusal(p_profile uuid, p_base integer, p_runner uuid) returns jsonb
+language plpgsql as $$
+declare
+  p omicron.profiles;
+  s omicron.browser_sessions;
+begin
+  if p_runner is null then
+    select * into p from omicron.profiles where id = p_profile;
+    if found then
+      perform pg_advisory_xact_lock(hashtextextended('omicron.user:' || p.user_id, 0));
+      s := omicron.profile_holder(p.user_id, p.name, null);
+      if s.id is not null then
+        return omicron.profile_in_use(s);
+      end if;
+    end if;
+  end if;
+  select * into p from omicron.profiles where id = p_profile for update;
+  if not found then
+    return jsonb_build_object('outcome', 'refused', 'code', 'profile_not_found');
+  end if;
+  if p_runner is null and omicron.profile_closing(p) then
+    return jsonb_build_object('outcome', 'refused', 'code', 'profile_in_use', 'retry_after_ms', 1000);
+  end if;
+  if p_runner is not null and (p.writer is distinct from p_runner
+     or not exists (select from omicron.runners where id = p_runner and state in ('leased', 'draining'))) then
+    return jsonb_build_object('outcome', 'refused', 'code', 'lease_superseded');
+  end if;
+  if p.version <> p_base then
+    return jsonb_build_object('outcome', 'refused', 'code', 'profile_changed', 'version', p.version);
+  end if;
+  return null;
+end $$;
+
+-- After the bytes were written and read back: moves the head. Null: saved; else why not, and nothing changed.
+create or replace function omicron.commit_save(p_profile uuid, p_base integer, p_runner uuid, p_object text, p_digest text,
+  p_bytes bigint, p_domains jsonb, p_versions integer) returns jsonb
+language plpgsql as $$
+declare
+  v_refusal jsonb;
+  r omicron.runners;
+begin
+  v_refusal := omicron.save_refusal(p_profile, p_base, p_runner);
+  if v_refusal is not null then
+    return v_refusal;
+  end if;
+  update omicron.profile_objects set state = 'kept', since = clock_timestamp() where name = p_object and state = 'writing';
+  if not found then -- it took so long that the sweep removed it
+    return jsonb_build_object('outcome', 'refused', 'code', 'profile_unavailable');
+  end if;
+  select * into r from omicron.runners where id = p_runner;
+  insert into omicron.profile_versions (profile_id, version, object, digest, bytes, domains, session_id, epoch)
+    values (p_profile, p_base + 1, p_object, p_digest, p_bytes, p_domains, r.session_id, r.epoch);
+  update omicron.profiles set version = p_base + 1 where id = p_profile;
+  perform omicron.drop_versions(p_profile, p_base + 1 - p_versions);
+  if r.id is not null then
+    perform omicron.write_event(r.session_id, r.epoch, 'profile.saved',
+      jsonb_build_object('name', (select name from omicron.profiles where id = p_profile), 'version', p_base + 1, 'bytes', p_bytes));
+  end if;
+  return null;
+end $$;
+
+-- The versions up to this one are removed; their objects by the sweep.
+create or replace function omicron.drop_versions(p_profile uuid, p_last integer) returns void
+language sql as $$
+  with dropped as (delete from omicron.profile_versions where profile_id = p_profile and version <= p_last returning object)
+  update omicron.profile_objects set state = 'removing', since = clock_timestamp() where name in (select object from dropped)
+$$;
+
+-- The runner has saved for the last time, or cannot.
+create or replace function omicron.release_profile(p_session uuid, p_epoch integer, p_runner uuid) returns void
+language sql as $$
+  update omicron.profiles p set writer = null from omicron.runners r
+   where p.writer = r.id and r.id = p_runner and r.session_id = p_session and r.epoch = p_epoch
+$$;
+
+-- {outcome: deleted | not_found} or the refusal. With the last profile of a user goes the key, and with it all that
+-- a backup of the store may still hold.
+create or replace function omicron.delete_profile(p_user text, p_name text) returns jsonb
+language plpgsql as $$
+declare
+  p omicron.profiles;
+  v_refusal jsonb;
+begin
+  select * into p from omicron.profiles where user_id = p_user and name = p_name;
+  if not found then
+    return jsonb_build_object('outcome', 'not_found');
+  end if;
+  v_refusal := omicron.save_refusal(p.id, p.version, null);
+  if v_refusal is not null then
+    return v_refusal;
+  end if;
+  perform omicron.drop_versions(p.id, p.version);
+  delete from omicron.profiles where id = p.id;
+  delete from omicron.profile_keys where user_id = p_user
+    and not exists (select from omicron.profiles where user_id = p_user);
+  return jsonb_build_object('outcome', 'deleted');
+end $$;
+
+-- Objects to remove from the store: those of dropped versions, and those of saves that came to no end. From here on no
+-- commit can keep them.
+create or replace function omicron.loose_objects(p_most integer, p_stale_seconds integer) returns setof text
+language sql as $$
+  update omicron.profile_objects set state = 'removing'
+   where name in (select name from omicron.profile_objects
+                   where state = 'removing'
+                      or (state = 'writing' and since < (select clock_timestamp()) - make_interval(secs => p_stale_seconds))
+                   order by since limit p_most for update skip locked)
+  returning name
+$$;

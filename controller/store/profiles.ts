@@ -1,0 +1,225 @@
+import * as z from 'zod';
+import type { LeaseKey } from '../../contract/lease-key.ts';
+import {
+  PROFILE_LIMITS,
+  type Profile,
+  type ProfileDetail,
+  type profileDomain,
+  profileSchema,
+  profileVersion,
+} from '../../contract/profile.ts';
+import type { Database } from '../ports/database.ts';
+import { call, callRows } from './call.ts';
+
+/** One version of a profile, as the rows name it. */
+export interface ProfileContent {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+  readonly version: number;
+  /** Null: this version has no content, or is not kept. */
+  readonly object: string | null;
+  readonly digest: string | null;
+  /** The user's data key; null: the user has none yet. */
+  readonly wrapped: string | null;
+}
+
+const REFUSALS = [
+  'profile_in_use',
+  'profile_not_found',
+  'profile_changed',
+  'profile_unavailable',
+  'profile_quota_exceeded',
+  'lease_superseded',
+] as const;
+
+/** Why nothing was written. */
+export interface SaveRefusal {
+  readonly code: (typeof REFUSALS)[number];
+  /** The session whose lease holds the profile, and when that ends unless it is used. */
+  readonly holder?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  /** Of `profile_changed`: the current version. */
+  readonly version?: number | undefined;
+  /** Bytes of `profile_quota_exceeded`. */
+  readonly active?: number | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** A save over one version. `runner` null: by the platform, which may write while no lease does. */
+export interface Save {
+  readonly profileId: string;
+  readonly base: number;
+  readonly runner: string | null;
+  readonly object: string;
+  readonly bytes: number;
+}
+
+export interface SavedContent {
+  readonly digest: string;
+  readonly domains: readonly { domain: string; expires_at: string | null }[];
+}
+
+/** The rows of profiles; never their content. Throws `store_unavailable` when the database cannot be reached. */
+export interface Profiles {
+  /** What a runner starts with. Null: this runner does not hold that lease, or the lease has no profile. */
+  ofLease(lease: LeaseKey): Promise<ProfileContent | null>;
+  /** The profile that this runner may save. Null: none. */
+  writtenBy(lease: LeaseKey): Promise<ProfileContent | null>;
+  /** `version` null: the current one. Null: there is no such profile. */
+  find(userId: string, name: string, version: number | null): Promise<ProfileContent | null>;
+  /** As `find`; makes the profile where there is none. Null: the user has as many as may be. */
+  findOrMake(userId: string, name: string): Promise<ProfileContent | null>;
+  /** The user's wrapped key: this one, or the one that was there before. */
+  keepKey(userId: string, wrapped: string): Promise<string>;
+  /** Before the bytes are written. Null: go on. */
+  begin(save: Save, quotaBytes: number): Promise<SaveRefusal | null>;
+  /** After they were written and read back: moves the head. Null: saved. */
+  commit(save: Save, content: SavedContent): Promise<SaveRefusal | null>;
+  /** This runner saves no more. */
+  release(lease: LeaseKey): Promise<void>;
+  list(userId: string): Promise<Profile[]>;
+  show(userId: string, name: string): Promise<ProfileDetail | null>;
+  remove(userId: string, name: string): Promise<'deleted' | 'not_found' | SaveRefusal>;
+  /** Objects to remove from the store; `forget` those that are gone. */
+  loose(most: number, staleSeconds: number): Promise<string[]>;
+  forget(object: string): Promise<void>;
+}
+
+const content = z
+  .object({
+    id: z.uuid(),
+    user_id: z.string(),
+    name: z.string(),
+    version: z.int(),
+    object: z.string().nullable(),
+    digest: z.string().nullable(),
+    wrapped: z.string().nullable(),
+  })
+  .transform(({ user_id, ...row }): ProfileContent => ({ ...row, userId: user_id }));
+
+const refusal = z
+  .object({
+    outcome: z.literal('refused'),
+    code: z.enum(REFUSALS),
+    holder: z.uuid().optional(),
+    retry_after_ms: z.number().optional(),
+    version: z.int().optional(),
+    active: z.number().optional(),
+    limit: z.number().optional(),
+  })
+  .transform(({ outcome: _, retry_after_ms: retryAfterMs, ...row }): SaveRefusal => ({ ...row, retryAfterMs }));
+
+const isoTime = z.string().transform(text => new Date(text).toISOString());
+const domainRow = z.object({ domain: z.string(), expires_at: isoTime.nullable() }).transform(
+  ({ domain, expires_at }): z.infer<typeof profileDomain> => ({
+    ...{ domain, expires_at },
+    logged_in: expires_at === null || Date.parse(expires_at) > Date.now(),
+  }),
+);
+const profileRow = z.object({
+  ...profileSchema.shape,
+  created_at: isoTime,
+  last_used_at: isoTime,
+  saved_at: isoTime.nullable(),
+  domains: z.array(domainRow),
+});
+const versionRow = z.object({ ...profileVersion.shape, saved_at: isoTime });
+
+const PROFILE = `select jsonb_build_object(
+    'user_id', p.user_id, 'name', p.name, 'version', p.version, 'created_at', p.created_at, 'last_used_at', p.last_used_at,
+    'bytes', (select coalesce(sum(v.bytes), 0) from omicron.profile_versions v where v.profile_id = p.id),
+    'saved_at', head.saved_at, 'domains', coalesce(head.domains, '[]'), 'writer_session_id',
+    (select s.id from omicron.browser_sessions s
+      where s.user_id = p.user_id and s.status in ('starting', 'ready') and s.options -> 'profile' ->> 'name' = p.name
+        and s.options -> 'profile' ->> 'mode' = 'read-write' and s.expires_at > clock_timestamp() limit 1)) as row
+  from omicron.profiles p
+  left join omicron.profile_versions head on head.profile_id = p.id and head.version = p.version`;
+
+export function sqlProfiles(database: Database): Profiles {
+  const leaseArguments = ({ session_id, epoch, runner_id }: LeaseKey) => ({
+    p_session: session_id,
+    p_epoch: epoch,
+    p_runner: runner_id,
+  });
+  const saveArguments = ({ profileId, base, runner, object, bytes }: Save) => ({
+    p_profile: profileId,
+    p_base: base,
+    p_runner: runner,
+    p_object: object,
+    p_bytes: bytes,
+  });
+  const find: Profiles['find'] = async (userId, name, version) => {
+    const [row] = await database.query<{ content: unknown }>(
+      `select omicron.profile_content(p, coalesce($3, p.version)) as content from omicron.profiles p
+        where p.user_id = $1 and p.name = $2`,
+      [userId, name, version],
+    );
+    return row === undefined ? null : content.parse(row.content);
+  };
+  return {
+    ofLease: async lease => content.nullable().parse(await call(database, 'lease_profile', leaseArguments(lease))),
+    writtenBy: async lease => content.nullable().parse(await call(database, 'written_profile', leaseArguments(lease))),
+    find,
+    async findOrMake(userId, name) {
+      await database.query(
+        `insert into omicron.profiles (user_id, name) select $1, $2
+          where (select count(*) from omicron.profiles where user_id = $1) < $3
+         on conflict (user_id, name) do nothing`,
+        [userId, name, PROFILE_LIMITS.profilesMax],
+      );
+      return find(userId, name, null);
+    },
+    async keepKey(userId, wrapped) {
+      const [row] = await database.query<{ wrapped: string }>(
+        `insert into omicron.profile_keys as k (user_id, wrapped) values ($1, $2)
+         on conflict (user_id) do update set wrapped = k.wrapped returning k.wrapped`,
+        [userId, wrapped],
+      );
+      return z.string().parse(row?.wrapped);
+    },
+    begin: async (save, quotaBytes) =>
+      refusal.nullable().parse(await call(database, 'begin_save', { ...saveArguments(save), p_quota: quotaBytes })),
+    commit: async (save, { digest, domains }) =>
+      refusal.nullable().parse(
+        await call(database, 'commit_save', {
+          ...saveArguments(save),
+          p_digest: digest,
+          p_domains: JSON.stringify(domains),
+          p_versions: PROFILE_LIMITS.versionsMax,
+        }),
+      ),
+    async release(lease) {
+      await call(database, 'release_profile', leaseArguments(lease));
+    },
+    async list(userId) {
+      const rows = await database.query<{ row: unknown }>(`${PROFILE} where p.user_id = $1 order by p.name`, [userId]);
+      return rows.map(({ row }) => profileRow.parse(row));
+    },
+    async show(userId, name) {
+      const [found] = await database.query<{ row: unknown }>(`${PROFILE} where p.user_id = $1 and p.name = $2`, [
+        userId,
+        name,
+      ]);
+      if (found === undefined) return null;
+      const versions = await database.query<{ row: unknown }>(
+        `select to_jsonb(v) as row from omicron.profile_versions v join omicron.profiles p on p.id = v.profile_id
+          where p.user_id = $1 and p.name = $2 order by v.version desc`,
+        [userId, name],
+      );
+      return { ...profileRow.parse(found.row), versions: versions.map(({ row }) => versionRow.parse(row)) };
+    },
+    async remove(userId, name) {
+      const answer = await call(database, 'delete_profile', { p_user: userId, p_name: name });
+      const done = z.object({ outcome: z.enum(['deleted', 'not_found']) }).safeParse(answer);
+      return done.success ? done.data.outcome : refusal.parse(answer);
+    },
+    loose: async (most, staleSeconds) =>
+      z
+        .array(z.string())
+        .parse(await callRows(database, 'loose_objects', { p_most: most, p_stale_seconds: staleSeconds })),
+    async forget(object) {
+      await database.query(`delete from omicron.profile_objects where name = $1 and state = 'removing'`, [object]);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import type { ProfileState } from '../../contract/profile.ts';
+import type { Database } from '../../controller/ports/database.ts';
+import type { ProfileStore } from '../../controller/ports/profile-store.ts';
+import { folderStore } from '../../controller/profiles/folder-store.ts';
+import { keyFileWrap } from '../../controller/profiles/key-file.ts';
+import { ProfileKeeper } from '../../controller/profiles/profile-keeper.ts';
+import { sqlProfiles } from '../../controller/store/profiles.ts';
+
+/** A state with one login cookie. */
+export const stateOf = (value: string): ProfileState => ({
+  cookies: [
+    {
+      ...{ name: 'session', value, domain: '.shop.example', path: '/', expires: -1 },
+      ...{ httpOnly: true, secure: true, sameSite: 'Lax' },
+    },
+  ],
+  origins: [],
+});
+
+/** A keeper over a folder of its own. `around` may stand between it and the folder. */
+export async function keeperOn(
+  database: Database,
+  { around = (store: ProfileStore): ProfileStore => store, quotaBytes = 1_000_000, key = 'k'.repeat(32) } = {},
+) {
+  const folder = await mkdtemp(join(tmpdir(), 'omicron-profiles-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const profiles = sqlProfiles(database);
+  const store = around(folderStore(folder));
+  const parts = { profiles, store, keys: keyFileWrap(Buffer.from(key)), quotaBytes, log: pino({ level: 'silent' }) };
+  const keeper = new ProfileKeeper(parts);
+  const cookieOf = async (userId: string, name: string) =>
+    (JSON.parse((await keeper.export(userId, name)).toString()) as ProfileState).cookies[0]?.value; // what the keeper stored
+  return { keeper, profiles, store, folder, cookieOf };
+}

@@ -1,0 +1,158 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import type { Lease } from '../../client/lease.ts';
+import { ENV } from '../../contract/names.ts';
+import { connectBrowser } from '../../local/mcp-browser.ts';
+import { type Stack, startStack } from '../../local/stack.ts';
+import { eventually } from '../eventually.ts';
+import { newFolder, shell } from '../local/machine.ts';
+import { LOGGED_IN, LOGGED_OUT, type MemberSite, SECRETS, startMemberSite } from '../site/member-site.ts';
+
+describe('a profile on real browsers', () => {
+  let folder: string;
+  let stack: Stack;
+  let sessions: BrowserSessions;
+  let site: MemberSite;
+  let logged = '';
+  beforeAll(async () => {
+    folder = await newFolder();
+    site = await startMemberSite();
+    const log = pino({ level: 'debug' }, { write: (line: string) => (logged += line) });
+    const settings = { [ENV.userLimit]: '10' };
+    stack = await startStack({ folder, log, egress: 'off', poolIdle: 2, settings, runnerEnv: shell() });
+    sessions = new BrowserSessions(stack);
+  });
+  afterAll(async () => {
+    await stack.stop();
+    await site[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  let conversations = 0;
+  const leaseOf = (profile: string | null, profileMode: 'read-write' | 'read-only' = 'read-write') => {
+    conversations += 1;
+    const conversationId = `c${conversations}`;
+    return sessions.acquire({ userId: 'ada', conversationId, recordVideo: false, profile, profileMode });
+  };
+  const logIn = async (lease: Lease) => {
+    await using browser = await connectBrowser(lease);
+    await browser.goto(`${site.url}/login`);
+    await eventually('the login', async () => (await browser.evaluate('() => document.title')) === 'Logged in');
+  };
+  const found = async (lease: Lease) => {
+    await using browser = await connectBrowser(lease);
+    await browser.goto(site.url);
+    await eventually('the page', async () => (await browser.evaluate('() => document.title')) === 'Found');
+    return await browser.evaluate('() => window.found');
+  };
+
+  it('keeps the login of a lease for the next one, on another runner', async () => {
+    const first = await leaseOf('work');
+    expect(await found(first)).toEqual(LOGGED_OUT);
+    await logIn(first);
+    const { runner_id } = await sessions.get(first.sessionId);
+    await first.end();
+    const second = await leaseOf('work');
+    expect((await sessions.get(second.sessionId)).runner_id).not.toBe(runner_id);
+    expect(await found(second)).toEqual(LOGGED_IN);
+    await second.end();
+    expect(await sessions.listProfiles('ada')).toEqual([
+      expect.objectContaining({
+        name: 'work',
+        version: 1, // the second lease changed nothing
+        domains: [{ domain: '127.0.0.1', expires_at: null, logged_in: true }],
+        writer_session_id: null,
+      }),
+    ]);
+  });
+
+  it('saves a login while the lease goes on, and keeps it though the runner is killed', async () => {
+    const lease = await leaseOf('killed');
+    await logIn(lease);
+    expect(await sessions.saveProfile('ada', 'killed')).toBe(1);
+    expect(await sessions.saveProfile('ada', 'killed')).toBe(1); // nothing had changed
+    const { runner_id } = await sessions.get(lease.sessionId);
+    process.kill(await pidOf(runner_id ?? ''), 'SIGKILL');
+    await eventually('the end of the lease', async () => (await sessions.get(lease.sessionId)).status === 'error');
+    const next = await leaseOf('killed');
+    expect(await found(next)).toEqual(LOGGED_IN);
+    await next.end();
+    await lease.release();
+  });
+
+  it('does not save what a read-only lease did', async () => {
+    const reader = await leaseOf('work', 'read-only');
+    expect(await found(reader)).toEqual(LOGGED_IN);
+    await using browser = await connectBrowser(reader);
+    await browser.evaluate("() => { localStorage.setItem('token', 'other'); return true }");
+    await expect(sessions.saveProfile('ada', 'work')).rejects.toMatchObject({ code: 'lease_ended' });
+    await reader.end();
+    const writer = await leaseOf('work');
+    expect(await found(writer)).toEqual(LOGGED_IN);
+    await writer.end();
+  });
+
+  it('refuses a second writer, and lets a reader in', async () => {
+    const writer = await leaseOf('work');
+    await expect(leaseOf('work')).rejects.toMatchObject({
+      code: 'profile_in_use',
+      retryAfterSeconds: expect.any(Number),
+      extra: { session_id: writer.sessionId },
+    });
+    const reader = await leaseOf('work', 'read-only');
+    expect(await found(reader)).toEqual(LOGGED_IN);
+    const { conversation_id: conversationId } = await sessions.get(writer.sessionId);
+    const other = { userId: 'ada', conversationId, recordVideo: false };
+    await expect(sessions.acquire({ ...other, profile: null })).rejects.toMatchObject({ code: 'profile_mismatch' });
+    expect((await sessions.acquire(other)).sessionId).toBe(writer.sessionId);
+    await Promise.all([writer.end(), reader.end()]);
+  });
+
+  it('takes a storageState in and gives it out, and goes back to an older version', async () => {
+    const state = await sessions.exportProfile('ada', 'work');
+    expect(state.cookies.map(({ value }) => value).sort()).toEqual([SECRETS.lasting, SECRETS.session]);
+    expect(await sessions.importProfile('ada', 'copy', state)).toBe(1);
+    expect(await sessions.importProfile('ada', 'copy', { cookies: [], origins: [] })).toBe(2);
+    expect(await sessions.restoreProfile('ada', 'copy', 1)).toBe(3);
+    const lease = await leaseOf('copy', 'read-only');
+    expect(await found(lease)).toEqual(LOGGED_IN);
+    await lease.end();
+    const file = { cookies: [], origins: [{ origin: 'file:///etc', localStorage: [] }] };
+    await expect(sessions.importProfile('ada', 'copy', file)).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  it('leaves a lease without a profile nobody', async () => {
+    const lease = await leaseOf(null);
+    expect(await found(lease)).toEqual(LOGGED_OUT);
+    await lease.end();
+  });
+
+  it('deletes a profile with all that was stored, and never wrote a value in the clear', async () => {
+    const objects = async () => (await filesOf(join(folder, 'profiles'))).length;
+    expect(await objects()).toBe(5); // work 1, killed 1, copy 3
+    const stored = await filesOf(folder);
+    expect(stored.length).toBeGreaterThan(100); // the embedded database's too
+    const clear = Object.values(SECRETS).filter(value => logged.includes(value));
+    for (const file of stored) {
+      const bytes = await readFile(file);
+      clear.push(...Object.values(SECRETS).filter(value => bytes.includes(value)));
+    }
+    expect(clear).toEqual([]);
+    await sessions.deleteProfile('ada', 'copy');
+    expect(await objects()).toBe(2);
+    for (const name of ['work', 'work', 'killed']) await sessions.deleteProfile('ada', name);
+    expect(await objects()).toBe(0);
+    expect(await sessions.listProfiles('ada')).toEqual([]);
+    await expect(leaseOf('work', 'read-only')).rejects.toMatchObject({ code: 'profile_not_found' });
+  });
+
+  const pidOf = async (runnerId: string): Promise<number> =>
+    JSON.parse(await readFile(join(folder, 'runners', runnerId, 'process.json'), 'utf8')).pid;
+  const filesOf = async (path: string): Promise<string[]> =>
+    (await readdir(path, { withFileTypes: true, recursive: true }))
+      .filter(entry => entry.isFile())
+      .map(entry => join(entry.parentPath, entry.name));
+});
