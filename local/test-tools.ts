@@ -5,13 +5,25 @@ import { commandPath } from '../runner/browser/browser-path.ts';
 const PROGRAMS = { pgbouncer: { debian: 'pgbouncer' }, promtool: { debian: 'prometheus' } } as const;
 
 /**
- * Python packages that only tests use: a server that speaks S3 and STS, MCP clients, and what the Python SDK is built and checked
- * with. Two versions of one package need two environments.
+ * Python packages that only tests use: a server that speaks S3 and STS, MCP clients with what the examples need, and what the Python
+ * SDK is built and checked with. Two versions of one package need two environments: LangChain's adapters take mcp 1 alone.
  */
 const PYTHON = {
   moto_server: { venv: join('.omicron', 'moto'), pip: ['moto[server]==5.2.1'] },
-  python_mcp_1: { venv: join('.omicron', 'python-mcp-1'), pip: ['mcp==1.30.0'] },
-  python_mcp_2: { venv: join('.omicron', 'python-mcp-2'), pip: ['mcp==2.3.0', 'openai-agents==0.24.0'] },
+  python_mcp_1: {
+    venv: join('.omicron', 'python-mcp-1'),
+    pip: [
+      'mcp==1.30.0',
+      'PyJWT==2.15.1',
+      'langchain==1.4.7',
+      'langchain-mcp-adapters==0.3.2',
+      'langchain-openai==1.7.3',
+    ],
+  },
+  python_mcp_2: {
+    venv: join('.omicron', 'python-mcp-2'),
+    pip: ['mcp==2.3.0', 'openai-agents==0.24.0', 'PyJWT==2.15.1', 'fastapi==0.165.0', 'uvicorn==0.54.0'],
+  },
   python_sdk: {
     venv: join('.omicron', 'python-sdk'),
     pip: [
