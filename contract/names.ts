@@ -9,6 +9,10 @@ export const NAMESPACES = {
   runners: 'omicron-browser',
 } as const;
 
+/** What a rollout does with the API's namespace: leaves it alone, or creates it restricted and closed. */
+export const API_NAMESPACES = ['existing', 'ours'] as const;
+export type ApiNamespace = (typeof API_NAMESPACES)[number];
+
 export const SERVICE_ACCOUNTS = {
   controller: 'browser-session-controller-sa',
   runner: 'pw-mcp-runner-sa',

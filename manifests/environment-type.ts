@@ -1,4 +1,5 @@
 import type { k8s } from 'cdk8s-plus-28';
+import type { ApiNamespace } from '../contract/names.ts';
 
 /** A request and a limit, as Kubernetes quantities. */
 export interface Resources {
@@ -15,6 +16,12 @@ export interface Environment {
   readonly podSecurityVersion: string;
   /** Empty until it is pushed: the API server refuses a pod without an image. */
   readonly images: Readonly<Record<'controller' | 'runner' | 'egress' | 'pause', string>>;
+
+  /**
+   * The platform's namespace, `omicron`. `existing`: it runs something already, so nothing is rendered into it, and the platform's own
+   * policies hold. `ours`: it is created here, restricted and closed but for what the label `omicron.dev/mcp-client` opens.
+   */
+  readonly apiNamespace: ApiNamespace;
 
   /** Runners have no DNS, so these two Services have fixed addresses. */
   readonly clusterIps: { readonly controller: string; readonly egress: string };

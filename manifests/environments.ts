@@ -48,6 +48,7 @@ const local: Environment = {
     egress: 'localhost/omicron-browser-egress:dev',
     pause: 'localhost/pause:1',
   },
+  apiNamespace: 'ours',
   clusterIps: clusterIps('10.96.0.0/16'),
   apiServer: { cidrs: ['10.96.0.1/32', '10.245.0.0/24'], ports: [443, 6443] },
   database: { to: [testDouble('database')], ports: [5432], tls: 'off' },
@@ -100,6 +101,8 @@ function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Cho
       egress: image(outputs.egressRepositoryUrl, 'egress'),
       pause: 'registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a',
     },
+    // `doctor --cluster --before ours` says what a change of this would cut off.
+    apiNamespace: 'existing',
     clusterIps: clusterIps(outputs.serviceCidr),
     // The VPC CNI applies policies both before and after the Service's address is translated to the control plane's
     // in the VPC. The interface endpoints of STS and KMS are in the VPC too.

@@ -3,11 +3,12 @@ import { statfs } from 'node:fs/promises';
 import { freemem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
-import { ENV } from '../../contract/names.ts';
+import { type ApiNamespace, ENV } from '../../contract/names.ts';
 import { findTools, toolsEnvironment } from '../../local/machine-tools.ts';
 import { tryRunner } from '../../local/try-runner.ts';
 import { type Cli, findController } from '../connect.ts';
-import { errorLine } from '../exit.ts';
+import { errorLine, UsageError } from '../exit.ts';
+import { beforeRollout } from './before-rollout.ts';
 import type { Check } from './check.ts';
 import { clusterChecks } from './cluster-checks.ts';
 
@@ -18,9 +19,24 @@ const DISK_FREE_BYTES_MIN = 1024 * MIB;
 const MEMORY_FREE_BYTES_MIN = 600 * MIB;
 const RUNNER_SECONDS = 30;
 
-/** `doctor`: checks this machine, or with `cluster` the cluster of KUBECONFIG. Each line is ok, or a problem and its remedy. */
-export async function doctor(cli: Cli, { cluster = false } = {}): Promise<boolean> {
-  const checks = cluster ? await clusterChecks(cli.environment) : await machineChecks(cli);
+interface DoctorOptions {
+  cluster?: boolean;
+  /** What the rollout will do with the platform's namespace. */
+  before?: ApiNamespace;
+}
+
+/**
+ * `doctor`: checks this machine, or with `cluster` the cluster of KUBECONFIG, or with `before` what a rollout would cut off there.
+ * Each line is ok, or a problem and its remedy.
+ */
+export async function doctor(cli: Cli, { cluster = false, before }: DoctorOptions = {}): Promise<boolean> {
+  if (before !== undefined && !cluster) throw new UsageError('--before is a check of the cluster: add --cluster.');
+  const checks =
+    before !== undefined
+      ? await beforeRollout(cli.environment, before)
+      : cluster
+        ? await clusterChecks(cli.environment)
+        : await machineChecks(cli);
   const ok = checks.every(check => check.ok);
   cli.out.rows(
     { ok, checks },

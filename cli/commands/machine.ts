@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { TOOLSETS } from '../../contract/assignment.ts';
+import { API_NAMESPACES } from '../../contract/names.ts';
 import { count } from '../arguments.ts';
 import type { Cli } from '../connect.ts';
 import { EXIT } from '../exit.ts';
@@ -46,6 +47,14 @@ export function machineCommands(program: Command, cli: Cli): void {
     .command('doctor')
     .description('check this machine: node, browser, ffmpeg, sandbox, disk, memory, controller')
     .option('--cluster', 'check the deployment in the cluster of KUBECONFIG instead')
+    .addOption(
+      new Option(
+        '--before [namespace]',
+        "say what a rollout would cut off in that cluster, with the API's namespace left alone or closed",
+      )
+        .choices(API_NAMESPACES)
+        .preset('existing'),
+    )
     .action(async options => {
       const { doctor } = await import('./doctor.ts');
       if (!(await doctor(cli, options))) cli.exitCode = EXIT.failed;

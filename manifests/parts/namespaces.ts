@@ -13,9 +13,10 @@ const restricted = (version: string) =>
     ]),
   );
 
-/** The three namespaces. The API's holds pods of the platform, so Argo CD never deletes it. */
+/** The namespaces. The API's holds pods of the platform, so Argo CD never deletes it; one that exists is left alone. */
 export function namespaces(scope: Construct, env: Environment): void {
   for (const name of Object.values(NAMESPACES)) {
+    if (name === NAMESPACES.api && env.apiNamespace === 'existing') continue;
     new k8s.KubeNamespace(scope, `namespace-${name}`, {
       metadata: meta(name, {
         wave: 'base',

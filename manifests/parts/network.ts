@@ -68,7 +68,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
     ],
   });
 
-  for (const namespace of [NAMESPACES.system, NAMESPACES.api]) policy(namespace, 'default-deny', { podSelector: {} });
+  policy(NAMESPACES.system, 'default-deny', { podSelector: {} });
 
   policy(NAMESPACES.system, 'controller', {
     podSelector: { matchLabels: CONTROLLER },
@@ -95,6 +95,9 @@ export function networkPolicies(scope: Construct, env: Environment): void {
       ...(env.testDoubles.peers.length > 0 ? [{ to: [...env.testDoubles.peers] }] : []),
     ],
   });
+  // Whether it is ours or not, callers are admitted where they arrive, by their label: `mcpClients` above.
+  if (env.apiNamespace === 'existing') return;
+  policy(NAMESPACES.api, 'default-deny', { podSelector: {} });
   policy(
     NAMESPACES.api,
     'mcp-clients',
