@@ -3,7 +3,7 @@ import type { SiteJudge, SiteRequest } from '../contract/policy/sites.ts';
 import type { Classifier } from './address.ts';
 import { isRefusal, type Refusal } from './refusal.ts';
 import type { NameResolver } from './resolve.ts';
-import { isInternalName, type Target } from './target.ts';
+import { isInternalName, LOOPBACK, type Target } from './target.ts';
 
 /** Addresses that passed every check; exactly these may be dialled. */
 export interface AllowedAddresses {
@@ -34,13 +34,19 @@ export function addressPolicy(options: {
     ownPorts().includes(port) &&
     (/^(127\.|0\.|::1$|::$)/.test(address) ||
       Object.values(networkInterfaces()).some(list => list?.some(own => own.address === address)));
+  const classOf = (address: string, port: number) => (isSelf(address, port) ? 'self' : classifier.classify(address));
 
   return {
     async check(target, scheme, sites, signal) {
       const verdict = sites({ scheme, host: target.host, port: target.port });
       if (!verdict.allowed)
         return { refused: verdict.code, rule: verdict.rule, layer: verdict.layer, detail: verdict.reason };
-      if (!target.isAddress && isInternalName(target.host)) return { refused: 'internal_name' };
+      if (!target.isAddress && isInternalName(target.host)) {
+        // The one internal name whose addresses are known: the deployment may have opened them.
+        const open =
+          target.host === 'localhost' ? LOOPBACK.filter(each => classOf(each, target.port) === 'public') : [];
+        return open.length > 0 ? { addresses: open } : { refused: 'internal_name' };
+      }
 
       let addresses: readonly string[] = [target.host];
       if (!target.isAddress) {
@@ -50,7 +56,7 @@ export function addressPolicy(options: {
         if (isRefusal(answer)) return answer;
         addresses = answer;
       }
-      const classes = addresses.map(address => (isSelf(address, target.port) ? 'self' : classifier.classify(address)));
+      const classes = addresses.map(address => classOf(address, target.port));
       const denied = classes.find(name => name !== 'public');
       if (denied === undefined) return { addresses };
       const refused = classes.includes('public') ? 'mixed_addresses' : 'internal_address';

@@ -46,6 +46,9 @@ export const hostHeader = ({ host, port }: Target): string => {
   return port === 80 ? spelt : `${spelt}:${port}`;
 };
 
+/** What `localhost` means, without a lookup: <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>. */
+export const LOOPBACK = ['127.0.0.1', '::1'] as const;
+
 /** Names that exist only inside a network, whatever they resolve to. */
 const INTERNAL = ['localhost', 'local', 'internal', 'svc', 'cluster.local', 'localdomain', 'lan', 'home.arpa', 'onion'];
 

@@ -26,6 +26,7 @@ function fault(text: string): string | null {
     return 'a star may only stand for whole labels in front: write *.example.com';
   if (name === null) return 'must be a host name such as example.com or *.example.com, without scheme, port or path';
   if (isIP(name)) return wild ? 'an address takes no star' : null;
+  if (name === 'localhost' && !wild) return null;
   const { publicSuffix, isIcann } = parse(name);
   if (publicSuffix === name && (isIcann || !name.includes('.')))
     return `would cover everything under the public suffix "${name}": name a registrable domain`;

@@ -162,3 +162,17 @@ describe('[N6] Chromium behind the forwarder and the proxy', () => {
     expect(names.filter(name => /google|gstatic|chromium/.test(name) && !name.startsWith('metadata'))).toEqual([]);
   });
 });
+
+it('opens a site of the machine as localhost, where its address is declared reachable', async () => {
+  const own = await proxyNetwork({}, { OMICRON_EGRESS_ALLOWED_CIDRS: '127.0.0.1/32' });
+  const other = await proxiedBrowser(own, own.lease({ ports: [own.trap.port] }));
+  try {
+    const opened = await other.browser.context.newPage();
+    const answer = await opened.goto(`http://localhost:${own.trap.port}/`);
+    expect(await answer?.text()).toBe('SECRET');
+    expect(new Set(own.trap.hits)).toEqual(new Set(['127.0.0.1']));
+  } finally {
+    await other.close();
+    await own.close();
+  }
+});

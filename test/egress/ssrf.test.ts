@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RefusalCode } from '../../contract/egress.ts';
 import { type ProxyNetwork, proxyNetwork, type TestLease } from './proxy-network.ts';
 import { get, isAnswer, type RawAnswer, tunnel, upgrade } from './raw-client.ts';
+import { PUBLIC_ADDRESS } from './sites.ts';
 import { SSRF_VECTORS, SSRF_ZONE, vectorUrl } from './ssrf-vectors.ts';
 
 let network: ProxyNetwork;
@@ -95,6 +96,24 @@ it('never connects to itself, even where the address is declared reachable', asy
       for (const host of ['127.0.0.1', '127.9.9.9', 'me.test'])
         expect((await get(own.egress.port, auth, `http://${host}:${port}/metrics`)).refusal).toBe('internal_address');
     }
+  } finally {
+    await own.close();
+  }
+});
+
+it('takes localhost for the loopback addresses that are declared reachable, without a lookup', async () => {
+  const zone = { localhost: { a: [PUBLIC_ADDRESS] }, 'x.localhost': { a: ['127.0.0.1'] } };
+  const own = await proxyNetwork(zone, { OMICRON_EGRESS_ALLOWED_CIDRS: '127.0.0.1/32' });
+  try {
+    const port = own.trap.port;
+    const { auth } = own.lease({ ports: [port, own.egress.port] });
+    for (const host of ['localhost', 'LOCALHOST', 'localhost.'])
+      expect((await get(own.egress.port, auth, `http://${host}:${port}/`)).refusal).toBeUndefined();
+    expect(own.trap.hits).toHaveLength(3);
+    expect((await get(own.egress.port, auth, `http://x.localhost:${port}/`)).refusal).toBe('internal_name');
+    expect((await get(own.egress.port, auth, `http://localhost:${own.egress.port}/`)).refusal).toBe('internal_name');
+    const { auth: named } = own.lease({ ports: [port], allow: ['localhost'] });
+    expect((await get(own.egress.port, named, `http://localhost:${port}/`)).refusal).toBeUndefined();
   } finally {
     await own.close();
   }

@@ -14,6 +14,7 @@ describe('host patterns', () => {
     ['*.例え.jp', '*.xn--r8jz45g.jp'],
     ['a.b.c.example.co.uk', 'a.b.c.example.co.uk'],
     ['*.github.io', '*.github.io'],
+    ['LOCALHOST', 'localhost'],
     ['93.184.216.34', '93.184.216.34'],
     ['2606:4700::1111', '2606:4700::1111'],
     ['2606:4700:0:0::1111', '2606:4700::1111'],
@@ -24,7 +25,7 @@ describe('host patterns', () => {
 
   it.each([
     ...['*google.com', 'goo*gle.com', '*', '*.*', '*.*.example.com', 'www.*.com', 'example.*', '**.example.com', '*.'],
-    ...['*.com', 'com', '*.co.uk', 'co.uk', '*.xn--p1ai', '*.test', 'localhost', '*.*.co.uk'],
+    ...['*.com', 'com', '*.co.uk', 'co.uk', '*.xn--p1ai', '*.test', '*.localhost', '*.*.co.uk'],
     ...['https://example.com', 'example.com/', 'example.com:443', 'user@example.com', 'example.com?x', 'example.com#x'],
     ...[
       '',
