@@ -47,12 +47,20 @@ export function secretStore(settings: Settings, database: Database): SecretStore
   }
 }
 
-/** Null: this deployment keeps no profiles. */
-export function profileParts(settings: Settings): { store: ProfileStore; keys: KeyWrap } | null {
-  const { profileStore, profileKey = settings.secretFileKey, provider, dataDir } = settings;
-  if (profileKey === undefined || (profileStore === undefined && provider !== 'local')) return null;
-  const folder = profileStore === undefined ? join(resolve(dataDir), PROFILE_PREFIX) : fileURLToPath(profileStore);
-  return { store: folderStore(folder), keys: keyFileWrap(Buffer.from(profileKey, 'base64')) };
+/** Null: this deployment keeps no profiles. The settings' rules require what each store needs. */
+export async function profileParts(settings: Settings): Promise<{ store: ProfileStore; keys: KeyWrap } | null> {
+  const { profileKey = settings.secretFileKey, provider, dataDir } = settings;
+  const own = provider === 'local' ? pathToFileURL(join(resolve(dataDir), PROFILE_PREFIX)).href : undefined;
+  const { profileStore = own } = settings;
+  if (profileKey === undefined || profileStore === undefined) return null;
+  return { store: await profileStoreAt(profileStore, settings), keys: keyFileWrap(Buffer.from(profileKey, 'base64')) };
+}
+
+/** The AWS SDK is loaded where it is used alone: the published command leaves it out. */
+async function profileStoreAt(url: string, { awsRegion = '', awsS3Endpoint }: Settings): Promise<ProfileStore> {
+  if (url.startsWith('file:')) return folderStore(fileURLToPath(url));
+  const { bucketStore } = await import('./profiles/bucket-store.ts');
+  return bucketStore({ bucket: new URL(url).hostname, region: awsRegion, endpoint: awsS3Endpoint });
 }
 
 /** Runners as child processes of this machine, with this environment. */

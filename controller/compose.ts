@@ -115,7 +115,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const { healthOf } = link;
   const directory = sqlDirectory(database);
   const profiles = sqlProfiles(database);
-  const kept = profileParts(settings);
+  const kept = await profileParts(settings);
   const quotaBytes = settings.profileQuotaMb * 1024 * 1024;
   return {
     settings,

@@ -114,10 +114,17 @@ export const VARIABLES = {
   ],
 
   /**
-   * Where profiles are kept: a folder of this machine, under the data folder unless a `file:` URL names another. Without it a
-   * deployment on Kubernetes keeps none.
+   * Where profiles are kept: `s3://<bucket>`, or a folder, which replicas must have in common; under the data folder of one
+   * machine unless a `file:` URL names another. Without it a deployment on Kubernetes keeps none.
    */
-  profileStore: [ENV.profileStore, z.url({ protocol: /^file$/, error: 'must be a file: URL of a folder' }).optional()],
+  profileStore: [
+    ENV.profileStore,
+    z.url({ protocol: /^(file|s3)$/, error: 'must be s3://<bucket> or a file: URL of a folder' }).optional(),
+  ],
+  /** Of the bucket of profiles. */
+  awsRegion: [ENV.awsRegion, z.string().min(1).optional()],
+  /** An S3 server other than AWS's. */
+  awsS3Endpoint: [ENV.awsS3Endpoint, z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional()],
   /** Base64 of the 32 bytes that wrap the profile keys of users; by default the key of the credentials' file. */
   profileKey: [
     ENV.profileKey,
@@ -193,6 +200,10 @@ function rules(settings: Settings): Fault[] {
     faults.push(...refusal(ENV.supabaseUrl, () => checkedSupabaseUrl(supabaseUrl, settings.supabaseTls)));
   if (settings.gatewayUrl !== undefined && settings.gatewayIssuer === undefined)
     faults.push([ENV.gatewayIssuer, `is not set, and the gateway (${ENV.gatewayUrl}) needs it`]);
+  if (settings.profileStore !== undefined && settings.profileKey === undefined && settings.secretFileKey === undefined)
+    faults.push([ENV.profileKey, `is not set, and ${ENV.profileStore} needs it`]);
+  if (settings.profileStore?.startsWith('s3:') && settings.awsRegion === undefined)
+    faults.push([ENV.awsRegion, `is not set, and ${ENV.profileStore} in a bucket needs it`]);
   const inBucket = artifactStore?.startsWith('s3:');
   if (inBucket && provider === 'local')
     faults.push([ENV.artifactStore, `is wrong: must be a folder (file:) with ${ENV.provider}=local`]);

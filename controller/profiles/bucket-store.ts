@@ -1,0 +1,50 @@
+import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { PROFILE_PREFIX } from '../../contract/names.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import type { ProfileStore } from '../ports/profile-store.ts';
+
+export interface BucketOptions {
+  readonly bucket: string;
+  readonly region: string;
+  /** An S3 server of its own, which knows buckets by path and not by host name; undefined: AWS. */
+  readonly endpoint: string | undefined;
+}
+
+/** The SDK repeats a call so many times in all. What a name holds never changes, so that repeating is harmless. */
+const ATTEMPTS = 3;
+
+/**
+ * Objects under `profiles/` of a bucket. Credentials are found by the SDK: the role of this process. No header names an
+ * encryption: the bucket's default applies (docs/adr/0005).
+ */
+export function bucketStore({ bucket, region, endpoint }: BucketOptions): ProfileStore {
+  const own = endpoint === undefined ? {} : { endpoint, forcePathStyle: true };
+  const client = new S3Client({ region, maxAttempts: ATTEMPTS, ...own });
+  const at = (name: string) => ({ Bucket: bucket, Key: `${PROFILE_PREFIX}/${name}` });
+  const reached = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (cause) {
+      throw new OmicronError('profile_unavailable', `The bucket of profiles cannot be used: ${bucket}.`, { cause });
+    }
+  };
+  return {
+    async put(name, bytes) {
+      await reached(client.send(new PutObjectCommand({ ...at(name), Body: bytes })));
+    },
+    get: name => reached(read(client, new GetObjectCommand(at(name)))),
+    async remove(name) {
+      await reached(client.send(new DeleteObjectCommand(at(name))));
+    },
+  };
+}
+
+async function read(client: S3Client, command: GetObjectCommand): Promise<Buffer | null> {
+  try {
+    const { Body } = await client.send(command);
+    return Body === undefined ? null : Buffer.from(await Body.transformToByteArray());
+  } catch (error) {
+    if (error instanceof NoSuchKey) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { ProfileStore } from '../../controller/ports/profile-store.ts';
+import { bucketStore } from '../../controller/profiles/bucket-store.ts';
+import { folderStore } from '../../controller/profiles/folder-store.ts';
+import { freePort } from '../port.ts';
+import { freshPostgres } from '../postgres.ts';
+import { type Moto, motoServer } from '../runner/uploader/moto.ts';
+import { keeperOn, stateOf } from './keeper.ts';
+
+const BUCKET = 'omicron-test-profiles';
+
+let moto: Moto;
+let folder: string;
+beforeAll(async () => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  folder = await mkdtemp(join(tmpdir(), 'omicron-profiles-'));
+  moto = await motoServer('127.0.0.1');
+  const admin = new S3Client({ region: 'eu-central-1', endpoint: endpoint(), forcePathStyle: true });
+  const location = { LocationConstraint: 'eu-central-1' } as const;
+  await admin.send(new CreateBucketCommand({ Bucket: BUCKET, CreateBucketConfiguration: location }));
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await moto[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+const endpoint = () => `http://127.0.0.1:${moto.port}`;
+const bucket = (at = endpoint(), name = BUCKET) => bucketStore({ bucket: name, region: 'eu-central-1', endpoint: at });
+
+describe.each([
+  { kind: 'a folder', make: () => folderStore(folder), broken: async () => folderStore(`${folder}/none\0`) },
+  {
+    kind: 'a bucket of a real S3 server',
+    make: () => bucket(),
+    broken: async () => bucket(`http://127.0.0.1:${await freePort()}`),
+  },
+])('profiles in $kind', ({ make, broken }) => {
+  const name = () => randomBytes(32).toString('hex');
+
+  it('gives back what was put, and nothing for a name that it does not know', async () => {
+    const store: ProfileStore = make();
+    for (const bytes of [randomBytes(5_000_000), Buffer.alloc(0), Buffer.from('a')]) {
+      const object = name();
+      expect(await store.get(object)).toBeNull();
+      await store.put(object, bytes);
+      await store.put(object, bytes); // repeating it changes nothing
+      expect((await store.get(object))?.equals(bytes)).toBe(true);
+    }
+  });
+
+  it('forgets what was removed, and removes what is gone', async () => {
+    const [store, object, other] = [make(), name(), name()];
+    await Promise.all([store.put(object, Buffer.from('a')), store.put(other, Buffer.from('b'))]);
+    await store.remove(object);
+    await store.remove(object);
+    expect(await store.get(object)).toBeNull();
+    expect(String(await store.get(other))).toBe('b');
+  });
+
+  it('says profile_unavailable when it cannot be reached: never that an object is gone', async () => {
+    const store = await broken();
+    const unavailable = { code: 'profile_unavailable' };
+    await expect(store.put(name(), Buffer.from('a'))).rejects.toMatchObject(unavailable);
+    await expect(store.get(name())).rejects.toMatchObject(unavailable);
+    await expect(store.remove(name())).rejects.toMatchObject(unavailable);
+  });
+
+  it('keeps the versions of a profile', async () => {
+    const { keeper, cookieOf } = await keeperOn(await freshPostgres(), { around: make });
+    await keeper.import('ada', 'work', stateOf('one'));
+    await keeper.import('ada', 'work', stateOf('two'));
+    expect(await keeper.restore('ada', 'work', 1)).toBe(3);
+    expect(await cookieOf('ada', 'work')).toBe('one');
+    expect(await keeper.remove('ada', 'work')).toBe(true);
+  });
+});
+
+it('lets no other user of the machine read the folder', async () => {
+  const own = await mkdtemp(join(tmpdir(), 'omicron-profiles-'));
+  onTestFinished(() => rm(own, { recursive: true, force: true }));
+  await folderStore(join(own, 'profiles')).put('ab'.repeat(32), Buffer.from('a'));
+  for (const entry of await readdir(own, { recursive: true, withFileTypes: true })) {
+    const { mode } = await stat(join(entry.parentPath, entry.name));
+    expect([entry.name, mode & 0o077]).toEqual([entry.name, 0]);
+  }
+});
+
+it('is not misled by a bucket that is not there: no profile is taken for empty', async () => {
+  await expect(bucket(endpoint(), 'no-such-bucket').get('ab'.repeat(32))).rejects.toMatchObject({
+    code: 'profile_unavailable',
+  });
+});
