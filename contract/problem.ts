@@ -15,6 +15,7 @@ export const PROBLEMS = {
   profile_not_found: { status: 404, title: 'Profile not found' },
   credential_not_found: { status: 404, title: 'Credential not found' },
   route_not_found: { status: 404, title: 'Route not found' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
   lease_superseded: { status: 409, title: 'Superseded by a newer lease' },
   lease_ended: { status: 409, title: 'Lease ended' },
   profile_in_use: { status: 409, title: 'Profile in use' },

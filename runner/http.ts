@@ -69,7 +69,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
     if (handler === undefined) {
       if (methods !== undefined) response.setHeader('allow', Object.keys(methods).join(', '));
       throw new OmicronError(
-        'route_not_found',
+        methods === undefined ? 'route_not_found' : 'method_not_allowed',
         'A runner serves POST /assign, POST /drain, POST /save-profile, GET /healthz and /mcp.',
       );
     }

@@ -36,7 +36,7 @@ export const openApi = (version: string): FastifyDynamicSwaggerOptions => ({
 
 /** Every schema is generated twice, as it is sent (`Input`) and as it is answered. Keeps those that a route uses, one under its own name. */
 function pruned<Document extends object>(document: Document): Document {
-  const { components, ...rest } = document as { components: { schemas: Record<string, unknown> } };
+  const { components, ...rest } = document as { components: { schemas: Record<string, object> } };
   const used = new Set<string>();
   const collect = (part: unknown): void => {
     for (const name of namesIn(part)) {
@@ -50,7 +50,12 @@ function pruned<Document extends object>(document: Document): Document {
     const own = name.replace(/Input$/, '');
     return used.has(own) ? name : own;
   };
-  const schemas = Object.fromEntries([...used].sort().map(name => [nameOf(name), components.schemas[name]]));
+  // generators name what they write by the title, where there is one
+  const schemaOf = (name: string) => ({
+    ...components.schemas[name],
+    ...(name !== nameOf(name) || !name.endsWith('Input') ? {} : { title: undefined }),
+  });
+  const schemas = Object.fromEntries([...used].sort().map(name => [nameOf(name), schemaOf(name)]));
   const text = JSON.stringify({ ...rest, components: { ...components, schemas } });
   return JSON.parse(text.replaceAll(REFERENCE, (_all, name: string) => `"${SCHEMAS}${nameOf(name)}"`));
 }

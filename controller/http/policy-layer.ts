@@ -1,9 +1,16 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { FastifySchemaCompiler } from 'fastify';
+import { type FastifyPluginAsyncZod, validatorCompiler } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { parsePolicy, policyDocument } from '../../contract/policy/document.ts';
 import type { PolicyLayer } from '../../contract/policy/sites.ts';
 import type { Changes } from '../lease/changes.ts';
 import type { Policies } from '../store/policies.ts';
+
+/** `parsePolicy` reads the body, and names the path to each fault; its schema is for the document. */
+const bodyAsItIs: FastifySchemaCompiler<unknown> = part =>
+  part.httpPart === 'body'
+    ? value => ({ value })
+    : validatorCompiler({ ...part, schema: part.schema as z.core.$ZodType }); // every schema here is
 
 const answer = z.object({ policy: policyDocument.nullable() }).meta({ id: 'PolicyAnswer' });
 
@@ -46,9 +53,10 @@ export const policyLayerRoutes = <Params extends z.ZodObject>(
           operationId: `put${name}`,
           summary: `Replaces the ${layer}'s policy; running leases obey it within seconds`,
           params,
-          body: z.unknown(),
+          body: policyDocument,
           response: { 200: answer },
         },
+        validatorCompiler: bodyAsItIs,
       },
       async request => {
         const subject = await subjectOf(request);

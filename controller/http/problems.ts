@@ -3,6 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
+import { methodsOfPaths } from './methods.ts';
 
 /** Unknown or another user's: the same answer. */
 export const sessionNotFound = () =>
@@ -78,9 +79,24 @@ export function clientErrorHandler(error: Error & { code?: string }, socket: Soc
   socket.end([...head, `content-length: ${Buffer.byteLength(body)}`, '', body].join('\r\n'));
 }
 
+/** Before the routes are registered. */
 export function answerProblems(app: FastifyInstance): void {
+  const methodsOf = methodsOfPaths(app);
   app.setErrorHandler((error: FastifyError, request, reply) => send(request, reply, toOmicronError(error, request)));
-  app.setNotFoundHandler((request, reply) =>
-    send(request, reply, new OmicronError('route_not_found', 'See /openapi.json for the routes of this service.')),
-  );
+  app.setNotFoundHandler((request, reply) => {
+    const allow = methodsOf(request.url.split('?')[0] ?? '').join(', ');
+    if (allow === '')
+      return send(
+        request,
+        reply,
+        new OmicronError('route_not_found', 'See /openapi.json for the routes of this service.'),
+      );
+    // RFC 9110, section 15.5.6
+    reply.header('allow', allow);
+    return send(
+      request,
+      reply,
+      new OmicronError('method_not_allowed', `${request.method} is not served here; use ${allow}.`),
+    );
+  });
 }

@@ -38,7 +38,7 @@ test.each([
   ['a body too long', { method: 'POST', headers: json, body: JSON.stringify({ token: 'x'.repeat(40_000) }) }, 413],
   ['another media type', { method: 'POST', headers: { 'content-type': 'text/plain' }, body: '{}' }, 415],
   ['bytes that are no text', { method: 'POST', headers: json, body: new Uint8Array([0xff, 0xfe, 0]) }, 400],
-  ['GET', { method: 'GET' }, 404],
+  ['GET', { method: 'GET' }, 405],
 ] satisfies [string, RequestInit, number][])(
   '/assign and /drain answer %s with a problem document',
   async (_, init, status) => {

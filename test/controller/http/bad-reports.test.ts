@@ -142,12 +142,19 @@ describe('reports of a hostile runner', () => {
 
 describe('the server itself', () => {
   it.each([
+    ['PUT', '/internal/browser-sessions', 'GET, HEAD'],
+    ['PATCH', GET_OR_CREATE, 'DELETE, GET, HEAD, POST'],
+    ['GET', '/internal/runner-secrets', 'POST'],
+  ])('refuses %s %s and names the methods of the path', async (method, path, allow) => {
+    const answer = await stack.call(method, path);
+    expectProblem(answer, 'method_not_allowed');
+    expect(answer.headers.get('allow')).toBe(allow);
+  });
+
+  it.each([
     ['GET', '/'],
     ['GET', '/internal'],
     ['GET', '//internal/browser-sessions'],
-    ['PUT', '/internal/browser-sessions'],
-    ['PATCH', GET_OR_CREATE],
-    ['GET', '/internal/runner-secrets'],
     ['GET', '/internal/browser-sessions/..%2f..%2fmetrics/x'],
     ['GET', '/.env'],
     ['TRACE', '/'],

@@ -112,6 +112,94 @@ Condition: TypeAlias = (
 )
 
 
+class ConditionInput1(TypedDict):
+    path: str
+    operator: Literal["regex"]
+    value: str
+
+
+class ConditionInput2(TypedDict):
+    path: str
+    operator: Literal["notRegex"]
+    value: str
+
+
+class ConditionInput3(TypedDict):
+    path: str
+    operator: Literal["contains"]
+    value: str
+
+
+class ConditionInput4(TypedDict):
+    path: str
+    operator: Literal["notContains"]
+    value: str
+
+
+class ConditionInput5(TypedDict):
+    path: str
+    operator: Literal["startsWith"]
+    value: str
+
+
+class ConditionInput6(TypedDict):
+    path: str
+    operator: Literal["notStartsWith"]
+    value: str
+
+
+class ConditionInput7(TypedDict):
+    path: str
+    operator: Literal["endsWith"]
+    value: str
+
+
+class ConditionInput8(TypedDict):
+    path: str
+    operator: Literal["notEndsWith"]
+    value: str
+
+
+class ConditionInput9(TypedDict):
+    path: str
+    operator: Literal["equal"]
+    value: str | float | bool
+
+
+class ConditionInput10(TypedDict):
+    path: str
+    operator: Literal["notEqual"]
+    value: str | float | bool
+
+
+class ConditionInput11(TypedDict):
+    path: str
+    operator: Literal["in_list"]
+    value: list[str | float | bool]
+
+
+class ConditionInput12(TypedDict):
+    path: str
+    operator: Literal["not_in_list"]
+    value: list[str | float | bool]
+
+
+ConditionInput: TypeAlias = (
+    ConditionInput1
+    | ConditionInput2
+    | ConditionInput3
+    | ConditionInput4
+    | ConditionInput5
+    | ConditionInput6
+    | ConditionInput7
+    | ConditionInput8
+    | ConditionInput9
+    | ConditionInput10
+    | ConditionInput11
+    | ConditionInput12
+)
+
+
 UrlItem: TypeAlias = str
 
 
@@ -236,6 +324,7 @@ class Problem(TypedDict):
         "profile_not_found",
         "credential_not_found",
         "route_not_found",
+        "method_not_allowed",
         "lease_superseded",
         "lease_ended",
         "profile_in_use",
@@ -403,6 +492,13 @@ class SiteRules(TypedDict):
     ports: NotRequired[list[Port]]
 
 
+class SiteRulesInput(TypedDict):
+    allow: NotRequired[list[AllowItem]]
+    deny: NotRequired[list[DenyItem]]
+    httpsOnly: NotRequired[bool]
+    ports: NotRequired[list[Port]]
+
+
 Tool: TypeAlias = str
 
 
@@ -415,6 +511,18 @@ ToolRule = TypedDict(
         "tools": list[Tool],
         "except": NotRequired[list[ExceptItem]],
         "when": list[Condition],
+        "action": Literal["allow", "block_always", "allow_when_context_is_untrusted"],
+        "reason": NotRequired[str],
+    },
+)
+
+
+ToolRuleInput = TypedDict(
+    "ToolRuleInput",
+    {
+        "tools": list[Tool],
+        "except": NotRequired[list[ExceptItem]],
+        "when": NotRequired[list[ConditionInput]],
         "action": Literal["allow", "block_always", "allow_when_context_is_untrusted"],
         "reason": NotRequired[str],
     },
@@ -462,6 +570,19 @@ Policy = TypedDict(
 
 class PolicyAnswer(TypedDict):
     policy: Policy | None
+
+
+PolicyInput = TypedDict(
+    "PolicyInput",
+    {
+        "$schema": NotRequired[str],
+        "version": Literal[1],
+        "tools": NotRequired[list[ToolRuleInput]],
+        "sites": NotRequired[SiteRulesInput],
+        "credentials": NotRequired[dict[str, list[Credential1]]],
+        "defaults": NotRequired[Defaults],
+    },
+)
 
 
 class Profile(TypedDict):
