@@ -1,6 +1,6 @@
 import { PROBLEM_TYPE } from './problem.ts';
 import { END_REASONS, type EndReason } from './session.ts';
-import { CODE_META, type ToolFailure } from './tool-failure.ts';
+import { refused, type ToolFailure } from './tool-failure.ts';
 
 /** Each completes "The lease has ended: ...". */
 const WHY: Record<EndReason, string> = {
@@ -19,19 +19,20 @@ const WHY: Record<EndReason, string> = {
 const isEndReason = (text: string | undefined): text is EndReason =>
   (END_REASONS as readonly (string | undefined)[]).includes(text);
 
-/** What an agent, and the engineer who reads its log, is told. `reason`: a runner's, which begins with the EndReason where there is one. */
-export function whyLeaseEnded(reason: string | null): string {
+function ended(reason: string | null): string {
   const code = reason?.split(':')[0];
   const why = isEndReason(code) ? `: ${WHY[code]}` : '';
-  return `The lease has ended${why}. Its tabs are closed. Ask for the session again and connect to the new address; no other call gets through here.`;
+  return `The lease has ended${why}. Its tabs are closed.`;
 }
 
+const INSTEAD = 'Ask for the session again and connect to the new address; no other call gets through here.';
+
+/** What an agent, and the engineer who reads its log, is told. `reason`: a runner's, which begins with the EndReason where there is one. */
+export const whyLeaseEnded = (reason: string | null): string => `${ended(reason)} ${INSTEAD}`;
+
 /** The result of every call of a lease that has ended. */
-export const leaseEnded = (reason: string | null): ToolFailure => ({
-  content: [{ type: 'text', text: whyLeaseEnded(reason) }],
-  isError: true,
-  _meta: { [CODE_META]: 'lease_ended' },
-});
+export const leaseEnded = (reason: string | null): ToolFailure =>
+  refused({ code: 'lease_ended', why: ended(reason), instead: INSTEAD });
 
 /** Programs that know problem documents say so in `Accept`, and are answered 409 `lease_ended` in place of a tool's result. */
 export const takesProblems = (accept: string | undefined): boolean => accept?.includes(PROBLEM_TYPE) === true;

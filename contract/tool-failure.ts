@@ -8,6 +8,19 @@ export type ToolFailure = {
   _meta: Record<string, unknown>;
 };
 
+/** Why a call was not carried out, as a model reads it. */
+export interface Refusal<Code extends string = string> {
+  /** Stable: programs decide by it. */
+  readonly code: Code;
+  /** What was wrong, in a sentence. */
+  readonly why: string;
+  /** What to do instead, in a sentence. */
+  readonly instead: string;
+}
+
+/** The one form of every refusal that a model reads. */
+export const refused = ({ code, why, instead }: Refusal): ToolFailure => toolFailure(code, why, instead);
+
 /** A failure with a stable code, a sentence, and what may help. */
 export const toolFailure = (code: string, message: string, ...hints: string[]): ToolFailure => ({
   content: [{ type: 'text', text: JSON.stringify({ success: false, error: { code, message }, hints }) }],

@@ -5,7 +5,7 @@ import { SNAPSHOTS, type Snapshot, type Toolset } from '../contract/assignment.t
 import { REFUSALS } from '../contract/egress.ts';
 import { leaseEnded } from '../contract/lease-ended.ts';
 import type { ToolVerdict } from '../contract/policy/tools.ts';
-import { CODE_META } from '../contract/tool-failure.ts';
+import { CODE_META, refused } from '../contract/tool-failure.ts';
 import type { Clock } from '../http/clock.ts';
 import type { EgressForwarder } from './browser/egress-forwarder.ts';
 import { fitted, TOKENS_MAX, TOKENS_MIN } from './budget/fit.ts';
@@ -35,7 +35,7 @@ import { credentials } from './tools/credentials.ts';
 import type { Conceal } from './tools/cut.ts';
 import { loginOrigins } from './tools/login-origins.ts';
 import { optionsOf } from './tools/options-of.ts';
-import { failed, structured, withNotes } from './tools/result.ts';
+import { invalidArguments, structured, withNotes } from './tools/result.ts';
 import { totpCodes } from './tools/totp.ts';
 import { unknownTool } from './tools/unknown-tool.ts';
 
@@ -184,9 +184,9 @@ function judgedCalls(
     const { sessionId, snapshot, tokensMax, ...args } = given;
     if (sessionId !== undefined && sessionId !== ownId) return { result: SESSION_MISMATCH };
     const view = viewOf({ snapshot, tokensMax }, options);
-    if (view.error !== undefined) return { result: failed('invalid_arguments', z.prettifyError(view.error)) };
+    if (view.error !== undefined) return { result: invalidArguments(z.prettifyError(view.error)) };
     const verdict = policy.decide(name, await tool.judged(given, caller.signal), untrusted);
-    if (verdict.action === 'block') return { result: failed('policy_blocked', verdict.reason), verdict };
+    if (verdict.action === 'block') return { result: policyBlocked(verdict.reason), verdict };
     const startMs = Date.now();
     playwright.show(view.data);
     const result = await tool.run(args, caller.signal, caller.elicitation);
@@ -222,20 +222,23 @@ interface Done {
   readonly tokensMax?: number;
 }
 
-const PERSON_HAS_CONTROL = failed(
-  'person_has_control',
-  'A person controls the browser; the call was not carried out.',
-  'Try again after they give it back.',
-);
+const policyBlocked = (why: string): CallToolResult =>
+  refused({ code: 'policy_blocked', why, instead: 'Do not repeat this call: find another way, or ask the person.' });
+
+const PERSON_HAS_CONTROL = refused({
+  code: 'person_has_control',
+  why: 'A person controls the browser; the call was not carried out.',
+  instead: 'Try again after they give it back.',
+});
 
 const PERSON_ACTED =
   'A person acted on the page since the last call. What you know of it is old: take a snapshot first.';
 
-const SESSION_MISMATCH = failed(
-  'session_mismatch',
-  'This is the endpoint of another browser session.',
-  'Leave sessionId out, or send the session_id that came with this endpoint.',
-);
+const SESSION_MISMATCH = refused({
+  code: 'session_mismatch',
+  why: 'This is the endpoint of another browser session.',
+  instead: 'Leave sessionId out, or send the session_id that came with this endpoint.',
+});
 
 /** How a call wants its answer; what it does not say, its lease does. */
 const viewOf = (given: object, { snapshot, tokensMax }: Pick<LeaseOptions, 'snapshot' | 'tokensMax'>) =>

@@ -43,8 +43,8 @@ export function personInput({ tabs, device, asking }: PersonInputOptions): Perso
 
   async function goto(page: Page, given: string): Promise<void> {
     const url = URL.canParse(given) && !/^[^/]+:\d+(\/|$)/.test(given) ? given : `https://${given}`;
-    const refused = refusedUrl(url);
-    if (refused !== undefined) throw new Error(refused);
+    const closed = refusedUrl(url);
+    if (closed !== undefined) throw new Error(`${closed.why} ${closed.instead}`);
     await page.goto(url, { timeout: NAVIGATION_MS, waitUntil: 'commit' });
   }
 

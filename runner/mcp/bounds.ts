@@ -2,26 +2,34 @@ import { once } from 'node:events';
 import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Dialog, Page } from 'playwright-core';
-import { actionTimeout } from '../../contract/problem.ts';
+import { refused } from '../../contract/tool-failure.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { recoverPages } from '../browser/recover-page.ts';
-import { failure, textOf } from '../tools/result.ts';
+import { failure, textOf, timedOut } from '../tools/result.ts';
 
-export const CANCELLED = failure('The call was cancelled.');
+export const CANCELLED = refused({
+  code: 'call_cancelled',
+  why: 'The call was cancelled.',
+  instead: 'Look at the page before you repeat it: what it began may have happened.',
+});
 
 const crashed = (why: string | undefined): CallToolResult =>
-  failure(
-    'browser_crashed',
-    `The browser of this lease ${why === undefined ? 'crashed' : `was ended: ${why}`}. ` +
-      'Ask for the session again and connect to the new address.',
-  );
+  refused({
+    code: 'browser_crashed',
+    why: `The browser of this lease ${why === undefined ? 'crashed' : `was ended: ${why}`}.`,
+    instead: 'Do not retry here: ask for the session again and connect to the new address.',
+  });
 
 /** Its result is no longer awaited. */
 export const ended = (signal: AbortSignal): Promise<undefined> =>
   signal.aborted ? Promise.resolve(undefined) : once(signal, 'abort').then(() => undefined);
 
-const DIALOG_OPEN = failure('A dialog is open on the page; answer it with browser_handle_dialog.');
+const DIALOG_OPEN = refused({
+  code: 'dialog_open',
+  why: 'A dialog is open on the page.',
+  instead: 'Answer it with browser_handle_dialog.',
+});
 
 /** The limits of every call: its time, its cancelling, and the life of the browser. */
 export interface Bounds {
@@ -32,7 +40,7 @@ export interface Bounds {
     signal: AbortSignal,
     work: () => Promise<CallToolResult>,
   ): Promise<CallToolResult>;
-  /** Names a time-out of Playwright's, or the browser's crash, in the words of our own results. */
+  /** Names a time-out of Playwright's, or the browser's crash, in the form of our own results. */
   explained(name: string, result: CallToolResult): CallToolResult;
 }
 
@@ -42,7 +50,7 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard): Bounds {
     const text = textOf(result);
     const timeout = /Timeout (\d+)ms exceeded/.exec(text);
     if (timeout === null) return result;
-    return failure(actionTimeout(name, Number(timeout[1]) / 1_000), text);
+    return timedOut(name, Number(timeout[1]) / 1_000, text);
   }
   return {
     explained,
@@ -56,7 +64,7 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard): Bounds {
         if (signal.aborted) return CANCELLED;
         if (isTimeout(error)) {
           const notes = await recoverPages(browser.context, guard);
-          return failure(actionTimeout(name, seconds), 'The call was given up; the next one is served.', ...notes);
+          return timedOut(name, seconds, 'The call was given up; the next one is served.', ...notes);
         }
         return explained(name, failure(error instanceof Error ? error.message : 'The call failed.'));
       }

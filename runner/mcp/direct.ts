@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Download, Page } from 'playwright-core';
 import * as z from 'zod';
 import { evaluateOnPage } from '../tools/evaluate.ts';
-import { failure } from '../tools/result.ts';
+import { invalidArguments } from '../tools/result.ts';
 import { existing } from '../tools/target.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
 
@@ -141,7 +141,7 @@ async function waitFor(
   { time, text: wanted, textGone }: Wait,
   signal: AbortSignal,
 ): Promise<CallToolResult> {
-  if (!wanted && !textGone && !time) return failure('Either time, text or textGone must be provided');
+  if (!wanted && !textGone && !time) return invalidArguments('Either time, text or textGone must be provided.');
   const seconds = Math.min(time ?? 0, WAIT_SECONDS_MAX);
   if (seconds > 0) await delay(seconds * 1_000, undefined, { signal });
   if (textGone)

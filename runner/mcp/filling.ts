@@ -1,12 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { refused } from '../../contract/tool-failure.ts';
 import { refusedSelector } from '../secrecy/selectors.ts';
-import type { Credentials, Refusal } from '../tools/credentials.ts';
-import { failure } from '../tools/result.ts';
+import type { Credentials } from '../tools/credentials.ts';
 import { actor, safeTarget } from '../tools/target.ts';
 import type { PlaywrightMcp } from './playwright-mcp.ts';
-
-const refusedBy = ({ code, message }: Refusal): CallToolResult => failure(`${code}: ${message}`);
 
 const typeArguments = z.object({ target: z.string(), text: z.string(), submit: z.boolean().optional() });
 
@@ -23,13 +21,13 @@ export async function typeMaybeSecret(
   let isOrdinary = false;
   const result = await playwright.onPage('browser_type', 30, signal, async (page, inTime) => {
     const stale = credentials.isName(text) ? await credentials.refresh(page, [target]) : undefined;
-    if (stale !== undefined) return refusedBy(stale);
+    if (stale !== undefined) return refused(stale);
     const aim = await safeTarget(page, target);
     const done = credentials.isName(text)
       ? ((await credentials.fill(page, aim ?? target, text, inTime)) ?? 'filled')
       : await credentials.replace(page, aim ?? target, text);
     isOrdinary = done === 'not_secret';
-    if (typeof done === 'object') return refusedBy(done);
+    if (typeof done === 'object') return refused(done);
     if (isOrdinary) return { content: [] };
     if (submit === true)
       await playwright.settled(page, () => actor(page, aim ?? target).press('Enter', { timeout: 5_000 }));
@@ -55,8 +53,8 @@ export async function fillMaybeSecrets(
   const secrets = credentials.noneFilled() ? [] : await secretFields(fields, signal, playwright, credentials);
   if (names.length + secrets.length === 0) return playwright.call('browser_fill_form', args, signal);
   // Once one is filled in, a target must not ask for it.
-  const refused = fields.map(({ target }) => refusedSelector(target)).find(each => each !== undefined);
-  if (refused !== undefined) return failure(refused);
+  const target = fields.map(({ target }) => refusedSelector(target)).find(each => each !== undefined);
+  if (target !== undefined) return refused(target);
   const stale = names.length === 0 ? undefined : await refreshed(fields, signal, playwright, credentials);
   if (stale?.isError) return stale;
   for (const field of fields) {
@@ -81,7 +79,7 @@ const refreshed = (
   playwright.onPage('browser_fill_form', 30, signal, async page => {
     const targets = fields.map(({ target }) => target);
     const refusal = await credentials.refresh(page, targets);
-    return refusal === undefined ? { content: [] } : refusedBy(refusal);
+    return refusal === undefined ? { content: [] } : refused(refusal);
   });
 
 type FormField = z.infer<typeof formArguments>['fields'][number];

@@ -10,6 +10,7 @@ interface Words {
   readonly destroysNothing?: true;
 }
 
+/** Said of the tools that a task begins with: the others take the same. */
 const TARGET = 'Ref (e12) or selector';
 
 const WORDS: Readonly<Record<string, Words>> = {
@@ -31,10 +32,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   browser_file_upload: { tool: 'Answer a file chooser', args: { paths: 'Left out: it is cancelled' } },
   browser_fill_form: {
     tool: 'Fill several fields at once',
-    args: {
-      target: TARGET,
-      value: 'Checkbox: true or false; combobox: the option’s text',
-    },
+    args: { value: 'Checkbox: true or false; combobox: the option’s text' },
   },
   browser_find: {
     tool: 'Find text in the snapshot: matching lines, with refs and surroundings',
@@ -63,10 +61,10 @@ const WORDS: Readonly<Record<string, Words>> = {
   },
   browser_press_key: { tool: 'Press a key', args: { key: 'e.g. Enter, ArrowLeft, a, Control+A' } },
   browser_resize: { tool: 'Resize the window', destroysNothing: true },
-  browser_select_option: { tool: 'Select options of a list', args: { target: TARGET, values: 'Texts or values' } },
+  browser_select_option: { tool: 'Select options of a list', args: { values: 'Texts or values' } },
   browser_snapshot: {
     tool: 'The page as a tree of elements, with refs for other tools',
-    args: { target: `Only this element: ${TARGET}`, depth: 'Levels of the tree' },
+    args: { target: 'Only this element', depth: 'Levels of the tree' },
   },
   browser_tabs: {
     tool: 'List, open, close or select tabs',
@@ -74,7 +72,6 @@ const WORDS: Readonly<Record<string, Words>> = {
   },
   browser_take_screenshot: {
     tool: 'Picture of what is visible, of the whole page, or of an element',
-    args: { target: TARGET },
   },
   browser_type: {
     tool: 'Type into a field, in place of what it holds',

@@ -1,5 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { Dialog, Page } from 'playwright-core';
+import { type Refusal, refused } from '../../contract/tool-failure.ts';
 import { realClock } from '../../http/clock.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
@@ -11,7 +12,7 @@ import { type Settled, settler } from '../settle/settle.ts';
 import { SNAPSHOT_MS, type View } from '../snapshot/view.ts';
 import { snapshotWriter } from '../snapshot/writer.ts';
 import type { Conceal } from '../tools/cut.ts';
-import { failure, textOf } from '../tools/result.ts';
+import { textOf } from '../tools/result.ts';
 import { unknownTool } from '../tools/unknown-tool.ts';
 import { CANCELLED, callBounds, ended, workOnPage } from './bounds.ts';
 import { connectPlaywright } from './connection.ts';
@@ -116,12 +117,12 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
 
   /** Why a call is not passed on to Playwright MCP; undefined: it is. */
   function refusal(name: string, args: Record<string, unknown>): CallToolResult | undefined {
-    const refused = refusedUrl(args.url);
-    if (refused !== undefined) return failure(refused);
+    const closed = refusedUrl(args.url);
+    if (closed !== undefined) return refused(closed);
     if (name === 'browser_tabs' && args.action === 'new' && guard.isFull()) return TABS_FULL;
     // It would type the value, into a page of any origin.
     if (typedTexts(args).some(text => typeof text === 'string' && connection.isSecretName(text)))
-      return failure('The name of a secret stands where it cannot be filled in.');
+      return refused(NAME_MISPLACED);
     return undefined;
   }
 
@@ -132,8 +133,8 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
         name,
         tools.map(tool => tool.name),
       );
-    const refused = refusal(name, args);
-    if (refused !== undefined) return refused;
+    const refusing = refusal(name, args);
+    if (refusing !== undefined) return refusing;
     return bounded(name, seconds, signal, async () => {
       if (name === 'browser_close') return closeTabs(context, guard, seconds);
       const read = reads(name, args);
@@ -220,6 +221,12 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     showsContent: () => context.pages().some(page => page.url() !== 'about:blank'),
   };
 }
+
+const NAME_MISPLACED: Refusal = {
+  code: 'name_misplaced',
+  why: 'The name of a secret stands where it cannot be filled in.',
+  instead: 'Give it as the whole text of browser_type, or as the value of one field of browser_fill_form.',
+};
 
 /** Runs pieces of work one after the other; one that is cancelled before it starts is skipped. */
 function turns(): PlaywrightMcp['turn'] {

@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import type { SnapshotWriter, Wanted } from '../snapshot/writer.ts';
-import { failure } from '../tools/result.ts';
+import { invalidArguments, notOneElement } from '../tools/result.ts';
 import { isRef, locate } from '../tools/target.ts';
 
 /** Reads the page for a tool. */
@@ -33,7 +33,7 @@ export function readingOf(name: string, args: Record<string, unknown>): Reading 
   return async (writer, page, view, signal) => {
     const pattern = patternOf(data);
     return pattern === undefined
-      ? failure(`"${data.regex}" is not a regular expression.`)
+      ? invalidArguments(`"${data.regex}" is not a regular expression.`)
       : said(await writer.find(page, pattern, view, signal));
   };
 }
@@ -43,9 +43,9 @@ async function snapshot(
   ...[writer, page, view, signal]: Parameters<Reading>
 ): Promise<CallToolResult> {
   const ref = target === undefined || isRef(target) ? target : await refOf(page, target, view.timeoutMs, signal);
-  if (target !== undefined && ref === undefined) return failure(`"${target}" does not name one element of the page.`);
+  if (target !== undefined && ref === undefined) return notOneElement(target);
   const text = await writer.whole(page, { ...view, ref, depth }, signal);
-  return text === undefined ? failure(`Ref ${target} is not in the page any more; take a new snapshot.`) : said(text);
+  return text === undefined ? notOneElement(String(target)) : said(text);
 }
 
 const said = (text: string): CallToolResult => ({ content: [{ type: 'text', text }] });

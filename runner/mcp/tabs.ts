@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { BrowserContext, Page } from 'playwright-core';
-import { actionTimeout } from '../../contract/problem.ts';
+import { refused } from '../../contract/tool-failure.ts';
 import { type PageGuard, TABS_MAX } from '../browser/page-guard.ts';
-import { failure } from '../tools/result.ts';
+import { timedOut } from '../tools/result.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
 
-export const TABS_FULL = failure(
-  `${TABS_MAX} tabs are open, and a browser here has no more; close one first, with browser_tabs and the action close.`,
-);
+export const TABS_FULL = refused({
+  code: 'tabs_full',
+  why: `${TABS_MAX} tabs are open, and a browser here has no more.`,
+  instead: 'Close one first, with browser_tabs and the action close.',
+});
 
 /** The page on which Playwright MCP's next tool would act. */
 export async function currentPage(context: BrowserContext): Promise<Page> {
@@ -26,6 +28,6 @@ export async function closeTabs(context: BrowserContext, guard: PageGuard, secon
     while (others().length > 0 && !late.aborted) await Promise.all(others().map(page => page.close()));
   };
   await Promise.race([closeOthers(), once(late, 'abort')]);
-  if (late.aborted) return failure(actionTimeout('browser_close', seconds));
+  if (late.aborted) return timedOut('browser_close', seconds, 'A page did not close.');
   return { content: [{ type: 'text', text: 'All tabs were closed; one blank tab is open.' }] };
 }

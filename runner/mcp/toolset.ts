@@ -1,5 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { Toolset } from '../../contract/assignment.ts';
+import { type Refusal, refused } from '../../contract/tool-failure.ts';
 import type { Clock } from '../../http/clock.ts';
 import type { SecrecyRules } from '../secrecy/rules.ts';
 import { click } from '../tools/click.ts';
@@ -10,7 +11,7 @@ import { getContent } from '../tools/get-content.ts';
 import { login } from '../tools/login.ts';
 import { siteDomain } from '../tools/login-origins.ts';
 import { navigate, open } from '../tools/navigate.ts';
-import { failed, normalised } from '../tools/result.ts';
+import { normalised } from '../tools/result.ts';
 import { screenshot, takeScreenshot } from '../tools/screenshot.ts';
 import { scroll } from '../tools/scroll.ts';
 import { fillAndSubmit, type } from '../tools/typing.ts';
@@ -85,18 +86,21 @@ function ruled(tool: LeaseTool, playwright: PlaywrightMcp, { documents }: ToolLe
     ...tool,
     async run(args, signal) {
       if (!documents.isGuarding() || NEVER_REFUSED.has(name)) return tool.run(args, signal);
-      let refused: string | undefined;
+      const found: Refusal[] = [];
       const ask = () =>
         playwright.onPage(name, RULES_SECONDS, signal, async page => {
-          refused = await rules.refusal(name, args, page);
+          const refusal = await rules.refusal(name, args, page);
+          if (refusal !== undefined) found.push(refusal);
           return { content: [] };
         });
       const asked = await ask();
-      if (refused !== undefined) return failed('secret_on_page', refused);
+      const [before] = found;
+      if (before !== undefined) return refused(before);
       if (asked.isError) return asked;
       const result = await tool.run(args, signal);
       if (!FILLING.has(name)) await ask();
-      return refused === undefined ? result : failed('secret_on_page', `${refused} ${CAME_MEANWHILE}`);
+      const [came] = found;
+      return came === undefined ? result : refused({ ...came, why: `${came.why} ${CAME_MEANWHILE}` });
     },
   };
 }

@@ -1,3 +1,5 @@
+import type { Refusal } from '../../contract/tool-failure.ts';
+
 /** They move the focus, send or leave; they neither edit nor select nor copy. */
 const IN_SECRET_FIELD = ['Enter', 'NumpadEnter', 'Tab', 'Escape'];
 const ELSEWHERE = [
@@ -20,19 +22,23 @@ const ELSEWHERE = [
  * listed is refused: every combination (`Control+z`, `Control++`), a modifier alone, and keys such as `Undo`, which
  * would bring a value back, move it or copy it.
  */
-export function refusedKey(key: string, inSecretField: boolean): string | undefined {
+export function refusedKey(key: string, inSecretField: boolean): Refusal | undefined {
   if (inSecretField) {
     if (IN_SECRET_FIELD.includes(key)) return undefined;
-    return (
-      'secret_on_page: in a field that holds a credential only Enter, Tab and Escape are pressed. Fill the field anew ' +
-      'with the name of a credential, or clear it with browser_type and an empty text.'
-    );
+    return {
+      code: 'secret_on_page',
+      why: 'In a field that holds a credential only Enter, Tab and Escape are pressed.',
+      instead: 'Fill the field with the name of a credential, or clear it with browser_type and an empty text.',
+    };
   }
   if (ELSEWHERE.includes(key) || [...key].length === 1) return undefined;
-  return (
-    'secret_on_page: while this tab may hold a password or a code, only single characters, Enter, Tab, Escape, Space, ' +
-    'Backspace, Delete and the keys that move the cursor are pressed, without modifiers. Reload the page or leave it first.'
-  );
+  return {
+    code: 'secret_on_page',
+    why:
+      'While this tab may hold a password or a code, only single characters, Enter, Tab, Escape, Space, Backspace, Delete ' +
+      'and the keys that move the cursor are pressed, without modifiers.',
+    instead: 'Reload the page or leave it first.',
+  };
 }
 
 /** Whether a key copies, cuts or pastes: so a page could hand a value on by way of the clipboard. */

@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import type { Refusal } from '../../contract/tool-failure.ts';
 import type { Documents } from './documents.ts';
 import type { FilledFields } from './filled-fields.ts';
 import { movesClipboard, refusedKey } from './keys.ts';
@@ -7,7 +8,7 @@ import { refusedSelector } from './selectors.ts';
 /** What an agent may do where a page may hold a secret. */
 export interface SecrecyRules {
   /** Why the call may not run now, and what to do instead; undefined: it may. */
-  refusal(tool: string, args: Readonly<Record<string, unknown>>, page: Page): Promise<string | undefined>;
+  refusal(tool: string, args: Readonly<Record<string, unknown>>, page: Page): Promise<Refusal | undefined>;
 }
 
 export interface SecrecyRulesOptions {
@@ -19,10 +20,13 @@ export interface SecrecyRulesOptions {
   readonly optionsOf: (page: Page, target: string) => Promise<string>;
 }
 
-const LEAVE = 'Submit the form and go on from the page that follows, reload the page, or leave it.';
+const closed = (why: string, instead: string): Refusal => ({ code: 'secret_on_page', why, instead });
 
-const tainted = (what: string): string =>
-  `secret_on_page: this tab may hold a password or a code: ${what}. ${LEAVE} browser_snapshot shows it meanwhile.`;
+const tainted = (what: string): Refusal =>
+  closed(
+    `This tab may hold a password or a code: ${what}.`,
+    'Submit the form and go on from the page that follows, reload the page, or leave it. browser_snapshot shows it meanwhile.',
+  );
 
 /** They would tell what a page holds, move it, or run code in it. */
 const CLOSED: Readonly<Record<string, string>> = {
@@ -91,14 +95,14 @@ export function secrecyRules({ documents, fields, holds, optionsOf }: SecrecyRul
 }
 
 /** A tool that nobody has judged is closed. */
-function refusedTool(tool: string): string | undefined {
-  const closed = Object.hasOwn(CLOSED, tool) ? CLOSED[tool] : undefined;
-  if (closed !== undefined) return tainted(closed);
+function refusedTool(tool: string): Refusal | undefined {
+  const what = Object.hasOwn(CLOSED, tool) ? CLOSED[tool] : undefined;
+  if (what !== undefined) return tainted(what);
   return OPEN.has(tool) ? undefined : tainted(`${tool} is closed`);
 }
 
 /** Whatever names an element, at any depth: `target`, `startTarget`, `selector`, `submit_selector`. */
-function refusedTarget(args: unknown): string | undefined {
+function refusedTarget(args: unknown): Refusal | undefined {
   if (typeof args !== 'object' || args === null) return undefined;
   for (const [name, value] of Object.entries(args)) {
     const isTarget = /(?:target|selector)$/i.test(name) && typeof value === 'string';
@@ -108,7 +112,7 @@ function refusedTarget(args: unknown): string | undefined {
   return undefined;
 }
 
-function refusedArgument(tool: string, args: Readonly<Record<string, unknown>>): string | undefined {
+function refusedArgument(tool: string, args: Readonly<Record<string, unknown>>): Refusal | undefined {
   if (tool === 'browser_snapshot' && args.boxes === true) return tainted('the places of its letters are not told');
   if (tool === 'browser_type' && args.slowly === true) return tainted('texts are put in whole, without "slowly"');
   const button = args.button ?? 'left';
@@ -128,14 +132,17 @@ function listsOf(tool: string, args: Readonly<Record<string, unknown>>): string[
  * What would carry a secret from one tab into another, ask a page about its text by way of its address, or show what a
  * document said or sent that is gone.
  */
-function refusedAnywhere(tool: string, args: Readonly<Record<string, unknown>>): string | undefined {
+function refusedAnywhere(tool: string, args: Readonly<Record<string, unknown>>): Refusal | undefined {
   if (typeof args.url === 'string' && /:~:|%3a~%3a/i.test(args.url))
-    return 'secret_on_page: an address that looks for a text (":~:") is not opened once a credential was filled in. Leave that part out.';
+    return closed(
+      'An address that looks for a text (":~:") is not opened once a credential was filled in.',
+      'Leave that part out.',
+    );
   if (tool === 'browser_console_messages' && args.all === true)
-    return 'secret_on_page: messages of earlier pages are closed once a credential was filled in. Leave "all" out.';
+    return closed('Messages of earlier pages are closed once a credential was filled in.', 'Leave "all" out.');
   if (tool === 'browser_network_request' && args.part === 'request-body')
-    return 'secret_on_page: what was sent is closed once a credential was filled in. The other parts are open.';
+    return closed('What was sent is closed once a credential was filled in.', 'The other parts are open.');
   if (args.button === 'middle' || (typeof args.key === 'string' && movesClipboard(args.key)))
-    return 'secret_on_page: nothing is pasted or copied once a credential was filled in. Type the text with browser_type.';
+    return closed('Nothing is pasted or copied once a credential was filled in.', 'Type the text with browser_type.');
   return undefined;
 }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import * as z from 'zod';
+import type { Refusal } from '../../contract/tool-failure.ts';
 
 /** One compound of a CSS selector: `css` as Playwright writes it anew, and the functions that Playwright evaluates. */
 const compound = z.object({
@@ -28,15 +29,16 @@ const REF = /^(f\d+)?e\d+$/;
  * a target is found answers the question that it asks. Allowed is therefore only what asks for no value and no text: what is
  * not known to be harmless is refused.
  */
-export function refusedSelector(target: string): string | undefined {
+export function refusedSelector(target: string): Refusal | undefined {
   if (REF.test(target)) return undefined;
   const part = refusedPart(target);
   if (part === undefined) return undefined;
-  return (
-    `selector_refused: ${part} may not be matched while this tab may hold a password or a code: the answer could tell ` +
-    'about it. Use a ref of browser_snapshot (e12), or CSS of tags, #id, .class, [name="..."] and positions; or reload ' +
-    'or leave the page.'
-  );
+  return {
+    code: 'selector_refused',
+    why: `${part} may not be matched while this tab may hold a password or a code: the answer could tell about it.`,
+    instead:
+      'Use a ref of browser_snapshot (e12), or CSS of tags, #id, .class, [name="..."] and positions; or reload or leave the page.',
+  };
 }
 
 /** What is refused of a target, in the agent's terms. */

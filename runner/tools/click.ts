@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { defineTool } from './define-tool.ts';
-import { failed, succeeded } from './result.ts';
+import { invalidArguments, succeeded } from './result.ts';
 import { locate } from './target.ts';
 
 const ACTION_MS = 5_000;
@@ -16,11 +16,12 @@ export const click = defineTool({
     x: z.number().optional().describe('X coordinate'),
     y: z.number().optional().describe('Y coordinate'),
   },
+  compatible: true,
   output: {},
   async run({ selector, x, y }, { page, settled }) {
     if (selector !== undefined) await settled(page, () => locate(page, selector).click({ timeout: ACTION_MS }));
     else if (x !== undefined && y !== undefined) await settled(page, () => page.mouse.click(x, y));
-    else return failed('invalid_arguments', 'Give a selector, or both x and y.');
+    else return invalidArguments('Give a selector, or both x and y.');
     return succeeded(page);
   },
 });

@@ -1,5 +1,6 @@
 import type { ElementHandle, Frame, Page } from 'playwright-core';
 import { secretNames } from '../../contract/secrets.ts';
+import type { Refusal } from '../../contract/tool-failure.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import type { FilledFields } from '../secrecy/filled-fields.ts';
 import type { SecretKind } from '../secrecy/held.ts';
@@ -9,16 +10,19 @@ import { loadedAnew } from './fresh-document.ts';
 import type { LoginOrigins, Site, SiteFound } from './login-origins.ts';
 import { pinned, type Target } from './target.ts';
 
-export interface Refusal {
-  readonly code:
-    | 'origin_refused'
-    | 'field_not_found'
-    | 'field_refused'
-    | 'no_credential'
-    | 'page_changed'
-    | 'scripted_document';
-  readonly message: string;
-}
+/** Why a credential was not filled in, and what to do instead. */
+export type FillRefusal = Refusal<keyof typeof INSTEAD>;
+
+const INSTEAD = {
+  origin_refused: 'Fill it in on a page of its own site.',
+  field_not_found: 'Take a snapshot and name the field by its ref.',
+  field_refused: 'Name another field; a snapshot shows them.',
+  no_credential: 'Ask the person with browser_request_user_action.',
+  page_changed: 'Look at the page again, then decide.',
+  scripted_document: 'Reload the page (browser_navigate to its address) and fill it before you run scripts.',
+} as const;
+
+const refusal = (code: keyof typeof INSTEAD, why: string): FillRefusal => ({ code, why, instead: INSTEAD[code] });
 
 /** The credentials of one lease: their names are for agents, their values for fields of their own sites. */
 export interface Credentials {
@@ -30,9 +34,9 @@ export interface Credentials {
    * Before these targets are filled: a page in which a script of the agent's ran is loaded anew where that loses nothing,
    * and refused elsewhere.
    */
-  refresh(page: Page, targets: readonly string[]): Promise<Refusal | undefined>;
+  refresh(page: Page, targets: readonly string[]): Promise<FillRefusal | undefined>;
   /** Puts the value behind a name into a field; resolves with a refusal, and then nothing was typed. */
-  fill(page: Page, target: Target, name: string, signal: AbortSignal): Promise<Refusal | undefined>;
+  fill(page: Page, target: Target, name: string, signal: AbortSignal): Promise<FillRefusal | undefined>;
   /** The name of a site's secret. */
   nameOf(site: Site, kind: SecretKind): string;
   /** Whether no field of the lease may hold a credential. */
@@ -43,7 +47,7 @@ export interface Credentials {
    * Replaces what a field holds by a text of the agent's, where it holds a secret: by an edit, the value could be brought
    * back. `not_secret`: it holds none, and nothing was done.
    */
-  replace(page: Page, target: Target, text: string): Promise<'replaced' | 'not_secret' | Refusal>;
+  replace(page: Page, target: Target, text: string): Promise<'replaced' | 'not_secret' | FillRefusal>;
 }
 
 export interface CredentialsOptions {
@@ -91,11 +95,11 @@ export function credentials({
   /**
    * The target's frame and every frame around it must be of an allowed origin: so none can be framed by a stranger.
    */
-  function refusedFrames(site: Site, frame: Frame | null): Refusal | undefined {
+  function refusedFrames(site: Site, frame: Frame | null): FillRefusal | undefined {
     if (frame === null || frame.isDetached()) return PAGE_CHANGED;
     for (let each: Frame | null = frame; each !== null; each = each.parentFrame()) {
       const { allowed, reason } = origins.decide(site, originOf(each.url()));
-      if (!allowed) return { code: 'origin_refused', message: `Nothing was typed: ${reason}.` };
+      if (!allowed) return refusal('origin_refused', `Nothing was typed: ${reason}.`);
     }
     return undefined;
   }
@@ -106,7 +110,7 @@ export function credentials({
     if (refused !== undefined) return refused;
     if (frame === null || (await documents.isScripted(frame))) return SCRIPTED;
     const value = kind === 'code' ? await code(site.site, signal).catch(() => undefined) : secrets[name];
-    if (value === undefined) return { code: 'no_credential', message: `There is no value for ${name} now.` } as const;
+    if (value === undefined) return refusal('no_credential', `There is no value for ${name} now.`);
     return withoutPictures(async () => {
       await pictures.filled(frame, value, kind, () => fields.textOf(field));
       // Once more, right before typing. From here on the field's own document is held: if it goes, so does the call.
@@ -115,7 +119,7 @@ export function credentials({
       fields.add(field, { name, secret: kind !== 'username' });
       if (kind !== 'username') documents.filled(frame);
       const taken = await field.evaluate(putText, { text: value, secret: true });
-      return taken ? undefined : ({ code: 'field_refused', message: 'The field did not take the value.' } as const);
+      return taken ? undefined : refusal('field_refused', 'The field did not take the value.');
     });
   }
 
@@ -129,13 +133,13 @@ export function credentials({
     refresh: async (page, targets) => ((await loadedAnew(page, documents, targets)) ? undefined : SCRIPTED),
     async fill(page, target, name, signal) {
       const secret = byName.get(name);
-      if (secret === undefined) return { code: 'no_credential', message: `There is no secret named ${name}.` };
+      if (secret === undefined) return refusal('no_credential', `There is no secret named ${name}.`);
       // Before anything else of the page is looked at.
       const refused = refusedFrames(secret.site, page.mainFrame());
       if (refused !== undefined) return refused;
       const field = await pinned(page, target);
       if (field === undefined)
-        return { code: 'field_not_found', message: `${named(target)} does not name exactly one element of the page.` };
+        return refusal('field_not_found', `${named(target)} does not name exactly one element of the page.`);
       try {
         return await put(field, secret, name, signal);
       } catch {
@@ -165,23 +169,19 @@ export function credentials({
   };
 }
 
-const PAGE_CHANGED: Refusal = {
-  code: 'page_changed',
-  message: 'The page changed while it was being filled. Look at it again, then decide.',
-};
+const PAGE_CHANGED = refusal('page_changed', 'The page changed while it was being filled.');
 
 const named = (target: Target): string => (typeof target === 'string' ? `"${target}"` : 'The target');
 
-const SCRIPTED: Refusal = {
-  code: 'scripted_document',
-  message:
-    'Nothing was filled in: a script of yours ran in this page, and could read it. Reload the page ' +
-    '(browser_navigate to its address) and fill it before you run scripts.',
-};
+const SCRIPTED = refusal(
+  'scripted_document',
+  'Nothing was filled in: a script of yours ran in this page, and could read it.',
+);
 
-const NOT_EDITED: Refusal = {
+const NOT_EDITED: FillRefusal = {
   code: 'field_refused',
-  message: 'This element shows a credential and cannot be edited. Reload the page or leave it.',
+  why: 'This element shows a credential and cannot be edited.',
+  instead: 'Reload the page or leave it.',
 };
 
 /**
@@ -197,13 +197,13 @@ const TEXT_TYPES: Record<SecretKind, readonly string[]> = {
   code: ['text', 'tel', 'number', 'password', 'search'],
 };
 
-async function unfit(field: ElementHandle, kind: SecretKind): Promise<Refusal | undefined> {
+async function unfit(field: ElementHandle, kind: SecretKind): Promise<FillRefusal | undefined> {
   const { tag, type } = await field.evaluate(fieldKind);
   if (tag !== 'input' || !TEXT_TYPES[kind].includes(type))
-    return {
-      code: 'field_refused',
-      message: `A ${kind} goes into an input of type ${TEXT_TYPES[kind].join(', ')} only; this is <${tag} type="${type}">.`,
-    };
+    return refusal(
+      'field_refused',
+      `A ${kind} goes into an input of type ${TEXT_TYPES[kind].join(', ')} only; this is <${tag} type="${type}">.`,
+    );
   if ((await field.isVisible()) && (await field.isEditable())) return undefined;
-  return { code: 'field_refused', message: 'The field is hidden, disabled or read-only.' };
+  return refusal('field_refused', 'The field is hidden, disabled or read-only.');
 }

@@ -7,7 +7,7 @@ import type { Pictures } from '../secrecy/pictures.ts';
 import type { Settled } from '../settle/settle.ts';
 import type { Credentials } from './credentials.ts';
 import type { Conceal } from './cut.ts';
-import { failed } from './result.ts';
+import { invalidArguments } from './result.ts';
 
 export type AskUser = (request: z.input<typeof userActionRequest>, signal: AbortSignal) => Promise<AskedUserAction>;
 
@@ -56,23 +56,27 @@ interface Definition<Input extends z.ZodRawShape, Context extends ToolContext> {
   readonly description: string;
   readonly seconds: number;
   readonly input: Input;
-  /** What its result has beside `success`, `url` and `title`; left out: clients are not told. */
-  readonly output?: z.ZodRawShape;
+  /** What its result may have beside `success`. */
+  readonly output: z.ZodRawShape;
+  /** A compatible tool: its clients may send `sessionId`, and its results have `url` and `title` too. */
+  readonly compatible?: true;
   /** Other names for arguments: taken, but not listed. */
   readonly aliases?: Readonly<Record<string, string & keyof Input>>;
   readonly run: (args: z.output<z.ZodObject<Input>>, context: Context) => Promise<CallToolResult>;
 }
 
-/** Compatible clients send it with every tool; the lease checks it before the tool runs. */
+/** Clients of the compatible tools send it; the lease checks it before any tool runs. */
 const SESSION_ID = { sessionId: z.string().optional() };
+/** What results of the compatible tools say of the page. */
+const PAGE_OUTPUT = { url: z.string().optional(), title: z.string().optional() };
 
 /** The zod schema of `input` is published as JSON schema and checked at each call. */
 export function defineTool<Input extends z.ZodRawShape, Context extends ToolContext = PageContext>(
   definition: Definition<Input, Context>,
 ): CustomTool<Context> {
-  const { name, title, does, description, seconds, output, aliases = {}, run } = definition;
+  const { name, title, does, description, seconds, compatible, aliases = {}, run } = definition;
   const input = z.object(definition.input);
-  const inputSchema = withoutLengths(z.toJSONSchema(input.extend(SESSION_ID), { io: 'input' }));
+  const inputSchema = withoutLimits(z.toJSONSchema(compatible ? input.extend(SESSION_ID) : input, { io: 'input' }));
   return {
     seconds,
     tool: {
@@ -81,7 +85,7 @@ export function defineTool<Input extends z.ZodRawShape, Context extends ToolCont
       description,
       // A JSON schema of an object is what the protocol wants; zod's type is wider.
       inputSchema: inputSchema as Tool['inputSchema'],
-      ...(output === undefined ? {} : { outputSchema: outputSchemaOf(output) }),
+      outputSchema: outputSchemaOf({ ...(compatible && PAGE_OUTPUT), ...definition.output }),
       annotations: does === 'reads' ? { readOnlyHint: true } : { destructiveHint: does === 'changes' },
     },
     async run(args, context) {
@@ -90,25 +94,21 @@ export function defineTool<Input extends z.ZodRawShape, Context extends ToolCont
         value,
       ]);
       const parsed = input.safeParse(Object.fromEntries(named));
-      return parsed.success ? run(parsed.data, context) : invalidArguments(parsed.error);
+      return parsed.success ? run(parsed.data, context) : invalidArguments(issuesOf(parsed.error));
     },
   };
 }
 
-const COMMON_OUTPUT = { success: z.boolean(), url: z.string().optional(), title: z.string().optional() };
-
 const outputSchemaOf = (output: z.ZodRawShape): NonNullable<Tool['outputSchema']> =>
   // A JSON schema of an object is what the protocol wants; zod's type is wider. `input`: more fields may come.
-  withoutLengths(z.toJSONSchema(z.object({ ...COMMON_OUTPUT, ...output }), { io: 'input' })) as NonNullable<
+  withoutLimits(z.toJSONSchema(z.object({ success: z.boolean(), ...output }), { io: 'input' })) as NonNullable<
     Tool['outputSchema']
   >;
 
 /** What an agent does not need to choose its arguments; they are checked all the same. */
-const NOT_LISTED = new Set(['$schema', 'minLength', 'maxLength']);
-const withoutLengths = (schema: object): object =>
+const NOT_LISTED = new Set(['$schema', 'minLength', 'maxLength', 'minimum', 'maximum']);
+const withoutLimits = (schema: object): object =>
   JSON.parse(JSON.stringify(schema, (key, value) => (NOT_LISTED.has(key) ? undefined : value)));
 
-function invalidArguments(error: z.ZodError): CallToolResult {
-  const issues = error.issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`);
-  return failed('invalid_arguments', issues.join('; '), 'tools/list has the schema of each tool.');
-}
+const issuesOf = ({ issues }: z.ZodError): string =>
+  issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`).join('; ');

@@ -1,8 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { JSHandle, Page } from 'playwright-core';
 import * as z from 'zod';
+import { type Refusal, refused } from '../../contract/tool-failure.ts';
 import type { Documents } from '../secrecy/documents.ts';
-import { failure } from './result.ts';
+import { notOneElement } from './result.ts';
 import { existing, pinned } from './target.ts';
 
 const evaluateArguments = z.object({ function: z.string(), target: z.string().optional() });
@@ -15,14 +16,14 @@ export async function evaluateInDocument(
   page: Page,
   documents: Documents,
   args: Record<string, unknown>,
-  refusal: () => Promise<string | undefined>,
+  refusal: () => Promise<Refusal | undefined>,
 ): Promise<CallToolResult> {
   const { function: expression, target } = evaluateArguments.parse(args);
   const subject: JSHandle | undefined =
     target === undefined ? await page.evaluateHandle('document') : await pinned(page, target);
-  if (subject === undefined) return failure(`"${target}" does not name exactly one element of the page.`);
-  const refused = await refusal();
-  if (refused !== undefined) return failure(refused);
+  if (subject === undefined) return notOneElement(String(target));
+  const closed = await refusal();
+  if (closed !== undefined) return refused(closed);
   documents.runsScript(page);
   return evaluated(await subject.evaluate(target === undefined ? inPage : onElement, expression));
 }

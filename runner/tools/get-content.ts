@@ -47,6 +47,7 @@ export const getContent = defineTool({
     'selectors that other tools take',
   seconds: 20,
   input: { format: z.enum(['text', 'html', 'accessibility', 'links']).default('accessibility') },
+  compatible: true,
   output: { format: z.string().optional(), content: z.string().optional(), truncated: z.boolean().optional() },
   async run({ format }, { page, lease: { conceal } }) {
     const content = (text: string) => cut(text, CHARACTERS_MAX, conceal);

@@ -28,10 +28,10 @@ type Status = keyof typeof MESSAGES;
 
 const selector = z.string().min(1).optional();
 const INPUT = {
-  usernameSelector: selector.describe('Selector or ref of the field'),
+  usernameSelector: selector.describe('Ref or selector'),
   passwordSelector: selector,
-  submitSelector: selector.describe('What to click then; left out: Enter is pressed'),
-  totpSelector: selector.describe('Field for the one-time code, here or on the next page'),
+  submitSelector: selector.describe('To click then, else Enter'),
+  totpSelector: selector.describe('For the one-time code, here or on the next page'),
   domain: selector.describe("Must be the page's own"),
   site: selector.describe('Which credential, of several'),
 };
@@ -42,10 +42,10 @@ export const login = defineTool({
   title: 'Log in',
   does: 'changes',
   description:
-    'Log in with the stored credential of the site that is shown, which you never see. Name the fields; those of a ' +
-    'login in two steps one after the other.',
+    "Log in with the site's stored credential, which you never see. Name the fields; in two steps, those of one step a call.",
   seconds: 60,
   input: INPUT,
+  output: { status: z.string().optional(), domain: z.string().optional(), message: z.string().optional() },
   aliases: {
     username_selector: 'usernameSelector',
     password_selector: 'passwordSelector',
@@ -85,7 +85,7 @@ export const login = defineTool({
     const fill = async (kind: SecretKind, target: Target | undefined): Promise<CallToolResult | undefined> => {
       if (target === undefined) return undefined;
       const refused = await credentials.fill(page, target, credentials.nameOf(found.site, kind), signal);
-      return refused && answer(refused.code, refused.message);
+      return refused && answer(refused.code, `${refused.why} ${refused.instead}`);
     };
     const { username, password, code, submit } = {
       username: aimed(named.username),
@@ -162,6 +162,8 @@ async function seenAfter(page: Page): Promise<Status> {
 
 function outcome(status: Status, domain: string, detail: string | undefined): CallToolResult {
   const message = detail === undefined ? MESSAGES[status] : `${MESSAGES[status]} ${detail}`;
-  const content = [{ type: 'text' as const, text: JSON.stringify({ status, domain, message }) }];
+  const content = [
+    { type: 'text' as const, text: JSON.stringify({ success: status === 'ok', status, domain, message }) },
+  ];
   return status === 'ok' ? { content } : { content, isError: true, _meta: { [CODE_META]: status } };
 }

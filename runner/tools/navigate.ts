@@ -1,8 +1,10 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
+import { refused } from '../../contract/tool-failure.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import { defineTool } from './define-tool.ts';
-import { failed, succeeded, withNotes } from './result.ts';
+import { succeeded, withNotes } from './result.ts';
 import { screenshotPart } from './screenshot.ts';
 
 const NAVIGATION_MS = 30_000;
@@ -11,10 +13,10 @@ const LOAD_MS = 5_000;
 /**
  * Goes there as Playwright MCP does: what is no URL gets https:// put before it. Resolves with a refusal or nothing.
  */
-async function goTo(page: Page, text: string): Promise<ReturnType<typeof failed> | undefined> {
+async function goTo(page: Page, text: string): Promise<CallToolResult | undefined> {
   const url = URL.canParse(text) ? text : `${text.startsWith('localhost') ? 'http' : 'https'}://${text}`;
-  const refused = refusedUrl(url);
-  if (refused !== undefined) return failed('address_closed', refused);
+  const closed = refusedUrl(url);
+  if (closed !== undefined) return refused(closed);
   await page.goto(url, { timeout: NAVIGATION_MS, waitUntil: 'domcontentloaded' });
   await page.waitForLoadState('load', { timeout: LOAD_MS }).catch(() => undefined);
   return undefined;
@@ -27,6 +29,7 @@ export const navigate = defineTool({
   description: 'Navigate to a URL in the browser',
   seconds: 45,
   input: { url: z.string().min(1).describe('URL to navigate to') },
+  compatible: true,
   output: {},
   run: async ({ url }, { page }) => (await goTo(page, url)) ?? succeeded(page),
 });
@@ -39,10 +42,11 @@ export const open = defineTool({
   description: 'Open the browser session, at a URL if one is given; answers its id and a picture of the page',
   seconds: 45,
   input: { url: z.string().min(1).optional().describe('URL to start with') },
+  compatible: true,
   output: { status: z.string().optional(), sessionId: z.string().optional() },
   async run({ url }, { page, lease }) {
-    const refused = url === undefined ? undefined : await goTo(page, url);
-    if (refused !== undefined) return refused;
+    const closed = url === undefined ? undefined : await goTo(page, url);
+    if (closed !== undefined) return closed;
     const result = await succeeded(page, { status: 'opened', sessionId: lease.sessionId });
     const picture = await screenshotPart(page, lease.pictures);
     return 'withheld' in picture

@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
-import { toolFailure } from '../../contract/tool-failure.ts';
+import { actionTimeout } from '../../contract/problem.ts';
+import { refused, toolFailure } from '../../contract/tool-failure.ts';
 
 /** S2: every result of a custom tool has one shape. */
 export async function succeeded(
@@ -12,7 +13,7 @@ export async function succeeded(
   return { content: [{ type: 'text', text: JSON.stringify(hints.length > 0 ? { ...result, hints } : result) }] };
 }
 
-/** A failure as plain text, as Playwright MCP words its own. */
+/** A failure that Playwright words, as plain text. */
 export const failure = (...lines: string[]): CallToolResult => ({
   content: lines.map(text => ({ type: 'text', text })),
   isError: true,
@@ -25,28 +26,36 @@ export const textOf = ({ content }: Pick<CallToolResult, 'content'>): string =>
 /** A failure with a stable code, a sentence, and what may help. */
 export const failed: (code: string, message: string, ...hints: string[]) => CallToolResult = toolFailure;
 
+/** Arguments that a tool does not take; `why` says what is wrong with which. */
+export const invalidArguments = (why: string): CallToolResult =>
+  refused({ code: 'invalid_arguments', why, instead: 'tools/list has the schema of each tool.' });
+
+/** A target that names no element, or several. */
+export const notOneElement = (target: string): CallToolResult =>
+  refused({
+    code: 'element_not_found',
+    why: `"${target}" does not name exactly one element of the page now.`,
+    instead: 'Take a snapshot and use the ref of the element.',
+  });
+
+/** A call that took longer than it may; what is known beside. */
+export const timedOut = (tool: string, seconds: number, ...known: string[]): CallToolResult =>
+  failed(actionTimeout(tool, seconds), known.join(' '), 'The page may still be loading: wait, then look at it again.');
+
 const HINTS: readonly [RegExp, string][] = [
-  [/^browser_action_timeout/, 'The page may still be loading: call browser_wait, then look with browser_get_content.'],
-  [/^browser_crashed/, 'Do not retry here: ask for the session again and connect to the new address.'],
   [/strict mode violation/, 'Several elements match: use a selector of browser_get_content, which names one.'],
   [/ERR_TUNNEL_CONNECTION_FAILED|ERR_NAME_NOT_RESOLVED|ERR_CONNECTION/, 'The site cannot be reached from here.'],
-  [/dialog is open/, 'A dialog blocks the page until browser_handle_dialog answers it.'],
 ];
 
-/** A failure outside of the tool itself (time-out, cancellation, a crash of the browser), in the same shape. */
+/** What Playwright threw, in the same shape. */
 export function normalised(result: CallToolResult): CallToolResult {
   const texts = result.content.map(part => (part.type === 'text' ? part.text : ''));
   const [first = ''] = texts;
   if (!result.isError || first.startsWith('{')) return result;
-  const code = /^[a-z_]+(:[a-z_]+:[\d.]+s)?$/.test(first) ? first : 'action_failed';
   // Playwright's messages end in a call log for developers.
-  const message =
-    texts
-      .slice(code === first ? 1 : 0)
-      .join(' ')
-      .split('\nCall log')[0] ?? '';
+  const message = texts.join(' ').split('\nCall log')[0] ?? '';
   const hints = HINTS.filter(([sign]) => texts.some(text => sign.test(text))).map(([, hint]) => hint);
-  return failed(code, message, ...hints);
+  return failed('action_failed', message, ...hints);
 }
 
 /** How the texts of custom tools begin. */

@@ -1,10 +1,11 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Locator, Page } from 'playwright-core';
 import * as z from 'zod';
+import { refused } from '../../contract/tool-failure.ts';
 import { captureVisible, type PictureType } from '../browser/visible-picture.ts';
 import { isWithheld, type Pictures } from '../secrecy/pictures.ts';
 import { defineTool } from './define-tool.ts';
-import { failed, failure, succeeded } from './result.ts';
+import { invalidArguments, succeeded } from './result.ts';
 import { existing } from './target.ts';
 
 const SCREENSHOT_MS = 10_000;
@@ -46,7 +47,8 @@ export async function screenshotPart(page: Page, pictures: Pictures): Promise<Pi
   return 'withheld' in picture ? { withheld: `${reasonOf(picture.withheld)} ${INSTEAD}` } : picture;
 }
 
-const withheldResult = (withheld: string): CallToolResult => failed('picture_withheld', reasonOf(withheld), INSTEAD);
+const withheldResult = (withheld: string): CallToolResult =>
+  refused({ code: 'picture_withheld', why: reasonOf(withheld), instead: INSTEAD });
 
 export const screenshot = defineTool({
   name: 'browser_screenshot',
@@ -55,6 +57,7 @@ export const screenshot = defineTool({
   description: 'Take a screenshot of the current page, or of all of it',
   seconds: 30,
   input: { fullPage: z.boolean().default(false).describe('Also what lies below the visible part') },
+  compatible: true,
   output: { mimeType: z.string().optional() },
   async run({ fullPage }, { page, lease: { pictures } }) {
     const picture = await pictureOf(page, pictures, { fullPage, type: 'png' });
@@ -77,7 +80,7 @@ export async function takeScreenshot(
   args: Record<string, unknown>,
 ): Promise<CallToolResult> {
   const { type = 'jpeg', fullPage = false, target } = takeArguments.parse(args);
-  if (fullPage && target !== undefined) return failure('fullPage cannot be used with element screenshots.');
+  if (fullPage && target !== undefined) return invalidArguments('fullPage cannot be used with element screenshots.');
   const of = target === undefined ? {} : { of: await existing(page, target) };
   const picture = await pictureOf(page, pictures, { fullPage, type, ...of });
   if ('withheld' in picture) return withheldResult(picture.withheld);

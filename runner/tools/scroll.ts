@@ -15,6 +15,7 @@ export const scroll = defineTool({
     direction: z.enum(['up', 'down', 'left', 'right']),
     amount: z.number().min(0).max(1_000_000).default(500).describe('Pixels'),
   },
+  compatible: true,
   output: where.partial().shape,
   async run({ direction, amount }, { page }) {
     const [x, y] = UNITS[direction];

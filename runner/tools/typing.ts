@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
+import { refused } from '../../contract/tool-failure.ts';
 import type { Credentials } from './credentials.ts';
 import { defineTool } from './define-tool.ts';
-import { failed, succeeded } from './result.ts';
+import { notOneElement, succeeded } from './result.ts';
 import { actor, safeTarget, type Target } from './target.ts';
 
 const ACTION_MS = 5_000;
@@ -11,11 +12,11 @@ const ACTION_MS = 5_000;
 async function put(page: Page, selector: Target, text: string, credentials: Credentials, signal: AbortSignal) {
   if (credentials.isName(text)) {
     const refusal = await credentials.fill(page, selector, text, signal);
-    return refusal && failed(refusal.code, refusal.message);
+    return refusal && refused(refusal);
   }
   const done = await credentials.replace(page, selector, text);
   if (done === 'not_secret') await actor(page, selector).fill(text, { timeout: ACTION_MS });
-  else if (done !== 'replaced') return failed(done.code, done.message);
+  else if (done !== 'replaced') return refused(done);
   return undefined;
 }
 
@@ -23,7 +24,7 @@ async function put(page: Page, selector: Target, text: string, credentials: Cred
 async function refresh(page: Page, targets: readonly string[], texts: readonly string[], credentials: Credentials) {
   if (!texts.some(credentials.isName)) return undefined;
   const refusal = await credentials.refresh(page, targets);
-  return refusal && failed(refusal.code, refusal.message);
+  return refusal && refused(refusal);
 }
 
 export const type = defineTool({
@@ -36,6 +37,7 @@ export const type = defineTool({
     selector: z.string().min(1).describe('CSS selector of the field'),
     text: z.string().describe('Text to type, or the name of a secret'),
   },
+  compatible: true,
   output: {},
   run: async ({ selector, text }, { page, lease: { credentials }, signal }) =>
     (await refresh(page, [selector], [text], credentials)) ??
@@ -56,6 +58,7 @@ export const fillAndSubmit = defineTool({
       .max(50),
     submitSelector: z.string().min(1).optional().describe('Left out: Enter is pressed in the last field'),
   },
+  compatible: true,
   output: {},
   async run({ fields, submitSelector }, { page, settled, lease: { credentials }, signal }) {
     const fills = fields.some(({ value }) => credentials.isName(value));
@@ -74,11 +77,11 @@ export const fillAndSubmit = defineTool({
     const steps: { selector: Target; value: string }[] = [];
     for (const { selector, value } of fields) {
       const found = await aim(selector);
-      if (found === undefined) return notFound(selector);
+      if (found === undefined) return notOneElement(selector);
       steps.push({ selector: found, value });
     }
     const submit = submitSelector === undefined ? undefined : await aim(submitSelector);
-    if (submitSelector !== undefined && submit === undefined) return notFound(submitSelector);
+    if (submitSelector !== undefined && submit === undefined) return notOneElement(submitSelector);
     for (const { selector, value } of steps) {
       const refused = await put(page, selector, value, credentials, signal);
       if (refused !== undefined) return refused;
@@ -92,6 +95,3 @@ export const fillAndSubmit = defineTool({
     return succeeded(page);
   },
 });
-
-const notFound = (selector: string) =>
-  failed('field_not_found', `"${selector}" does not name exactly one element of the page.`);

@@ -34,8 +34,14 @@ export const requestUserAction = defineTool({
   seconds: USER_ACTION_SECONDS.max + MARGIN_SECONDS,
   input: {
     reason: z.string().trim().min(1).max(2_000),
-    timeout: z.int().min(1).max(USER_ACTION_SECONDS.max).default(USER_ACTION_SECONDS.default).describe('Seconds'),
+    timeout: z
+      .int()
+      .min(1)
+      .max(USER_ACTION_SECONDS.max)
+      .default(USER_ACTION_SECONDS.default)
+      .describe(`Seconds, at most ${USER_ACTION_SECONDS.max}`),
   },
+  output: { status: z.string().optional(), reason: z.string().optional(), note: z.string().optional() },
   async run({ reason, timeout }, { lease, signal: cancelled, clock, elicitation }: UserActionContext) {
     const { openActions } = lease;
     // The person sees one request, however many calls wait for it.
@@ -95,6 +101,6 @@ const SENTENCES = {
 
 function answer(status: keyof typeof SENTENCES, note: string | null): CallToolResult {
   const success = status === 'done';
-  const text = JSON.stringify({ success, status, reason: SENTENCES[status], note });
+  const text = JSON.stringify({ success, status, reason: SENTENCES[status], ...(note !== null && { note }) });
   return { content: [{ type: 'text', text }], ...(success || status === 'pending' ? {} : { isError: true }) };
 }

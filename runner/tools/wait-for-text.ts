@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import { actionTimeout } from '../../contract/problem.ts';
 import type { Conceal } from './cut.ts';
-import { failure } from './result.ts';
+import { timedOut } from './result.ts';
 
 /** Arguments of Playwright MCP's `browser_wait_for`. */
 const waitArguments = z.object({
@@ -39,10 +38,7 @@ export async function waitForText(
   const endMs = performance.now() + TEXT_SECONDS * 1_000;
   while (!(await answered())) {
     if (performance.now() > endMs)
-      return failure(
-        actionTimeout('browser_wait_for', TEXT_SECONDS),
-        `The text was waited for on the page without secrets.`,
-      );
+      return timedOut('browser_wait_for', TEXT_SECONDS, 'The text was waited for on the page without secrets.');
     await delay(LOOK_AGAIN_MS, undefined, { signal });
   }
   return { content: [{ type: 'text', text: `Waited for ${text ?? textGone}` }] };

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import { defineTool } from './define-tool.ts';
-import { failed, succeeded } from './result.ts';
+import { invalidArguments, succeeded } from './result.ts';
 import { locate } from './target.ts';
 
 const WAIT_MS_MAX = 30_000;
@@ -16,6 +16,7 @@ export const wait = defineTool({
     ms: z.number().min(0).max(WAIT_MS_MAX).optional().describe('How long, or how long at most with a selector'),
     selector: z.string().min(1).optional().describe('Wait until this element is visible'),
   },
+  compatible: true,
   output: {},
   async run({ ms, selector }, { page, signal }) {
     if (selector !== undefined)
@@ -23,7 +24,7 @@ export const wait = defineTool({
         .first()
         .waitFor({ state: 'visible', timeout: ms ?? 10_000 });
     else if (ms !== undefined) await delay(ms, undefined, { signal });
-    else return failed('invalid_arguments', 'Give ms, a selector, or both.');
+    else return invalidArguments('Give ms, a selector, or both.');
     return succeeded(page);
   },
 });

@@ -85,7 +85,7 @@ test('[S2] an unknown session is refused with one code, a failure says its code 
   await show('<button disabled>No</button>');
   const late = await call('browser_click', { selector: 'button' });
   expect(late.answer.error.code).toBe('browser_action_timeout:browser_click:5s');
-  expect(late.answer.hints).toEqual([expect.stringContaining('browser_wait')]);
+  expect(late.answer.hints).toEqual([expect.stringContaining('wait, then look')]);
   await show('<a href="%23">1</a><a href="%23">2</a>');
   const several = await call('browser_click', { selector: 'a' });
   expect(several.answer).toMatchObject({ success: false, error: { code: 'action_failed' } });

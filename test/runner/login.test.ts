@@ -114,7 +114,7 @@ const posted = (path: string) => site.arrived.filter(({ url, all }) => url === p
 
 test("[A8] a login finds the credential by the page's own domain, and answers nothing but how it went", async () => {
   await goTo(at('shop.test', '/login'));
-  expect(await login()).toEqual({ status: 'ok', domain: 'shop.test', message: expect.any(String) });
+  expect(await login()).toEqual({ success: true, status: 'ok', domain: 'shop.test', message: expect.any(String) });
   expect(Object.fromEntries(posted('/welcome')?.form ?? [])).toMatchObject({ username: USERNAME, password: PASSWORD });
   // A subdomain is of the same registrable domain; Enter sends the form; names with underscores do as well.
   await goTo(at('accounts.shop.test', '/login'));

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
+import { CODE_META } from '../../contract/tool-failure.ts';
 import { textOf } from '../../runner/tools/result.ts';
 import { eventually } from '../eventually.ts';
 import { type LeasedRunner, startLease } from './start-lease.ts';
@@ -146,4 +147,24 @@ test('once a password was filled in, results hold nothing of any console', async
   expect(clicked).toContain('### Snapshot');
   expect(clicked).not.toMatch(/^Console:$|it is/m);
   expect(await call('browser_navigate', { url })).not.toMatch(/^Console:$/m);
+});
+
+test.each([
+  ['address_closed', 'browser_navigate', { url: 'file:///etc/passwd' }],
+  ['element_not_found', 'browser_evaluate', { function: 'e => e.id', target: '#none' }],
+  ['invalid_arguments', 'browser_snapshot', { tokensMax: 1 }],
+  ['name_misplaced', 'browser_select_option', { target: '#one', text: 'SHOP_PASSWORD', values: [] }],
+  ['session_mismatch', 'browser_snapshot', { sessionId: 'another' }],
+  ['unknown_tool', 'browser_fly', {}],
+] as const)('a call that is refused (%s) is told its code, why, and what to do instead', async (code, name, args) => {
+  await call('browser_navigate', { url });
+  const result = await lease.client.callTool({ name, arguments: args });
+  const text = textOf(result as Parameters<typeof textOf>[0]); // the tool-result shape of the protocol
+  expect(result).toMatchObject({ isError: true, _meta: { [CODE_META]: code } });
+  expect(JSON.parse(text)).toMatchObject({
+    success: false,
+    error: { code, message: expect.any(String) },
+    hints: [expect.any(String)],
+  });
+  expect(result.structuredContent).toEqual(JSON.parse(text));
 });
