@@ -92,6 +92,9 @@ export const AUDIENCES = {
   live: (runnerId: string, bootId: string): string => `live/${runnerId}/${bootId}`,
 } as const;
 
+/** A call with it is answered without links to resources: clients of the gateway and of the command's stdio server cannot read them. */
+export const NO_LINKS_HEADER = 'x-omicron-no-links';
+
 /** Issuer of every token that the controller signs. */
 export const ISSUER = 'browser-session-controller';
 

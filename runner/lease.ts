@@ -1,4 +1,4 @@
-import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import { type CallToolResult, ResourceNotFoundError, type Tool } from '@modelcontextprotocol/server';
 import type { BrowserContext } from 'playwright-core';
 import * as z from 'zod';
 import { SNAPSHOTS, type Snapshot, type Toolset } from '../contract/assignment.ts';
@@ -14,7 +14,7 @@ import { controlledTurn } from './live/controlled-turn.ts';
 import { type LiveView, liveView } from './live/live-view.ts';
 import type { Caller } from './mcp/caller.ts';
 import { type ConsoleMessages, consoleMessages } from './mcp/console-messages.ts';
-import { type DownloadNotes, downloadNotes } from './mcp/download-notes.ts';
+import { type Downloads, downloads } from './mcp/downloads.ts';
 import type { ServedTools } from './mcp/endpoint.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import type { ToolPolicy } from './mcp/tool-policy.ts';
@@ -118,11 +118,30 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
     conceal,
     isClosed: () => documents.isGuarding() || !policy.lists('browser_console_messages'),
   });
-  const run = judgedCalls(options, available, live, messages, downloadNotes(options.context));
+  const files = downloads({ context: options.context, conceal, isGuarding: documents.isGuarding });
+  const run = judgedCalls(options, available, live, messages, files);
 
   return {
     live,
     listTools: () => listed(available, policy),
+    listResources: () => files.list().map(file => ({ ...file, name: redact(file.name) })),
+    async readResource(uri, { traceparent }) {
+      if (lifetime.isOver()) throw new ResourceNotFoundError(uri, 'The lease has ended.');
+      const finished = lifetime.callStarted();
+      const startMs = clock.nowMs();
+      let outcome = 'error';
+      try {
+        const contents = [await files.read(uri)];
+        outcome = 'ok';
+        return { contents, _meta: UNTRUSTED };
+      } finally {
+        events.add('tool.call', {
+          ...{ tool: 'resources/read', arguments: { uri: redact(uri).slice(0, 128) }, outcome },
+          ...{ duration_ms: Math.round(clock.nowMs() - startMs), ...callSpan(traceparent) },
+        });
+        finished();
+      }
+    },
     instructions: instructions(logins.names),
     async call(name, args, caller) {
       const span = callSpan(caller.traceparent);
@@ -163,7 +182,7 @@ function judgedCalls(
   available: ReadonlyMap<string, LeaseTool>,
   live: LiveView,
   messages: ConsoleMessages,
-  downloads: DownloadNotes,
+  files: Downloads,
 ): Call {
   const { sessionId: ownId, playwright, lifetime, policy, forwarder } = options;
   const { control } = live;
@@ -193,13 +212,15 @@ function judgedCalls(
     untrusted ||= tool.inTurn && playwright.showsContent();
     const acts = tool.inTurn && tool.tool.annotations?.readOnlyHint !== true;
     const written = acts ? await messages.take() : [];
+    const { notes: downloaded, links } = files.take();
     const notes = [
       ...refusals(forwarder, startMs),
       ...playwright.incidents.takeNotes(),
-      ...downloads.take(),
+      ...downloaded,
       ...(written.length > 0 ? [['Console:', ...written].join('\n')] : []),
     ];
-    return { result: withNotes(result, notes), tokensMax: view.data.tokensMax };
+    const noted = withNotes(result, notes);
+    return { result: { ...noted, content: [...noted.content, ...links] }, tokensMax: view.data.tokensMax };
   };
 
   return async (name, args, caller) => {
@@ -256,12 +277,13 @@ const codeOf = ({ _meta }: CallToolResult): Record<string, unknown> => {
 
 const firstText = ({ content: [first] }: CallToolResult): string => (first?.type === 'text' ? first.text : '');
 
-/** Texts without secrets; pictures as they are; anything else a tool might answer is left out. */
+/** Texts and names of links without secrets; pictures as they are; anything else a tool might answer is left out. */
 function redacted(result: CallToolResult, redact: Redact): CallToolResult {
   const content: CallToolResult['content'] = [];
   for (const part of result.content) {
     if (part.type === 'text') content.push({ type: 'text', text: redact(part.text) });
     else if (part.type === 'image') content.push(part);
+    else if (part.type === 'resource_link') content.push({ ...part, name: redact(part.name) });
   }
   return { content, ...(result.isError ? { isError: true } : {}) };
 }

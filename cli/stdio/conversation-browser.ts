@@ -6,6 +6,7 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import type { LeasedBrowser } from '../../client/leased-browser.ts';
+import { NO_LINKS_HEADER } from '../../contract/names.ts';
 import { toolFailure } from '../../contract/tool-failure.ts';
 import manifest from '../package.json' with { type: 'json' };
 
@@ -43,7 +44,8 @@ export function conversationBrowser(acquire: () => Promise<LeasedBrowser>): Conv
       { versionNegotiation: { mode: { pin: '2026-07-28' } } },
     );
     const headers = { ...lease.headers };
-    await client.connect(new StreamableHTTPClientTransport(new URL(lease.mcpUrl), { requestInit: { headers } }));
+    const requestInit = { headers: { ...headers, [NO_LINKS_HEADER]: '1' } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(lease.mcpUrl), { requestInit }));
     return { lease, client };
   }
 

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Toolset } from '../../contract/assignment.ts';
+import { NO_LINKS_HEADER } from '../../contract/names.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS, problemSchema } from '../../contract/problem.ts';
 import { getOrCreateRequest } from '../../contract/session.ts';
 import { toolFailure } from '../../contract/tool-failure.ts';
@@ -77,7 +78,10 @@ export function relay({ getOrCreate, directory, clock }: RelayParts, toolset: To
         const lease = await leased(userId, conversation, deadlineMs, signal);
         const sent = await callRunner(
           lease.url,
-          { headers: { ...passedHeaders(headers), ...lease.headers, accept: acceptOf(headers) }, body },
+          {
+            headers: { ...passedHeaders(headers), ...lease.headers, accept: acceptOf(headers), [NO_LINKS_HEADER]: '1' },
+            body,
+          },
           signal,
         );
         if (sent.outcome === 'lost') return own.json(INTERRUPTED);

@@ -5,12 +5,16 @@ import {
   type CallToolRequest,
   type CallToolResult,
   createMcpHandler,
+  isInputRequiredResult,
+  type ReadResourceResult,
+  type Resource,
   Server,
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { leaseEnded, takesProblems, whyLeaseEnded } from '../../contract/lease-ended.ts';
+import { NO_LINKS_HEADER } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
 import type { Caller } from './caller.ts';
@@ -25,6 +29,10 @@ export interface ServedTools {
   readonly instructions: string;
   /** Never rejects. */
   call(name: string, args: Record<string, unknown>, caller: Caller): Promise<CallToolResult>;
+  /** Files that results link to. */
+  listResources(): Resource[];
+  /** Throws a `ProtocolError`. */
+  readResource(uri: string, caller: Pick<Caller, 'traceparent'>): Promise<ReadResourceResult>;
 }
 
 /**
@@ -51,6 +59,9 @@ const LIST_MS = 15_000;
 const LAST_ANSWERS_MS = 1_000;
 /** Clients of 2025 cancel by a message, and name the call by this header of theirs and the id of its request. */
 const SESSION_HEADER = 'mcp-session-id';
+const VERSION_HEADER = 'mcp-protocol-version';
+/** The first revision that knows links. Older clients send no version, and refuse a result with one. */
+const LINKS_SINCE = '2025-06-18';
 
 type CallToolParams = CallToolRequest['params'];
 
@@ -102,19 +113,27 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
 
   const open = () =>
     createMcpHandler(({ requestInfo }) => {
+      const takesLinks =
+        (requestInfo?.headers.get(VERSION_HEADER) ?? '') >= LINKS_SINCE && !requestInfo?.headers.has(NO_LINKS_HEADER);
       const caller = requestInfo?.headers.get(SESSION_HEADER) ?? randomUUID();
       // The low-level Server: tools are passed on as they are.
       const server = new Server(
         { name: 'omicron-browser', version: '1' },
         {
-          capabilities: { tools: { listChanged: true } },
+          capabilities: { tools: { listChanged: true }, resources: {} },
           instructions: served.instructions,
           cacheHints: { 'tools/list': { ttlMs: LIST_MS, cacheScope: 'private' } },
         },
       );
       server.setRequestHandler('tools/list', () => ({ tools: served.listTools() }));
-      server.setRequestHandler('tools/call', ({ params }, context) =>
-        call(params, context, keyOf(caller, context.mcpReq.id)),
+      server.setRequestHandler('tools/call', async ({ params }, context) => {
+        const result = await call(params, context, keyOf(caller, context.mcpReq.id));
+        return takesLinks || isInputRequiredResult(result) ? result : withoutLinks(result);
+      });
+      server.setRequestHandler('resources/list', () => ({ resources: served.listResources() }));
+      server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
+      server.setRequestHandler('resources/read', ({ params }) =>
+        served.readResource(params.uri, { traceparent: params._meta?.traceparent }),
       );
       return server;
     });
@@ -148,5 +167,10 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
     },
   };
 }
+
+const withoutLinks = (result: CallToolResult): CallToolResult => ({
+  ...result,
+  content: result.content.filter(({ type }) => type !== 'resource_link'),
+});
 
 const keyOf = (caller: string, requestId: string | number): string => `${caller} ${typeof requestId} ${requestId}`;

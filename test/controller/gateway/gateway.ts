@@ -47,6 +47,8 @@ export async function startGateway(settings: Record<string, unknown> = {}): Prom
     return mcpEndpoint(
       {
         listTools: () => [],
+        listResources: () => [],
+        readResource: async () => ({ contents: [] }),
         instructions: '',
         async call(name, args, { signal }): Promise<CallToolResult> {
           ran.push({ runner, name, args });
