@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/client';
 import type { LeasedBrowser } from '../../client/leased-browser.ts';
 import { NO_LINKS_HEADER } from '../../contract/names.ts';
+import { PROBLEM_TYPE } from '../../contract/problem.ts';
 import { toolFailure } from '../../contract/tool-failure.ts';
 import manifest from '../package.json' with { type: 'json' };
 
@@ -43,8 +44,7 @@ export function conversationBrowser(acquire: () => Promise<LeasedBrowser>): Conv
       { name: 'omicron-browser', version: manifest.version },
       { versionNegotiation: { mode: { pin: '2026-07-28' } } },
     );
-    const headers = { ...lease.headers };
-    const requestInit = { headers: { ...headers, [NO_LINKS_HEADER]: '1' } };
+    const requestInit = { headers: { ...lease.headers, accept: PROBLEM_TYPE, [NO_LINKS_HEADER]: '1' } };
     await client.connect(new StreamableHTTPClientTransport(new URL(lease.mcpUrl), { requestInit }));
     return { lease, client };
   }
