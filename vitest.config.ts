@@ -13,7 +13,7 @@ const UNIT = [
   'test/controller/lease/!(get-or-create).test.ts',
   'test/controller/loops/!(reap).test.ts',
   'test/controller/runners/kubernetes-*.test.ts',
-  'test/controller/secrets/file.test.ts',
+  'test/controller/secrets/{file,vault-kv}.test.ts',
   'test/docs/*.test.ts',
   'test/egress/{address,lease-watch,leases,proxy}.test.ts',
   'test/http/*.test.ts',

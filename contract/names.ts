@@ -152,6 +152,10 @@ export const ENV = {
   /** `off`: http to a Supabase on another host. */
   supabaseTls: 'OMICRON_SUPABASE_TLS',
   supabaseServiceRoleKey: 'SUPABASE_SERVICE_ROLE_KEY',
+  /** HashiCorp Vault, and the path at which its KV version 2 is mounted. */
+  vaultUrl: 'OMICRON_VAULT_URL',
+  vaultMount: 'OMICRON_VAULT_MOUNT',
+  vaultToken: 'OMICRON_VAULT_TOKEN',
   /** Where profiles are kept: `s3://<bucket>`, or a folder. */
   profileStore: 'OMICRON_PROFILE_STORE',
   profileKey: 'OMICRON_PROFILE_KEY',

@@ -15,6 +15,7 @@ import { folderStore } from './profiles/folder-store.ts';
 import { keyFileWrap } from './profiles/key-file.ts';
 import { localRunners } from './runners/local/provider.ts';
 import { fileSecrets } from './secrets/file.ts';
+import { vaultKvSecrets } from './secrets/vault-kv.ts';
 import { vaultRestSecrets } from './secrets/vault-rest.ts';
 import { vaultSqlSecrets } from './secrets/vault-sql.ts';
 
@@ -33,7 +34,13 @@ export async function artifactStore(settings: Settings): Promise<ArtifactStore> 
 
 /** The settings' rules require what each store needs. */
 export function secretStore(settings: Settings, database: Database): SecretStore {
-  const { secretFileKey = '', supabaseUrl = '', supabaseServiceRoleKey = '' } = settings;
+  const {
+    secretFileKey = '',
+    supabaseUrl = '',
+    supabaseServiceRoleKey = '',
+    vaultUrl = '',
+    vaultToken = '',
+  } = settings;
   switch (settings.secretStore) {
     case 'file':
       return fileSecrets({
@@ -42,6 +49,8 @@ export function secretStore(settings: Settings, database: Database): SecretStore
       });
     case 'vault-sql':
       return vaultSqlSecrets(database);
+    case 'vault-kv':
+      return vaultKvSecrets({ url: vaultUrl, mount: settings.vaultMount, token: vaultToken });
     case 'vault-rest':
       return vaultRestSecrets({ url: supabaseUrl, tls: settings.supabaseTls, serviceRoleKey: supabaseServiceRoleKey });
   }

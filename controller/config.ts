@@ -81,7 +81,7 @@ export const VARIABLES = {
    */
   localRunnerMemoryMb: [ENV.localRunnerMemoryMb, integer(1_024, 1_048_576).default(4_096)],
 
-  secretStore: [ENV.secretStore, choice('file', 'vault-sql', 'vault-rest').default('vault-sql')],
+  secretStore: [ENV.secretStore, choice('file', 'vault-sql', 'vault-rest', 'vault-kv').default('vault-sql')],
   /** Base64 of the 32 bytes that seal the credentials' file; for `file` only. */
   secretFileKey: [ENV.secretFileKey, z.base64({ error: 'must be base64' }).optional()],
   /** For `vault-rest` only. */
@@ -89,6 +89,22 @@ export const VARIABLES = {
   /** `off`: a Supabase on another host may be reached by http, where the network itself is trusted. */
   supabaseTls: [ENV.supabaseTls, tls()],
   supabaseServiceRoleKey: [ENV.supabaseServiceRoleKey, z.string().optional()],
+  /** For `vault-kv` only: HashiCorp Vault, the path at which its KV version 2 is mounted, and a token that may read and write there. */
+  vaultUrl: [ENV.vaultUrl, privateUrl().optional()],
+  vaultMount: [
+    ENV.vaultMount,
+    z
+      .string()
+      .regex(/^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)*$/, 'must be a path such as secret')
+      .default('secret'),
+  ],
+  vaultToken: [
+    ENV.vaultToken,
+    z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, 'must be one line of visible characters')
+      .optional(),
+  ],
 
   /**
    * The egress proxy as runners reach it, e.g. `http://egress-proxy:3128`. Without it browsers reach what
@@ -177,6 +193,7 @@ const NEEDED = {
   file: ['secretFileKey'],
   'vault-sql': [],
   'vault-rest': ['supabaseUrl', 'supabaseServiceRoleKey'],
+  'vault-kv': ['vaultUrl', 'vaultToken'],
 } as const satisfies Record<Settings['secretStore'], readonly (keyof Settings)[]>;
 
 /** What a check refuses, as a fault of the variable. */

@@ -95,6 +95,16 @@ describe('the gateway', () => {
   });
 });
 
+it('a HashiCorp Vault needs a token, and an address to which it may be entrusted', () => {
+  const store = { [ENV.secretStore]: 'vault-kv', [ENV.vaultUrl]: 'https://vault.example:8200' };
+  expect(refusalOf(store)).toMatch(/OMICRON_VAULT_TOKEN is not set/);
+  expect(refusalOf({ ...store, [ENV.vaultToken]: PASSWORD })).toBeUndefined();
+  for (const url of ['http://vault.example:8200', 'vault.example'])
+    expect(refusalOf({ ...store, [ENV.vaultToken]: PASSWORD, [ENV.vaultUrl]: url })).toMatch(/OMICRON_VAULT_URL/);
+  for (const mount of ['/secret', 'secret/', '../sys', 'a b'])
+    expect(refusalOf({ ...store, [ENV.vaultToken]: PASSWORD, [ENV.vaultMount]: mount })).toMatch(/must be a path/);
+});
+
 describe('the URL of Supabase', () => {
   it('needs https for every host that is not this machine, and names the setting that says otherwise', () => {
     for (const url of [
