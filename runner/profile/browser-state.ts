@@ -26,9 +26,35 @@ export async function readBrowserState(context: BrowserContext): Promise<Browser
   return { state: { cookies, origins: whole }, leftOut };
 }
 
-/** Replaces what the context stores. Sites are not reached: Playwright answers for them. */
-export const writeBrowserState = (context: BrowserContext, state: ProfileState): Promise<void> =>
-  context.setStorageState(state as Parameters<BrowserContext['setStorageState']>[0]); // the parts of IndexedDB are Playwright's own
+type StorageState = Exclude<Parameters<BrowserContext['setStorageState']>[0], string>;
+
+/**
+ * Replaces what the context stores. Sites are not reached: Playwright answers for them. Playwright takes all or nothing, and a
+ * site may have stored what it cannot write again (a `CryptoKey` becomes `{}`, which has no key for its store): such a site loses its
+ * IndexedDB, or the one cookie, and the user keeps the rest. Resolves with the number of what was left out.
+ */
+export async function writeBrowserState(context: BrowserContext, state: ProfileState): Promise<number> {
+  const all = state as StorageState; // the parts of IndexedDB are Playwright's own
+  const takes = ({ cookies = [], origins = [] }: Partial<StorageState>): Promise<boolean> =>
+    context.setStorageState({ cookies, origins }).then(
+      () => true,
+      () => false,
+    );
+  if (await takes(all)) return 0;
+  let leftOut = 0;
+  const kept: StorageState = { cookies: [], origins: [] };
+  for (const cookie of all.cookies) {
+    if (await takes({ cookies: [cookie] })) kept.cookies.push(cookie);
+    else leftOut += 1;
+  }
+  for (const origin of all.origins) {
+    const takesIt = await takes({ origins: [origin] });
+    kept.origins.push(takesIt ? origin : { origin: origin.origin, localStorage: origin.localStorage });
+    if (!takesIt) leftOut += 1;
+  }
+  await context.setStorageState(kept);
+  return leftOut;
+}
 
 /** The parts of Playwright's form that are looked at: <https://github.com/microsoft/playwright>, storageScript.ts. */
 const store = z.looseObject({

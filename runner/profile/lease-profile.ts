@@ -1,6 +1,6 @@
 import type { BrowserContext } from 'playwright-core';
 import { OmicronError } from '../../contract/problem.ts';
-import type { LeaseProfile } from '../../contract/profile.ts';
+import type { LeaseProfile, ProfileState } from '../../contract/profile.ts';
 import type { Clock } from '../../http/clock.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
 import { readBrowserState, writeBrowserState } from './browser-state.ts';
@@ -34,9 +34,14 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
   const { profile, context, controller, leaseToken, clock, info } = options;
   const startMs = clock.nowMs();
   const opened = await controller.profile(leaseToken, signal);
-  if (opened.state !== null) await restore(context, opened.state);
+  const leftOut = opened.state === null ? 0 : await restore(context, opened.state);
   let { version } = opened;
-  info('profile restored', { profile: profile.name, version, ms: Math.round(clock.nowMs() - startMs) });
+  info('profile restored', {
+    profile: profile.name,
+    version,
+    left_out: leftOut,
+    ms: Math.round(clock.nowMs() - startMs),
+  });
   let turn: Promise<unknown> = Promise.resolve();
   let closed = false;
 
@@ -71,9 +76,9 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
   };
 }
 
-async function restore(context: BrowserContext, state: Parameters<typeof writeBrowserState>[1]): Promise<void> {
+async function restore(context: BrowserContext, state: ProfileState): Promise<number> {
   try {
-    await writeBrowserState(context, state);
+    return await writeBrowserState(context, state);
   } catch {
     // the cause may quote what was restored
     const detail =

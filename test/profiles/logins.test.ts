@@ -181,7 +181,22 @@ describe('a profile on real browsers', () => {
     await expect(sessions.importProfile('ada', 'copy', file)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
-  it('leaves a lease without a profile nobody', async () => {
+  it('restores the rest of a profile of which a browser does not take a part', async () => {
+    const state = await sessions.exportProfile('ada', 'work');
+    const [cookie] = state.cookies;
+    if (cookie === undefined) throw new Error('the profile has no cookie');
+    state.cookies.push({ ...cookie, name: '__Host-odd', domain: '.odd.example' });
+    const store = { name: 's', keyPath: 'id', autoIncrement: false, indexes: [], records: [{ value: {} }] };
+    const indexedDB = [{ name: 'keys', version: 1, stores: [store] }];
+    state.origins.unshift({ origin: 'https://odd.example', localStorage: [], indexedDB });
+    await sessions.importProfile('ada', 'odd', state);
+    const lease = await leaseOf('odd');
+    expect(await found(lease)).toEqual(LOGGED_IN);
+    await lease.end();
+    await eventually('the last save', () => sessions.deleteProfile('ada', 'odd').then(() => true));
+  });
+
+  it('gives a lease without a profile no login', async () => {
     const lease = await leaseOf(null);
     expect(await found(lease)).toEqual(LOGGED_OUT);
     await lease.end();
