@@ -18,7 +18,7 @@ import { TICKS, type World } from '../model/world.ts';
 const TICK_SECONDS = 1_000;
 
 /** Numbers from 0 to 1, the same for the same seed: <https://github.com/cprosche/mulberry32>. */
-function randomOf(seed: number): () => number {
+export function randomOf(seed: number): () => number {
   let a = seed;
   return () => {
     a = (a + 0x6d2b79f5) | 0;
