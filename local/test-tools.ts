@@ -28,7 +28,14 @@ const PYTHON = {
     venv: join('.omicron', 'python-sdk'),
     pip: [
       ...['httpx==0.28.1', 'PyJWT==2.15.1', 'typing-extensions==4.16.0'],
-      ...['datamodel-code-generator==0.89.0', 'hatchling==1.33.0', 'mypy==2.4.1', 'pytest==9.2.0', 'ruff==0.17.6'],
+      ...[
+        'datamodel-code-generator==0.89.0',
+        'hatchling==1.33.0',
+        'mypy==2.4.1',
+        'pytest==9.2.0',
+        'ruff==0.17.6',
+        'schemathesis==4.32.5',
+      ],
     ],
   },
 } as const;

@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ENV } from '../../../contract/names.ts';
+import { pythonOf } from '../../../local/test-tools.ts';
+import { ROOT, run } from '../../local/machine.ts';
+import { startStack } from '../stack.ts';
+
+const EXAMPLES_MAX = 8;
+/**
+ * JSON Schema cannot say what is refused beside it: bytes of UTF-8, cursors that were not issued, policies that contradict themselves; a
+ * body may be left out where its schema is null. `get-or-create` is a value of `{session_id}` too, for other methods.
+ */
+const BEYOND_THE_SCHEMA =
+  'positive_data_acceptance,negative_data_rejection,unsupported_method,allow_header_conformance';
+
+// Requests made from the document, valid and not, at a controller whose runners have no browser; the same ones at each run.
+test('the controller answers whatever is sent to it as its OpenAPI document says', { timeout: 120_000 }, async () => {
+  await using stack = await startStack({ OMICRON_USER_LIMIT: 1000, OMICRON_CAPACITY: 1000 });
+  const { code, stdout, stderr } = await run(
+    join(pythonOf(ROOT, 'python_sdk'), '..', 'schemathesis'),
+    [
+      ...['run', join(ROOT, 'docs', 'openapi.json'), '--url', stack.url],
+      ...['--exclude-path-regex', '^/internal/(runner-|egress/)'], // their tokens are of runners and of the proxy
+      ...['--exclude-checks', BEYOND_THE_SCHEMA, '--phases', 'examples,coverage,fuzzing'],
+      ...['--seed', '1', '--max-examples', String(EXAMPLES_MAX), '--generation-database', 'none', '--no-color'],
+    ],
+    {
+      cwd: stack.dataDir,
+      env: {
+        SCHEMATHESIS_HOOKS: join(ROOT, 'test', 'controller', 'http', 'schemathesis_hooks.py'),
+        PYTHONDONTWRITEBYTECODE: '1',
+        [ENV.serviceSecret]: stack.settings.serviceSecret,
+      },
+    },
+  );
+  expect(code, stdout + stderr).toBe(0);
+  const [, generated = 0] = /(\d+) generated/.exec(stdout) ?? [];
+  expect(Number(generated)).toBeGreaterThan(1_000);
+});
