@@ -88,7 +88,9 @@ export interface Environment {
     readonly retentionDays: number;
   };
   readonly logLevel: 'info' | 'debug';
-  readonly secretStore: 'vault-sql' | 'vault-rest';
+  readonly secretStore: 'vault-sql' | 'vault-rest' | 'vault-kv';
+  /** Where HashiCorp Vault is, with `vault-kv`. */
+  readonly vault?: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };
   /** Namespace of a Prometheus that reads ServiceMonitors and PrometheusRules. */
   readonly monitoringNamespace?: string;
   readonly gitops: { readonly repository: string; readonly revision: string };

@@ -29,8 +29,12 @@ export const SECRETS = {
   api: { namespace: NAMESPACES.api, name: 'browser-session-client', keys: [ENV.serviceSecret] },
 } as const satisfies Record<string, OperatorMade>;
 
-/** Set besides in the controller's Secret where credentials come from the vault over REST. */
-export const VAULT_REST_KEYS = [ENV.supabaseUrl, ENV.supabaseServiceRoleKey] as const;
+/** Set besides in the controller's Secret, by its secret store. */
+export const STORE_KEYS = {
+  'vault-sql': [],
+  'vault-rest': [ENV.supabaseUrl, ENV.supabaseServiceRoleKey],
+  'vault-kv': [ENV.vaultUrl, ENV.vaultMount, ENV.vaultToken],
+} as const;
 
 /** The public half of the signing key. Not secret; made with it, for it must fit. */
 export const PUBLIC_KEYS = {

@@ -182,11 +182,11 @@ export class GetOrCreate {
   async #requireCredentials(userId: string): Promise<void> {
     const document = await this.#parts.secrets.read(userId);
     if (document && Object.keys(document.credentials).length > 0) return;
-    const unusable = Object.entries(document?.unusable ?? {}).map(([site, why]) => `"${site}" cannot be used: ${why}`);
-    const why = document?.fault ?? (unusable.length > 0 ? `${unusable.join('. ')}.` : 'None is stored for this user.');
+    const unusable = Object.entries(document?.unusable ?? {}).map(([site, why]) => `"${site}": ${why}`);
+    const why = document?.fault ?? unusable.join('; ');
     throw new OmicronError(
       'credentials_not_configured',
-      `The user has no site credential that can be used. ${why} Store one, or leave require_credentials out.`,
+      `No site credentials ${why === '' ? 'are stored for this user' : `of this user can be used (${why})`}; store one, or leave require_credentials out.`,
     );
   }
 

@@ -1,7 +1,7 @@
 import type { Construct } from 'constructs';
 import { PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
-import { SECRETS, VAULT_REST_KEYS } from '../secrets.ts';
+import { SECRETS, STORE_KEYS } from '../secrets.ts';
 import { controllerSettings, START_SECONDS } from './configuration.ts';
 import { workload } from './deployment.ts';
 import { CONTROLLER, port } from './meta.ts';
@@ -18,7 +18,7 @@ export function controller(scope: Construct, env: Environment): void {
     replicas: env.replicas.controller,
     settings: controllerSettings(env),
     secret: SECRETS.controller,
-    ...(env.secretStore === 'vault-rest' ? { optionalKeys: VAULT_REST_KEYS } : {}),
+    optionalKeys: STORE_KEYS[env.secretStore],
     ports: [{ name: 'http', containerPort: PORTS.controller, protocol: 'TCP' }],
     probes: {
       // Migrations run before it listens.

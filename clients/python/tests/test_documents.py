@@ -13,7 +13,9 @@ def test_keeps_credentials_and_shows_their_names_only(sessions: BrowserSessions,
     assert refused.value.code == "credentials_not_configured"
     sessions.put_credential(user, "bakery", {"username": "ada", "password": "a secret password"})
     listed = sessions.list_credentials(user)
-    assert listed == {"sites": [{"site": "bakery", "secret_names": ["BAKERY_USERNAME", "BAKERY_PASSWORD"]}]}
+    [bakery] = listed["sites"]
+    assert (bakery["site"], bakery["secret_names"]) == ("bakery", ["BAKERY_USERNAME", "BAKERY_PASSWORD"])
+    assert bakery["filled_on"] == [] and "store it with a url" in (bakery["problem"] or "")
     sessions.delete_credential(user, "bakery")
     assert sessions.list_credentials(user) == {"sites": []}
 
