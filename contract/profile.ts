@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isStorable } from './storable.ts';
 
 /** Limits of profiles. */
 export const PROFILE_LIMITS = {
@@ -42,7 +43,7 @@ export const profileState = z
         z.looseObject({
           name: z.string(),
           value: z.string(),
-          domain: z.string().min(1).max(255),
+          domain: z.string().min(1).max(255).refine(isStorable, { message: 'must be plain text' }),
           path: z.string(),
           /** Seconds since 1970; -1 for a session cookie. */
           expires: z.number(),

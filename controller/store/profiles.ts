@@ -162,12 +162,7 @@ export function sqlProfiles(database: Database): Profiles {
     writtenBy: async lease => content.nullable().parse(await call(database, 'written_profile', leaseArguments(lease))),
     find,
     async findOrMake(userId, name) {
-      await database.query(
-        `insert into omicron.profiles (user_id, name) select $1, $2
-          where (select count(*) from omicron.profiles where user_id = $1) < $3
-         on conflict (user_id, name) do nothing`,
-        [userId, name, PROFILE_LIMITS.profilesMax],
-      );
+      await call(database, 'make_profile', { p_user: userId, p_name: name });
       return find(userId, name, null);
     },
     async keepKey(userId, wrapped) {

@@ -139,3 +139,13 @@ it('holds a user to the quota, and no other', async () => {
   expect(await cookieOf('ada', 'two')).toBe('small');
   await keeper.import('bob', 'one', large());
 });
+
+it('gives a user a profile of any name up to a hundred, and none more', async () => {
+  const database = await freshPostgres();
+  const { keeper } = await keeperOn(database);
+  await database.query(
+    `select omicron.make_profile(p_user => 'ada', p_name => 'p' || n) from generate_series(1, 100) n`,
+  );
+  await expect(keeper.import('ada', 'more', stateOf('x'))).rejects.toMatchObject({ code: 'profile_quota_exceeded' });
+  expect(await keeper.import('ada', 'p7', stateOf('x'))).toBe(1);
+});

@@ -27,6 +27,18 @@ language sql as $$
     'retry_after_ms', ceil(extract(epoch from s.expires_at - clock_timestamp()) * 1000))
 $$;
 
+-- Makes a profile where there is none and the user may have another one. Under the user's lock: deleting the last
+-- profile deletes the key, and must not do so under one that is being made.
+create or replace function omicron.make_profile(p_user text, p_name text) returns void
+language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('omicron.user:' || p_user, 0));
+  insert into omicron.profiles (user_id, name)
+    select p_user, p_name
+     where (select count(*) from omicron.profiles where user_id = p_user) < 100 -- PROFILE_LIMITS.profilesMax
+    on conflict (user_id, name) do nothing;
+end $$;
+
 -- Called by the claim of a lease, under the user's lock. Null: the lease may have this profile; else its refusal.
 create or replace function omicron.claim_profile(p_user text, p_session uuid, p_profile jsonb) returns jsonb
 language plpgsql as $$
@@ -38,10 +50,7 @@ begin
     if s.id is not null then
       return omicron.profile_in_use(s);
     end if;
-    insert into omicron.profiles (user_id, name)
-      select p_user, p_profile ->> 'name'
-       where (select count(*) from omicron.profiles where user_id = p_user) < 100 -- PROFILE_LIMITS.profilesMax
-      on conflict (user_id, name) do nothing;
+    perform omicron.make_profile(p_user, p_profile ->> 'name');
   end if;
   update omicron.profiles set last_used_at = clock_timestamp() where user_id = p_user and name = p_profile ->> 'name';
   if not found then
