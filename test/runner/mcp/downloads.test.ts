@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ENV, NO_LINKS_HEADER } from '../../../contract/names.ts';
+import { eventually } from '../../eventually.ts';
 import { type LeasedRunner, startLease } from '../start-lease.ts';
 
 const PASSWORD = 'correct horse "battery" & staple';
@@ -68,6 +69,11 @@ test('a result links to a file that was downloaded, and the file can be read', a
   expect(read._meta).toMatchObject({ 'omicron.dev/untrusted': true });
   expect((await client.listResources()).resources.map(({ name }) => name)).toEqual(['report.txt']);
   await expect(client.readResource({ uri: 'file:///etc/passwd' })).rejects.toThrow('not a file to be read');
+  const outcomes = await eventually('both reads in the timeline', () => {
+    const reads = lease.controller.events.filter(({ data }) => data.tool === 'resources/read');
+    return reads.length === 2 && reads.map(({ data }) => data.outcome);
+  });
+  expect(outcomes).toEqual(['ok', 'error']);
 });
 
 test('no result links to what cannot be read: a file that is too large, for a client that reads none', async () => {
