@@ -23,6 +23,7 @@ export const FAILED_OUTCOMES = [
   'browser_crashed',
   'store_unavailable',
   'secrets_unavailable',
+  'profile_unavailable',
   'predecessor_draining',
   'capacity_exceeded',
 ] as const;

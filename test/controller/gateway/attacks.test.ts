@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NO_LINKS_HEADER } from '../../../contract/names.ts';
 import { eventually } from '../../eventually.ts';
 import { type Stack, someUser, startStack } from '../stack.ts';
 import { asIngress } from './as-ingress.ts';
@@ -198,7 +199,7 @@ describe('a runner', () => {
     expect(JSON.stringify(seen)).not.toContain(token);
     expect(seen[0]?.headers.authorization).toMatch(/^Bearer [\w-]{43}$/); // the lease's own
     expect(Object.keys(seen[0]?.headers ?? {}).sort()).toEqual([
-      ...['accept', 'authorization', 'connection', 'content-length', 'content-type', 'host'],
+      ...['accept', 'authorization', 'connection', 'content-length', 'content-type', 'host', NO_LINKS_HEADER],
     ]);
   });
 

@@ -99,7 +99,7 @@ describe('get-or-create', () => {
     const credentials = `/internal/users/${encodeURIComponent(user)}/credentials`;
     const stored = await stack.call('PUT', `${credentials}/shop`, { body: { username: 'u', password: 'p' } });
     expect(stored.status).toBe(204);
-    expect((await stack.call('GET', credentials)).body).toEqual({
+    expect((await stack.call('GET', credentials)).body).toMatchObject({
       sites: [{ site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'] }],
     });
     await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}`);

@@ -31,6 +31,7 @@ describe('[O4] the broker', () => {
       claim_id: session.claim_id,
       boot_id: runner.boot_id,
       user_id: session.user_id,
+      options: {},
     };
     const sign = async (extra: object = {}) =>
       signControllerToken(
