@@ -209,6 +209,8 @@ export const ENV = {
   snapshot: 'OMICRON_SNAPSHOT',
   /** About how many tokens the text of an answer takes at most, unless the call says otherwise. */
   answerTokens: 'OMICRON_ANSWER_TOKENS',
+  /** `on`: `browser_screenshot` answers its picture as base64 in its JSON text too, unless the call says otherwise (P1). */
+  imageText: 'OMICRON_IMAGE_TEXT',
   /** Exact http origins, comma-separated, on which credentials may be filled: for tests and demos. */
   insecureLoginOrigins: 'OMICRON_INSECURE_LOGIN_ORIGINS',
   mcpOrigins: 'OMICRON_MCP_ORIGINS',
@@ -257,6 +259,7 @@ export const RUNNER_VARIABLES = [
   ENV.toolset,
   ENV.snapshot,
   ENV.answerTokens,
+  ENV.imageText,
   ENV.insecureLoginOrigins,
   ENV.mcpOrigins,
   ENV.browserMemoryMb,

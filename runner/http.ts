@@ -20,7 +20,7 @@ export interface RunnerServerOptions {
   readonly log: Logger;
 }
 
-/** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/healthz`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
+/** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/healthz`, `/health`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
 export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOptions): Server {
   const routes: Record<
     string,
@@ -51,6 +51,13 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
         send(response, healthy(health) ? 200 : 503, health);
       },
     },
+    // P2: what probes of other MCP servers ask for; `/healthz` says more.
+    '/health': {
+      async GET(_request, response) {
+        const isHealthy = healthy(await runner.health());
+        send(response, isHealthy ? 200 : 503, { status: isHealthy ? 'ok' : 'unavailable' });
+      },
+    },
     '/mcp': { GET: mcp, POST: mcp, DELETE: mcp },
   };
 
@@ -70,7 +77,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
       if (methods !== undefined) response.setHeader('allow', Object.keys(methods).join(', '));
       throw new OmicronError(
         methods === undefined ? 'route_not_found' : 'method_not_allowed',
-        'A runner serves POST /assign, POST /drain, POST /save-profile, GET /healthz and /mcp.',
+        'A runner serves POST /assign, POST /drain, POST /save-profile, GET /healthz, GET /health and /mcp.',
       );
     }
     await handler(request, response);

@@ -16,6 +16,7 @@ import type { Caller } from './mcp/caller.ts';
 import { type ConsoleMessages, consoleMessages } from './mcp/console-messages.ts';
 import { type Downloads, downloads } from './mcp/downloads.ts';
 import type { ServedTools } from './mcp/endpoint.ts';
+import { leaseName } from './mcp/lease-name.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import type { ToolPolicy } from './mcp/tool-policy.ts';
 import { type LeaseTool, leaseTools } from './mcp/toolset.ts';
@@ -36,6 +37,7 @@ import type { Conceal } from './tools/cut.ts';
 import { loginOrigins } from './tools/login-origins.ts';
 import { optionsOf } from './tools/options-of.ts';
 import { invalidArguments, structured, withNotes } from './tools/result.ts';
+import { screenshot, withImageText } from './tools/screenshot.ts';
 import { totpCodes } from './tools/totp.ts';
 import { unknownTool } from './tools/unknown-tool.ts';
 
@@ -55,6 +57,8 @@ export interface LeaseOptions {
   readonly snapshot: Snapshot;
   /** About how many tokens the text of an answer takes at most. */
   readonly tokensMax: number;
+  /** Whether pictures of `browser_screenshot` are in its text too, unless the call says otherwise. */
+  readonly imageText: boolean;
   readonly insecureLoginOrigins: readonly string[];
   readonly forwarder: EgressForwarder | undefined;
   readonly clock: Clock;
@@ -163,7 +167,8 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
           ...(result.isError ? { error: redactJson(firstText(result), redact) } : {}),
           ...(verdict === undefined ? {} : { layer: verdict.layer, rule: verdict.index }),
         });
-        return { ...result, _meta: { ...UNTRUSTED, ...codeOf(raw) } };
+        const asText = name === screenshot.tool.name && (args.imageText ?? options.imageText) === true;
+        return { ...(asText ? withImageText(result) : result), _meta: { ...UNTRUSTED, ...codeOf(raw) } };
       } finally {
         finished();
       }
@@ -190,6 +195,7 @@ function judgedCalls(
     ...{ turn: playwright.turn, control, clock: options.clock, refusal: PERSON_HAS_CONTROL },
     afterPerson: result => withNotes(result, [PERSON_ACTED]),
   });
+  const isOwnName = leaseName(ownId);
   /** Whether the model has seen web content in this lease. */
   let untrusted = false;
 
@@ -201,7 +207,7 @@ function judgedCalls(
       return { result: unknownTool(name, names) };
     }
     const { sessionId, snapshot, tokensMax, ...args } = given;
-    if (sessionId !== undefined && sessionId !== ownId) return { result: SESSION_MISMATCH };
+    if (!isOwnName(sessionId)) return { result: SESSION_MISMATCH };
     const view = viewOf({ snapshot, tokensMax }, options);
     if (view.error !== undefined) return { result: invalidArguments(z.prettifyError(view.error)) };
     const verdict = policy.decide(name, await tool.judged(given, caller.signal), untrusted);
@@ -258,7 +264,8 @@ const PERSON_ACTED =
 const SESSION_MISMATCH = refused({
   code: 'session_mismatch',
   why: 'This is the endpoint of another browser session.',
-  instead: 'Leave sessionId out, or send the session_id that came with this endpoint.',
+  instead:
+    'Leave sessionId out, or send the session_id that came with this endpoint, or the name that its first call gave it.',
 });
 
 /** How a call wants its answer; what it does not say, its lease does. */

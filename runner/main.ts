@@ -90,6 +90,7 @@ const runner = createRunner({
   toolset: settings.toolset,
   snapshot: settings.snapshot,
   tokensMax: settings.tokensMax,
+  imageText: settings.imageText,
   insecureLoginOrigins: settings.insecureLoginOrigins,
   outputDir: settings.outputDir,
   filesDir: temp.files,

@@ -61,6 +61,7 @@ export interface RunnerOptions
     | 'toolset'
     | 'snapshot'
     | 'tokensMax'
+    | 'imageText'
     | 'insecureLoginOrigins'
     | 'outputDir'
     | 'ffmpeg'

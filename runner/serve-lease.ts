@@ -56,6 +56,8 @@ export interface ServeLeaseOptions {
   readonly snapshot: Snapshot;
   /** About how many tokens the text of an answer takes at most, unless the call asks for another number. */
   readonly tokensMax: number;
+  /** Whether pictures of `browser_screenshot` are in its text too, unless the call says otherwise. */
+  readonly imageText: boolean;
   readonly insecureLoginOrigins: readonly string[];
   readonly outputDir: string;
   readonly ffmpeg: string;
@@ -99,7 +101,8 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     sessionId: assignment.session_id,
     ...{ redeemed, playwright, lifetime, events, recording, pictures, policy, controller },
     captures,
-    ...{ toolset, snapshot, tokensMax: options.tokensMax, insecureLoginOrigins, forwarder, clock },
+    ...{ toolset, snapshot, tokensMax: options.tokensMax, imageText: options.imageText },
+    ...{ insecureLoginOrigins, forwarder, clock },
   });
   const endpoint = mcpEndpoint(served, clock);
   return {

@@ -69,6 +69,12 @@ const VARIABLES = {
   toolset: [ENV.toolset, choice(...TOOLSETS).default('playwright')],
   snapshot: [ENV.snapshot, choice(...SNAPSHOTS).default('changes')],
   tokensMax: [ENV.answerTokens, integer(TOKENS_MIN, TOKENS_MAX).default(TOKENS_DEFAULT)],
+  imageText: [
+    ENV.imageText,
+    choice('on', 'off')
+      .default('off')
+      .transform(text => text === 'on'),
+  ],
   insecureLoginOrigins: [ENV.insecureLoginOrigins, origins.default([])],
   mcpOrigins: [ENV.mcpOrigins, origins.default([])],
   logLevel: [ENV.logLevel, choice('trace', 'debug', 'info', 'warn', 'error', 'fatal').default('info')],

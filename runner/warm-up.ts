@@ -57,6 +57,7 @@ async function warmUpLease(
     toolset: 'playwright',
     snapshot: 'changes',
     tokensMax: TOKENS_DEFAULT,
+    imageText: false,
     forwarder: undefined,
     keys: controllerKeys(JSON.stringify({ keys: [key.publicJwk] })),
     controller: controllerClient(controllerUrl),

@@ -53,8 +53,8 @@ function isServed(name: string, toolset: Toolset): boolean {
 const COMPATIBLE = [open, navigate, screenshot, click, type, getContent, scroll, wait, fillAndSubmit];
 
 /**
- * The tools of a lease by name. A name that both sets have means one thing: in `both` what Playwright MCP means by
- * it. `docs/tools.md` has the table.
+ * The tools of a lease by name. A name that both sets have is one tool in `both`: Playwright MCP's, which takes the arguments of the
+ * compatible one too. `docs/tools.md` has the table.
  */
 export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyMap<string, LeaseTool> {
   const { playwright, lease, rules, clock } = options;
@@ -75,8 +75,35 @@ export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyM
       run: (args, signal, elicitation) => requestUserAction.run(args, { lease, signal, clock, elicitation }),
     },
   ];
-  const all = [...(toolset === 'compat' || toolset === 'both' ? COMPATIBLE.map(pageTool) : []), ...always, ...upstream];
+  const compatible = toolset === 'compat' || toolset === 'both' ? COMPATIBLE.map(pageTool) : [];
+  const all = [...compatible, ...always, ...upstream.map(tool => sideBySide(tool, compatible))];
   return new Map(all.map(each => [each.tool.name, each.inTurn ? ruled(each, playwright, lease, rules) : each]));
+}
+
+/** By these arguments a call is of the compatible tool, in a set that has both of a name: no other tool takes them. */
+const OF_COMPATIBLE = ['selector', 'x', 'y'];
+
+/** A tool of Playwright MCP that also takes what the compatible one of its name takes. */
+function sideBySide(tool: LeaseTool, compatible: readonly LeaseTool[]): LeaseTool {
+  const other = compatible.find(each => each.tool.name === tool.tool.name);
+  const own = other?.tool.inputSchema.properties ?? {};
+  const added = Object.entries(own).filter(([name]) => OF_COMPATIBLE.includes(name));
+  if (other === undefined || added.length === 0) return tool;
+  const { properties, required = [], ...schema } = tool.tool.inputSchema;
+  const needed = required.filter(name => other.tool.inputSchema.required?.includes(name));
+  return {
+    ...tool,
+    tool: {
+      ...tool.tool,
+      inputSchema: {
+        ...schema,
+        properties: { ...properties, ...Object.fromEntries(added) },
+        ...(needed.length > 0 ? { required: needed } : {}),
+      },
+    },
+    run: (args, signal, elicitation) =>
+      (OF_COMPATIBLE.some(name => args[name] !== undefined) ? other : tool).run(args, signal, elicitation),
+  };
 }
 
 /** No tool that uses the browser runs where the rules refuse it. */

@@ -56,9 +56,12 @@ export const screenshot = defineTool({
   does: 'reads',
   description: 'Take a screenshot of the current page, or of all of it',
   seconds: 30,
-  input: { fullPage: z.boolean().default(false).describe('Also what lies below the visible part') },
+  input: {
+    fullPage: z.boolean().default(false).describe('Also what lies below the visible part'),
+    imageText: z.boolean().optional().describe('The picture as base64 in the text too, as "image"'),
+  },
   compatible: true,
-  output: { mimeType: z.string().optional() },
+  output: { mimeType: z.string().optional(), image: z.string().optional() },
   async run({ fullPage }, { page, lease: { pictures } }) {
     const picture = await pictureOf(page, pictures, { fullPage, type: 'png' });
     if ('withheld' in picture) return withheldResult(picture.withheld);
@@ -66,6 +69,18 @@ export const screenshot = defineTool({
     return { content: [...content, picture] };
   },
 });
+
+/**
+ * The result with its picture in its text as well, as clients of other servers read it: `{"image": base64}` (P1). For the last step
+ * before a result leaves: what cuts texts and looks for secrets in them has nothing to do with a picture.
+ */
+export function withImageText(result: CallToolResult): CallToolResult {
+  const [first, ...rest] = result.content;
+  const picture = rest.find(part => part.type === 'image');
+  if (result.isError || first?.type !== 'text' || picture === undefined) return result;
+  const text = JSON.stringify({ ...JSON.parse(first.text), image: picture.data });
+  return { ...result, content: [{ ...first, text }, ...rest] };
+}
 
 const takeArguments = z.object({
   type: z.enum(['png', 'jpeg', 'webp']).optional(),

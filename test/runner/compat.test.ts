@@ -5,6 +5,7 @@ import { ENV } from '../../contract/names.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
 import { callText, connect, type RunnerProcess, startRunner } from './start.ts';
+import { startLease } from './start-lease.ts';
 
 let site: Site;
 let controller: FakeController;
@@ -54,7 +55,7 @@ test('[P1] the seven tools are there by name, with their inputs and a sessionId 
   );
   expect(inputs).toMatchObject({
     browser_navigate: { properties: ['sessionId', 'url'], required: ['url'] },
-    browser_screenshot: { properties: ['fullPage', 'sessionId'], required: [] },
+    browser_screenshot: { properties: ['fullPage', 'imageText', 'sessionId'], required: [] },
     browser_click: { properties: ['selector', 'sessionId', 'x', 'y'], required: [] },
     browser_type: { properties: ['selector', 'sessionId', 'text'], required: ['selector', 'text'] },
     browser_get_content: { properties: ['format', 'sessionId'], required: [] },
@@ -73,6 +74,43 @@ test('[P1] the seven tools are there by name, with their inputs and a sessionId 
   const sent = await call('browser_fill_and_submit', { fields, submitSelector: 'button' });
   expect(sent.answer).toMatchObject({ success: true, url: `${site.url}/account` });
   expect(site.logins.at(-1)).toEqual({ username: 'bob', password: 'pass' });
+  expect((await call('browser_scroll', { direction: 'down', amount: 0 })).answer).toMatchObject({ scrollY: 0 });
+  expect((await call('browser_click', { selector: 'body' })).answer).toMatchObject({
+    success: true,
+    url: sent.answer.url,
+  });
+  expect((await call('browser_get_content', { format: 'accessibility' })).answer.content).toContain('Hello bob!');
+  // The picture is in the text where that is asked for, beside the part of MCP.
+  const { answer, content } = await call('browser_screenshot', { imageText: true });
+  expect(answer).toMatchObject({ success: true, mimeType: 'image/png' });
+  expect(answer.image).toBe(content.find(({ type }) => type === 'image')?.data);
+  expect(Buffer.from(answer.image, 'base64').subarray(1, 4).toString()).toBe('PNG');
+  expect((await call('browser_screenshot')).answer).not.toHaveProperty('image');
+});
+
+test('[P2] probes of other MCP servers are answered at /health', async () => {
+  const response = await fetch(`${runner.url}/health`);
+  expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
+});
+
+test('[P6] a name that the client made up is the lease’s once a call gave it; another one is a mismatch', async () => {
+  await using lease = await startLease({ toolset: 'compat', recordVideo: false, env: { [ENV.imageText]: 'on' } });
+  const code = async (name: string, args: object) => {
+    const { _meta, content } = await lease.client.callTool({ name, arguments: { ...args } });
+    const [first] = content as Part[]; // the tool-result shape of the protocol
+    return _meta?.['omicron.dev/code'] ?? JSON.parse(first?.text ?? '');
+  };
+  // No id of a session, of another lease's for instance, becomes a name.
+  expect(await code('browser_navigate', { sessionId: randomUUID(), url: site.url })).toBe('session_mismatch');
+  expect(await code('browser_navigate', { sessionId: 'test-session-1', url: site.url })).toMatchObject({
+    title: 'Shop',
+  });
+  // By the deployment's setting, as clients of other servers read it.
+  const { image } = await code('browser_screenshot', { sessionId: 'test-session-1' });
+  expect(image.length).toBeGreaterThan(1_000);
+  expect(await code('browser_get_content', {})).toMatchObject({ title: 'Shop' });
+  for (const sessionId of ['browser-a1b2-1701234567890', '', 7])
+    expect(await code('browser_get_content', { sessionId })).toBe('session_mismatch');
 });
 
 test('[S2] an unknown session is refused with one code, a failure says its code and what may help', async () => {
@@ -182,7 +220,7 @@ test('a dialog does not hang a call, and can be answered', async () => {
   expect((await call('browser_get_content', { format: 'text' })).answer.title).toBe('Alert');
 });
 
-test('in both sets a shared name means what Playwright MCP means, and all act on the same tab', async () => {
+test('one set has both side by side: a shared name takes the arguments of either, and all act on the same tab', async () => {
   const other = await startRunner(controller, { [ENV.toolset]: 'both' });
   const { token, mcpToken } = await controller.assignment(other);
   await other.post('/assign', { token });
@@ -195,12 +233,22 @@ test('in both sets a shared name means what Playwright MCP means, and all act on
       expect.arrayContaining(['browser_snapshot', 'browser_get_content', 'browser_login', 'browser_open']),
     );
     const typing = tools.find(({ name }) => name === 'browser_type');
-    expect(typing?.inputSchema.required).toEqual(['target', 'text']);
+    expect(typing?.inputSchema.required).toEqual(['text']);
     await callText(both, 'browser_navigate', { url: `${site.url}/` });
     await callText(both, 'browser_tabs', { action: 'new', url: `${site.url}/login` });
     expect(JSON.parse(await callText(both, 'browser_get_content', { format: 'text' })).title).toBe('Log in');
     await callText(both, 'browser_tabs', { action: 'select', index: 0 });
     expect(JSON.parse(await callText(both, 'browser_get_content', { format: 'text' })).title).toBe('Shop');
+    // By selector and by coordinates as in the compatible set, by ref as in Playwright MCP's.
+    const html = `<input id=i><button style="position:fixed;left:100px;top:50px;width:80px;height:40px" onclick="document.title+='!'">x</button>`;
+    await callText(both, 'browser_navigate', {
+      url: `data:text/html,<title>Clicks</title>${encodeURIComponent(html)}`,
+    });
+    expect(JSON.parse(await callText(both, 'browser_click', { selector: 'button' })).title).toBe('Clicks!');
+    expect(JSON.parse(await callText(both, 'browser_click', { x: 140, y: 70 })).title).toBe('Clicks!!');
+    expect(await callText(both, 'browser_click', { target: 'button' })).toContain('### Snapshot');
+    expect(JSON.parse(await callText(both, 'browser_type', { selector: '#i', text: 'a' })).success).toBe(true);
+    expect(JSON.parse(await callText(both, 'browser_get_content', { format: 'text' })).title).toBe('Clicks!!!');
   } finally {
     await both.close();
     await other.dispose();

@@ -154,7 +154,7 @@ test.each([
   ['element_not_found', 'browser_evaluate', { function: 'e => e.id', target: '#none' }],
   ['invalid_arguments', 'browser_snapshot', { tokensMax: 1 }],
   ['name_misplaced', 'browser_select_option', { target: '#one', text: 'SHOP_PASSWORD', values: [] }],
-  ['session_mismatch', 'browser_snapshot', { sessionId: 'another' }],
+  ['session_mismatch', 'browser_snapshot', { sessionId: crypto.randomUUID() }],
   ['unknown_tool', 'browser_fly', {}],
 ] as const)('a call that is refused (%s) is told its code, why, and what to do instead', async (code, name, args) => {
   await call('browser_navigate', { url });

@@ -41,7 +41,8 @@ test('what has a default may be left out', () => {
     browser_mouse_wheel: [],
     browser_network_requests: [],
     browser_take_screenshot: [],
-    browser_click: ['target'],
+    browser_click: [],
+    browser_type: ['text'],
   });
 });
 
