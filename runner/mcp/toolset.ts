@@ -11,6 +11,7 @@ import { getContent } from '../tools/get-content.ts';
 import { login } from '../tools/login.ts';
 import { siteDomain } from '../tools/login-origins.ts';
 import { navigate, open } from '../tools/navigate.ts';
+import { tellingNewTabs } from '../tools/new-tabs.ts';
 import { normalised } from '../tools/result.ts';
 import { screenshot, takeScreenshot } from '../tools/screenshot.ts';
 import { scroll } from '../tools/scroll.ts';
@@ -43,7 +44,7 @@ export interface ToolsetOptions {
 }
 
 /** What an agent needs beside the compatible tools, and what means the same in both sets. */
-const IN_EVERY_SET = ['browser_close', 'browser_handle_dialog'];
+const IN_EVERY_SET = ['browser_close', 'browser_handle_dialog', 'browser_tabs'];
 
 function isServed(name: string, toolset: Toolset): boolean {
   if (toolset === 'core') return CORE.has(name);
@@ -145,7 +146,7 @@ const onPage = ({ tool, seconds, run }: CustomTool, playwright: PlaywrightMcp, l
   run: async (args, signal) =>
     normalised(
       await playwright.onPage(tool.name, seconds, signal, (page, inTime) =>
-        run(args, { page, lease, signal: inTime, settled: playwright.settled }),
+        tellingNewTabs(page, () => run(args, { page, lease, signal: inTime, settled: playwright.settled })),
       ),
     ),
 });

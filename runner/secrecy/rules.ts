@@ -121,11 +121,17 @@ function refusedArgument(tool: string, args: Readonly<Record<string, unknown>>):
   return undefined;
 }
 
-/** The lists in which a call chooses by a text: whether an option has it is an answer. */
+/** What may be a list in which a call chooses by a text: whether an option has it is an answer. */
 function listsOf(tool: string, args: Readonly<Record<string, unknown>>): string[] {
-  const fields = tool === 'browser_fill_form' && Array.isArray(args.fields) ? args.fields.map(Object) : [];
-  const lists = tool === 'browser_select_option' ? [args] : fields.filter(({ type }) => type === 'combobox');
-  return lists.flatMap(({ target }) => (typeof target === 'string' ? [target] : []));
+  const fields = Array.isArray(args.fields) ? args.fields.map(Object) : [];
+  const choosing: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
+    browser_select_option: [args],
+    browser_type: [args],
+    browser_fill_form: fields.filter(({ type }) => type === 'combobox'),
+    browser_fill_and_submit: fields,
+  };
+  const lists = Object.hasOwn(choosing, tool) ? (choosing[tool] ?? []) : [];
+  return lists.flatMap(({ target, selector }) => [target, selector].filter(named => typeof named === 'string'));
 }
 
 /**

@@ -1,16 +1,14 @@
-import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { cut } from './cut.ts';
 import { defineTool } from './define-tool.ts';
+import { contentOf, inTime, type ShownFrame, shownFrames } from './frames.ts';
 import { succeeded } from './result.ts';
 
 const CHARACTERS_MAX = 60_000;
 const LINKS_MAX = 500;
 const LINK_TEXT_MAX = 200;
 const LINK_ADDRESS_MAX = 2_000;
-
-/** Runs in the page; see there. */
-const OUTLINE = readFileSync(new URL('./outline.page.js', import.meta.url), 'utf8');
+const TREE_MS = 5_000;
 
 const field = z.object({
   tag: z.string(),
@@ -23,6 +21,7 @@ const field = z.object({
   autocomplete: z.string(),
   options: z.array(z.string()).optional(),
 });
+const link = z.object({ text: z.string(), href: z.string() });
 const control = z.object({ text: z.string(), selector: z.string() });
 const outline = z.object({
   forms: z.array(
@@ -43,7 +42,7 @@ export const getContent = defineTool({
   title: 'Read the page',
   does: 'reads',
   description:
-    'Get the content of the page: its text, its html, its links, or its accessibility tree with forms, fields and the ' +
+    'Get the content of the page and its frames: text, html, links, or accessibility tree with forms, fields and the ' +
     'selectors that other tools take',
   seconds: 20,
   input: { format: z.enum(['text', 'html', 'accessibility', 'links']).default('accessibility') },
@@ -51,16 +50,29 @@ export const getContent = defineTool({
   output: { format: z.string().optional(), content: z.string().optional(), truncated: z.boolean().optional() },
   async run({ format }, { page, lease: { conceal } }) {
     const content = (text: string) => cut(text, CHARACTERS_MAX, conceal);
+    const [own, ...frames] = await shownFrames(page);
+    if (own === undefined) throw new Error('The page has no document.');
+    /** What the page's own document has, which must answer, and then what those of its frames have that do. */
+    const each = async <T>(read: (shown: ShownFrame) => Promise<T>): Promise<readonly [T, ...Part<T>[]]> => {
+      const parts = frames.map(async (shown): Promise<Part<T>[]> => {
+        const answer = await inTime(read(shown).then(found => ({ found })));
+        return answer === undefined ? [] : [{ url: shown.frame.url(), ...answer }];
+      });
+      return [await read(own), ...(await Promise.all(parts)).flat()];
+    };
     switch (format) {
       case 'text':
-        return succeeded(page, {
-          format,
-          ...(await content(String(await page.evaluate('document.body?.innerText ?? ""')))),
-        });
-      case 'html':
-        return succeeded(page, { format, ...(await content(await page.content())) });
+      case 'html': {
+        const [text, ...parts] = await each(async ({ frame }) => String(await contentOf(frame, format)));
+        const framed = parts.filter(({ found }) => found.trim() !== '');
+        const mark = (url: string) =>
+          format === 'text' ? `--- frame ${url} ---` : `<!-- frame ${url.replaceAll('--', '%2D%2D')} -->`;
+        const all = [text, ...framed.map(({ url, found }) => `${mark(url)}\n${found}`)].join('\n\n');
+        return succeeded(page, { format, ...(await content(all)) });
+      }
       case 'links': {
-        const all = z.array(z.object({ text: z.string(), href: z.string() })).parse(await page.evaluate(LINKS));
+        const [first, ...parts] = await each(async ({ frame }) => link.array().parse(await contentOf(frame, format)));
+        const all = [...first, ...parts.flatMap(({ found }) => found)];
         const links = all.slice(0, LINKS_MAX).map(async ({ text, href }) => ({
           text: (await cut(text, LINK_TEXT_MAX, conceal)).content,
           href: (await cut(href, LINK_ADDRESS_MAX, conceal)).content,
@@ -68,20 +80,42 @@ export const getContent = defineTool({
         return succeeded(page, { format, links: await Promise.all(links), truncated: all.length > LINKS_MAX });
       }
       case 'accessibility': {
-        const found = outline.parse(await page.evaluate(OUTLINE));
-        const tree = await content(await page.locator('body').ariaSnapshot({ timeout: 5_000 }));
+        const [first, ...parts] = await each(async ({ frame, selectorOf }) => ({
+          outline: withSelectors(outline.parse(await contentOf(frame, 'outline')), selectorOf),
+          tree: await frame.locator('body').ariaSnapshot({ timeout: TREE_MS }),
+        }));
+        const outlines = [first.outline, ...parts.map(({ found }) => found.outline)];
+        const found = {
+          forms: outlines.flatMap(({ forms }) => forms),
+          fields: outlines.flatMap(({ fields }) => fields),
+          buttons: outlines.flatMap(({ buttons }) => buttons),
+        };
+        const framed = parts.filter(part => part.found.tree.trim() !== '');
+        const trees = [first.tree, ...framed.map(part => `--- frame ${part.url} ---\n${part.found.tree}`)];
         const hints =
           found.forms.length + found.fields.length === 0
             ? []
             : ['Pass a selector to browser_type, browser_click, browser_fill_and_submit or browser_login.'];
-        return succeeded(page, { format, ...found, ...tree }, hints);
+        return succeeded(page, { format, ...found, ...(await content(trees.join('\n\n'))) }, hints);
       }
     }
   },
 });
 
-/** Runs in the page. What is far beyond what is shown is left there. */
-const LINKS = `[...document.querySelectorAll('a[href]')].slice(0, ${LINKS_MAX + 1}).map(a => ({
-  text: (a.innerText || a.getAttribute('aria-label') || '').trim().slice(0, 20_000),
-  href: a.href.slice(0, 20_000),
-}))`;
+/** What a frame's document has. */
+interface Part<T> {
+  readonly url: string;
+  readonly found: T;
+}
+
+type Outline = z.infer<typeof outline>;
+
+/** The outline of a frame, with selectors of the page. */
+function withSelectors({ forms, fields, buttons }: Outline, selectorOf: ShownFrame['selectorOf']): Outline {
+  const on = <T extends { selector: string }>(named: T): T => ({ ...named, selector: selectorOf(named.selector) });
+  return {
+    forms: forms.map(form => ({ ...on(form), fields: form.fields.map(on), submit: form.submit && on(form.submit) })),
+    fields: fields.map(on),
+    buttons: buttons.map(on),
+  };
+}

@@ -1,22 +1,26 @@
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { refused } from '../../contract/tool-failure.ts';
+import { choose } from './choice.ts';
 import type { Credentials } from './credentials.ts';
 import { defineTool } from './define-tool.ts';
 import { notOneElement, succeeded } from './result.ts';
-import { actor, safeTarget, type Target } from './target.ts';
+import { actor, pinned, safeTarget, type Target } from './target.ts';
 
 const ACTION_MS = 5_000;
 
-/** Types a text, or the value behind a secret's name; resolves with a refusal or nothing. */
+/** Types a text, or the value behind a secret's name, or chooses what the text says; resolves with a refusal or nothing. */
 async function put(page: Page, selector: Target, text: string, credentials: Credentials, signal: AbortSignal) {
   if (credentials.isName(text)) {
     const refusal = await credentials.fill(page, selector, text, signal);
     return refusal && refused(refusal);
   }
   const done = await credentials.replace(page, selector, text);
-  if (done === 'not_secret') await actor(page, selector).fill(text, { timeout: ACTION_MS });
-  else if (done !== 'replaced') return refused(done);
+  if (done === 'replaced') return undefined;
+  if (done !== 'not_secret') return refused(done);
+  const chosen = await choose(page, selector, text);
+  if (chosen === 'text') await actor(page, selector).fill(text, { timeout: ACTION_MS });
+  else if (chosen !== 'chosen') return refused(chosen);
   return undefined;
 }
 
@@ -31,11 +35,12 @@ export const type = defineTool({
   name: 'browser_type',
   title: 'Type text',
   does: 'changes',
-  description: 'Type text into a form field, in place of what it holds',
+  description:
+    'Type text into a form field, in place of what it holds; choose an option of a list; tick a checkbox or radio button',
   seconds: 30,
   input: {
     selector: z.string().min(1).describe('CSS selector of the field'),
-    text: z.string().describe('Text to type, or the name of a secret'),
+    text: z.string().describe('Text to type, or the name of a secret; the text of an option; true or false'),
   },
   compatible: true,
   output: {},
@@ -88,10 +93,23 @@ export const fillAndSubmit = defineTool({
     }
     const last = steps.at(-1)?.selector ?? 'body';
     await settled(page, () =>
-      submit === undefined
-        ? actor(page, last).press('Enter', { timeout: ACTION_MS })
-        : actor(page, submit).click({ timeout: ACTION_MS }),
+      submit === undefined ? submitFrom(page, last) : actor(page, submit).click({ timeout: ACTION_MS }),
     );
     return succeeded(page);
   },
 });
+
+/** A list takes Enter for itself. */
+async function submitFrom(page: Page, target: Target): Promise<void> {
+  const element = await pinned(page, target, ACTION_MS);
+  if (element === undefined || !(await element.evaluate(askForm)))
+    await actor(page, target).press('Enter', { timeout: ACTION_MS });
+}
+
+/** Runs in the page. */
+function askForm(element: object): boolean {
+  const { localName, form } = element as { localName: string; form?: { requestSubmit(): void } | null }; // an element has them
+  if (localName !== 'select' || !form) return false;
+  form.requestSubmit();
+  return true;
+}

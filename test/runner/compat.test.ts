@@ -186,6 +186,78 @@ test('content comes as text, html, links, or a tree with forms whose selectors w
   expect((await call('browser_click', { selector: extra.selector })).answer.title).toBe('clicked');
 });
 
+test('lists, checkboxes and radio buttons are chosen by what they say, and a form that requires them is sent', async () => {
+  const form = `<form action="${site.url}/echo"><select name="text" required><option value=""></option><option value=xl>Extra large</option>
+    <option>Small</option></select><label><input type=checkbox name=terms required> I agree</label>
+    <label><input type=radio name=by value=post> By post</label><label><input type=radio name=by value=air checked> By air</label>
+    <button>Send</button></form>`;
+  const STATE = `<body><output></output><script>onchange = () => { document.title = JSON.stringify(
+    [...new FormData(document.forms[0])]) }</script>`;
+  const type = async (selector: string, text: string) => (await call('browser_type', { selector, text })).answer;
+  await show(`${form}${STATE}`);
+  expect(await type('select', 'Medium')).toMatchObject({
+    error: { code: 'option_not_found', message: 'No option is "Medium".' },
+    hints: ['Choose one of: "Extra large", "Small" and 1 more.'],
+  });
+  expect((await type('[name=terms]', 'perhaps')).hints).toEqual(['Choose one of: "true", "false", "on", "I agree".']);
+  expect((await type('[value=post]', 'false')).error.code).toBe('option_not_found');
+  await type('select', 'small');
+  await type('[name=terms]', 'true');
+  const chosen = [
+    ['text', 'Small'],
+    ['terms', 'on'],
+    ['by', 'post'],
+  ];
+  expect(JSON.parse((await type('label:has([value=post])', 'By post')).title)).toEqual(chosen);
+  expect(JSON.parse((await type('[name=terms]', 'false')).title)).toEqual([chosen[0], chosen[2]]);
+  const fields = [
+    { selector: '[name=terms]', value: 'I agree' },
+    { selector: '[value=post]', value: 'post' },
+    { selector: 'select', value: 'Extra large' },
+  ];
+  const sent = await call('browser_fill_and_submit', { fields });
+  expect(sent.answer.url).toBe(`${site.url}/echo?text=xl&terms=on&by=post`);
+});
+
+test('a tab that a link opens is announced, and can be gone to', async () => {
+  await show(`<a target=_blank href="${site.url}/login">Log in</a>`);
+  const { answer } = await call('browser_click', { selector: 'a' });
+  expect(answer.notes).toEqual([expect.stringContaining(`A new tab opened: 1: ${site.url}/login.`)]);
+  await callText(client, 'browser_tabs', { action: 'select', index: 1 });
+  expect((await call('browser_get_content', { format: 'text' })).answer.title).toBe('Log in');
+  await callText(client, 'browser_tabs', { action: 'close', index: 1 });
+});
+
+test('content has what frames and open shadow roots show, with selectors that work there', async () => {
+  const other = site.url.replace('127.0.0.1', 'localhost');
+  await call('browser_navigate', { url: `${site.url}/frames` });
+  const contentIn = async (format: string) => (await call('browser_get_content', { format })).answer;
+  for (const format of ['text', 'html']) {
+    const { content } = await contentIn(format);
+    for (const text of ['Frames', 'In the frame', 'In the shadow', 'User name', `frame ${other}/login`])
+      expect(content, format).toContain(text);
+    expect(content).not.toMatch(/^Nobody|<body>Nobody/m);
+  }
+  const { links } = await contentIn('links');
+  expect(links.map(({ href }: { href: string }) => href)).toEqual([
+    'https://example.com/shadow',
+    'https://example.com/framed',
+  ]);
+  const { content, fields, forms, buttons } = await contentIn('accessibility');
+  expect(content).toContain('In the frame');
+  expect(content).toContain('In the shadow');
+  const named = [...fields, ...forms.flatMap((form: { fields: object[] }) => form.fields)];
+  expect(named.map(({ label, name }) => label || name)).toEqual(['shady', "It's inside", 'User name', 'Password']);
+  for (const { selector } of named)
+    expect((await call('browser_type', { selector, text: 'typed' })).answer, selector).toMatchObject({ success: true });
+  const tell = buttons.find(({ text }: { text: string }) => text === 'Tell');
+  expect((await call('browser_click', { selector: tell.selector })).answer.title).toBe('typed');
+  const [{ submit, fields: login }] = forms;
+  await call('browser_type', { selector: login[1].selector, text: 'framed' });
+  await call('browser_click', { selector: submit.selector });
+  expect(site.logins.at(-1)).toEqual({ username: 'typed', password: 'framed' });
+});
+
 test('[A2] clicks go to coordinates, scrolling moves the page, pictures show all of it, waiting waits', async () => {
   await show(`<body style="margin:0;height:5000px"><button style="position:absolute;left:100px;top:50px;width:80px;height:40px"
     onclick="document.title='hit'">x</button><script>setTimeout(() => document.body.insertAdjacentHTML('beforeend',

@@ -63,6 +63,18 @@ const PAGES: Record<string, string> = {
   shadow: `${form('post')}<x-copy></x-copy><script>const root = document.querySelector('x-copy').attachShadow({ mode: 'closed' });
     root.innerHTML = '<style>p, input { color: #0f0 }</style><p></p><input>';
     setInterval(() => { root.firstElementChild.nextElementSibling.textContent = root.lastElementChild.value = p.value }, 200)</script>`,
+  /** In an open shadow root and in a frame, as text, in an address, and in a value. */
+  nested: `${form('post')}<iframe srcdoc="<div></div>"></iframe><x-copy></x-copy><script>
+    const root = document.querySelector('x-copy').attachShadow({ mode: 'open' });
+    root.innerHTML = '<div></div>';
+    addEventListener('input', ({ target: { value } }) => {
+      for (const place of [root, frames[0].document]) {
+        const a = Object.assign(document.createElement('a'), { href: '/?' + encodeURIComponent(value), textContent: value });
+        const input = Object.assign(document.createElement('input'), { value, placeholder: value });
+        input.setAttribute('value', value);
+        place.querySelector('div').replaceChildren(a, input, ...[...value].map(c => Object.assign(document.createElement('i'), { textContent: c })));
+      }
+    })</script>`,
   options:
     form('post') +
     onInput("out.innerHTML = '<select id=list></select>'; for (const c of [v, ...v]) list.append(new Option(c))"),

@@ -31,6 +31,16 @@ const PAGES: Record<string, string> = {
   ),
   '/hang': page('Hang', '<button onclick="while (true);">Hang</button>'),
   '/alert': page('Alert', '<button onclick="alert(\'hello\')">Alert</button>'),
+  // A frame of its own, one of another site, one that nobody sees, and an open shadow root.
+  '/frames': page(
+    'Frames',
+    `<iframe name=own srcdoc="<p>In the frame</p><a href='https://example.com/framed'>Framed</a><input aria-label=&quot;It's inside&quot;>"></iframe>
+    <iframe id=other></iframe><iframe style="display:none" srcdoc="Nobody sees this"></iframe><x-box></x-box><script>
+    other.src = '//localhost:' + location.port + '/login';
+    const root = document.querySelector('x-box').attachShadow({ mode: 'open' });
+    root.innerHTML = '<p>In the shadow</p><a href="https://example.com/shadow">Shadow</a><input name=shady><button>Tell</button>';
+    root.querySelector('button').onclick = () => { document.title = root.querySelector('input').value };</script>`,
+  ),
   '/popups': page('Popups', '<button onclick="for (let i = 0; i < 40; i++) window.open(\'/\')">Open</button>'),
 };
 

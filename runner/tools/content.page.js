@@ -1,9 +1,18 @@
-// Evaluated in a page: its forms, fields and buttons, each with a selector that finds it again.
-(() => {
+// Called in a document with what is wanted of it, its open shadow roots included: its `text`, `html` or `links`; or its `outline`, forms,
+// fields and buttons, each with a selector that finds it again. Called with an element: the selector of that.
+wanted => {
   const COUNT_MAX = 200;
+  const LINKS_MAX = 501;
+  /** The document and every open shadow root in it, outer ones first. */
+  const rootsIn = root => {
+    const hosts = [...root.querySelectorAll('*')].filter(element => element.shadowRoot);
+    return [root, ...hosts.flatMap(host => rootsIn(host.shadowRoot))];
+  };
+  const roots = rootsIn(document);
+  /** As Playwright's CSS selectors do, it looks into open shadow roots; one whose parts are in two roots is not unique here. */
   const unique = selector => {
     try {
-      return document.querySelectorAll(selector).length === 1;
+      return roots.flatMap(root => [...root.querySelectorAll(selector)]).length === 1;
     } catch {
       return false;
     }
@@ -38,6 +47,11 @@
     }
     if (unique(tag)) return tag;
     const parent = element.parentElement;
+    const host = element.getRootNode().host;
+    if (!parent && host) {
+      const among = [...element.parentNode.children].indexOf(element) + 1;
+      return `${selectorOf(host)} ${tag}:nth-child(${among})`;
+    }
     if (!parent) return tag;
     const nth = [...parent.children].indexOf(element) + 1;
     return `${selectorOf(parent)} > ${tag}:nth-child(${nth})`;
@@ -73,19 +87,49 @@
     text: text(element.innerText || element.value || labelOf(element)),
     selector: selectorOf(element),
   });
-  const all = (root, selector) => [...root.querySelectorAll(selector)].filter(shown).slice(0, COUNT_MAX);
+  const all = (within, selector) =>
+    (within === document ? roots : [within])
+      .flatMap(root => [...root.querySelectorAll(selector)])
+      .filter(shown)
+      .slice(0, COUNT_MAX);
 
-  const forms = [...document.forms].slice(0, COUNT_MAX).map(form => {
-    const submit = all(form, 'button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]')[0];
-    const action = new URL(form.getAttribute('action') || location.href, location.href);
-    return {
-      selector: selectorOf(form),
-      method: form.method,
-      action: (action.origin === 'null' ? action.href : action.origin + action.pathname).slice(0, 500),
-      fields: all(form, FIELDS).map(fieldOf),
-      submit: submit ? controlOf(submit) : null,
-    };
-  });
+  if (typeof wanted !== 'string') return selectorOf(wanted);
+  if (wanted === 'text') {
+    const texts = roots.map(root =>
+      (root === document ? [document.body] : [...root.children]).map(e => e?.innerText ?? ''),
+    );
+    return texts.flat().filter(Boolean).join('\n');
+  }
+  if (wanted === 'html') {
+    const { documentElement: root, doctype } = document;
+    const inner = root.getHTML({ shadowRoots: roots.slice(1) });
+    const outer = root.cloneNode().outerHTML;
+    return `${doctype ? '<!DOCTYPE html>' : ''}${outer.replace(/<\/html>$/, '')}${inner}</html>`;
+  }
+  if (wanted === 'links')
+    return roots
+      .flatMap(root => [...root.querySelectorAll('a[href]')])
+      .slice(0, LINKS_MAX)
+      .map(a => ({
+        // What is far beyond what is shown is left there.
+        text: (a.innerText || a.getAttribute('aria-label') || '').trim().slice(0, 20_000),
+        href: String(a.href).slice(0, 20_000),
+      }));
+
+  const forms = roots
+    .flatMap(root => [...root.querySelectorAll('form')])
+    .slice(0, COUNT_MAX)
+    .map(form => {
+      const submit = all(form, 'button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]')[0];
+      const action = new URL(form.getAttribute('action') || location.href, location.href);
+      return {
+        selector: selectorOf(form),
+        method: form.method,
+        action: (action.origin === 'null' ? action.href : action.origin + action.pathname).slice(0, 500),
+        fields: all(form, FIELDS).map(fieldOf),
+        submit: submit ? controlOf(submit) : null,
+      };
+    });
   return {
     forms,
     fields: all(document, FIELDS)
@@ -93,4 +137,4 @@
       .map(fieldOf),
     buttons: all(document, BUTTONS).map(controlOf),
   };
-})();
+};

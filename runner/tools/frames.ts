@@ -1,0 +1,54 @@
+import type { ElementHandle, Frame, Page } from 'playwright-core';
+import * as z from 'zod';
+import { pageScript } from '../browser/page-script.ts';
+
+/** A document of a page that a person sees. */
+export interface ShownFrame {
+  readonly frame: Frame;
+  /** A selector of its document, as one of the page. */
+  selectorOf(inner: string): string;
+}
+
+const FRAMES_MAX = 20;
+const ANSWER_MS = 2_000;
+
+const CONTENT = `(${pageScript(new URL('./content.page.js', import.meta.url))})`;
+
+/** What a document holds, or the selector of one of its elements; as it says: nothing here is trusted. */
+export async function contentOf(
+  frame: Frame,
+  wanted: 'text' | 'html' | 'links' | 'outline' | ElementHandle,
+): Promise<unknown> {
+  await using read = await frame.evaluateHandle<(wanted: unknown) => unknown>(CONTENT);
+  return await read.evaluate((of, asked) => of(asked), wanted);
+}
+
+/** The page's own document and those of its visible frames, outer ones first; without frames that do not answer. */
+export async function shownFrames(page: Page): Promise<ShownFrame[]> {
+  const chains = new Map([[page.mainFrame(), '']]);
+  for (const [parent, chain] of chains)
+    for (const frame of parent.childFrames()) {
+      const selector = chains.size < FRAMES_MAX ? await inTime(selectorOf(parent, frame)) : undefined;
+      if (selector !== undefined) chains.set(frame, `${chain}frameLocator(${quoted(selector)}).`);
+    }
+  return [...chains].map(([frame, chain]) => ({
+    frame,
+    selectorOf: inner => (chain === '' ? inner : `${chain}locator(${quoted(inner)})`),
+  }));
+}
+
+/** What a document answers; undefined: nothing, or not in time. */
+export async function inTime<T>(answer: Promise<T>): Promise<T | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, ANSWER_MS, undefined);
+  return Promise.race([answer.catch(() => undefined), late]).finally(() => clearTimeout(timer));
+}
+
+/** Of the element that shows the frame; undefined: nothing of it is seen. */
+async function selectorOf(parent: Frame, frame: Frame): Promise<string | undefined> {
+  const element = await frame.frameElement();
+  if (!(await element.isVisible())) return undefined;
+  return z.string().parse(await contentOf(parent, element));
+}
+
+const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
