@@ -29,6 +29,7 @@ export const RUNNER_EVENT_KINDS = [
   'browser.crashed',
   'page.closed',
   'download.cancelled',
+  'recording.started',
   'recording.stopped',
   'secrets.loaded',
   'control.taken',

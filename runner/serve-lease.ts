@@ -154,6 +154,7 @@ function recordLease(options: ServeLeaseOptions, captures: Captures, events: Eve
       artifact_token: artifactToken,
       ...(uploadCredential === undefined ? {} : { upload_credential: uploadCredential }),
     },
+    onStarted: details => events.add('recording.started', details),
     onStopped(details) {
       log.warn(details, 'recording stopped');
       events.add('recording.stopped', details);

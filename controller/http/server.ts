@@ -4,6 +4,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import type { Logger } from 'pino';
 import { OmicronError } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
+import { type ArtifactRoutes, artifactRoutes } from './artifacts.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
 import { type EndedLeaseRoutes, endedLeaseRoutes } from './ended-leases.ts';
@@ -25,6 +26,7 @@ export interface ServerParts
     EgressRoutes,
     EndedLeaseRoutes,
     LeaseRoutes,
+    ArtifactRoutes,
     LiveRoutes,
     OperationsRoutes,
     PolicyRoutes,
@@ -66,6 +68,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   const under = (prefix: string) => ({ ...parts, prefix });
   await app.register(leaseRoutes, under('/internal/browser-sessions'));
   await app.register(sessionRoutes, under('/internal/browser-sessions'));
+  await app.register(artifactRoutes, under('/internal/browser-sessions/:session_id/artifacts'));
   await app.register(liveRoutes, under('/internal/browser-sessions/:session_id'));
   await app.register(userActionRoutes, under('/internal/browser-sessions/:session_id/user-actions'));
   await app.register(pendingUserActionRoutes, under('/internal/user-actions'));

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { artifactList, eventPage, eventQuery, listQuery, sessionPage, sessionSchema } from '../../contract/session.ts';
+import { eventPage, eventQuery, listQuery, sessionPage, sessionSchema } from '../../contract/session.ts';
 import { type EndingParts, untilUnserved } from '../lease/ending.ts';
 import type { Directory } from '../store/directory.ts';
 import type { SessionRow } from '../store/rows.ts';
@@ -76,22 +76,6 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
     async request => {
       const session = await found(request.params.session_id, request.userId);
       return directory.events(session.id, request.query);
-    },
-  );
-
-  app.get(
-    '/:session_id/artifacts',
-    {
-      schema: {
-        operationId: 'listSessionArtifacts',
-        summary: "The session's artifacts: stored, or lost with the reason",
-        params,
-        response: { 200: artifactList },
-      },
-    },
-    async request => {
-      const session = await found(request.params.session_id, request.userId);
-      return { artifacts: await directory.artifacts(session.id) };
     },
   );
 

@@ -30,6 +30,8 @@ export interface RecordingOptions {
   readonly ffmpeg: string;
   readonly outputDir: string;
   readonly order: UploadOrder;
+  /** The first picture of a tab is written: its file begins. */
+  readonly onStarted: (details: { file: string }) => void;
   /** A tab is not recorded (any more). */
   readonly onStopped: (details: { file: string; reason: string }) => void;
   readonly captures: Captures;
@@ -41,7 +43,7 @@ const FILES_AT_ONCE_MAX = 8;
 
 /** Starts recording. What the uploader needs is on disk before the first frame. */
 export function startRecording(options: RecordingOptions): Recording {
-  const { context, outputDir, order, onStopped } = options;
+  const { context, outputDir, order, onStarted, onStopped } = options;
   const tabs = new Map<Page, Promise<() => Promise<void>>>();
   let count = 0;
   let stopped = false;
@@ -53,7 +55,11 @@ export function startRecording(options: RecordingOptions): Recording {
       onStopped({ file, reason: `more than ${FILES_AT_ONCE_MAX} tabs are open; this one is not recorded` });
       return Promise.resolve(async () => undefined);
     }
-    const started = recordTab(page, { ...options, path: join(outputDir, file) }, reason => onStopped({ file, reason }));
+    const started = recordTab(page, {
+      ...{ ...options, path: join(outputDir, file) },
+      onFirst: () => onStarted({ file }),
+      onFailed: reason => onStopped({ file, reason }),
+    });
     tabs.set(page, started);
     page.once('close', () => void end(page));
     return started;
@@ -86,19 +92,25 @@ export function startRecording(options: RecordingOptions): Recording {
   };
 }
 
+interface TabRecordingOptions extends Pick<RecordingOptions, 'ffmpeg' | 'captures' | 'clock'> {
+  readonly path: string;
+  readonly onFirst: () => void;
+  readonly onFailed: (reason: string) => void;
+}
+
 /**
  * Records one tab; the returned function ends the file, and resolves when it has ended, for all who call it. Never
  * rejects.
  */
 async function recordTab(
   page: Page,
-  { ffmpeg, path, captures, clock }: RecordingOptions & { path: string },
-  onFailed: (reason: string) => void,
+  { ffmpeg, path, captures, clock, onFirst, onFailed }: TabRecordingOptions,
 ): Promise<() => Promise<void>> {
   const video = videoFile({ ffmpeg, path, size: VIEWPORT });
   const frames = frameWriter(video.frame, clock);
   let ending: Promise<void> | undefined;
   let unwatch = () => {};
+  let isFirst = true;
   void video.failed.then(reason => {
     if (ending !== undefined) return;
     onFailed(reason);
@@ -117,7 +129,11 @@ async function recordTab(
   }
 
   try {
-    unwatch = await captures.watch(page, ({ jpeg }) => frames.add(jpeg));
+    unwatch = await captures.watch(page, ({ jpeg }) => {
+      if (isFirst) onFirst();
+      isFirst = false;
+      frames.add(jpeg);
+    });
     if (ending !== undefined) unwatch(); // the encoder failed meanwhile
   } catch (error) {
     if (!page.isClosed()) onFailed(error instanceof Error ? error.message : String(error));

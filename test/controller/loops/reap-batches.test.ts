@@ -42,7 +42,7 @@ it('asks once more after a whole batch, and not after a smaller one', async () =
 
 it('[S4] removes every artifact that is past its retention in one round', async () => {
   const { maintenance, batches, left } = due({ artifacts: range(401) });
-  await retainArtifacts({ maintenance, artifacts: { remove: async () => {} }, days: 7, log });
+  await retainArtifacts({ maintenance, artifacts: { remove: async () => {}, read: async () => null }, days: 7, log });
   expect(batches).toEqual([200, 200, 1]);
   expect(left.artifacts).toEqual([]);
 });
@@ -53,6 +53,7 @@ it('[S4] ends the round when nothing of a whole batch could be removed', async (
   await retainArtifacts({
     maintenance,
     artifacts: {
+      read: async () => null,
       async remove(uri) {
         removed.push(uri);
         if (uri !== '0') throw new Error('the folder is read-only');

@@ -52,6 +52,7 @@ test('the recording shows nothing of what is done without pictures, and goes on 
       ...{ session_id: id, epoch: 1, runner_id: id, record_video: true },
       ...{ artifacts_prefix: '', artifact_token: '' },
     },
+    onStarted: () => {},
     onStopped: details => {
       throw new Error(JSON.stringify(details));
     },

@@ -84,6 +84,7 @@ export async function startPictureSite(pages: Readonly<Record<string, string>>) 
     const captures = captureTabs({ context, pictures, clock: realClock });
     const recording = startRecording({
       ...{ context, ffmpeg, outputDir, captures, clock: realClock, order: order() },
+      onStarted: () => {},
       onStopped: details => {
         throw new Error(JSON.stringify(details));
       },
