@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { epoch } from './lease-key.ts';
+import { LIVE_LIMITS, LIVE_PROTOCOL } from './live-limits.ts';
 
 /**
  * The live view: pictures of a lease's browser for its viewers, and the input of the person who controls it. One
@@ -8,8 +9,6 @@ import { epoch } from './lease-key.ts';
  * JSON text: `serverMessage` to the viewer, `viewerMessage` from it. docs/live-view.md has the protocol in words.
  */
 
-/** The WebSocket subprotocol: a viewer offers it together with its token, `[LIVE_PROTOCOL, liveTokenProtocol(token)]`. */
-export const LIVE_PROTOCOL = 'omicron.live.v1';
 /** A page cannot set headers of a WebSocket, and a URL is logged; Kubernetes passes bearer tokens the same way. */
 const TOKEN_PREFIX = 'omicron.token.';
 export const liveTokenProtocol = (token: string): string => `${TOKEN_PREFIX}${token}`;
@@ -20,49 +19,6 @@ export function liveTokenOf(protocols: string | undefined): string | undefined {
   if (offered?.includes(LIVE_PROTOCOL) !== true) return undefined;
   return offered.find(each => each.startsWith(TOKEN_PREFIX))?.slice(TOKEN_PREFIX.length);
 }
-
-export const LIVE_LIMITS = {
-  /** A token opens one socket in this time. */
-  tokenSeconds: 60,
-  /** Viewers of one lease. */
-  viewersMax: 20,
-  /** Pictures that a viewer may have without having acknowledged them. Of those that follow only the newest waits. */
-  credits: 2,
-  picturesPerSecond: 15,
-  /** Bounds of a picture, in pixels. */
-  picture: { width: 1280, height: 720 },
-  /** One message of a viewer. */
-  messageBytesMax: 14 * 1024 * 1024,
-  /** Input messages of one viewer in a second; more close the socket. */
-  inputsPerSecond: 200,
-  /** Text that is typed, pasted or copied in one message, in UTF-16 code units. */
-  textMax: 100_000,
-  /** One file for a file chooser, before base64. */
-  fileBytesMax: 10 * 1024 * 1024,
-  /** `ping` comes at this interval: proxies close connections that are silent for 60 s. */
-  pingSeconds: 20,
-  /** A viewer that answers neither pictures nor pings for this long is closed. */
-  silentSeconds: 30,
-  /** Control returns to the agent after this time without input. */
-  idleSeconds: 60,
-  /** Control returns to the agent when its holder's connection has been gone this long. */
-  lostSeconds: 10,
-  /** The agent's calls that wait for the person, and how long each one does: below the 60 s of MCP clients. */
-  waitingCallsMax: 8,
-  waitingCallSeconds: 45,
-} as const;
-
-/** Why the runner closed a socket: codes of RFC 6455's private range. */
-export const LIVE_CLOSE = {
-  badMessage: 4400,
-  /** The token's right was withdrawn. */
-  revoked: 4401,
-  /** The viewer answered neither pictures nor pings. */
-  silent: 4408,
-  /** The lease has ended. */
-  leaseEnded: 4410,
-  tooManyInputs: 4429,
-} as const;
 
 /** `view` sees; `control` may also take control. */
 export const liveRole = z.enum(['view', 'control']).meta({ id: 'LiveRole' });

@@ -19,6 +19,7 @@ import { type Downloads, downloads } from './mcp/downloads.ts';
 import type { ServedTools } from './mcp/endpoint.ts';
 import { leaseName } from './mcp/lease-name.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
+import { currentTab } from './mcp/tabs.ts';
 import type { ToolPolicy } from './mcp/tool-policy.ts';
 import { type LeaseTool, leaseTools } from './mcp/toolset.ts';
 import type { Recording } from './recording/recording.ts';
@@ -242,7 +243,7 @@ function judgedCalls(
     let done: Done | undefined;
     const result = await turn(caller.signal, async () => {
       done = await judgeAndRun(name, args, caller);
-      live.agentActed(name);
+      live.agentActed(name, currentTab(options.context));
       return done.result;
     });
     return { ...done, result };

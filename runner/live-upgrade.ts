@@ -1,9 +1,11 @@
-import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
-import { LIVE_LIMITS, LIVE_PROTOCOL, liveTokenOf } from '../contract/live.ts';
-import { OmicronError, PROBLEM_TYPE } from '../contract/problem.ts';
+import { liveTokenOf } from '../contract/live.ts';
+import { LIVE_LIMITS, LIVE_PROTOCOL } from '../contract/live-limits.ts';
+import { OmicronError, type Problem } from '../contract/problem.ts';
+import { refuseUpgrade } from '../http/upgrade.ts';
 import { checkOrigin } from './mcp/origin.ts';
 import type { Runner } from './runner.ts';
 
@@ -38,24 +40,13 @@ export function serveLive(
     socket.on('error', onError);
     upgrade(request, socket, head).then(
       () => socket.off('error', onError),
-      (error: unknown) => refuse(socket, error, log),
+      (error: unknown) => refuseUpgrade(socket, problemOf(error, log)),
     );
   });
 }
 
-/** Answers in place of an upgrade, with a problem document. */
-function refuse(socket: Duplex, error: unknown, log: Logger): void {
-  const known = error instanceof OmicronError;
-  if (!known) log.error({ err: error }, 'unexpected error');
-  const problem = (
-    known ? error : new OmicronError('internal_error', 'The runner failed; its log has the reason.')
-  ).toProblem();
-  const body = JSON.stringify(problem);
-  const head = [
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`,
-    `content-type: ${PROBLEM_TYPE}`,
-    `content-length: ${Buffer.byteLength(body)}`,
-    'connection: close',
-  ];
-  socket.end([...head, '', body].join('\r\n'), () => socket.destroy());
+function problemOf(error: unknown, log: Logger): Problem {
+  if (error instanceof OmicronError) return error.toProblem();
+  log.error({ err: error }, 'unexpected error');
+  return new OmicronError('internal_error', 'The runner failed; its log has the reason.').toProblem();
 }

@@ -7,7 +7,8 @@ import {
   type RunnerHealth,
   saveProfileClaims,
 } from '../contract/assignment.ts';
-import { LIVE_LIMITS, type LiveTokenClaims } from '../contract/live.ts';
+import type { LiveTokenClaims } from '../contract/live.ts';
+import { LIVE_LIMITS } from '../contract/live-limits.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../contract/tokens.ts';

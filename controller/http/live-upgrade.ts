@@ -1,10 +1,11 @@
-import { request as httpRequest, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import { request as httpRequest, type IncomingMessage, type Server } from 'node:http';
 import { type Duplex, pipeline } from 'node:stream';
 import type { Logger } from 'pino';
 import { liveTokenClaims, liveTokenOf } from '../../contract/live.ts';
 import { AUDIENCES } from '../../contract/names.ts';
-import { OmicronError, PROBLEM_TYPE } from '../../contract/problem.ts';
+import { OmicronError, type Problem } from '../../contract/problem.ts';
 import { CLOCK_SKEW_SECONDS, type ControllerKeys, verifyControllerToken } from '../../contract/tokens.ts';
+import { answerHead, refuseUpgrade } from '../../http/upgrade.ts';
 import { type LiveRunner, liveRunner } from '../lease/live-runner.ts';
 import type { Directory } from '../store/directory.ts';
 
@@ -59,7 +60,7 @@ export function pipeLiveViews(server: Server, { publicKeys, directory, log }: Li
       dialled.socket.destroy();
       return;
     }
-    socket.write(responseHead(101, dialled.response.headers));
+    socket.write(answerHead(101, dialled.response.headers));
     socket.write(dialled.head);
     dialled.socket.write(head);
     open.add(socket);
@@ -71,7 +72,7 @@ export function pipeLiveViews(server: Server, { publicKeys, directory, log }: Li
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const onError = () => socket.destroy();
     socket.on('error', onError);
-    upgrade(request, socket, head).catch((error: unknown) => refuse(socket, error, log));
+    upgrade(request, socket, head).catch((error: unknown) => refuseUpgrade(socket, problemOf(error, log)));
   });
   return {
     close() {
@@ -113,22 +114,8 @@ function dial(endpoint: string, { headers }: IncomingMessage): Promise<Dialled> 
 const unreachable = (why: string): OmicronError =>
   new OmicronError('lease_ended', `The browser cannot be watched: ${why}. Request the lease again.`);
 
-function responseHead(status: number, headers: IncomingMessage['headers']): string {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`);
-  return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', ''].join('\r\n');
-}
-
-function refuse(socket: Duplex, error: unknown, log: Logger): void {
-  const known = error instanceof OmicronError;
-  if (!known) log.error({ err: error }, 'unexpected error');
-  const problem = (
-    known ? error : new OmicronError('internal_error', 'The controller failed; its log has the reason.')
-  ).toProblem();
-  const body = JSON.stringify(problem);
-  const headers = {
-    'content-type': PROBLEM_TYPE,
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-  };
-  socket.end(responseHead(problem.status, headers) + body, () => socket.destroy());
+function problemOf(error: unknown, log: Logger): Problem {
+  if (error instanceof OmicronError) return error.toProblem();
+  log.error({ err: error }, 'unexpected error');
+  return new OmicronError('internal_error', 'The controller failed; its log has the reason.').toProblem();
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { LIVE_LIMITS, type LiveTokenClaims, liveTokenAnswer, liveTokenRequest } from '../../contract/live.ts';
+import { type LiveTokenClaims, liveTokenAnswer, liveTokenRequest } from '../../contract/live.ts';
+import { LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { signControllerToken } from '../../contract/tokens.ts';
 import type { Keys } from '../lease/assignment-tokens.ts';

@@ -1,4 +1,5 @@
-import { type GivenBack, LIVE_LIMITS, type LiveControl } from '../../contract/live.ts';
+import type { GivenBack, LiveControl } from '../../contract/live.ts';
+import { LIVE_LIMITS } from '../../contract/live-limits.ts';
 import type { Clock } from '../../http/clock.ts';
 import { alarm } from '../reporting/alarm.ts';
 

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { LIVE_LIMITS } from '../../contract/live.ts';
+import { LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { type Clock, timeoutSignal } from '../../http/clock.ts';
 import type { Control } from './control.ts';
 

@@ -1,5 +1,6 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
-import { type InputMessage, LIVE_LIMITS } from '../../contract/live.ts';
+import type { InputMessage } from '../../contract/live.ts';
+import { LIVE_LIMITS } from '../../contract/live-limits.ts';
 
 /** What a person does with mouse, keyboard, touch and input method, in the order in which it came. */
 export type DeviceMessage = Extract<InputMessage, { t: 'mouse' | 'wheel' | 'key' | 'text' | 'ime' | 'touch' }>;

@@ -1,14 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import type { WebSocket } from 'ws';
-import {
-  type GivenBack,
-  type InputMessage,
-  LIVE_CLOSE,
-  LIVE_LIMITS,
-  type LiveTokenClaims,
-  type ServerMessage,
-  type ViewerMessage,
-} from '../../contract/live.ts';
+import type { GivenBack, InputMessage, LiveTokenClaims, ServerMessage, ViewerMessage } from '../../contract/live.ts';
+import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { encodePicture } from '../../contract/live-picture.ts';
 import type { Clock } from '../../http/clock.ts';
 import type { Captures } from '../capture/captures.ts';
@@ -29,8 +22,8 @@ export interface LiveView {
   isFull(): boolean;
   /** Serves a socket whose token was checked. */
   connect(socket: WebSocket, claims: Pick<LiveTokenClaims, 'viewer' | 'role'>): void;
-  /** A call of the agent has ended: for the overlay. */
-  agentActed(tool: string): void;
+  /** A call of the agent has ended, after which it acts on this tab: viewers see that one. */
+  agentActed(tool: string, tab: Page | undefined): void;
   /** Closes every socket; control goes back. Resolves when what was held is lifted. */
   close(): Promise<void>;
 }
@@ -45,6 +38,7 @@ export interface LiveViewOptions {
   readonly onGivenBack: (viewer: string, why: GivenBack, seconds: number) => void;
 }
 
+const TITLES_EVERY_MS = 1_000;
 const LEASE_ENDED = 'the lease has ended';
 
 export function liveView({ context, captures, conceal, clock, onTaken, onGivenBack }: LiveViewOptions): LiveView {
@@ -88,7 +82,10 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
   const watchPage = (page: Page) => asking.watch(page);
   context.pages().forEach(watchPage);
   context.on('page', watchPage);
-  void keepAlive();
+  void every(LIVE_LIMITS.pingSeconds * 1_000, () => {
+    for (const viewer of viewers.values()) viewer.ping();
+  });
+  void every(TITLES_EVERY_MS, () => void tellTabs()); // no event tells that a page has changed its title
 
   const tabList = async () =>
     Promise.all(
@@ -116,11 +113,12 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
     sayAll({ t: 'tabs', tabs: list });
   }
 
-  async function keepAlive(): Promise<void> {
+  /** Until it is closed. */
+  async function every(ms: number, work: () => void): Promise<void> {
     try {
       for (;;) {
-        await clock.sleep(LIVE_LIMITS.pingSeconds * 1_000, closed.signal, true);
-        for (const viewer of viewers.values()) viewer.ping();
+        await clock.sleep(ms, closed.signal, true);
+        work();
       }
     } catch {
       // it is closed
@@ -185,7 +183,10 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
       });
       void greet(viewer);
     },
-    agentActed: tool => sayAll({ t: 'act', by: 'agent', kind: tool }),
+    agentActed(tool, tab) {
+      if (tab !== undefined) tabs.show(tab);
+      sayAll({ t: 'act', by: 'agent', kind: tool });
+    },
     async close() {
       closed.abort();
       context.off('page', watchPage);

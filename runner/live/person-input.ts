@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
-import { type InputMessage, LIVE_LIMITS } from '../../contract/live.ts';
+import type { InputMessage } from '../../contract/live.ts';
+import { LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import type { Asking } from './asking.ts';
 import type { DeviceInput } from './input.ts';

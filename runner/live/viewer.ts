@@ -1,12 +1,6 @@
 import { type RawData, WebSocket } from 'ws';
-import {
-  LIVE_CLOSE,
-  LIVE_LIMITS,
-  type LiveRole,
-  type ServerMessage,
-  type ViewerMessage,
-  viewerMessage,
-} from '../../contract/live.ts';
+import { type LiveRole, type ServerMessage, type ViewerMessage, viewerMessage } from '../../contract/live.ts';
+import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
 import type { Clock } from '../../http/clock.ts';
 
 /** One socket of a live view. */

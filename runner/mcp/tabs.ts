@@ -12,11 +12,14 @@ export const TABS_FULL = refused({
   instead: 'Close one first, with browser_tabs and the action close.',
 });
 
-/** The page on which Playwright MCP's next tool would act. */
-export async function currentPage(context: BrowserContext): Promise<Page> {
+/** The page on which Playwright MCP's next tool would act; undefined: it would open one. */
+export function currentTab(context: BrowserContext): Page | undefined {
   const pages = context.pages();
-  return pages.find(page => upstreamTabOf(page).isCurrentTab()) ?? pages[0] ?? context.newPage();
+  return pages.find(page => upstreamTabOf(page).isCurrentTab()) ?? pages[0];
 }
+
+/** As `currentTab`; opens a page where there is none. */
+export const currentPage = async (context: BrowserContext): Promise<Page> => currentTab(context) ?? context.newPage();
 
 /** Upstream's browser_close ends the connection for good; the lease's browser stays, with one blank tab. */
 export async function closeTabs(context: BrowserContext, guard: PageGuard, seconds: number): Promise<CallToolResult> {

@@ -12,7 +12,7 @@ import {
   redeemAnswer,
   signedToken,
 } from '../../contract/assignment.ts';
-import { LIVE_CLOSE, LIVE_PROTOCOL } from '../../contract/live.ts';
+import { LIVE_CLOSE, LIVE_PROTOCOL } from '../../contract/live-limits.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS, problemSchema } from '../../contract/problem.ts';
 import type { RunnerPhase } from '../../contract/states.ts';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LIVE_PROTOCOL, liveTokenAnswer, liveTokenProtocol } from '../../../contract/live.ts';
+import { liveTokenAnswer, liveTokenProtocol } from '../../../contract/live.ts';
+import { LIVE_PROTOCOL } from '../../../contract/live-limits.ts';
 import { eventually } from '../../eventually.ts';
 import { type Stack, someUser, startStack } from '../stack.ts';
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type GivenBack, LIVE_LIMITS } from '../../../contract/live.ts';
+import type { GivenBack } from '../../../contract/live.ts';
+import { LIVE_LIMITS } from '../../../contract/live-limits.ts';
 import { agentControl } from '../../../runner/live/control.ts';
 import { controlledTurn } from '../../../runner/live/controlled-turn.ts';
 import { steppedClock } from '../../fakes/clock.ts';

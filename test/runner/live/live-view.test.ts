@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LIVE_CLOSE, LIVE_LIMITS } from '../../../contract/live.ts';
+import { LIVE_CLOSE, LIVE_LIMITS } from '../../../contract/live-limits.ts';
 import { eventually } from '../../eventually.ts';
 import { type Site, startSite } from '../../site/site.ts';
 import { callText } from '../start.ts';

@@ -1,10 +1,5 @@
-import {
-  LIVE_PROTOCOL,
-  liveTokenProtocol,
-  type ServerMessage,
-  serverMessage,
-  type ViewerMessage,
-} from '../../../contract/live.ts';
+import { liveTokenProtocol, type ServerMessage, serverMessage, type ViewerMessage } from '../../../contract/live.ts';
+import { LIVE_PROTOCOL } from '../../../contract/live-limits.ts';
 import { decodePicture, type LivePicture } from '../../../contract/live-picture.ts';
 import { eventually } from '../../eventually.ts';
 

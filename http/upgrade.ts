@@ -1,0 +1,20 @@
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { PROBLEM_TYPE, type Problem } from '../contract/problem.ts';
+
+/** The head of an answer to a request for an upgrade, which `node:http` leaves to its server's listener. */
+export function answerHead(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`);
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', ''].join('\r\n');
+}
+
+/** Answers with a problem document in place of an upgrade, and ends the connection. */
+export function refuseUpgrade(socket: Duplex, problem: Problem): void {
+  const body = JSON.stringify(problem);
+  const head = answerHead(problem.status, {
+    'content-type': PROBLEM_TYPE,
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  });
+  socket.end(head + body, () => socket.destroy());
+}
