@@ -1067,6 +1067,316 @@ function PolicyLayer({ userId }) {
 		/* @__PURE__ */ a(PolicyTest, { policy: text })
 	] });
 }
+// console/web/events.ts
+var PAGE_SIZE = 200;
+/** The events after those that are known; none is read twice. */
+async function newEvents(sessionId, known, signal) {
+	const events = [...known];
+	for (;;) {
+		const query = new URLSearchParams({
+			limit: String(PAGE_SIZE),
+			cursor: events.at(-1)?.id ?? "0"
+		});
+		const page = await call("GET", `${path`/browser-sessions/${sessionId}/events`}?${query}`, void 0, signal);
+		events.push(...page.events);
+		if (page.next_cursor === null) return events;
+	}
+}
+// console/web/replay.ts
+/** The stored videos of a lease, in the order in which their tabs were opened. */
+function videosOf(artifacts, events) {
+	return artifacts.filter(({ state }) => state === "stored").map(({ id, epoch, uri, created_at }) => {
+		const file = uri?.split("/").at(-1) ?? "";
+		const started = events.find((event) => event.epoch === epoch && event.kind === "recording.started" && event.data.file === file);
+		const ready = events.find((event) => event.epoch === epoch && event.kind === "session.ready");
+		return {
+			id,
+			epoch,
+			file,
+			startMs: Date.parse((started ?? ready)?.at ?? created_at)
+		};
+	}).sort((a, b) => a.startMs - b.startMs || a.file.localeCompare(b.file));
+}
+/** What a kind begins, by the kind that ends it. */
+var ENDS = {
+	"control.given_back": "control.taken",
+	"user_action.answered": "user_action.requested"
+};
+/** The events of one lease with their spans, in the order of their beginnings. */
+function chaptersOf(events, epoch) {
+	const chapters = [];
+	for (const event of events) {
+		if (event.epoch !== epoch) continue;
+		const { kind, data } = event;
+		const atMs = Date.parse(event.at);
+		const begun = chapters.findLastIndex((each) => each.event.kind === ENDS[kind] && each.event.data.id === data.id);
+		const opened = chapters[begun];
+		if (opened !== void 0) chapters[begun] = {
+			...opened,
+			endMs: atMs
+		};
+		const tone = kind === "tool.call" ? "call" : /^(control|user_action)\./.test(kind) ? "person" : "other";
+		const tookMs = tone === "call" ? Number(data.duration_ms ?? 0) : 0;
+		chapters.push({
+			event,
+			startMs: atMs - tookMs,
+			endMs: atMs,
+			tone
+		});
+	}
+	return chapters.sort((a, b) => a.startMs - b.startMs);
+}
+/** The video that shows this moment: the one that is shown if it does, else the newest that has begun. */
+function videoAt(videos, atMs, shown) {
+	if (shown !== void 0 && atMs >= shown.startMs) return shown;
+	return videos.findLast(({ startMs }) => startMs <= atMs) ?? videos[0];
+}
+/** `1:07`. */
+function clockOf(ms) {
+	const seconds = Math.max(0, Math.floor(ms / 1e3));
+	return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+// console/web/words.ts
+/** Why a lease ended, for a reader who has not read the glossary. */
+var ENDED = {
+	released: "released by its platform or here",
+	expired: "not used within its idle TTL",
+	max_age: "reached its maximum age",
+	evicted: "made room for a newer lease of this user",
+	archived: "archived",
+	shutdown: "the stack shut down",
+	runner_lost: "its runner was lost",
+	runner_start_failed: "its runner did not start",
+	sandbox_runtime_required: "the browser's sandbox is not available",
+	start_timed_out: "the start took too long"
+};
+var whyEnded = ({ error, ended_reason }) => error ?? (ended_reason === null ? null : ENDED[ended_reason]);
+/** What a list of events is narrowed to. */
+var EVENT_GROUPS = {
+	all: {
+		title: "Everything",
+		has: () => true
+	},
+	calls: {
+		title: "Tool calls",
+		has: (kind) => kind === "tool.call"
+	},
+	denials: {
+		title: "Egress denials",
+		has: (kind) => kind === "egress.denied"
+	},
+	lease: {
+		title: "Lease",
+		has: (kind) => kind.startsWith("session.")
+	}
+};
+/** One line about an event: what its data says, in the order in which it was written. */
+function eventLine({ data }) {
+	return Object.entries(data).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name.replaceAll("_", " ")}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
+}
+// console/web/pages/replay.tsx
+/** A lease that has ended changes no more; a video that is being stored still comes. */
+var POLL_MS$3 = 1e4;
+var SPEEDS = [
+	.5,
+	1,
+	1.5,
+	2,
+	4
+];
+/** The videos of a session beside its timeline: an event is a place in the video. */
+function ReplayPage({ id }) {
+	const recorded = usePolled(`replay ${id}`, POLL_MS$3, async (signal, known) => {
+		const at = path`/browser-sessions/${id}`;
+		const [session, { artifacts }, events] = await Promise.all([
+			call("GET", at, void 0, signal),
+			call("GET", `${at}/artifacts`, void 0, signal),
+			newEvents(id, known?.events ?? [], signal)
+		]);
+		return {
+			session,
+			events,
+			videos: videosOf(artifacts, events)
+		};
+	});
+	const { value } = recorded;
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("p", {
+			class: "trail",
+			children: [
+				/* @__PURE__ */ a("a", {
+					href: "/",
+					children: "Sessions"
+				}),
+				" / ",
+				/* @__PURE__ */ a("a", {
+					href: path`/sessions/${id}`,
+					children: value?.session.conversation_id ?? "Session"
+				})
+			]
+		}),
+		/* @__PURE__ */ a("h1", { children: "Replay" }),
+		/* @__PURE__ */ a(Failure, { text: recorded.error }),
+		!value && !recorded.error && /* @__PURE__ */ a(Loading, { what: "the recording" }),
+		value?.videos.length === 0 && /* @__PURE__ */ a(Empty, {
+			title: "No video yet",
+			children: /* @__PURE__ */ a("p", { children: "Videos are stored when a lease that is recorded ends." })
+		}),
+		value && value.videos.length > 0 && /* @__PURE__ */ a(Leases, {
+			id,
+			recorded: value
+		})
+	] });
+}
+function Leases({ id, recorded: { events, videos } }) {
+	const epochs = [...new Set(videos.map(({ epoch }) => epoch))].sort((a, b) => b - a);
+	const [chosen, setChosen] = d();
+	const epoch = chosen ?? epochs[0] ?? 0;
+	return /* @__PURE__ */ a($, { children: [epochs.length > 1 && /* @__PURE__ */ a("label", { children: ["Lease", /* @__PURE__ */ a("select", {
+		value: epoch,
+		onChange: (event) => setChosen(Number(event.currentTarget.value)),
+		children: epochs.map((each) => /* @__PURE__ */ a("option", {
+			value: each,
+			children: ["epoch ", each]
+		}))
+	})] }), /* @__PURE__ */ a(Player, {
+		sessionId: id,
+		videos: videos.filter((video) => video.epoch === epoch),
+		chapters: chaptersOf(events, epoch)
+	}, epoch)] });
+}
+function Player(props) {
+	const { sessionId, videos, chapters } = props;
+	const element = T(null);
+	const [shown, setShown] = d(videos[0]);
+	const [nowMs, setNowMs] = d(videos[0]?.startMs ?? 0);
+	const [speed, setSpeed] = d(1);
+	/** Where a video is to begin that is not loaded yet. */
+	const pendingMs = T(void 0);
+	const beginMs = videos[0]?.startMs ?? 0;
+	const endMs = Math.max(beginMs + 1e3, ...chapters.map((chapter) => chapter.endMs));
+	const seek = (atMs, wanted = videoAt(videos, atMs, shown)) => {
+		if (!wanted) return;
+		setNowMs(atMs);
+		if (wanted.id === shown?.id && element.current) {
+			element.current.currentTime = Math.max(0, (atMs - wanted.startMs) / 1e3);
+			return;
+		}
+		pendingMs.current = atMs;
+		setShown(wanted);
+	};
+	const onLoaded = () => {
+		if (!element.current || !shown) return;
+		element.current.playbackRate = speed;
+		if (pendingMs.current !== void 0) element.current.currentTime = Math.max(0, (pendingMs.current - shown.startMs) / 1e3);
+		pendingMs.current = void 0;
+	};
+	const current = chapters.findLast(({ startMs }) => startMs <= nowMs);
+	const source = (video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
+	return /* @__PURE__ */ a("div", {
+		class: "replay",
+		children: [/* @__PURE__ */ a("section", {
+			"aria-label": "Video",
+			children: [
+				shown && /* @__PURE__ */ a("video", {
+					ref: element,
+					src: source(shown),
+					controls: true,
+					preload: "metadata",
+					onLoadedMetadata: onLoaded,
+					onTimeUpdate: (event) => setNowMs(shown.startMs + event.currentTarget.currentTime * 1e3)
+				}),
+				/* @__PURE__ */ a(Track, {
+					chapters,
+					beginMs,
+					endMs,
+					nowMs
+				}),
+				/* @__PURE__ */ a("p", {
+					class: "actions",
+					children: [
+						/* @__PURE__ */ a("label", { children: ["Speed", /* @__PURE__ */ a("select", {
+							value: speed,
+							onChange: (event) => {
+								const chosen = Number(event.currentTarget.value);
+								setSpeed(chosen);
+								if (element.current) element.current.playbackRate = chosen;
+							},
+							children: SPEEDS.map((each) => /* @__PURE__ */ a("option", {
+								value: each,
+								children: [each, "×"]
+							}))
+						})] }),
+						videos.length > 1 && /* @__PURE__ */ a("label", { children: ["Tab", /* @__PURE__ */ a("select", {
+							value: shown?.id,
+							onChange: (event) => {
+								const { value } = event.currentTarget;
+								const wanted = videos.find((video) => video.id === value);
+								if (wanted) seek(Math.max(nowMs, wanted.startMs), wanted);
+							},
+							children: videos.map((video) => /* @__PURE__ */ a("option", {
+								value: video.id,
+								children: [
+									video.file,
+									" (from ",
+									clockOf(video.startMs - beginMs),
+									")"
+								]
+							}))
+						})] }),
+						shown && /* @__PURE__ */ a("a", {
+							href: source(shown),
+							download: shown.file,
+							children: "Download"
+						})
+					]
+				})
+			]
+		}), /* @__PURE__ */ a("ol", {
+			class: "chapters",
+			"aria-label": "Events",
+			children: chapters.map((chapter) => /* @__PURE__ */ a("li", { children: /* @__PURE__ */ a("button", {
+				type: "button",
+				class: `quiet ${chapter.tone}`,
+				"aria-current": chapter === current,
+				onClick: () => seek(chapter.startMs),
+				children: [
+					/* @__PURE__ */ a("span", {
+						class: "at",
+						children: clockOf(chapter.startMs - beginMs)
+					}),
+					" ",
+					/* @__PURE__ */ a("strong", { children: titleOf(chapter.event) }),
+					" ",
+					/* @__PURE__ */ a("span", {
+						class: "muted long",
+						children: eventLine(chapter.event)
+					})
+				]
+			}) }, chapter.event.id))
+		})]
+	});
+}
+/** Where the calls of the agent and the spans of a person are, and where the video is. */
+function Track(props) {
+	const { chapters, beginMs, endMs, nowMs } = props;
+	const part = (ms) => `${Math.min(100, Math.max(0, (ms - beginMs) / (endMs - beginMs) * 100))}%`;
+	return /* @__PURE__ */ a("div", {
+		class: "track",
+		"aria-hidden": "true",
+		children: [chapters.filter(({ tone }) => tone !== "other").map(({ event, startMs, endMs: untilMs, tone }) => /* @__PURE__ */ a("span", {
+			class: tone,
+			style: {
+				left: part(startMs),
+				width: `calc(${part(untilMs)} - ${part(startMs)} + 2px)`
+			}
+		}, event.id)), /* @__PURE__ */ a("span", {
+			class: "now",
+			style: { left: part(nowMs) }
+		})]
+	});
+}
+var titleOf = ({ kind, data }) => kind === "tool.call" ? String(data.tool) : kind;
 // console/web/time.ts
 var clock = new Intl.DateTimeFormat(void 0, {
 	hour: "2-digit",
@@ -1182,66 +1492,1056 @@ function RequestsPage({ requests }) {
 		}, request.id))
 	] });
 }
+// contract/live-limits.ts
+/** The WebSocket subprotocol of the live view: a viewer offers it, to a runner or controller together with its token. */
+var LIVE_PROTOCOL = "omicron.live.v1";
+var LIVE_LIMITS = {
+	/** A token opens one socket in this time. */
+	tokenSeconds: 60,
+	/** Viewers of one lease. */
+	viewersMax: 20,
+	/** Pictures that a viewer may have without having acknowledged them. Of those that follow only the newest waits. */
+	credits: 2,
+	picturesPerSecond: 15,
+	/** Bounds of a picture, in pixels. */
+	picture: {
+		width: 1280,
+		height: 720
+	},
+	/** One message of a viewer. */
+	messageBytesMax: 14680064,
+	/** Input messages of one viewer in a second; more close the socket. */
+	inputsPerSecond: 200,
+	/** Text that is typed, pasted or copied in one message, in UTF-16 code units. */
+	textMax: 1e5,
+	/** One file for a file chooser, before base64. */
+	fileBytesMax: 10485760,
+	/** `ping` comes at this interval: proxies close connections that are silent for 60 s. */
+	pingSeconds: 20,
+	/** A viewer that answers neither pictures nor pings for this long is closed. */
+	silentSeconds: 30,
+	/** Control returns to the agent after this time without input. */
+	idleSeconds: 60,
+	/** Control returns to the agent when its holder's connection has been gone this long. */
+	lostSeconds: 10,
+	/** The agent's calls that wait for the person, and how long each one does: below the 60 s of MCP clients. */
+	waitingCallsMax: 8,
+	waitingCallSeconds: 45
+};
+/** Why the runner closed a socket: codes of RFC 6455's private range. */
+var LIVE_CLOSE = {
+	badMessage: 4400,
+	/** The token's right was withdrawn. */
+	revoked: 4401,
+	/** The viewer answered neither pictures nor pings. */
+	silent: 4408,
+	/** The lease has ended. */
+	leaseEnded: 4410,
+	tooManyInputs: 4429
+};
+// console/web/live/asked.tsx
+/** What pages ask of the person: dialogs and files. Over the picture, which must not move under a press. Only the person in control answers. */
+function Asked({ live }) {
+	const { dialogs, choosers, isMine } = live.state;
+	return /* @__PURE__ */ a("div", {
+		class: "asked",
+		children: [dialogs.map((dialog) => /* @__PURE__ */ a(Dialog, {
+			dialog,
+			live
+		}, dialog.tab)), isMine && choosers.map((chooser) => /* @__PURE__ */ a(Chooser, {
+			chooser,
+			live
+		}, chooser.tab))]
+	});
+}
+function Dialog({ dialog, live: { state, send } }) {
+	const { tab, type, text, value } = dialog;
+	const [typed, setTyped] = d(value);
+	const answer = (accept) => send({
+		t: "answer",
+		tab,
+		accept,
+		...type === "prompt" && accept ? { text: typed } : {}
+	});
+	const title = type === "beforeunload" ? "Leave the page?" : "The page says";
+	return /* @__PURE__ */ a("section", {
+		class: "notice",
+		"aria-label": title,
+		children: [
+			/* @__PURE__ */ a("p", { children: [
+				/* @__PURE__ */ a("strong", { children: title }),
+				" ",
+				/* @__PURE__ */ a("span", {
+					class: "long",
+					children: text
+				})
+			] }),
+			type === "prompt" && /* @__PURE__ */ a("label", { children: ["Answer", /* @__PURE__ */ a("input", {
+				value: typed,
+				disabled: !state.isMine,
+				onInput: (event) => setTyped(event.currentTarget.value)
+			})] }),
+			/* @__PURE__ */ a("p", {
+				class: "actions",
+				children: [
+					/* @__PURE__ */ a("button", {
+						type: "button",
+						disabled: !state.isMine,
+						onClick: () => answer(true),
+						children: type === "beforeunload" ? "Leave" : "OK"
+					}),
+					type !== "alert" && /* @__PURE__ */ a("button", {
+						type: "button",
+						class: "quiet",
+						disabled: !state.isMine,
+						onClick: () => answer(false),
+						children: type === "beforeunload" ? "Stay" : "Cancel"
+					}),
+					!state.isMine && /* @__PURE__ */ a("span", {
+						class: "muted",
+						children: "The one who has control answers."
+					})
+				]
+			})
+		]
+	});
+}
+function Chooser({ chooser, live: { send, answered } }) {
+	const { tab, multiple } = chooser;
+	const [failure, setFailure] = d();
+	const give = async (files) => {
+		const tooLarge = files.find(({ size }) => size > LIVE_LIMITS.fileBytesMax);
+		if (tooLarge) {
+			setFailure(`${tooLarge.name} is larger than ${LIVE_LIMITS.fileBytesMax / 1024 / 1024} MiB. Choose another file.`);
+			return;
+		}
+		send({
+			t: "files",
+			tab,
+			files: await Promise.all(files.map(encoded))
+		});
+		answered(tab);
+	};
+	return /* @__PURE__ */ a("section", {
+		class: "notice",
+		"aria-label": "The page asks for files",
+		children: [
+			/* @__PURE__ */ a("label", { children: [
+				"The page asks for ",
+				multiple ? "files" : "a file",
+				/* @__PURE__ */ a("input", {
+					type: "file",
+					multiple,
+					onChange: (event) => give([...event.currentTarget.files ?? []])
+				})
+			] }),
+			/* @__PURE__ */ a(Failure, { text: failure }),
+			/* @__PURE__ */ a("p", {
+				class: "actions",
+				children: /* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					onClick: () => give([]),
+					children: "Give none"
+				})
+			})
+		]
+	});
+}
+async function encoded(file) {
+	const reader = new FileReader();
+	const { promise, resolve, reject } = Promise.withResolvers();
+	reader.onload = () => resolve(String(reader.result));
+	reader.onerror = () => reject(reader.error);
+	reader.readAsDataURL(file);
+	const url = await promise;
+	return {
+		name: file.name,
+		base64: url.slice(url.indexOf(",") + 1)
+	};
+}
+// console/web/live/control-bar.tsx
+/** Why control is the agent's again. */
+var GIVEN_BACK = {
+	released: "Control was handed back.",
+	idle: "Control went back to the agent: there was no input for a minute.",
+	lost: "Control went back to the agent: the connection was lost.",
+	lease_ended: "The lease has ended."
+};
+/** A person is warned of the return of control from here on. */
+var WARN_SECONDS = 20;
+/** Who has control, and the buttons that change it. */
+function ControlBar({ live }) {
+	const { state, send } = live;
+	const { control, isMine, mayControl, you } = state;
+	const isOpen = state.connection.is === "open";
+	const waitsForMe = control?.state === "pausing" && control.holder === you;
+	return /* @__PURE__ */ a("div", {
+		class: "control-bar",
+		children: [/* @__PURE__ */ a("p", {
+			role: "status",
+			children: [
+				/* @__PURE__ */ a("span", {
+					class: `status ${isMine ? "ready" : ""}`,
+					children: isOpen ? whoActs(state) : "no control"
+				}),
+				" ",
+				isOpen ? sentence(state) : connectionSentence(state),
+				isMine && /* @__PURE__ */ a(IdleWarning, { idleAtMs: live.idleAtMs })
+			]
+		}), /* @__PURE__ */ a("p", {
+			class: "actions",
+			children: [mayControl && (isMine || waitsForMe ? /* @__PURE__ */ a("button", {
+				type: "button",
+				class: "control",
+				onClick: () => send({ t: "release" }),
+				children: isMine ? "Hand back" : "Cancel"
+			}) : /* @__PURE__ */ a("button", {
+				type: "button",
+				class: "control",
+				disabled: !isOpen || control?.state !== "agent",
+				onClick: () => send({ t: "take" }),
+				children: "Take control"
+			})), /* @__PURE__ */ a("button", {
+				type: "button",
+				class: "quiet",
+				onClick: (event) => void expand(event.currentTarget),
+				children: "Expand"
+			})]
+		})]
+	});
+}
+/** To the whole screen, and back. */
+async function expand(button) {
+	if (document.fullscreenElement) await document.exitFullscreen();
+	else await button.closest(".live")?.requestFullscreen();
+}
+function whoActs({ control, isMine }) {
+	if (isMine) return "you";
+	if (control?.state === "person") return control.name ?? "a person";
+	return "the agent";
+}
+function sentence({ control, isMine, you }) {
+	if (!control) return "";
+	const { state, holder, name, waiting, why } = control;
+	const calls = waiting === 0 ? "" : ` ${waiting === 1 ? "One call" : `${waiting} calls`} of the agent ${waiting === 1 ? "waits" : "wait"}.`;
+	if (isMine) return `You have control; the agent waits until you hand back.${calls}`;
+	if (state === "person") return `${name} has control.${calls}`;
+	if (state === "pausing") return holder === you ? "You get control when the call of the agent that is running has ended." : `${name} gets control when the call of the agent that is running has ended.`;
+	return `The agent acts on the browser.${why === null ? "" : ` ${GIVEN_BACK[why]}`}`;
+}
+function connectionSentence({ connection }) {
+	switch (connection.is) {
+		case "retrying": return `The connection was lost${connection.why === "" ? "" : ` (${connection.why})`}. Connecting again …`;
+		case "ended": return `The live view has ended${connection.why === "" ? "" : `: ${connection.why}`}.`;
+		default: return "Connecting to the browser …";
+	}
+}
+/** Says in time that control goes back. Its own text, or a screen reader would be told each second. */
+function IdleWarning({ idleAtMs }) {
+	const left = () => Math.max(0, Math.round((idleAtMs() - performance.now()) / 1e3));
+	const [seconds, setSeconds] = d(left);
+	A(() => {
+		const timer = setInterval(() => setSeconds(left()), 1e3);
+		return () => clearInterval(timer);
+	}, []);
+	return seconds > WARN_SECONDS ? null : /* @__PURE__ */ a("span", {
+		"aria-hidden": "true",
+		children: [
+			" Without input it goes back in ",
+			seconds,
+			" s."
+		]
+	});
+}
+// console/web/live/keyboard.ts
+/** A key event while an input method works on it: its text comes by composition or input events. */
+var PROCESSED_KEY = 229;
+/** Left to the person's own browser. */
+var LEFT_ALONE = /* @__PURE__ */ new Set([
+	"F5",
+	"F11",
+	"F12"
+]);
+var LEFT_ALONE_WITH_CTRL = /* @__PURE__ */ new Set([
+	"r",
+	"l",
+	"v"
+]);
+var modifiersOf = (event) => (event.altKey ? 1 : 0) + (event.ctrlKey ? 2 : 0) + (event.metaKey ? 4 : 0) + (event.shiftKey ? 8 : 0);
+/**
+* Sends what is typed into a text area: keys of any layout, compositions of input methods, what a phone's keyboard inserts, and
+* pasted text. `onLeave` is called for Shift+Escape, by which the keyboard alone leaves the text area. The returned function lifts
+* what is held and ends it.
+*/
+function sendKeys(area, send, onLeave) {
+	const ended = new AbortController();
+	const held = /* @__PURE__ */ new Map();
+	const on = (name, listener) => area.addEventListener(name, listener, { signal: ended.signal });
+	function key(kind, event) {
+		const modifiers = event.getModifierState("AltGraph") ? event.shiftKey ? 8 : 0 : modifiersOf(event);
+		const isText = [...event.key].length === 1 && (modifiers & 6) === 0;
+		const text = event.key === "Enter" ? "\r" : isText ? event.key : void 0;
+		send({
+			t: "key",
+			kind,
+			key: event.key,
+			code: event.code,
+			key_code: event.keyCode & 255,
+			location: event.location,
+			repeat: event.repeat,
+			modifiers,
+			...kind === "down" && text !== void 0 ? { text } : {}
+		});
+	}
+	function press(name, code, key_code) {
+		const message = {
+			t: "key",
+			key: name,
+			code,
+			key_code,
+			location: 0,
+			repeat: false,
+			modifiers: 0
+		};
+		send({
+			...message,
+			kind: "down",
+			...name === "Enter" ? { text: "\r" } : {}
+		});
+		send({
+			...message,
+			kind: "up"
+		});
+	}
+	function lift() {
+		for (const event of held.values()) key("up", event);
+		held.clear();
+	}
+	on("keydown", (event) => {
+		if (event.isComposing || event.keyCode === PROCESSED_KEY || event.key === "Dead") return;
+		if (event.key === "Escape" && event.shiftKey) {
+			event.preventDefault();
+			onLeave();
+			return;
+		}
+		const command = event.ctrlKey || event.metaKey;
+		const letter = event.key.toLowerCase();
+		if (LEFT_ALONE.has(event.key) || command && LEFT_ALONE_WITH_CTRL.has(letter)) return;
+		event.preventDefault();
+		if (command && (letter === "c" || letter === "x")) send({ t: "copy" });
+		if (command && letter === "c") return;
+		held.set(event.code, event);
+		key("down", event);
+	});
+	on("keyup", (event) => {
+		if (!held.delete(event.code)) return;
+		event.preventDefault();
+		key("up", event);
+	});
+	on("compositionupdate", ({ data }) => {
+		send({
+			t: "ime",
+			text: data,
+			selection_start: data.length,
+			selection_end: data.length
+		});
+	});
+	on("compositionend", ({ data }) => {
+		if (data === "") send({
+			t: "ime",
+			text: "",
+			selection_start: 0,
+			selection_end: 0
+		});
+		else send({
+			t: "text",
+			text: data
+		});
+		area.value = "";
+	});
+	on("input", (event) => {
+		const { inputType, data, isComposing } = event;
+		if (isComposing || inputType === "insertCompositionText" || inputType === "insertFromComposition") return;
+		if (inputType === "insertLineBreak" || inputType === "insertParagraph") press("Enter", "Enter", 13);
+		else if (inputType.startsWith("deleteContentBackward")) press("Backspace", "Backspace", 8);
+		else if (data) send({
+			t: "text",
+			text: data
+		});
+		area.value = "";
+	});
+	on("paste", (event) => {
+		event.preventDefault();
+		const text = event.clipboardData?.getData("text/plain").slice(0, LIVE_LIMITS.textMax) ?? "";
+		if (text !== "") send({
+			t: "text",
+			text
+		});
+	});
+	on("blur", lift);
+	return () => {
+		lift();
+		ended.abort();
+	};
+}
+// console/web/live/painter.ts
+function painter(canvas) {
+	let shown;
+	let newest;
+	return {
+		shown: () => shown,
+		async paint(picture) {
+			newest = picture;
+			const bitmap = await createImageBitmap(new Blob([picture.jpeg])).catch(() => void 0);
+			const target = canvas();
+			if (bitmap !== void 0 && target !== null && picture === newest) {
+				if (target.width !== bitmap.width || target.height !== bitmap.height) Object.assign(target, {
+					width: bitmap.width,
+					height: bitmap.height
+				});
+				target.getContext("2d")?.drawImage(bitmap, 0, 0);
+				shown = picture;
+			}
+			bitmap?.close();
+		}
+	};
+}
+// console/web/live/pointer.ts
+var BUTTONS = [
+	"left",
+	"middle",
+	"right",
+	"back",
+	"forward"
+];
+/** `MouseEvent.buttons`, from its lowest bit. */
+var PRESSED = [
+	"left",
+	"right",
+	"middle",
+	"back",
+	"forward"
+];
+/** Of a wheel that counts lines or pages. */
+var WHEEL_PX = [
+	1,
+	40,
+	800
+];
+/**
+* Sends what mouse, wheel and fingers do on the picture, moves at most once a frame. The returned function lifts what is held and ends
+* it.
+*/
+function sendPointer({ canvas, send, size, onPress }) {
+	const ended = new AbortController();
+	const { signal } = ended;
+	const held = /* @__PURE__ */ new Set();
+	let isTouching = false;
+	let last = {
+		x: 0,
+		y: 0
+	};
+	let wheel;
+	let move;
+	let frame = 0;
+	function place({ clientX, clientY }) {
+		const { left, top, width, height } = canvas.getBoundingClientRect();
+		const { cssWidth, cssHeight } = size() ?? {
+			cssWidth: 0,
+			cssHeight: 0
+		};
+		const within = (value, max) => Math.round(Math.max(0, Math.min(value, Math.max(0, max - 1))));
+		last = {
+			x: within((clientX - left) / width * cssWidth, cssWidth),
+			y: within((clientY - top) / height * cssHeight, cssHeight)
+		};
+		return last;
+	}
+	/** What waits for the frame goes before what follows it. */
+	function flush() {
+		cancelAnimationFrame(frame);
+		frame = 0;
+		if (move) send(move);
+		if (wheel) send(wheel);
+		move = void 0;
+		wheel = void 0;
+	}
+	const soon = () => {
+		if (frame === 0) frame = requestAnimationFrame(flush);
+	};
+	function mouse(kind, event, button) {
+		const buttons = event.buttons & 31;
+		const clicks = kind === "move" ? 0 : Math.min(3, Math.max(1, event.detail));
+		return {
+			t: "mouse",
+			kind,
+			...place(event),
+			button,
+			buttons,
+			clicks,
+			modifiers: modifiersOf(event)
+		};
+	}
+	canvas.addEventListener("mousedown", (event) => {
+		if (size() === void 0) return;
+		event.preventDefault();
+		onPress();
+		flush();
+		const button = BUTTONS[event.button] ?? "left";
+		held.add(button);
+		send(mouse("down", event, button));
+	}, { signal });
+	addEventListener("mouseup", (event) => {
+		const button = BUTTONS[event.button] ?? "left";
+		if (!held.delete(button)) return;
+		flush();
+		send(mouse("up", event, button));
+	}, { signal });
+	addEventListener("mousemove", (event) => {
+		if (held.size === 0 && event.target !== canvas) return;
+		move = mouse("move", event, PRESSED.find((_, bit) => (event.buttons & 1 << bit) !== 0) ?? "none");
+		soon();
+	}, { signal });
+	canvas.addEventListener("wheel", (event) => {
+		event.preventDefault();
+		const unit = WHEEL_PX[event.deltaMode] ?? 1;
+		wheel = {
+			t: "wheel",
+			...place(event),
+			modifiers: modifiersOf(event),
+			dx: (wheel?.dx ?? 0) + event.deltaX * unit,
+			dy: (wheel?.dy ?? 0) + event.deltaY * unit
+		};
+		soon();
+	}, {
+		signal,
+		passive: false
+	});
+	canvas.addEventListener("contextmenu", (event) => event.preventDefault(), { signal });
+	function touch(event) {
+		event.preventDefault();
+		const points = [...event.targetTouches].slice(0, 10).map((point) => ({
+			id: point.identifier & 15,
+			...place(point)
+		}));
+		const message = {
+			t: "touch",
+			kind: points.length === 0 ? "end" : event.type === "touchstart" ? "start" : "move",
+			points
+		};
+		isTouching = points.length > 0;
+		if (event.type === "touchmove") {
+			move = message;
+			soon();
+			return;
+		}
+		flush();
+		if (event.type === "touchstart") onPress();
+		send(message);
+	}
+	for (const name of [
+		"touchstart",
+		"touchmove",
+		"touchend",
+		"touchcancel"
+	]) canvas.addEventListener(name, touch, {
+		signal,
+		passive: false
+	});
+	function lift() {
+		flush();
+		for (const button of held) send({
+			t: "mouse",
+			kind: "up",
+			...last,
+			button,
+			buttons: 0,
+			clicks: 1,
+			modifiers: 0
+		});
+		held.clear();
+		if (isTouching) send({
+			t: "touch",
+			kind: "cancel",
+			points: []
+		});
+		isTouching = false;
+	}
+	addEventListener("blur", lift, { signal });
+	return () => {
+		lift();
+		ended.abort();
+	};
+}
+// console/web/live/tab-bar.tsx
+/** The tabs of the browser, and where the shown one is. The person in control changes them. */
+function TabBar({ live: { state, send } }) {
+	const { tabs, isMine } = state;
+	const shown = tabs.find((tab) => tab.shown);
+	const [edited, setEdited] = d();
+	const nav = (to, label, sign) => /* @__PURE__ */ a("button", {
+		type: "button",
+		class: "quiet",
+		"aria-label": label,
+		title: label,
+		disabled: !isMine,
+		onClick: () => send({
+			t: "nav",
+			to
+		}),
+		children: sign
+	});
+	return /* @__PURE__ */ a("div", {
+		class: "tab-bar",
+		children: [/* @__PURE__ */ a("ul", {
+			"aria-label": "Tabs",
+			children: tabs.map((tab) => {
+				const name = tab.title || tab.url;
+				return /* @__PURE__ */ a("li", {
+					class: tab.shown ? "shown" : "",
+					children: [/* @__PURE__ */ a("button", {
+						type: "button",
+						class: "quiet",
+						"aria-current": tab.shown,
+						title: tab.url,
+						disabled: !isMine,
+						onClick: () => send({
+							t: "tab",
+							id: tab.id,
+							do: "show"
+						}),
+						children: name
+					}), isMine && tabs.length > 1 && /* @__PURE__ */ a("button", {
+						type: "button",
+						class: "quiet close",
+						"aria-label": `Close ${name}`,
+						onClick: () => send({
+							t: "tab",
+							id: tab.id,
+							do: "close"
+						}),
+						children: "×"
+					})]
+				}, tab.id);
+			})
+		}), /* @__PURE__ */ a("form", {
+			class: "address",
+			onSubmit: (event) => {
+				event.preventDefault();
+				if (edited?.trim()) send({
+					t: "goto",
+					url: edited.trim()
+				});
+				setEdited(void 0);
+			},
+			children: [
+				nav("back", "Back", "←"),
+				nav("forward", "Forward", "→"),
+				nav("reload", "Reload", "↻"),
+				/* @__PURE__ */ a("input", {
+					"aria-label": "Address",
+					autocomplete: "off",
+					spellcheck: false,
+					readOnly: !isMine,
+					value: edited ?? shown?.url ?? "",
+					onFocus: (event) => isMine && event.currentTarget.select(),
+					onInput: (event) => setEdited(event.currentTarget.value),
+					onBlur: () => setEdited(void 0)
+				})
+			]
+		})]
+	});
+}
+// contract/live-picture.ts
+var VERSION = 1;
+var HEADER_BYTES = 20;
+var KINDS = ["screencast", "screenshot"];
+/** Undefined: not a picture of this version. */
+function decodePicture(message) {
+	const bytes = message instanceof Uint8Array ? message : new Uint8Array(message);
+	if (bytes.length < HEADER_BYTES) return void 0;
+	const header = new DataView(bytes.buffer, bytes.byteOffset, HEADER_BYTES);
+	const kind = KINDS[header.getUint8(1)];
+	if (header.getUint8(0) !== VERSION || kind === void 0) return void 0;
+	return {
+		kind,
+		tab: header.getUint16(2, true),
+		seq: header.getUint32(4, true),
+		atMs: header.getFloat64(8, true),
+		cssWidth: header.getUint16(16, true),
+		cssHeight: header.getUint16(18, true),
+		jpeg: bytes.subarray(HEADER_BYTES)
+	};
+}
+// console/web/live/socket.ts
+var RETRY_MS = {
+	first: 200,
+	max: 5e3
+};
+/** Two pings that did not come. */
+var SILENT_MS = 2.25 * LIVE_LIMITS.pingSeconds * 1e3;
+/** Opens the live view of a session's browser, again and again until its lease or the sign-in ends. */
+function openLiveSocket(options) {
+	const { sessionId, role, onMessage, onPicture, onConnection } = options;
+	const url = `${location.origin.replace(/^http/, "ws")}/api${path`/browser-sessions/${sessionId}`}/live?role=${role}`;
+	let socket;
+	let attempts = 0;
+	let timer;
+	let isClosed = false;
+	function send(message) {
+		if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+	}
+	function open() {
+		onConnection({ is: "connecting" });
+		const mine = new WebSocket(url, LIVE_PROTOCOL);
+		mine.binaryType = "arraybuffer";
+		socket = mine;
+		mine.onmessage = ({ data }) => {
+			if (socket !== mine) return;
+			clearTimeout(timer);
+			timer = setTimeout(() => lost(mine, 1006, ""), SILENT_MS);
+			if (typeof data === "string") read(JSON.parse(data));
+			else show(data);
+		};
+		mine.onclose = ({ code, reason }) => lost(mine, code, reason);
+	}
+	function read(message) {
+		if (message.t === "ping") send({ t: "pong" });
+		if (message.t === "hello") {
+			attempts = 0;
+			onConnection({ is: "open" });
+		}
+		onMessage(message);
+	}
+	function show(data) {
+		const picture = decodePicture(data);
+		if (picture !== void 0) onPicture(picture).then(() => send({
+			t: "ack",
+			seq: picture.seq
+		}));
+	}
+	function lost(which, code, why) {
+		if (isClosed || socket !== which) return;
+		clearTimeout(timer);
+		socket = void 0;
+		which.close();
+		if (code === LIVE_CLOSE.revoked) signedOut.dispatchEvent(new Event("signed-out"));
+		if (code === LIVE_CLOSE.revoked || code === LIVE_CLOSE.leaseEnded) {
+			onConnection({
+				is: "ended",
+				why
+			});
+			return;
+		}
+		onConnection({
+			is: "retrying",
+			why
+		});
+		const waitMs = Math.min(RETRY_MS.max, RETRY_MS.first * 2 ** attempts);
+		attempts += 1;
+		timer = setTimeout(open, waitMs * (.5 + Math.random() / 2));
+	}
+	open();
+	return {
+		send,
+		close() {
+			isClosed = true;
+			clearTimeout(timer);
+			socket?.close();
+		}
+	};
+}
+// console/web/live/use-live.ts
+var START = {
+	connection: { is: "connecting" },
+	isMine: false,
+	mayControl: false,
+	you: "",
+	control: void 0,
+	tabs: [],
+	dialogs: [],
+	choosers: [],
+	act: void 0,
+	clip: void 0,
+	refusal: void 0
+};
+var without$1 = (list, tab) => list.filter((each) => each.tab !== tab);
+function change(state, message) {
+	switch (message.t) {
+		case "connection": return {
+			...state,
+			connection: message.connection,
+			isMine: state.isMine && message.connection.is === "open"
+		};
+		case "hello": {
+			const { you, role, tabs } = message;
+			return withControl({
+				...START,
+				connection: { is: "open" },
+				mayControl: role === "control",
+				you,
+				tabs
+			}, message.control);
+		}
+		case "control": return withControl(state, message.control);
+		case "tabs": return {
+			...state,
+			tabs: message.tabs
+		};
+		case "dialog": return {
+			...state,
+			dialogs: [...without$1(state.dialogs, message.tab), message]
+		};
+		case "dialog_closed": return {
+			...state,
+			dialogs: without$1(state.dialogs, message.tab)
+		};
+		case "files": return {
+			...state,
+			choosers: [...without$1(state.choosers, message.tab), message]
+		};
+		case "answered": return {
+			...state,
+			choosers: without$1(state.choosers, message.tab)
+		};
+		case "act": return {
+			...state,
+			act: {
+				...message,
+				n: (state.act?.n ?? 0) + 1
+			}
+		};
+		case "clip": return {
+			...state,
+			clip: message.text
+		};
+		case "refused": return {
+			...state,
+			refusal: message.text
+		};
+		case "noted": return {
+			...state,
+			clip: void 0,
+			refusal: void 0
+		};
+		default: return state;
+	}
+}
+var withControl = (state, control) => ({
+	...state,
+	control,
+	isMine: control.state === "person" && control.holder === state.you,
+	refusal: void 0
+});
+/** Set while this tab of the person's browser has control, so that a reload keeps it. */
+var heldKey = (sessionId) => `omicron-control ${sessionId}`;
+/** A live view, connected while the page is visible or has control. */
+function useLive({ sessionId, role, onPicture, onAsk }) {
+	const [state, dispatch] = _(change, START);
+	const socket = T(void 0);
+	const idleAt = T(0);
+	const isMine = T(false);
+	isMine.current = state.isMine;
+	const callbacks = T({
+		onPicture,
+		onAsk
+	});
+	callbacks.current = {
+		onPicture,
+		onAsk
+	};
+	A(() => {
+		const key = heldKey(sessionId);
+		const read = (message) => {
+			if (message.t === "ask" || message.t === "ask_closed") callbacks.current.onAsk();
+			const { control } = message.t === "hello" || message.t === "control" ? message : {};
+			if (control?.idle_ms != null) idleAt.current = performance.now() + control.idle_ms;
+			if (message.t === "hello" && control?.state === "person" && sessionStorage.getItem(key) !== null) socket.current?.send({ t: "take" });
+			dispatch(message);
+		};
+		const connect = () => {
+			socket.current ??= openLiveSocket({
+				sessionId,
+				role,
+				onMessage: read,
+				onPicture: (picture) => callbacks.current.onPicture(picture),
+				onConnection: (connection) => dispatch({
+					t: "connection",
+					connection
+				})
+			});
+		};
+		const disconnect = () => {
+			socket.current?.close();
+			socket.current = void 0;
+		};
+		const follow = () => {
+			if (!document.hidden) connect();
+			else if (!isMine.current) disconnect();
+		};
+		follow();
+		document.addEventListener("visibilitychange", follow);
+		return () => {
+			document.removeEventListener("visibilitychange", follow);
+			disconnect();
+		};
+	}, [sessionId, role]);
+	A(() => {
+		if (state.isMine) sessionStorage.setItem(heldKey(sessionId), "");
+		else if (state.connection.is === "open") sessionStorage.removeItem(heldKey(sessionId));
+	}, [
+		sessionId,
+		state.isMine,
+		state.connection.is
+	]);
+	return {
+		state,
+		send: b((message) => {
+			idleAt.current = performance.now() + LIVE_LIMITS.idleSeconds * 1e3;
+			socket.current?.send(message);
+		}, []),
+		note: b(() => dispatch({ t: "noted" }), []),
+		answered: b((tab) => dispatch({
+			t: "answered",
+			tab
+		}), []),
+		idleAtMs: () => idleAt.current
+	};
+}
+// console/web/live/live-view.tsx
+/** The browser of a session while it runs: seen by every viewer, used by the one who has control. */
+function LiveView({ sessionId, liveRole, onAsk, onControl }) {
+	const canvas = T(null);
+	const [pictures] = d(() => painter(() => canvas.current));
+	const [isSeen, setSeen] = d(false);
+	const live = useLive({
+		sessionId,
+		role: liveRole,
+		onAsk,
+		async onPicture(picture) {
+			await pictures.paint(picture);
+			setSeen(true);
+		}
+	});
+	const { state, send } = live;
+	A(() => {
+		onControl?.(state.isMine ? () => send({ t: "release" }) : void 0);
+	}, [state.isMine]);
+	const shown = state.tabs.find((tab) => tab.shown);
+	return /* @__PURE__ */ a("section", {
+		class: "live",
+		"aria-label": "Live view",
+		children: [
+			/* @__PURE__ */ a(ControlBar, { live }),
+			/* @__PURE__ */ a(TabBar, { live }),
+			/* @__PURE__ */ a("div", {
+				class: state.isMine ? "screen mine" : "screen",
+				children: [
+					/* @__PURE__ */ a("canvas", {
+						ref: canvas,
+						width: 1280,
+						height: 720,
+						role: "img",
+						"aria-label": `Picture of ${shown?.title || shown?.url || "the browser"}`
+					}),
+					!isSeen && /* @__PURE__ */ a("p", {
+						class: "unseen-yet muted",
+						children: state.connection.is === "ended" ? "No picture." : "Waiting for a picture …"
+					}),
+					/* @__PURE__ */ a(Asked, { live }),
+					/* @__PURE__ */ a(Act, {
+						state,
+						pictures
+					}),
+					state.isMine && /* @__PURE__ */ a(Input, {
+						live,
+						pictures,
+						canvas
+					})
+				]
+			}),
+			/* @__PURE__ */ a(Failure, { text: state.refusal }),
+			/* @__PURE__ */ a(Clip, { live }),
+			/* @__PURE__ */ a("p", {
+				class: "muted",
+				children: state.isMine ? "Press on the picture to type into the page; Shift+Esc leaves it. What you type is not recorded in the timeline." : state.act?.by === "agent" ? `Last call of the agent: ${state.act.kind}` : " "
+			})
+		]
+	});
+}
+/** Takes mouse, fingers and keys while this page has control. */
+function Input(props) {
+	const { live, pictures, canvas } = props;
+	const area = T(null);
+	const { send } = live;
+	A(() => {
+		if (canvas.current === null || area.current === null) return;
+		const keyboard = area.current;
+		const focus = () => keyboard.focus({ preventScroll: true });
+		const leave = () => keyboard.closest(".live")?.querySelector(".control")?.focus();
+		const ends = [sendKeys(keyboard, send, leave), sendPointer({
+			canvas: canvas.current,
+			send,
+			size: pictures.shown,
+			onPress: focus
+		})];
+		focus();
+		return () => {
+			for (const end of ends) end();
+		};
+	}, [
+		send,
+		pictures,
+		canvas
+	]);
+	return /* @__PURE__ */ a("textarea", {
+		ref: area,
+		class: "keys",
+		"aria-label": "Keyboard of the browser; Shift+Escape leaves it",
+		autocomplete: "off",
+		autocapitalize: "off",
+		spellcheck: false
+	});
+}
+/** A ring where someone clicked, drawn over the picture and not in the page. */
+function Act({ state: { act }, pictures }) {
+	const size = pictures.shown();
+	if (act?.x === void 0 || act.y === void 0 || size === void 0) return null;
+	return /* @__PURE__ */ a("span", {
+		class: "ring",
+		style: {
+			left: `${act.x / size.cssWidth * 100}%`,
+			top: `${act.y / size.cssHeight * 100}%`
+		},
+		"aria-hidden": "true"
+	}, act.n);
+}
+/** Puts what was copied in the page into the person's own clipboard. */
+function Clip({ live: { state, note } }) {
+	const { clip } = state;
+	const [isRefused, setRefused] = d(false);
+	A(() => {
+		setRefused(false);
+		if (clip) navigator.clipboard?.writeText(clip).then(note, () => setRefused(true));
+	}, [clip]);
+	if (!clip || !isRefused) return null;
+	return /* @__PURE__ */ a("label", {
+		class: "notice",
+		children: ["Your browser did not allow the copy. Copy it from here:", /* @__PURE__ */ a("textarea", {
+			readOnly: true,
+			value: clip
+		})]
+	});
+}
 // console/web/status.tsx
 /** A session's state, in a word and a colour. */
 var Status = ({ session }) => /* @__PURE__ */ a("span", {
 	class: `status ${session.status}`,
 	children: [session.status, session.archived_at !== null && ", archived"]
 });
-// console/web/words.ts
-/** Why a lease ended, for a reader who has not read the glossary. */
-var ENDED = {
-	released: "released by its platform or here",
-	expired: "not used within its idle TTL",
-	max_age: "reached its maximum age",
-	evicted: "made room for a newer lease of this user",
-	archived: "archived",
-	shutdown: "the stack shut down",
-	runner_lost: "its runner was lost",
-	runner_start_failed: "its runner did not start",
-	sandbox_runtime_required: "the browser's sandbox is not available",
-	start_timed_out: "the start took too long"
-};
-var whyEnded = ({ error, ended_reason }) => error ?? (ended_reason === null ? null : ENDED[ended_reason]);
-/** What a list of events is narrowed to. */
-var EVENT_GROUPS = {
-	all: {
-		title: "Everything",
-		has: () => true
-	},
-	calls: {
-		title: "Tool calls",
-		has: (kind) => kind === "tool.call"
-	},
-	denials: {
-		title: "Egress denials",
-		has: (kind) => kind === "egress.denied"
-	},
-	lease: {
-		title: "Lease",
-		has: (kind) => kind.startsWith("session.")
-	}
-};
-/** One line about an event: what its data says, in the order in which it was written. */
-function eventLine({ data }) {
-	return Object.entries(data).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name.replaceAll("_", " ")}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
-}
 // console/web/timeline.tsx
 var POLL_MS$2 = 1500;
-var PAGE_SIZE = 200;
-/** The events after those that are known; none is read twice. */
-async function newEvents(sessionId, known, signal) {
-	const events = [...known];
-	for (;;) {
-		const query = new URLSearchParams({
-			limit: String(PAGE_SIZE),
-			cursor: events.at(-1)?.id ?? "0"
-		});
-		const page = await call("GET", `${path`/browser-sessions/${sessionId}/events`}?${query}`, void 0, signal);
-		events.push(...page.events);
-		if (page.next_cursor === null) return events;
-	}
-}
 /** The session's timeline, newest first; it grows while the session is used. */
 function Timeline({ sessionId }) {
 	const [group, setGroup] = d("all");
@@ -1336,10 +2636,11 @@ function SessionPage({ id, requests }) {
 			/* @__PURE__ */ a(Status, { session: row })
 		] }),
 		/* @__PURE__ */ a(Failure, { text: session.error }),
-		waiting.map((request) => /* @__PURE__ */ a(Request, {
-			request,
-			onAnswered: requests.refresh
-		}, request.id)),
+		/* @__PURE__ */ a(Use, {
+			session: row,
+			waiting,
+			refresh: requests.refresh
+		}),
 		/* @__PURE__ */ a(Facts, { session: row }),
 		/* @__PURE__ */ a(Actions, {
 			session: row,
@@ -1350,6 +2651,25 @@ function SessionPage({ id, requests }) {
 		/* @__PURE__ */ a("h2", { children: "Artifacts" }),
 		/* @__PURE__ */ a(Artifacts, { session: row })
 	] });
+}
+/** The browser while it runs, under what its agent asks for. An answer hands control back: the agent goes on. */
+function Use(props) {
+	const { session, waiting, refresh } = props;
+	const handBack = T(void 0);
+	return /* @__PURE__ */ a($, { children: [waiting.map((request) => /* @__PURE__ */ a(Request, {
+		request,
+		onAnswered: () => {
+			handBack.current?.();
+			refresh();
+		}
+	}, request.id)), session.status === "ready" && /* @__PURE__ */ a(LiveView, {
+		sessionId: session.session_id,
+		liveRole: "control",
+		onAsk: refresh,
+		onControl: (back) => {
+			handBack.current = back;
+		}
+	}, session.epoch)] });
 }
 var isLive$1 = ({ status }) => status === "ready" || status === "starting";
 function Facts({ session }) {
@@ -1422,7 +2742,10 @@ function Artifacts({ session }) {
 		class: "muted",
 		children: isLive$1(session) && session.record_video ? "Videos are stored when the lease ends." : "No video: nothing was recorded."
 	});
-	return /* @__PURE__ */ a("ul", {
+	return /* @__PURE__ */ a($, { children: [list.some(({ state }) => state === "stored") && /* @__PURE__ */ a("p", { children: /* @__PURE__ */ a("a", {
+		href: path`/sessions/${session.session_id}/replay`,
+		children: "Replay beside the timeline"
+	}) }), /* @__PURE__ */ a("ul", {
 		class: "rows",
 		children: list.map((artifact) => /* @__PURE__ */ a("li", { children: [
 			/* @__PURE__ */ a("strong", { children: artifact.kind }),
@@ -1439,7 +2762,7 @@ function Artifacts({ session }) {
 				children: artifact.uri
 			})
 		] }, artifact.id))
-	});
+	})] });
 }
 // contract/states.ts
 /**
@@ -1673,7 +2996,7 @@ function SignInPage({ token, onSignedIn }) {
 	});
 }
 // console/web/app.tsx
-var REQUESTS_MS = 3e3;
+var REQUESTS_MS = 1e3;
 /** The page of an address, its title, and the entry of the menu that it belongs to. */
 function pageOf(url, requests) {
 	const [, id] = /^\/sessions\/([^/]+)$/.exec(url.pathname) ?? [];
@@ -1684,6 +3007,12 @@ function pageOf(url, requests) {
 			id,
 			requests
 		})
+	};
+	const [, recorded] = /^\/sessions\/([^/]+)\/replay$/.exec(url.pathname) ?? [];
+	if (recorded !== void 0) return {
+		title: "Replay",
+		entry: "/",
+		page: /* @__PURE__ */ a(ReplayPage, { id: recorded })
 	};
 	switch (url.pathname) {
 		case "/requests": return {

@@ -31,7 +31,15 @@ const ASSETS = {
 } as const;
 
 /** Addresses of the pages: one document, whose script shows the page that the address names. */
-export const PAGES = ['/', '/sign-in', '/sessions/:id', '/requests', '/credentials', '/policies'] as const;
+export const PAGES = [
+  '/',
+  '/sign-in',
+  '/sessions/:id',
+  '/sessions/:id/replay',
+  '/requests',
+  '/credentials',
+  '/policies',
+] as const;
 
 /** Serves the pages and what they load, from memory. */
 export async function serveAssets(app: FastifyInstance): Promise<void> {

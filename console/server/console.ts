@@ -7,6 +7,7 @@ import { serviceKey } from '../../contract/tokens.ts';
 import { type Clock, realClock } from '../../http/clock.ts';
 import { serveAssets } from './assets.ts';
 import { controllerRoutes } from './controller-routes.ts';
+import { liveViews } from './live-views.ts';
 import { OneTimeLinks } from './one-time-links.ts';
 import { policyRoutes } from './policy-routes.ts';
 import { answerProblems } from './problems.ts';
@@ -41,7 +42,7 @@ const OPEN_ROUTES: readonly string[] = Object.values(CONSOLE_ROUTES);
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const { controllerUrl, log, clock = realClock } = options;
   const url = new URL(options.url);
-  const key = serviceKey(options.serviceSecret);
+  const controller = { controllerUrl, serviceKey: serviceKey(options.serviceSecret) };
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // paths hold user ids
@@ -58,11 +59,12 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   app.addHook('onRequest', sameOriginOnly(url));
   app.addHook('onRequest', async request => {
     const { url: route = '' } = request.routeOptions;
-    if (route.startsWith('/api/') && !OPEN_ROUTES.includes(route) && !signIns.has(request.headers.cookie))
+    if (route.startsWith('/api/') && !OPEN_ROUTES.includes(route) && signIns.of(request.headers.cookie) === undefined)
       throw new OmicronError('unauthorized', 'You are not signed in. Open a new link to the console.');
   });
-  signInRoutes(app, { serviceKey: key, links, signIns, newLink });
-  controllerRoutes(app, { controllerUrl, serviceKey: key });
+  signInRoutes(app, { serviceKey: controller.serviceKey, links, signIns, newLink });
+  controllerRoutes(app, controller);
+  liveViews(app, { url, signIns, controller });
   policyRoutes(app);
   await serveAssets(app);
   await app.listen({ host: url.hostname, port: Number(url.port) });

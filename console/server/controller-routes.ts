@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { OmicronError } from '../../contract/problem.ts';
-import { signServiceToken } from '../../contract/tokens.ts';
+import { askController, type ControllerAccess } from './controller-access.ts';
 
 /**
  * What the pages may ask of the controller, under `/api` here and `/internal` there. Leases are not among them: no MCP
@@ -15,6 +15,7 @@ const ROUTES = [
   ['POST', '/browser-sessions/:session_id/archive'],
   ['GET', '/browser-sessions/:session_id/events'],
   ['GET', '/browser-sessions/:session_id/artifacts'],
+  ['GET', '/browser-sessions/:session_id/artifacts/:artifact_id/content'],
   ['GET', '/browser-sessions/:session_id/user-actions'],
   ['POST', '/browser-sessions/:session_id/user-actions/:action_id'],
   ['GET', '/user-actions'],
@@ -26,32 +27,18 @@ const ROUTES = [
   ),
 ] as const;
 
-const TIMEOUT_MS = 15_000;
 /** What of the controller's answer a page gets to see. */
-const ANSWER_HEADERS = ['content-type', 'content-length', 'retry-after'] as const;
-
-export interface ControllerAccess {
-  /** e.g. `http://127.0.0.1:8080`. */
-  controllerUrl: string;
-  /** Signs each call; it stays in this process. */
-  serviceKey: Uint8Array;
-}
+const ANSWER_HEADERS = ['content-type', 'content-length', 'retry-after', 'accept-ranges', 'content-range'] as const;
 
 /** Passes the calls of the pages on, each with a service token of its own. */
-export function controllerRoutes(app: FastifyInstance, { controllerUrl, serviceKey }: ControllerAccess): void {
+export function controllerRoutes(app: FastifyInstance, controller: ControllerAccess): void {
   const pass = async (path: string, request: FastifyRequest, reply: FastifyReply) => {
     const query = request.url.indexOf('?');
-    const answer = await fetch(`${controllerUrl}${path}${query === -1 ? '' : request.url.slice(query)}`, {
+    const answer = await askController(controller, {
       method: request.method,
-      headers: {
-        authorization: `Bearer ${await signServiceToken(serviceKey)}`,
-        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-      redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    }).catch(cause => {
-      throw new OmicronError('controller_unreachable', 'The controller does not answer; is it running?', { cause });
+      path: `${path}${query === -1 ? '' : request.url.slice(query)}`,
+      body: request.body,
+      headers: request.headers.range === undefined ? {} : { range: request.headers.range },
     });
     reply.status(answer.status).header('cache-control', 'no-store');
     for (const name of ANSWER_HEADERS) {

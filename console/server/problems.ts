@@ -1,14 +1,10 @@
-import type { FastifyError, FastifyInstance } from 'fastify';
-import { OmicronError, PROBLEM_TYPE } from '../../contract/problem.ts';
+import type { FastifyBaseLogger, FastifyError, FastifyInstance } from 'fastify';
+import { OmicronError, PROBLEM_TYPE, type Problem } from '../../contract/problem.ts';
 
 /** Every error becomes a problem document; the text of an unexpected one is not shown. */
 export function answerProblems(app: FastifyInstance): void {
-  app.setErrorHandler((error: FastifyError, request, reply) => {
-    const known = expected(error);
-    if (!known) request.log.error({ err: error }, 'unexpected error');
-    const problem = (
-      known ?? new OmicronError('internal_error', 'The console failed; its log has the reason.')
-    ).toProblem();
+  app.setErrorHandler((error, request, reply) => {
+    const problem = problemOf(error, request.log);
     reply.status(problem.status).type(PROBLEM_TYPE).serializer(JSON.stringify).send(problem);
   });
   app.setNotFoundHandler(() => {
@@ -16,10 +12,12 @@ export function answerProblems(app: FastifyInstance): void {
   });
 }
 
-function expected(error: FastifyError): OmicronError | undefined {
-  if (error instanceof OmicronError) return error;
-  const { statusCode = 500 } = error;
-  return statusCode >= 400 && statusCode < 500
-    ? new OmicronError('invalid_request', 'The request is not one that a page of the console sends.')
-    : undefined;
+/** What a page is told of an error. */
+export function problemOf(error: unknown, log: Pick<FastifyBaseLogger, 'error'>): Problem {
+  if (error instanceof OmicronError) return error.toProblem();
+  const { statusCode = 500 } = error as FastifyError; // Fastify's own errors have one
+  if (statusCode >= 400 && statusCode < 500)
+    return new OmicronError('invalid_request', 'The request is not one that a page of the console sends.').toProblem();
+  log.error({ err: error }, 'unexpected error');
+  return new OmicronError('internal_error', 'The console failed; its log has the reason.').toProblem();
 }

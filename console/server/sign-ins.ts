@@ -9,9 +9,18 @@ const cookieName = (url: URL): string => `omicron-console-${url.port || url.prot
 
 const digest = (value: string): string => createHash('sha256').update(value).digest('base64url');
 
+/** A person who is signed in. */
+export interface SignIn {
+  /** Tells people of one deployment apart: `operator 2`. */
+  readonly name: string;
+  /** False once they have signed out, or the sign-in has ended by its age. */
+  isOpen(): boolean;
+}
+
 /** Who is signed in: values of the cookie, kept as digests in this process alone. */
 export class SignIns {
-  readonly #expiresMs = new Map<string, number>();
+  readonly #known = new Map<string, { readonly name: string; readonly expiresMs: number }>();
+  #count = 0;
   readonly #url: URL;
   readonly #clock: Clock;
 
@@ -23,23 +32,27 @@ export class SignIns {
   /** Signs a person in; answers the `Set-Cookie` header. */
   open(): string {
     const nowMs = this.#clock.nowMs();
-    for (const [known, expiresMs] of this.#expiresMs) if (expiresMs <= nowMs) this.#expiresMs.delete(known);
+    for (const [key, { expiresMs }] of this.#known) if (expiresMs <= nowMs) this.#known.delete(key);
     const value = randomBytes(32).toString('base64url');
-    this.#expiresMs.set(digest(value), nowMs + SIGN_IN_MS);
+    this.#count += 1;
+    this.#known.set(digest(value), { name: `operator ${this.#count}`, expiresMs: nowMs + SIGN_IN_MS });
     return this.#setCookie(value, SIGN_IN_MS / 1_000);
   }
 
-  /** Whether the `Cookie` header is that of a person who is signed in. */
-  has(cookies: string | undefined): boolean {
+  /** Whose the `Cookie` header is; undefined: of no person who is signed in. */
+  of(cookies: string | undefined): SignIn | undefined {
     const value = this.#valueOf(cookies);
-    const expiresMs = value === undefined ? undefined : this.#expiresMs.get(digest(value));
-    return expiresMs !== undefined && expiresMs > this.#clock.nowMs();
+    if (value === undefined) return undefined;
+    const key = digest(value);
+    const isOpen = () => (this.#known.get(key)?.expiresMs ?? 0) > this.#clock.nowMs();
+    const { name = '' } = this.#known.get(key) ?? {};
+    return isOpen() ? { name, isOpen } : undefined;
   }
 
   /** Signs the person out; answers the `Set-Cookie` header that removes the cookie. */
   close(cookies: string | undefined): string {
     const value = this.#valueOf(cookies);
-    if (value !== undefined) this.#expiresMs.delete(digest(value));
+    if (value !== undefined) this.#known.delete(digest(value));
     return this.#setCookie('', 0);
   }
 

@@ -5,6 +5,7 @@ import { call, signedOut } from './api.ts';
 import { followLinks, go, useLocation } from './location.ts';
 import { CredentialsPage } from './pages/credentials.tsx';
 import { PoliciesPage } from './pages/policies.tsx';
+import { ReplayPage } from './pages/replay.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { SessionPage } from './pages/session.tsx';
 import { SessionsPage } from './pages/sessions.tsx';
@@ -13,12 +14,14 @@ import { type Polled, usePolled } from './use-polled.ts';
 
 type Requests = Polled<PendingUserActionList['user_actions']>;
 
-const REQUESTS_MS = 3_000;
+const REQUESTS_MS = 1_000;
 
 /** The page of an address, its title, and the entry of the menu that it belongs to. */
 function pageOf(url: URL, requests: Requests): { title: string; entry: string; page: ComponentChildren } {
   const [, id] = /^\/sessions\/([^/]+)$/.exec(url.pathname) ?? [];
   if (id !== undefined) return { title: 'Session', entry: '/', page: <SessionPage id={id} requests={requests} /> };
+  const [, recorded] = /^\/sessions\/([^/]+)\/replay$/.exec(url.pathname) ?? [];
+  if (recorded !== undefined) return { title: 'Replay', entry: '/', page: <ReplayPage id={recorded} /> };
   switch (url.pathname) {
     case '/requests':
       return { title: 'Requests', entry: '/requests', page: <RequestsPage requests={requests} /> };

@@ -1,34 +1,12 @@
 import { useState } from 'preact/hooks';
-import type { EventPage, SessionEvent } from '../../contract/session.ts';
-import { call, path } from './api.ts';
+import type { SessionEvent } from '../../contract/session.ts';
+import { newEvents } from './events.ts';
 import { Failure, Loading } from './notices.tsx';
 import { dayAndTime, timeOfDay } from './time.ts';
 import { usePolled } from './use-polled.ts';
 import { EVENT_GROUPS, type EventGroup, eventLine } from './words.ts';
 
 const POLL_MS = 1_500;
-const PAGE_SIZE = 200;
-
-/** The events after those that are known; none is read twice. */
-async function newEvents(
-  sessionId: string,
-  known: readonly SessionEvent[],
-  signal: AbortSignal,
-): Promise<SessionEvent[]> {
-  const events = [...known];
-  for (;;) {
-    const query = new URLSearchParams({ limit: String(PAGE_SIZE), cursor: events.at(-1)?.id ?? '0' });
-    const page = await call<EventPage>(
-      'GET',
-      `${path`/browser-sessions/${sessionId}/events`}?${query}`,
-      undefined,
-      signal,
-    );
-    events.push(...page.events);
-    if (page.next_cursor === null) return events;
-  }
-}
-
 /** The session's timeline, newest first; it grows while the session is used. */
 export function Timeline({ sessionId }: { sessionId: string }) {
   const [group, setGroup] = useState<EventGroup>('all');

@@ -1,23 +1,18 @@
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
-import axe from 'axe-core';
-import { pino } from 'pino';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { BrowserSessions } from '../../client/browser-sessions.ts';
+import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
-import { ENV } from '../../contract/names.ts';
-import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
-import { findTools } from '../../local/machine-tools.ts';
+import type { DemoSite } from '../../local/demo-site.ts';
 import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
-import { type Stack, startStack } from '../../local/stack.ts';
+import type { Stack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
-import { newFolder, shell } from '../local/machine.ts';
+import { accessibilityFaults, type OpenConsole, openConsole } from './open-console.ts';
 
 const PASSWORD = 'correct-horse-battery-7391';
 
-let folder: string;
+let console: OpenConsole;
 let site: DemoSite;
 let stack: Stack;
 let sessions: BrowserSessions;
@@ -26,38 +21,14 @@ let context: BrowserContext;
 let page: Page;
 let lease: Lease;
 let agent: McpBrowser;
-/** What the pages did that they must not do: errors, refusals of their CSP, requests to elsewhere. */
-const faults: string[] = [];
 
 beforeAll(async () => {
-  folder = await newFolder();
-  site = await startDemoSite();
-  stack = await startStack({
-    folder,
-    log: pino({ level: 'silent' }),
-    egress: { allowedCidrs: [`${new URL(site.url).hostname}/32`] },
-    runnerEnv: { ...shell(), [ENV.insecureLoginOrigins]: site.url },
-  });
-  sessions = new BrowserSessions(stack);
-  await sessions.putPolicy({}, { version: 1, sites: { ports: [Number(new URL(site.url).port)] } });
-  const { browser: executablePath } = findTools(process.env);
-  browser = await chromium.launch({ executablePath: executablePath ?? '', chromiumSandbox: false });
-  context = await browser.newContext();
-  page = await context.newPage();
-  page.on('pageerror', error => faults.push(error.message));
-  page.on('console', message => {
-    if (message.text().includes('Content Security Policy')) faults.push(message.text());
-  });
-  page.on('request', request => {
-    if (new URL(request.url()).origin !== stack.console.url) faults.push(`request to ${request.url()}`);
-  });
+  console = await openConsole();
+  ({ site, stack, sessions, browser, context, page } = console);
 });
 afterAll(async () => {
   await agent?.[Symbol.asyncDispose]();
-  await browser?.close();
-  await stack?.stop();
-  await site?.close();
-  await rm(folder, { recursive: true, force: true });
+  await console?.[Symbol.asyncDispose]();
 });
 
 const see = (text: string | RegExp) => page.getByText(text).first().waitFor();
@@ -240,12 +211,7 @@ describe('every page', () => {
     for (const path of PAGES()) {
       await open(path);
       await eventually('the page is loaded', async () => (await page.getByText(/^Loading/).count()) === 0);
-      await page.evaluate(axe.source);
-      const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run()); // the script above defines it
-      expect(
-        violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
-        path,
-      ).toEqual([]);
+      expect(await accessibilityFaults(page), path).toEqual([]);
       const width = await page.evaluate('document.documentElement.scrollWidth');
       expect(width, path).toBeLessThanOrEqual(360);
     }
@@ -263,7 +229,7 @@ describe('every page', () => {
   });
 
   it('runs no inline code, asks no other origin and has no error', () => {
-    expect(faults).toEqual([]);
+    expect(console.faults).toEqual([]);
   });
 
   it('signs out: the cookie that was copied is worth nothing', async () => {

@@ -1,8 +1,9 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Artifact, Session } from '../../../contract/session.ts';
 import type { PendingUserActionList } from '../../../contract/user-action.ts';
 import { call, path } from '../api.ts';
 import { Confirm } from '../confirm.tsx';
+import { LiveView } from '../live/live-view.tsx';
 import { Failure, Loading, Success } from '../notices.tsx';
 import { Request } from '../request.tsx';
 import { Status } from '../status.tsx';
@@ -43,15 +44,44 @@ export function SessionPage({ id, requests }: { id: string; requests: Polled<Pen
         {row.conversation_id} <Status session={row} />
       </h1>
       <Failure text={session.error} />
-      {waiting.map(request => (
-        <Request key={request.id} request={request} onAnswered={requests.refresh} />
-      ))}
+      <Use session={row} waiting={waiting} refresh={requests.refresh} />
       <Facts session={row} />
       <Actions session={row} onDone={session.refresh} />
       <h2>Timeline</h2>
       <Timeline sessionId={id} />
       <h2>Artifacts</h2>
       <Artifacts session={row} />
+    </>
+  );
+}
+
+/** The browser while it runs, under what its agent asks for. An answer hands control back: the agent goes on. */
+function Use(props: { session: Session; waiting: PendingUserActionList['user_actions']; refresh: () => void }) {
+  const { session, waiting, refresh } = props;
+  const handBack = useRef<() => void>(undefined);
+  return (
+    <>
+      {waiting.map(request => (
+        <Request
+          key={request.id}
+          request={request}
+          onAnswered={() => {
+            handBack.current?.();
+            refresh();
+          }}
+        />
+      ))}
+      {session.status === 'ready' && (
+        <LiveView
+          key={session.epoch}
+          sessionId={session.session_id}
+          liveRole="control"
+          onAsk={refresh}
+          onControl={back => {
+            handBack.current = back;
+          }}
+        />
+      )}
     </>
   );
 }
@@ -172,15 +202,22 @@ function Artifacts({ session }: { session: Session }) {
       </p>
     );
   return (
-    <ul class="rows">
-      {list.map(artifact => (
-        <li key={artifact.id}>
-          <strong>{artifact.kind}</strong> of epoch {artifact.epoch}, {timeOfDay(artifact.created_at)}:{' '}
-          {artifact.state === 'stored' ? `stored, ${megabytes(artifact.bytes ?? 0)}` : artifact.state}
-          {artifact.reason !== null && ` (${artifact.reason})`}
-          {artifact.uri !== null && <div class="muted long">{artifact.uri}</div>}
-        </li>
-      ))}
-    </ul>
+    <>
+      {list.some(({ state }) => state === 'stored') && (
+        <p>
+          <a href={path`/sessions/${session.session_id}/replay`}>Replay beside the timeline</a>
+        </p>
+      )}
+      <ul class="rows">
+        {list.map(artifact => (
+          <li key={artifact.id}>
+            <strong>{artifact.kind}</strong> of epoch {artifact.epoch}, {timeOfDay(artifact.created_at)}:{' '}
+            {artifact.state === 'stored' ? `stored, ${megabytes(artifact.bytes ?? 0)}` : artifact.state}
+            {artifact.reason !== null && ` (${artifact.reason})`}
+            {artifact.uri !== null && <div class="muted long">{artifact.uri}</div>}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

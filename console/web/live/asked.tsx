@@ -1,0 +1,90 @@
+import { useState } from 'preact/hooks';
+import type { ServerMessage } from '../../../contract/live.ts';
+import { LIVE_LIMITS } from '../../../contract/live-limits.ts';
+import { Failure } from '../notices.tsx';
+import type { Live } from './use-live.ts';
+
+type Of<T extends ServerMessage['t']> = Extract<ServerMessage, { t: T }>;
+
+/** What pages ask of the person: dialogs and files. Over the picture, which must not move under a press. Only the person in control answers. */
+export function Asked({ live }: { live: Live }) {
+  const { dialogs, choosers, isMine } = live.state;
+  return (
+    <div class="asked">
+      {dialogs.map(dialog => (
+        <Dialog key={dialog.tab} dialog={dialog} live={live} />
+      ))}
+      {isMine && choosers.map(chooser => <Chooser key={chooser.tab} chooser={chooser} live={live} />)}
+    </div>
+  );
+}
+
+function Dialog({ dialog, live: { state, send } }: { dialog: Of<'dialog'>; live: Live }) {
+  const { tab, type, text, value } = dialog;
+  const [typed, setTyped] = useState(value);
+  const answer = (accept: boolean) =>
+    send({ t: 'answer', tab, accept, ...(type === 'prompt' && accept ? { text: typed } : {}) });
+  const title = type === 'beforeunload' ? 'Leave the page?' : 'The page says';
+  return (
+    <section class="notice" aria-label={title}>
+      <p>
+        <strong>{title}</strong> <span class="long">{text}</span>
+      </p>
+      {type === 'prompt' && (
+        <label>
+          Answer
+          <input value={typed} disabled={!state.isMine} onInput={event => setTyped(event.currentTarget.value)} />
+        </label>
+      )}
+      <p class="actions">
+        <button type="button" disabled={!state.isMine} onClick={() => answer(true)}>
+          {type === 'beforeunload' ? 'Leave' : 'OK'}
+        </button>
+        {type !== 'alert' && (
+          <button type="button" class="quiet" disabled={!state.isMine} onClick={() => answer(false)}>
+            {type === 'beforeunload' ? 'Stay' : 'Cancel'}
+          </button>
+        )}
+        {!state.isMine && <span class="muted">The one who has control answers.</span>}
+      </p>
+    </section>
+  );
+}
+
+function Chooser({ chooser, live: { send, answered } }: { chooser: Of<'files'>; live: Live }) {
+  const { tab, multiple } = chooser;
+  const [failure, setFailure] = useState<string>();
+  const give = async (files: readonly File[]) => {
+    const tooLarge = files.find(({ size }) => size > LIVE_LIMITS.fileBytesMax);
+    if (tooLarge) {
+      setFailure(`${tooLarge.name} is larger than ${LIVE_LIMITS.fileBytesMax / 1024 / 1024} MiB. Choose another file.`);
+      return;
+    }
+    send({ t: 'files', tab, files: await Promise.all(files.map(encoded)) });
+    answered(tab);
+  };
+  return (
+    <section class="notice" aria-label="The page asks for files">
+      <label>
+        The page asks for {multiple ? 'files' : 'a file'}
+        <input type="file" multiple={multiple} onChange={event => give([...(event.currentTarget.files ?? [])])} />
+      </label>
+      <Failure text={failure} />
+      <p class="actions">
+        <button type="button" class="quiet" onClick={() => give([])}>
+          Give none
+        </button>
+      </p>
+    </section>
+  );
+}
+
+async function encoded(file: File): Promise<{ name: string; base64: string }> {
+  const reader = new FileReader();
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  reader.onload = () => resolve(String(reader.result));
+  reader.onerror = () => reject(reader.error);
+  reader.readAsDataURL(file);
+  const url = await promise;
+  return { name: file.name, base64: url.slice(url.indexOf(',') + 1) };
+}

@@ -1,0 +1,125 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { LiveRole } from '../../../contract/live.ts';
+import { Failure } from '../notices.tsx';
+import { Asked } from './asked.tsx';
+import { ControlBar } from './control-bar.tsx';
+import { sendKeys } from './keyboard.ts';
+import { type Painter, painter } from './painter.ts';
+import { sendPointer } from './pointer.ts';
+import { TabBar } from './tab-bar.tsx';
+import { type Live, type LiveState, useLive } from './use-live.ts';
+import './live.css';
+
+export interface LiveViewProps {
+  sessionId: string;
+  liveRole: LiveRole;
+  /** The agent asks for something, or no longer does. */
+  onAsk: () => void;
+  /** Called with what hands control back; undefined while this page has none. */
+  onControl?: (handBack: (() => void) | undefined) => void;
+}
+
+/** The browser of a session while it runs: seen by every viewer, used by the one who has control. */
+export function LiveView({ sessionId, liveRole, onAsk, onControl }: LiveViewProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [pictures] = useState(() => painter(() => canvas.current));
+  const [isSeen, setSeen] = useState(false);
+  const live = useLive({
+    ...{ sessionId, role: liveRole, onAsk },
+    async onPicture(picture) {
+      await pictures.paint(picture);
+      setSeen(true);
+    },
+  });
+  const { state, send } = live;
+  useEffect(() => {
+    onControl?.(state.isMine ? () => send({ t: 'release' }) : undefined);
+  }, [state.isMine]);
+  const shown = state.tabs.find(tab => tab.shown);
+  return (
+    <section class="live" aria-label="Live view">
+      <ControlBar live={live} />
+      <TabBar live={live} />
+      <div class={state.isMine ? 'screen mine' : 'screen'}>
+        <canvas
+          ref={canvas}
+          width={1280}
+          height={720}
+          role="img"
+          aria-label={`Picture of ${shown?.title || shown?.url || 'the browser'}`}
+        />
+        {!isSeen && (
+          <p class="unseen-yet muted">{state.connection.is === 'ended' ? 'No picture.' : 'Waiting for a picture …'}</p>
+        )}
+        <Asked live={live} />
+        <Act state={state} pictures={pictures} />
+        {state.isMine && <Input live={live} pictures={pictures} canvas={canvas} />}
+      </div>
+      <Failure text={state.refusal} />
+      <Clip live={live} />
+      <p class="muted">
+        {state.isMine
+          ? 'Press on the picture to type into the page; Shift+Esc leaves it. What you type is not recorded in the timeline.'
+          : state.act?.by === 'agent'
+            ? `Last call of the agent: ${state.act.kind}`
+            : ' '}
+      </p>
+    </section>
+  );
+}
+
+/** Takes mouse, fingers and keys while this page has control. */
+function Input(props: { live: Live; pictures: Painter; canvas: { current: HTMLCanvasElement | null } }) {
+  const { live, pictures, canvas } = props;
+  const area = useRef<HTMLTextAreaElement>(null);
+  const { send } = live;
+  useEffect(() => {
+    if (canvas.current === null || area.current === null) return;
+    const keyboard = area.current;
+    const focus = () => keyboard.focus({ preventScroll: true });
+    const leave = () => keyboard.closest('.live')?.querySelector<HTMLElement>('.control')?.focus();
+    const ends = [
+      sendKeys(keyboard, send, leave),
+      sendPointer({ canvas: canvas.current, send, size: pictures.shown, onPress: focus }),
+    ];
+    focus();
+    return () => {
+      for (const end of ends) end();
+    };
+  }, [send, pictures, canvas]);
+  return (
+    <textarea
+      ref={area}
+      class="keys"
+      aria-label="Keyboard of the browser; Shift+Escape leaves it"
+      autocomplete="off"
+      autocapitalize="off"
+      spellcheck={false}
+    />
+  );
+}
+
+/** A ring where someone clicked, drawn over the picture and not in the page. */
+function Act({ state: { act }, pictures }: { state: LiveState; pictures: Painter }) {
+  const size = pictures.shown();
+  if (act?.x === undefined || act.y === undefined || size === undefined) return null;
+  const place = { left: `${(act.x / size.cssWidth) * 100}%`, top: `${(act.y / size.cssHeight) * 100}%` };
+  return <span key={act.n} class="ring" style={place} aria-hidden="true" />;
+}
+
+/** Puts what was copied in the page into the person's own clipboard. */
+function Clip({ live: { state, note } }: { live: Live }) {
+  const { clip } = state;
+  const [isRefused, setRefused] = useState(false);
+  useEffect(() => {
+    setRefused(false);
+    if (clip) navigator.clipboard?.writeText(clip).then(note, () => setRefused(true));
+  }, [clip]);
+  if (!clip || !isRefused) return null;
+  return (
+    <label class="notice">
+      Your browser did not allow the copy. Copy it from here:
+      <textarea readOnly value={clip} />
+    </label>
+  );
+}

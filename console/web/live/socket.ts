@@ -1,0 +1,99 @@
+import type { LiveRole, ServerMessage, ViewerMessage } from '../../../contract/live.ts';
+import { LIVE_CLOSE, LIVE_LIMITS, LIVE_PROTOCOL } from '../../../contract/live-limits.ts';
+import { decodePicture, type LivePicture } from '../../../contract/live-picture.ts';
+import { path, signedOut } from '../api.ts';
+
+/** What there is between this page and the browser. `retrying`: lost, and opened again by itself. */
+export type Connection =
+  | { readonly is: 'connecting' | 'open' }
+  | { readonly is: 'retrying'; readonly why: string }
+  | { readonly is: 'ended'; readonly why: string };
+
+export interface LiveSocket {
+  /** Drops what cannot be sent now: input that comes late does harm. */
+  send(message: ViewerMessage): void;
+  close(): void;
+}
+
+export interface LiveSocketOptions {
+  readonly sessionId: string;
+  readonly role: LiveRole;
+  readonly onMessage: (message: ServerMessage) => void;
+  /** Resolves when the picture is shown: the next one may come. */
+  readonly onPicture: (picture: LivePicture) => Promise<void>;
+  readonly onConnection: (connection: Connection) => void;
+}
+
+const RETRY_MS = { first: 200, max: 5_000 } as const;
+/** Two pings that did not come. */
+const SILENT_MS = 2.25 * LIVE_LIMITS.pingSeconds * 1_000;
+
+/** Opens the live view of a session's browser, again and again until its lease or the sign-in ends. */
+export function openLiveSocket(options: LiveSocketOptions): LiveSocket {
+  const { sessionId, role, onMessage, onPicture, onConnection } = options;
+  const url = `${location.origin.replace(/^http/, 'ws')}/api${path`/browser-sessions/${sessionId}`}/live?role=${role}`;
+  let socket: WebSocket | undefined;
+  let attempts = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isClosed = false;
+
+  function send(message: ViewerMessage): void {
+    if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+  }
+
+  function open(): void {
+    onConnection({ is: 'connecting' });
+    const mine = new WebSocket(url, LIVE_PROTOCOL);
+    mine.binaryType = 'arraybuffer';
+    socket = mine;
+    mine.onmessage = ({ data }) => {
+      if (socket !== mine) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => lost(mine, 1006, ''), SILENT_MS);
+      if (typeof data === 'string')
+        read(JSON.parse(data) as ServerMessage); // the contract of this subprotocol
+      else show(data as ArrayBuffer); // its binaryType
+    };
+    mine.onclose = ({ code, reason }) => lost(mine, code, reason);
+  }
+
+  function read(message: ServerMessage): void {
+    if (message.t === 'ping') send({ t: 'pong' });
+    if (message.t === 'hello') {
+      attempts = 0;
+      onConnection({ is: 'open' });
+    }
+    onMessage(message);
+  }
+
+  function show(data: ArrayBuffer): void {
+    const picture = decodePicture(data);
+    if (picture !== undefined) void onPicture(picture).then(() => send({ t: 'ack', seq: picture.seq }));
+  }
+
+  function lost(which: WebSocket, code: number, why: string): void {
+    if (isClosed || socket !== which) return;
+    clearTimeout(timer);
+    socket = undefined;
+    which.close();
+    if (code === LIVE_CLOSE.revoked) signedOut.dispatchEvent(new Event('signed-out'));
+    if (code === LIVE_CLOSE.revoked || code === LIVE_CLOSE.leaseEnded) {
+      onConnection({ is: 'ended', why });
+      return;
+    }
+    onConnection({ is: 'retrying', why });
+    const waitMs = Math.min(RETRY_MS.max, RETRY_MS.first * 2 ** attempts);
+    attempts += 1;
+    timer = setTimeout(open, waitMs * (0.5 + Math.random() / 2));
+  }
+
+  open();
+  return {
+    send,
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+      socket?.close();
+    },
+  };
+}

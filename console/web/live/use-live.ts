@@ -1,0 +1,162 @@
+import { useCallback, useEffect, useReducer, useRef } from 'preact/hooks';
+import type { LiveControl, LiveRole, LiveTab, ServerMessage, ViewerMessage } from '../../../contract/live.ts';
+import { LIVE_LIMITS } from '../../../contract/live-limits.ts';
+import type { LivePicture } from '../../../contract/live-picture.ts';
+import { type Connection, type LiveSocket, openLiveSocket } from './socket.ts';
+
+type Of<T extends ServerMessage['t']> = Extract<ServerMessage, { t: T }>;
+
+/** What a live view has been told. */
+export interface LiveState {
+  readonly connection: Connection;
+  /** Whether this page has control. */
+  readonly isMine: boolean;
+  /** Whether this page may have it. */
+  readonly mayControl: boolean;
+  readonly you: string;
+  readonly control: LiveControl | undefined;
+  readonly tabs: readonly LiveTab[];
+  /** Of each tab. */
+  readonly dialogs: readonly Of<'dialog'>[];
+  readonly choosers: readonly Of<'files'>[];
+  /** The last thing that acted on the page, and its number. */
+  readonly act: (Of<'act'> & { readonly n: number }) | undefined;
+  /** Text that was copied, until it is in the clipboard. */
+  readonly clip: string | undefined;
+  readonly refusal: string | undefined;
+}
+
+type Change =
+  | ServerMessage
+  | { t: 'connection'; connection: Connection }
+  | { t: 'answered'; tab: number }
+  | { t: 'noted' };
+
+const START: LiveState = {
+  ...{ connection: { is: 'connecting' }, isMine: false, mayControl: false, you: '', control: undefined, tabs: [] },
+  ...{ dialogs: [], choosers: [], act: undefined, clip: undefined, refusal: undefined },
+};
+
+const without = <T extends { tab: number }>(list: readonly T[], tab: number): T[] =>
+  list.filter(each => each.tab !== tab);
+
+function change(state: LiveState, message: Change): LiveState {
+  switch (message.t) {
+    case 'connection':
+      return { ...state, connection: message.connection, isMine: state.isMine && message.connection.is === 'open' };
+    case 'hello': {
+      const { you, role, tabs } = message;
+      const fresh: LiveState = { ...START, connection: { is: 'open' }, mayControl: role === 'control', you, tabs };
+      return withControl(fresh, message.control);
+    }
+    case 'control':
+      return withControl(state, message.control);
+    case 'tabs':
+      return { ...state, tabs: message.tabs };
+    case 'dialog':
+      return { ...state, dialogs: [...without(state.dialogs, message.tab), message] };
+    case 'dialog_closed':
+      return { ...state, dialogs: without(state.dialogs, message.tab) };
+    case 'files':
+      return { ...state, choosers: [...without(state.choosers, message.tab), message] };
+    case 'answered':
+      return { ...state, choosers: without(state.choosers, message.tab) };
+    case 'act':
+      return { ...state, act: { ...message, n: (state.act?.n ?? 0) + 1 } };
+    case 'clip':
+      return { ...state, clip: message.text };
+    case 'refused':
+      return { ...state, refusal: message.text };
+    case 'noted':
+      return { ...state, clip: undefined, refusal: undefined };
+    default:
+      return state;
+  }
+}
+
+const withControl = (state: LiveState, control: LiveControl): LiveState => ({
+  ...state,
+  control,
+  isMine: control.state === 'person' && control.holder === state.you,
+  refusal: undefined,
+});
+
+/** Set while this tab of the person's browser has control, so that a reload keeps it. */
+const heldKey = (sessionId: string) => `omicron-control ${sessionId}`;
+
+export interface Live {
+  readonly state: LiveState;
+  /** Sends a message, or drops it where there is no connection. */
+  readonly send: (message: ViewerMessage) => void;
+  /** Takes note of what was copied or refused. */
+  readonly note: () => void;
+  /** The chooser of this tab has its files. */
+  readonly answered: (tab: number) => void;
+  /** When control returns without further input, by `performance.now()`. */
+  readonly idleAtMs: () => number;
+}
+
+export interface UseLiveOptions {
+  readonly sessionId: string;
+  readonly role: LiveRole;
+  readonly onPicture: (picture: LivePicture) => Promise<void>;
+  /** The agent asks its person for something, or no longer does. */
+  readonly onAsk: () => void;
+}
+
+/** A live view, connected while the page is visible or has control. */
+export function useLive({ sessionId, role, onPicture, onAsk }: UseLiveOptions): Live {
+  const [state, dispatch] = useReducer(change, START);
+  const socket = useRef<LiveSocket | undefined>(undefined);
+  const idleAt = useRef(0);
+  const isMine = useRef(false);
+  isMine.current = state.isMine;
+  const callbacks = useRef({ onPicture, onAsk });
+  callbacks.current = { onPicture, onAsk };
+
+  useEffect(() => {
+    const key = heldKey(sessionId);
+    const read = (message: ServerMessage) => {
+      if (message.t === 'ask' || message.t === 'ask_closed') callbacks.current.onAsk();
+      const { control } = message.t === 'hello' || message.t === 'control' ? message : {};
+      if (control?.idle_ms != null) idleAt.current = performance.now() + control.idle_ms;
+      if (message.t === 'hello' && control?.state === 'person' && sessionStorage.getItem(key) !== null)
+        socket.current?.send({ t: 'take' });
+      dispatch(message);
+    };
+    const connect = () => {
+      socket.current ??= openLiveSocket({
+        ...{ sessionId, role, onMessage: read },
+        onPicture: picture => callbacks.current.onPicture(picture),
+        onConnection: connection => dispatch({ t: 'connection', connection }),
+      });
+    };
+    const disconnect = () => {
+      socket.current?.close();
+      socket.current = undefined;
+    };
+    const follow = () => {
+      if (!document.hidden) connect();
+      else if (!isMine.current) disconnect();
+    };
+    follow();
+    document.addEventListener('visibilitychange', follow);
+    return () => {
+      document.removeEventListener('visibilitychange', follow);
+      disconnect();
+    };
+  }, [sessionId, role]);
+
+  useEffect(() => {
+    if (state.isMine) sessionStorage.setItem(heldKey(sessionId), '');
+    else if (state.connection.is === 'open') sessionStorage.removeItem(heldKey(sessionId));
+  }, [sessionId, state.isMine, state.connection.is]);
+
+  const send = useCallback((message: ViewerMessage) => {
+    idleAt.current = performance.now() + LIVE_LIMITS.idleSeconds * 1_000;
+    socket.current?.send(message);
+  }, []);
+  const note = useCallback(() => dispatch({ t: 'noted' }), []);
+  const answered = useCallback((tab: number) => dispatch({ t: 'answered', tab }), []);
+  return { state, send, note, answered, idleAtMs: () => idleAt.current };
+}

@@ -1,0 +1,315 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { Lease } from '../../client/lease.ts';
+import { LIVE_CLOSE, LIVE_PROTOCOL } from '../../contract/live-limits.ts';
+import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
+import { eventually } from '../eventually.ts';
+import { accessibilityFaults, type OpenConsole, openConsole } from './open-console.ts';
+
+let console: OpenConsole;
+let page: Page;
+let lease: Lease;
+let agent: McpBrowser;
+
+beforeAll(async () => {
+  console = await openConsole();
+  page = console.page;
+  page.setDefaultTimeout(15_000);
+  await signIn(page);
+  lease = await console.sessions.acquire({ userId: 'ada', conversationId: 'bread' });
+  agent = await connectBrowser(lease);
+  await context().grantPermissions(['clipboard-read', 'clipboard-write']);
+});
+afterAll(async () => {
+  await agent?.[Symbol.asyncDispose]();
+  await console?.[Symbol.asyncDispose]();
+});
+
+const context = (): BrowserContext => console.context;
+async function signIn(viewer: Page): Promise<void> {
+  await viewer.goto(console.stack.console.link());
+  await viewer.getByRole('heading', { name: 'Sessions', exact: true }).waitFor();
+}
+const sessionUrl = () => `${console.stack.console.url}/sessions/${lease.sessionId}`;
+const open = (viewer = page) => viewer.goto(sessionUrl());
+const cookie = async () => (await context().cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
+const take = (viewer = page) => viewer.getByRole('button', { name: 'Take control' }).click();
+const hasControl = (viewer = page) => viewer.getByText('You have control').waitFor();
+const handBack = (viewer = page) => viewer.getByRole('button', { name: 'Hand back' }).click();
+
+const shownTab = (title: string) => page.locator('.tab-bar .shown', { hasText: title });
+
+/** The page is 1920x1080; its fields stand where no test has to look for them. */
+const html = (body: string) =>
+  `data:text/html,<title>Form</title><style>body{margin:0;background:rgb(0,90,0)}body>*{position:absolute;left:200px;width:800px;height:60px}</style>${encodeURIComponent(body)}`;
+const FORM =
+  html(`<input id=t style="top:100px"><button style="top:300px" onclick="this.textContent='pressed'">press</button>
+<button style="top:500px" onclick="this.textContent='answered ' + prompt('which loaf?', 'rye')">ask</button>
+<input type=file style="top:700px" onchange="document.title='has ' + this.files[0].name">`);
+const PLACES = { field: 130, press: 330, ask: 530, file: 730 };
+
+/** A click on the picture, at 400 pixels of the tab from its left edge. */
+async function clickAt(y: number, viewer = page): Promise<void> {
+  const box = await viewer.locator('.screen canvas').boundingBox();
+  if (box === null) throw new Error('no picture');
+  await viewer.mouse.click(box.x + (400 / 1920) * box.width, box.y + (y / 1080) * box.height);
+}
+
+/** Colour of a pixel of the picture, in the middle of its lower edge. */
+const colour = (viewer: Page): Promise<number[]> =>
+  viewer.evaluate(`(() => { const c = document.querySelector('.screen canvas');
+    return [...c.getContext('2d').getImageData(c.width / 2, c.height - 20, 1, 1).data.slice(0, 3)]; })()`);
+const sees = (wanted: readonly number[], viewer = page, withinMs?: number) =>
+  eventually(
+    `the picture has ${wanted}`,
+    async () => (await colour(viewer)).every((value, at) => Math.abs(value - (wanted[at] ?? 0)) < 25),
+    withinMs,
+  );
+const GREEN = [0, 90, 0];
+
+describe('the socket', () => {
+  /** The status with which the handshake is refused. */
+  const refused = (headers: Record<string, string>, path = `/api/browser-sessions/${lease.sessionId}/live`) =>
+    new Promise<number | undefined>(resolve => {
+      const socket = new WebSocket(`${console.stack.console.url.replace('http', 'ws')}${path}`, LIVE_PROTOCOL, {
+        headers,
+      });
+      socket.on('unexpected-response', (_request, { statusCode }) => resolve(statusCode));
+      socket.on('error', () => undefined);
+      socket.on('open', () => {
+        resolve(101);
+        socket.close();
+      });
+    });
+
+  it('opens for pages of the console whose person is signed in, and for nothing else', async () => {
+    const own = { cookie: await cookie(), origin: console.stack.console.url };
+    expect(await refused(own)).toBe(101);
+    expect(await refused({ origin: own.origin })).toBe(401);
+    expect(await refused({ ...own, origin: 'http://127.0.0.1:1' })).toBe(403);
+    expect(await refused({ cookie: own.cookie })).toBe(403);
+    expect(await refused({ ...own, host: 'evil.example' })).toBe(403);
+    expect(await refused(own, '/api/browser-sessions')).toBe(404);
+  });
+
+  it('no token reaches the page: neither in an address nor in what is sent and received', async () => {
+    const seen: string[] = [];
+    page.on('websocket', socket => {
+      seen.push(socket.url());
+      socket.on('framesent', ({ payload }) => seen.push(String(payload)));
+      socket.on('framereceived', ({ payload }) => typeof payload === 'string' && seen.push(payload));
+    });
+    await open();
+    await page.getByText('The agent acts on the browser').waitFor();
+    expect(seen[0]).toMatch(/\/live\?role=control$/);
+    expect(seen.join('\n')).not.toMatch(/eyJ/); // how a JWT begins
+  });
+});
+
+describe('the live view', () => {
+  beforeAll(async () => {
+    await agent.call('browser_navigate', { url: FORM });
+    await open();
+  });
+
+  it('[A3] shows the page, its address and its title, and after a reload within a second', async () => {
+    await sees(GREEN);
+    await shownTab('Form').waitFor();
+    await page.reload();
+    await sees(GREEN);
+  });
+
+  it('follows the agent from tab to tab', async () => {
+    await agent.call('browser_tabs', {
+      action: 'new',
+      url: 'data:text/html,<title>Second</title><body style="background:rgb(150,0,0)">',
+    });
+    await sees([150, 0, 0]);
+    await agent.call('browser_tabs', { action: 'select', index: 0 });
+    await sees(GREEN);
+    await shownTab('Form').waitFor();
+  });
+
+  it('[A4] a person takes control and acts: clicks, types in any layout, pastes, copies, answers, gives a file', async () => {
+    await take();
+    await hasControl();
+    const waiting = agent.call('browser_snapshot', {});
+    await page.getByText('One call of the agent waits').waitFor();
+
+    await clickAt(PLACES.field);
+    await page.keyboard.type('dr');
+    await page.keyboard.insertText('ü'); // as a phone's keyboard does
+    await page.keyboard.press('Backspace');
+    await page.evaluate('navigator.clipboard.writeText("ink ☕")');
+    await page.keyboard.press('Control+v');
+    const cdp = await context().newCDPSession(page);
+    await cdp.send('Input.imeSetComposition', { text: 'に', selectionStart: 1, selectionEnd: 1 });
+    await cdp.send('Input.insertText', { text: '日本' }); // what the composition ends with
+    await page.keyboard.press('Control+a');
+    await page.keyboard.press('Control+c');
+    await eventually(
+      'the clipboard',
+      async () => (await page.evaluate('navigator.clipboard.readText()')) === 'drink ☕日本',
+    );
+
+    await clickAt(PLACES.press);
+    await page.locator('.ring').waitFor({ state: 'attached' }); // over the picture, not in the page
+    await clickAt(PLACES.ask);
+    const dialog = page.getByRole('region', { name: 'The page says' });
+    await dialog.getByLabel('Answer').fill('spelt');
+    await dialog.getByRole('button', { name: 'OK' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await clickAt(PLACES.file);
+    await page
+      .getByLabel('The page asks for a file')
+      .setInputFiles({ name: 'order.txt', mimeType: 'text/plain', buffer: Buffer.from('rye') });
+    await shownTab('has order.txt').waitFor();
+
+    await handBack();
+    await page.getByText('Control was handed back').waitFor();
+    const { text } = await waiting;
+    for (const each of ['drink ☕日本', 'button "pressed"', 'button "answered spelt"', 'A person acted'])
+      expect(text).toContain(each);
+  });
+
+  it.each(['light', 'dark'] as const)('passes axe and fits 360 px, %s', async colorScheme => {
+    const before = page.viewportSize();
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width: 360, height: 740 });
+    await take();
+    await hasControl();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    await handBack();
+    if (before) await page.setViewportSize(before);
+  });
+
+  it('[A4] switches and closes tabs, goes to an address, back and forward', async () => {
+    await take();
+    await hasControl();
+    await page.getByRole('button', { name: 'Second', exact: true }).click();
+    await sees([150, 0, 0]);
+    const address = page.getByLabel('Address');
+    await address.fill(console.site.url);
+    await address.press('Enter');
+    await eventually('the address', async () => (await address.inputValue()).startsWith(console.site.url));
+    await page.getByRole('button', { name: 'Back', exact: true }).click();
+    await sees([150, 0, 0]);
+    await page.getByRole('button', { name: 'Close Second' }).click();
+    await sees(GREEN);
+    await handBack();
+  });
+
+  it('keys that are held when control is lost are lifted', async () => {
+    await agent.call('browser_navigate', {
+      url: html(
+        `<input style="top:100px" onkeydown="document.title += event.key + '-down '" onkeyup="document.title += event.key + '-up '">`,
+      ),
+    });
+    await take();
+    await hasControl();
+    await clickAt(PLACES.field);
+    await page.keyboard.down('Shift');
+    await shownTab('Shift-down').waitFor();
+    await page.getByRole('button', { name: 'Hand back' }).focus();
+    await shownTab('Shift-up').waitFor();
+    await page.keyboard.up('Shift');
+    await handBack();
+  });
+
+  it('a reload keeps control, and a second person is told who has it', async () => {
+    await take();
+    await hasControl();
+    const other = await console.browser.newContext();
+    const rival = await other.newPage();
+    await signIn(rival);
+    await open(rival);
+    await rival.getByText('operator 1 has control').waitFor();
+    expect(await rival.getByRole('button', { name: 'Take control' }).isDisabled()).toBe(true);
+    await page.reload();
+    await hasControl();
+    await handBack();
+    await take(rival);
+    await page.getByText('operator 2 has control').waitFor();
+    await other.close();
+  });
+});
+
+describe('requests to a person', () => {
+  it('[A10] one appears at once; who takes control, acts and chooses Done gives the agent its page back', async () => {
+    await open();
+    const asking = agent.call('browser_request_user_action', { reason: 'Solve the puzzle', timeout: 60 });
+    const request = page.getByRole('article', { name: 'Request: Solve the puzzle' });
+    await request.waitFor();
+    await eventually('the rival has gone', () => page.getByRole('button', { name: 'Take control' }).isEnabled());
+    await take();
+    await hasControl();
+    await clickAt(PLACES.field);
+    await page.keyboard.type('solved');
+    await request.getByRole('button', { name: 'Done' }).click();
+    expect(JSON.parse((await asking).text)).toMatchObject({ status: 'done' });
+    await page.getByText('Control was handed back').waitFor();
+    expect((await agent.call('browser_snapshot', {})).text).toContain('solved');
+  });
+});
+
+describe('the end', () => {
+  beforeEach(() => open());
+
+  it('signing out closes the sockets of this sign-in within a second, and no other', async () => {
+    const socket = new WebSocket(
+      `${console.stack.console.url.replace('http', 'ws')}/api/browser-sessions/${lease.sessionId}/live`,
+      LIVE_PROTOCOL,
+      { headers: { cookie: await cookie(), origin: console.stack.console.url } },
+    );
+    const closed = new Promise<number>(resolve => socket.once('close', resolve));
+    await page.getByText('The agent acts on the browser').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    expect(await closed).toBe(LIVE_CLOSE.revoked);
+    await signIn(page);
+  });
+
+  it('the live view says that the lease has ended', async () => {
+    await page.getByText('The agent acts on the browser').waitFor();
+    await lease.end();
+    await page
+      .getByText(/The live view has ended: the lease has ended|released by its platform/)
+      .first()
+      .waitFor();
+    await eventually('no picture is left', async () => (await page.locator('.screen').count()) === 0);
+    expect(console.faults.filter(fault => !fault.startsWith('request to ws'))).toEqual([]);
+  });
+});
+
+describe('replay', () => {
+  it('the video is beside the timeline, and an event seeks to its place', async () => {
+    const videos = await eventually('the videos', async () => {
+      const artifacts = await console.sessions.listArtifacts(lease.sessionId);
+      return artifacts.length >= 2 && artifacts.every(({ state }) => state === 'stored') && artifacts;
+    });
+    await page.goto(`${sessionUrl()}/replay`);
+    const video = page.locator('video');
+    await eventually('its length', () =>
+      video.evaluate(each => (each as unknown as { duration: number }).duration > 0),
+    );
+    const place = () => video.evaluate(each => (each as unknown as { currentTime: number }).currentTime);
+    await page.getByLabel('Speed').selectOption({ label: '4×' });
+    expect(await video.evaluate(each => (each as unknown as { playbackRate: number }).playbackRate)).toBe(4);
+    await page.locator('.chapters button', { hasText: 'user_action.requested' }).click();
+    await eventually('the place of the request', async () => (await place()) > 1);
+    expect(await page.locator('.chapters [aria-current=true]').innerText()).toContain('user_action.requested');
+
+    expect(await accessibilityFaults(page)).toEqual([]);
+
+    // Seeking needs parts.
+    const source = await video.getAttribute('src');
+    const part = await context().request.get(`${console.stack.console.url}${source}`, {
+      headers: { range: 'bytes=4-11' },
+    });
+    expect(part.status()).toBe(206);
+    expect((await part.body()).length).toBe(8);
+    expect(part.headers()['content-range']).toMatch(/^bytes 4-11\/\d+$/);
+    expect(videos.length).toBeGreaterThanOrEqual(2);
+  });
+});

@@ -1,0 +1,64 @@
+import { rm } from 'node:fs/promises';
+import axe from 'axe-core';
+import { pino } from 'pino';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import { ENV } from '../../contract/names.ts';
+import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
+import { findTools } from '../../local/machine-tools.ts';
+import { type Stack, startStack } from '../../local/stack.ts';
+import { newFolder, shell } from '../local/machine.ts';
+
+/** A local stack, and a person's browser in which its console is open. */
+export interface OpenConsole extends AsyncDisposable {
+  readonly site: DemoSite;
+  readonly stack: Stack;
+  readonly sessions: BrowserSessions;
+  readonly browser: Browser;
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** What the pages did that they must not do: errors, refusals of their CSP, requests to elsewhere. */
+  readonly faults: string[];
+}
+
+export async function openConsole(): Promise<OpenConsole> {
+  await using started = new AsyncDisposableStack();
+  const folder = await newFolder();
+  started.defer(() => rm(folder, { recursive: true, force: true }));
+  const site = await startDemoSite();
+  started.defer(() => site.close());
+  const stack = await startStack({
+    folder,
+    log: pino({ level: 'silent' }),
+    egress: { allowedCidrs: [`${new URL(site.url).hostname}/32`] },
+    runnerEnv: { ...shell(), [ENV.insecureLoginOrigins]: site.url },
+  });
+  started.defer(() => stack.stop());
+  const sessions = new BrowserSessions(stack);
+  await sessions.putPolicy({}, { version: 1, sites: { ports: [Number(new URL(site.url).port)] } });
+  const { browser: executablePath } = findTools(process.env);
+  const browser = await chromium.launch({ executablePath: executablePath ?? '', chromiumSandbox: false });
+  started.defer(() => browser.close());
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', error => faults.push(error.message));
+  page.on('console', message => {
+    if (message.text().includes('Content Security Policy')) faults.push(message.text());
+  });
+  page.on('request', request => {
+    if (new URL(request.url()).origin !== stack.console.url) faults.push(`request to ${request.url()}`);
+  });
+  const parts = started.move();
+  return {
+    ...{ site, stack, sessions, browser, context, page, faults },
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  };
+}
+
+/** What axe finds wrong with the page, each with the elements. */
+export async function accessibilityFaults(page: Page): Promise<unknown[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run()); // the script above defines it
+  return violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]);
+}
