@@ -15,6 +15,9 @@ export interface ArtifactRoutes {
   artifacts: ArtifactStore;
 }
 
+/** Sent as a stream: nothing is serialized by this schema. */
+const VIDEO = { 'video/webm': { schema: z.any() } };
+
 /** S1: the videos of a session, and their bytes. */
 export const artifactRoutes: FastifyPluginAsyncZod<ArtifactRoutes> = async (app, parts) => {
   const { serviceKey, directory, artifacts } = parts;
@@ -48,6 +51,11 @@ export const artifactRoutes: FastifyPluginAsyncZod<ArtifactRoutes> = async (app,
         operationId: 'readArtifact',
         summary: 'The bytes of a stored artifact, or with the header Range one part of them (206)',
         params: z.object({ session_id: z.uuid(), artifact_id: z.uuid() }),
+        response: {
+          200: { description: 'The whole', content: VIDEO },
+          206: { description: 'The part that Range asked for', content: VIDEO },
+          416: z.null().describe('The video has no such part'),
+        },
       },
     },
     async (request, reply) => {
@@ -63,7 +71,7 @@ export const artifactRoutes: FastifyPluginAsyncZod<ArtifactRoutes> = async (app,
       const { bytes } = content;
       const range = byteRange(request.headers.range, bytes);
       reply.type('video/webm').header('accept-ranges', 'bytes').header('cache-control', 'private, no-store');
-      if (range === 'unsatisfiable') return reply.status(416).header('content-range', `bytes */${bytes}`).send();
+      if (range === 'unsatisfiable') return reply.status(416).header('content-range', `bytes */${bytes}`).send(null);
       const { start, end } = range ?? { start: 0, end: bytes - 1 };
       if (range !== undefined) reply.status(206).header('content-range', `bytes ${start}-${end}/${bytes}`);
       return reply.header('content-length', end - start + 1).send(content.stream(start, end));

@@ -38,11 +38,26 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
       .then(() => session.send('Page.screencastFrameAck', { sessionId }))
       .catch(() => undefined); // the tab is closed, or it was stopped
   });
-  await session.send('Page.startScreencast', {
-    ...{ format: 'jpeg', quality: PICTURE.quality, maxWidth: PICTURE.width, maxHeight: PICTURE.height },
-    maxFramesInFlight: IN_FLIGHT,
-  });
+  await start(session, page, clock);
   return { stop: () => void session.detach().catch(() => undefined) };
+}
+
+/** While a tab goes from one renderer to another, Chromium refuses: "Not attached to an active page". */
+const STARTS_MAX = 20;
+const START_AGAIN_MS = 100;
+
+async function start(session: CDPSession, page: Page, clock: Clock): Promise<void> {
+  for (let starts = 1; ; starts++)
+    try {
+      await session.send('Page.startScreencast', {
+        ...{ format: 'jpeg', quality: PICTURE.quality, maxWidth: PICTURE.width, maxHeight: PICTURE.height },
+        maxFramesInFlight: IN_FLIGHT,
+      });
+      return;
+    } catch (error) {
+      if (page.isClosed() || starts === STARTS_MAX) throw error;
+      await clock.sleep(START_AGAIN_MS, neverAborts());
+    }
 }
 
 /** Resolves when Chromium may send another picture: its rate is bounded by holding acknowledgements back. */
