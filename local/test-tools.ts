@@ -8,7 +8,7 @@ const PROGRAMS = { pgbouncer: { debian: 'pgbouncer' }, promtool: { debian: 'prom
  * Python packages that only tests use: a server that speaks S3 and STS, MCP clients with what the examples need, and what the Python
  * SDK is built and checked with. Two versions of one package need two environments: LangChain's adapters take mcp 1 alone.
  */
-const PYTHON = {
+export const PYTHON = {
   moto_server: { venv: join('.omicron', 'moto'), pip: ['moto[server]==5.2.1'] },
   python_mcp_1: {
     venv: join('.omicron', 'python-mcp-1'),

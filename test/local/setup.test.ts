@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { installTools, type Machine } from '../../local/install-tools.ts';
 import type { MachineTools } from '../../local/machine-tools.ts';
-import { installTestTools, missingTestTools, type TestMachine, type TestTool } from '../../local/test-tools.ts';
+import { installTestTools, missingTestTools, PYTHON, type TestMachine, type TestTool } from '../../local/test-tools.ts';
 import { newFolder, ROOT, run } from './machine.ts';
 
 /** A machine on which each command may change what is found. */
@@ -163,9 +163,9 @@ describe('setting a machine up for tests', () => {
       missing: ['python_mcp_1', 'python_mcp_2'],
       brings: {
         'python3 -m venv .omicron/python-mcp-1': [],
-        '.omicron/python-mcp-1/bin/pip install --quiet mcp==1.30.0': ['python_mcp_1'],
+        [`.omicron/python-mcp-1/bin/pip install --quiet ${PYTHON.python_mcp_1.pip.join(' ')}`]: ['python_mcp_1'],
         'python3 -m venv .omicron/python-mcp-2': [],
-        '.omicron/python-mcp-2/bin/pip install --quiet mcp==2.3.0 openai-agents==0.24.0': ['python_mcp_2'],
+        [`.omicron/python-mcp-2/bin/pip install --quiet ${PYTHON.python_mcp_2.pip.join(' ')}`]: ['python_mcp_2'],
       },
     });
     installTestTools(m);
