@@ -22,7 +22,10 @@ export const PYTHON = {
   },
   python_mcp_2: {
     venv: join('.omicron', 'python-mcp-2'),
-    pip: ['mcp==2.3.0', 'openai-agents==0.24.0', 'PyJWT==2.15.1', 'fastapi==0.165.0', 'uvicorn==0.54.0'],
+    pip: [
+      ...['mcp==2.3.0', 'openai-agents==0.24.0', 'fastapi==0.165.0', 'uvicorn==0.54.0'],
+      ...['httpx==0.28.1', 'PyJWT==2.15.1'], // what omicron-browser needs
+    ],
   },
   python_sdk: {
     venv: join('.omicron', 'python-sdk'),

@@ -120,9 +120,9 @@ describe('[N6] Chromium behind the forwarder and the proxy', () => {
   it('was refused by judgement each time, never because a connection failed', () => {
     expect(chromium.refused.length).toBeGreaterThan(read().length * WAYS.length * 0.8);
     expect([...new Set(chromium.refused)].sort()).toEqual(['internal_address', 'internal_name', 'mixed_addresses']);
-    // The controller hears of each kind, for the timeline of the lease.
+    // The controller hears of them, for the timeline of the lease; of so many, not of each kind.
     const told = network.controller.denials.filter(({ runner_id }) => runner_id === lease.runnerId);
-    expect(told.map(({ code }) => code)).toEqual(expect.arrayContaining(['internal_address', 'internal_name']));
+    expect(told.map(({ code }) => code)).toContain('internal_address');
   });
 
   it('shows the agent a page that says why, and the runner the reason of a tunnel', async () => {
@@ -138,8 +138,11 @@ describe('[N6] Chromium behind the forwarder and the proxy', () => {
   });
 
   it('[B2] a policy that changes while the lease lives refuses the open page its next step, says so on a page, and in an event', async () => {
+    // Of a lease of its own: that of the attacks has told of more denials than a minute has room for.
+    const lease = network.lease({});
+    const own = await proxiedBrowser(network, lease);
     const site = `http://site.test:${network.site.port}/`;
-    const tab = await chromium.browser.context.newPage();
+    const tab = await own.browser.context.newPage();
     await tab.goto(site);
     expect(await tab.textContent('body')).not.toContain('egress proxy');
     lease.setSites([{ layer: 'session', sites: siteRules.parse({ ports: [network.site.port], deny: ['site.test'] }) }]);
@@ -153,7 +156,7 @@ describe('[N6] Chromium behind the forwarder and the proxy', () => {
     await expect
       .poll(() => network.controller.denials, { timeout: 10_000 })
       .toContainEqual(expect.objectContaining(denied));
-    await tab.close();
+    await own.close();
   });
 
   it('sends no DNS query except through the proxy, and connects to nothing else', async () => {
