@@ -118,10 +118,10 @@ function couple(viewer: WebSocket, runner: WebSocket): void {
   if (viewer.readyState !== WebSocket.OPEN) runner.close();
 }
 
-/** The code and the words of a close frame. */
+/** The code and the words of a close frame, in ASCII: a character is a byte, and one byte too many is an exception. */
 function closing(error: unknown): [number, string] {
   const known = error instanceof OmicronError;
   if (!known) return [TRY_AGAIN, 'the browser cannot be reached'];
   const isOver = error.code === 'lease_ended' || error.code === 'session_not_found';
-  return [isOver ? LIVE_CLOSE.leaseEnded : TRY_AGAIN, error.message.slice(0, REASON_BYTES_MAX)];
+  return [isOver ? LIVE_CLOSE.leaseEnded : TRY_AGAIN, error.message.replace(/[^ -~]/g, '?').slice(0, REASON_BYTES_MAX)];
 }
