@@ -13,7 +13,6 @@ import type { Captures } from './capture/captures.ts';
 import { controlledTurn } from './live/controlled-turn.ts';
 import { type LiveView, liveView } from './live/live-view.ts';
 import type { Caller } from './mcp/caller.ts';
-import { challengeNotes } from './mcp/challenge-notes.ts';
 import { type ConsoleMessages, consoleMessages } from './mcp/console-messages.ts';
 import { type Downloads, downloads } from './mcp/downloads.ts';
 import type { ServedTools } from './mcp/endpoint.ts';
@@ -125,11 +124,7 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
     isClosed: () => documents.isGuarding() || !policy.lists('browser_console_messages'),
   });
   const files = downloads({ context: options.context, conceal, isGuarding: documents.isGuarding });
-  const challenges = challengeNotes({
-    context: options.context,
-    onSeen: url => events.add('challenge.seen', { url: redactJson(url, redact) }),
-  });
-  const run = judgedCalls(options, available, live, messages, files, challenges);
+  const run = judgedCalls(options, available, live, messages, files);
 
   return {
     live,
@@ -194,7 +189,6 @@ function judgedCalls(
   live: LiveView,
   messages: ConsoleMessages,
   files: Downloads,
-  challenges: ReturnType<typeof challengeNotes>,
 ): Call {
   const { sessionId: ownId, playwright, lifetime, policy, forwarder } = options;
   const { control } = live;
@@ -225,10 +219,8 @@ function judgedCalls(
     untrusted ||= tool.inTurn && playwright.showsContent();
     const acts = tool.inTurn && tool.tool.annotations?.readOnlyHint !== true;
     const written = acts ? await messages.take() : [];
-    const challenged = acts ? await challenges(result) : [];
     const { notes: downloaded, links } = files.take();
     const notes = [
-      ...challenged,
       ...refusals(forwarder, startMs),
       ...playwright.incidents.takeNotes(),
       ...downloaded,

@@ -3,7 +3,6 @@ import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { CODE_META } from '../../contract/tool-failure.ts';
 import type { SecretKind } from '../secrecy/held.ts';
-import { isVisible, showsChallenge } from './challenge.ts';
 import { defineTool, type PageContext } from './define-tool.ts';
 import { siteDomain } from './login-origins.ts';
 import { actor, locate, safeTarget, type Target } from './target.ts';
@@ -133,9 +132,32 @@ async function send(
   });
 }
 
+/** O20: what only a person can do is said, never worked around. */
+const CHALLENGES = [
+  'iframe[src*="recaptcha" i][src*="bframe" i]',
+  'iframe[src*="recaptcha" i][src*="anchor" i]',
+  'iframe[src*="hcaptcha" i]',
+  'iframe[src*="challenges.cloudflare.com" i]',
+  'iframe[src*="arkoselabs" i]',
+  'iframe[title*="captcha" i]',
+  '[id*="captcha" i]:is(div, form, img, canvas)',
+  'input[autocomplete="one-time-code"]',
+  'input[name*="otp" i], input[name*="mfa" i], input[name*="2fa" i], input[name*="captcha" i]',
+  'input[name*="verification" i][name*="code" i], input[id*="one-time" i]',
+].join(', ');
+
 async function seenAfter(page: Page): Promise<Status> {
-  if (await showsChallenge(page)) return 'captcha_or_mfa';
-  return (await isVisible(page, 'input[type=password]')) ? 'login_form_still_shown' : 'ok';
+  const visible = (selectors: string): Promise<boolean> =>
+    page
+      .locator(selectors)
+      .filter({ visible: true })
+      .count()
+      .then(
+        count => count > 0,
+        () => false,
+      );
+  if (await visible(CHALLENGES)) return 'captcha_or_mfa';
+  return (await visible('input[type=password]')) ? 'login_form_still_shown' : 'ok';
 }
 
 function outcome(status: Status, domain: string, detail: string | undefined): CallToolResult {

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
-import { eventually } from '../eventually.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
 import { callText, connect, type RunnerProcess, startRunner } from './start.ts';
@@ -257,25 +256,6 @@ test('content has what frames and open shadow roots show, with selectors that wo
   await call('browser_type', { selector: login[1].selector, text: 'framed' });
   await call('browser_click', { selector: submit.selector });
   expect(site.logins.at(-1)).toEqual({ username: 'typed', password: 'framed' });
-});
-
-test('[O20] a CAPTCHA or a second factor is told once for a page, after navigation and actions, and is in the timeline', async () => {
-  const seen = () => controller.events.filter(({ kind }) => kind === 'challenge.seen');
-  const html =
-    '<button>Go</button><div id=captcha hidden>Are you human?</div><script>onclick = () => { captcha.hidden = false }</script>';
-  expect((await show(html)).answer).not.toHaveProperty('notes');
-  const clicked = await call('browser_click', { selector: 'button' });
-  expect(clicked.answer.notes).toEqual([expect.stringContaining('browser_request_user_action')]);
-  expect((await call('browser_click', { selector: 'button' })).answer).not.toHaveProperty('notes');
-  const code = await show('<label>Code <input autocomplete="one-time-code"></label>');
-  expect(code.answer.notes).toEqual(clicked.answer.notes);
-  await eventually('both in the timeline', async () => seen().length === 2 || undefined);
-  expect(seen().map(({ data }) => data.url)).toEqual([expect.stringContaining('captcha'), code.answer.url]);
-  // The badge of a page that only watches asks for nothing.
-  const framed = (query: string) =>
-    show(`<iframe title=reCAPTCHA src="${site.url}/recaptcha/anchor?${query}"></iframe>`);
-  expect((await framed('size=invisible')).answer).not.toHaveProperty('notes');
-  expect((await framed('size=normal')).answer.notes).toEqual(clicked.answer.notes);
 });
 
 test('[A2] clicks go to coordinates, scrolling moves the page, pictures show all of it, waiting waits', async () => {
