@@ -1,26 +1,36 @@
 import { createReadStream } from 'node:fs';
 import { rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ArtifactStore } from '../ports/artifacts.ts';
 
 /** Artifacts in a folder; never touches a path outside it. */
 export function folderArtifacts(folder: string): ArtifactStore {
   const root = resolve(folder);
-  const pathOf = (uri: string): string => {
-    const path = resolve(fileURLToPath(uri));
-    if (!path.startsWith(join(root, sep))) throw new Error(`the artifact is not in ${root}`);
-    return path;
+  /** Undefined for what another store, or another folder, has. */
+  const pathOf = (uri: string): string | undefined => {
+    const url = URL.parse(uri);
+    if (url?.protocol !== 'file:' || url.host !== '') return undefined;
+    const path = resolve(fileURLToPath(url));
+    return path.startsWith(join(root, sep)) ? path : undefined;
   };
   return {
     async read(uri) {
       const path = pathOf(uri);
+      if (path === undefined) return null;
       const found = await stat(path).catch(() => null);
       if (found === null) return null;
-      return { bytes: found.size, stream: (start, end) => createReadStream(path, { start, end }) };
+      const { size: bytes } = found;
+      // an empty file has no part that could be read
+      return {
+        bytes,
+        stream: (start, end) => (bytes === 0 ? Readable.from([]) : createReadStream(path, { start, end })),
+      };
     },
     async remove(uri) {
       const path = pathOf(uri);
+      if (path === undefined) throw new Error(`the artifact is not in ${root}`);
       await rm(path, { force: true });
       for (let parent = dirname(path); parent !== root; parent = dirname(parent)) {
         try {
