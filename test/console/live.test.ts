@@ -51,8 +51,15 @@ const PLACES = { field: 130, press: 330, ask: 530, file: 730 };
 
 /** A click on the picture, at 400 pixels of the tab from its left edge. */
 async function clickAt(y: number, viewer = page): Promise<void> {
-  const box = await viewer.locator('.screen canvas').boundingBox();
-  if (box === null) throw new Error('no picture');
+  const canvas = viewer.locator('.screen canvas');
+  // A notice that comes or goes moves the picture.
+  let before = '';
+  const box = await eventually('a picture that stands still', async () => {
+    const now = await canvas.boundingBox();
+    const stands = JSON.stringify(now) === before && now;
+    before = JSON.stringify(now);
+    return stands;
+  });
   await viewer.mouse.click(box.x + (400 / 1920) * box.width, box.y + (y / 1080) * box.height);
 }
 
@@ -209,7 +216,16 @@ describe('the live view', () => {
     });
     await take();
     await hasControl();
-    await clickAt(PLACES.field);
+    await eventually('the field to have the focus', async () => {
+      await clickAt(PLACES.field);
+      await page.keyboard.press('x');
+      return shownTab('x-down')
+        .waitFor({ timeout: 3_000 })
+        .then(
+          () => true,
+          () => false,
+        );
+    });
     await page.keyboard.down('Shift');
     await shownTab('Shift-down').waitFor();
     await page.getByRole('button', { name: 'Hand back' }).focus();
