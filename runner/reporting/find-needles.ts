@@ -1,5 +1,5 @@
-import type { View } from './decoded-view.ts';
 import type { Needle } from './needles.ts';
+import type { View } from './view.ts';
 
 /** A place of the source in which a value stands. */
 export interface Hit {

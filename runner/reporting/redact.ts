@@ -1,6 +1,9 @@
-import { barePieces, characterCodes, foldedView, plainView, readings, type View } from './decoded-view.ts';
+import { barePieces, characterCodes, foldedView, plainView, readings } from './decoded-view.ts';
+import { decodedRuns } from './encoded-view.ts';
 import { type Hit, hitsIn } from './find-needles.ts';
 import { needlesOf, type SecretValueKind } from './needles.ts';
+import { type Slots, slotsIn } from './slots.ts';
+import type { View } from './view.ts';
 
 /** Takes the secrets of one lease out of a text. */
 export type Redact = (text: string) => string;
@@ -65,21 +68,45 @@ function marksIn(text: string, names: ReadonlySet<string>): [number, number][] {
     .map(({ 0: mark, index }) => [index, index + mark.length]);
 }
 
+/** An encoder in an encoder. */
+const ENCODINGS_MAX = 3;
+
 function* search(text: string, marks: readonly [number, number][], searched: readonly Searched[]): Generator<Hit> {
   const plain = plainView(text, marks);
   const find = function* (view: View, which: keyof Searched['needles']): Generator<Hit> {
     for (const { needles } of searched) for (const needle of needles[which]) yield* hitsIn(view, needle);
   };
-  yield* find(plain, 'exact');
-  for (const reading of readings(plain)) {
-    const folded = foldedView(reading);
+  const findFolded = function* (view: View): Generator<Hit> {
+    const folded = foldedView(view);
     yield* find(folded, 'folded');
     yield* find(barePieces(folded, false), 'bare');
     yield* find(barePieces(folded, true), 'solid');
+  };
+  yield* find(plain, 'exact');
+  for (const reading of readings(plain)) {
+    yield* findFolded(reading);
+    for (const slots of slotsIn(reading)) for (const hit of findFolded(slots.view)) yield* eachPiece(hit, slots);
+    let encoded: View | undefined = reading;
+    for (let depth = 0; depth < ENCODINGS_MAX; depth += 1) {
+      encoded = decodedRuns(encoded);
+      if (encoded === undefined) break;
+      for (const decoded of readings(encoded)) yield* findFolded(decoded);
+    }
   }
   for (const radix of [10, 16] as const) {
     const codes = characterCodes(plain, radix);
     if (codes !== undefined) yield* find(foldedView(codes), 'folded');
+  }
+}
+
+/** What stands between the pieces of a hit stays. */
+function* eachPiece(hit: Hit, { placeOf }: Slots): Generator<Hit> {
+  let last = -1;
+  for (let offset = hit.from; offset < hit.to; offset += 1) {
+    const [from, to] = placeOf(offset);
+    if (from === last) continue;
+    last = from;
+    yield { ...hit, from, to };
   }
 }
 
