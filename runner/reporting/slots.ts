@@ -1,11 +1,12 @@
-import { characterCodes } from './decoded-view.ts';
-import { type View, ViewWriter } from './view.ts';
+import { characterCodes, plainView } from './decoded-view.ts';
+import type { Part } from './find-needles.ts';
+import type { View } from './view.ts';
 
 /** Pieces that stand in equal places of a text, as one text. */
 export interface Slots {
   readonly view: View;
   /** From where to where of the source the piece at an offset of the view stands. */
-  placeOf(offset: number): readonly [number, number];
+  placeOf(offset: number): Part;
 }
 
 /**
@@ -19,50 +20,80 @@ const LABEL = /[\p{L}\p{N}_-]{0,20}[^\p{L}\p{N}]{0,6}$/u;
 const LABEL_CHARACTERS = 30;
 const SLOTS_MIN = 2;
 
-interface Piece {
-  readonly text: string;
-  readonly from: number;
-  readonly to: number;
+/** Pieces with one label, joined. */
+class Pieces {
+  text = '';
+  /** Where each piece begins in the text. */
+  readonly starts: number[] = [];
+  /** Where each unit of the text stands in the source. */
+  readonly from: number[] = [];
+  readonly to: number[] = [];
+
+  /** `given` is what the view has at `start`. */
+  add(given: string, view: View, start: number): void {
+    this.starts.push(this.text.length);
+    for (let at = 0; at < given.length; at += 1) {
+      this.from.push(view.from[start + at] ?? 0);
+      if (given[at] === '\\' && at + 1 < given.length) at += 1;
+      this.to.push(view.to[start + at] ?? 0);
+      this.text += given[at];
+    }
+  }
+
+  all(): string[] {
+    return this.starts.map((start, piece) => this.text.slice(start, this.starts[piece + 1]));
+  }
 }
 
 /** Each list of pieces that have the same label: a value may be given one piece at a time. */
 export function slotsIn(view: View): Slots[] {
   const { text } = view;
-  const byLabel = new Map<string, Piece[]>();
+  const byLabel = new Map<string, Pieces>();
   let end = 0;
-  for (const found of text.matchAll(SLOT)) {
-    const { index, 2: quoted, 3: bare } = found;
+  for (const { 0: slot, 2: quoted, 3: bare, index } of text.matchAll(SLOT)) {
     const given = quoted ?? bare;
     if (given === undefined) continue; // a key
-    const label = text.slice(Math.max(end, index - LABEL_CHARACTERS), index);
-    end = index + found[0].length;
-    const key = (LABEL.exec(label.slice(label.lastIndexOf('\n') + 1))?.[0] ?? '').replace(/\d+/g, '#');
-    const start = quoted === undefined ? index : index + 1;
-    const piece = {
-      text: given.replace(/\\(.)/g, '$1'),
-      from: view.from[start] ?? 0,
-      to: view.to[start + given.length - 1] ?? 0,
-    };
-    const list = byLabel.get(key);
-    if (list === undefined) byLabel.set(key, [piece]);
-    else list.push(piece);
+    const before = text.slice(Math.max(end, index - LABEL_CHARACTERS), index);
+    const label = LABEL.exec(before.slice(before.lastIndexOf('\n') + 1))?.[0].replace(/\d+/g, '#') ?? '';
+    end = index + slot.length;
+    const pieces = byLabel.get(label) ?? new Pieces();
+    byLabel.set(label, pieces);
+    pieces.add(given, view, quoted === undefined ? index : index + 1);
   }
-  return [...byLabel.values()].filter(({ length }) => length >= SLOTS_MIN).flatMap(pieces => readings(pieces));
+  return [...byLabel.values()].filter(({ starts }) => starts.length >= SLOTS_MIN).flatMap(readings);
 }
 
 /** The pieces joined, without what they all begin and end with, and where they are numbers, their characters. */
-function readings(pieces: readonly Piece[]): Slots[] {
-  const texts = pieces.map(({ text }) => text);
-  const [before, after] = [shared(texts), shared(texts.map(reversed))];
-  const joined = [slotsOf(pieces)];
-  if (before + after > 0)
-    joined.push(
-      slotsOf(pieces.map(piece => ({ ...piece, text: piece.text.slice(before, piece.text.length - after) }))),
+function readings(pieces: Pieces): Slots[] {
+  const { text, starts, from, to } = pieces;
+  const placeOf = (at: number): Part => ({ from: from[at] ?? 0, to: to[at] ?? 0 });
+  const through = (read: string, at: readonly number[]): Slots => ({
+    view: plainView(read),
+    placeOf: offset => placeOf(at[offset] ?? 0),
+  });
+  const found: Slots[] = [{ view: plainView(text), placeOf }];
+  const all = pieces.all();
+  const [before, after] = [shared(all), shared(all.map(reversed))];
+  if (before + after > 0) {
+    const kept = all.flatMap((piece, n) =>
+      Array.from({ length: Math.max(0, piece.length - before - after) }, (_, at) => (starts[n] ?? 0) + before + at),
     );
-  if (!texts.every(text => /^(?:0x)?[0-9a-f]{2,6}$/i.test(text))) return joined;
-  const listed = slotsOf(pieces.map(piece => ({ ...piece, text: `${piece.text},` })));
-  const codes = ([10, 16] as const).flatMap(radix => characterCodes(listed.view, radix) ?? []);
-  return [...joined, ...codes.map(view => ({ view, placeOf: (at: number) => listed.placeOf(view.from[at] ?? 0) }))];
+    found.push(through(kept.map(at => text[at] ?? '').join(''), kept));
+  }
+  if (!all.every(piece => /^(?:0x)?[0-9a-f]{2,6}$/i.test(piece))) return found;
+  const listed = plainView(all.join(' '));
+  const offsets = all.flatMap((piece, n) => Array.from({ length: piece.length + 1 }, (_, at) => (starts[n] ?? 0) + at));
+  for (const radix of [10, 16] as const) {
+    const codes = characterCodes(listed, radix);
+    if (codes === undefined) continue;
+    found.push(
+      through(
+        codes.text,
+        [...codes.from].map(at => offsets[at] ?? 0),
+      ),
+    );
+  }
+  return found;
 }
 
 const reversed = (text: string): string => text.split('').reverse().join('');
@@ -73,23 +104,7 @@ function shared([first = '', ...rest]: readonly string[]): number {
   for (const text of rest) {
     size = Math.min(size, text.length - 1);
     while (size > 0 && !text.startsWith(first.slice(0, size))) size -= 1;
+    if (size <= 0) return 0;
   }
   return Math.max(0, size);
-}
-
-function slotsOf(pieces: readonly Piece[]): Slots {
-  const writer = new ViewWriter(pieces.length * 4);
-  const owner: Piece[] = [];
-  for (const piece of pieces)
-    for (const unit of piece.text.split('')) {
-      writer.add(unit, owner.length, owner.length + 1);
-      owner.push(piece);
-    }
-  return {
-    view: writer.view(),
-    placeOf(offset) {
-      const piece = owner[offset];
-      return piece === undefined ? [0, 0] : [piece.from, piece.to];
-    },
-  };
 }
