@@ -103,6 +103,7 @@ export const REFUSALS = {
   port_refused: { status: 403, sentence: "This port is not open to browsers under the session's policy." },
   internal_name: { status: 403, sentence: 'This name belongs to an internal network, which browsers may not reach.' },
   internal_address: { status: 403, sentence: 'This address belongs to a network that browsers may not reach.' },
+  secret_in_name: { status: 403, sentence: 'The name of this host holds a password of the session.' },
   mixed_addresses: { status: 403, sentence: 'This name also resolves to a network that browsers may not reach.' },
   too_many_connections: {
     status: 429,

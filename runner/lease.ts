@@ -21,6 +21,7 @@ import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import { currentTab } from './mcp/tabs.ts';
 import type { ToolPolicy } from './mcp/tool-policy.ts';
 import { type LeaseTool, leaseTools } from './mcp/toolset.ts';
+import { upstreamTabOf } from './mcp/upstream-tab.ts';
 import type { Recording } from './recording/recording.ts';
 import type { Redeemed } from './redeem.ts';
 import type { ControllerClient } from './reporting/controller-client.ts';
@@ -28,6 +29,7 @@ import type { EventQueue } from './reporting/events.ts';
 import type { LeaseClock } from './reporting/lease-clock.ts';
 import { type Redact, redactJson, redactor } from './reporting/redact.ts';
 import { callSpan } from './reporting/trace.ts';
+import { beforeFill } from './secrecy/before-fill.ts';
 import { trackDocuments } from './secrecy/documents.ts';
 import { filledFields } from './secrecy/filled-fields.ts';
 import { maskFields } from './secrecy/mask-fields.ts';
@@ -36,7 +38,7 @@ import { secrecyRules } from './secrecy/rules.ts';
 import { credentials } from './tools/credentials.ts';
 import type { Conceal } from './tools/cut.ts';
 import { loginOrigins } from './tools/login-origins.ts';
-import { optionsOf } from './tools/options-of.ts';
+import { choosesAnew } from './tools/options-of.ts';
 import { invalidArguments, structured, withNotes } from './tools/result.ts';
 import { screenshot, withImageText } from './tools/screenshot.ts';
 import { totpCodes } from './tools/totp.ts';
@@ -46,6 +48,8 @@ export interface LeaseOptions {
   readonly sessionId: string;
   readonly context: BrowserContext;
   readonly redeemed: Redeemed;
+  /** Whether what was restored holds a password, as a site may have stored it. */
+  readonly isProfileTainted: boolean;
   readonly playwright: PlaywrightMcp;
   readonly lifetime: LeaseClock;
   readonly events: EventQueue;
@@ -79,7 +83,9 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
   const mint = (site: string, signal: AbortSignal) => controller.totp(leaseToken, site, signal);
   const codes = totpCodes(mint, clock, (code, isSecret) => add('TOTP', code, 'code', isSecret));
   const documents = trackDocuments(options.context, holds);
-  const fields = filledFields(holds);
+  const before = beforeFill(options.context, documents.isTainted);
+  if (options.isProfileTainted) documents.guard();
+  const fields = filledFields({ holdsSecret: holds, onEdited: (name, text) => add(name, text, 'edited') });
   const logins = credentials({
     secrets,
     sites,
@@ -89,6 +95,7 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
     pictures: options.pictures,
     documents,
     fields,
+    before,
   });
   const conceal: Conceal = async text => redact(maskFields(text, await fields.texts()));
   const live = liveView({
@@ -100,11 +107,14 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
   const available = leaseTools(options.toolset, {
     playwright,
     clock,
-    rules: secrecyRules({ documents, fields, holds, optionsOf }),
+    rules: secrecyRules({
+      ...{ documents, fields, before, choosesAnew },
+      requestAt: (page, index) => upstreamTabOf(page)._requests[index - 1],
+    }),
     lease: {
       sessionId,
       credentials: logins,
-      documents,
+      ...{ documents, before },
       pictures: options.pictures,
       conceal,
       askUser: (request, signal) =>
@@ -123,7 +133,7 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
     conceal,
     isClosed: () => documents.isGuarding() || !policy.lists('browser_console_messages'),
   });
-  const files = downloads({ context: options.context, conceal, isGuarding: documents.isGuarding });
+  const files = downloads({ context: options.context, conceal, documents });
   const run = judgedCalls(options, available, live, messages, files);
 
   return {

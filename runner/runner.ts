@@ -20,6 +20,7 @@ import { type PlaywrightMcp, playwrightMcp } from './mcp/playwright-mcp.ts';
 import { type PhaseMachine, phaseMachine } from './phase.ts';
 import { type OpenProfile, openProfile } from './profile/lease-profile.ts';
 import { type Redeemed, redeem } from './redeem.ts';
+import { redactor } from './reporting/redact.ts';
 import { type ServedLease, type ServeLeaseOptions, serveLease } from './serve-lease.ts';
 
 /** One browser for one lease: warm, then leased, then removed. */
@@ -226,12 +227,13 @@ async function openLeaseProfile(
   { controller, clock, log }: RunnerOptions,
   { context }: RunnerBrowser,
   { options: { profile } }: Assignment,
-  { leaseToken }: Redeemed,
+  { leaseToken, secrets }: Redeemed,
   signal: AbortSignal,
 ): Promise<OpenProfile | undefined> {
   if (profile === undefined) return undefined;
   const info = (message: string, details: Record<string, unknown>) => log.info(details, message);
-  return openProfile({ profile, context, controller, leaseToken, clock, info }, signal);
+  const { holds } = redactor(secrets);
+  return openProfile({ profile, context, controller, leaseToken, holds, clock, info }, signal);
 }
 
 /** Everything that the first call of an agent needs, run once. */

@@ -18,6 +18,7 @@ import type { Redeemed } from './redeem.ts';
 import type { ControllerClient } from './reporting/controller-client.ts';
 import { type EventQueue, eventQueue } from './reporting/events.ts';
 import { leaseClock } from './reporting/lease-clock.ts';
+import { redactor } from './reporting/redact.ts';
 import { guardPictures } from './secrecy/pictures.ts';
 
 /** A lease while it is served. */
@@ -94,13 +95,17 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
   const pictures = guardPictures(options.browser.context);
   const captures = captureTabs({ context: options.browser.context, pictures, clock });
   const recording = recordLease(options, captures, events);
-  forwarder?.lease({ runnerId: assignment.runner_id, credential: redeemed.egressCredential });
+  forwarder?.lease({
+    ...{ runnerId: assignment.runner_id, credential: redeemed.egressCredential },
+    holdsSecret: redactor(redeemed.secrets).holds,
+  });
   const { toolset = options.toolset, snapshot = options.snapshot } = assignment.options;
   const served = openLease({
     context: options.browser.context,
     sessionId: assignment.session_id,
     ...{ redeemed, playwright, lifetime, events, recording, pictures, policy, controller },
     captures,
+    isProfileTainted: options.profile?.isTainted === true,
     ...{ toolset, snapshot, tokensMax: options.tokensMax, imageText: options.imageText },
     ...{ insecureLoginOrigins, forwarder, clock },
   });

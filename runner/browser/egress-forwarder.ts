@@ -1,6 +1,15 @@
-import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  type ServerResponse,
+  STATUS_CODES,
+  request as send,
+} from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
+import { getDomain, getSubdomain } from 'tldts';
+import { REFUSAL_HEADER, REFUSALS } from '../../contract/egress.ts';
 import { mayReuse } from '../../http/may-reuse.ts';
 import { processTreeOfProc } from '../../http/process-tree.ts';
 import { unprivilegedUser } from './launcher.ts';
@@ -10,6 +19,11 @@ import { isHeldBy, type Peer, peerOf } from './peer.ts';
 export interface EgressLease {
   readonly runnerId: string;
   readonly credential: string;
+  /**
+   * Whether a text holds a password. Names that do are not passed on: a page would tell it to whoever looks them up, and they are
+   * in the timeline where they are denied.
+   */
+  readonly holdsSecret: (text: string) => boolean;
 }
 
 /**
@@ -36,14 +50,17 @@ export interface EgressForwarder {
   close(): Promise<void>;
 }
 
-/** Header of the egress proxy's own answers. */
-const REFUSAL_HEADER = 'x-omicron-refusal';
 const REFUSALS_MAX = 100;
 const HEAD_BYTES_MAX = 64 * 1024;
 /** Idle connections to the egress proxy, and how long they are kept: less than the minute for which the proxy keeps them. */
 const IDLE_MAX = 8;
 const IDLE_MS = 30_000;
-const NO_LEASE = 'This browser is not leased yet, so nothing is let through.\n';
+/** What this forwarder refuses by itself. */
+const OWN_REFUSALS = {
+  no_lease: { status: 503, sentence: 'This browser is not leased yet, so nothing is let through.' },
+  secret_in_name: REFUSALS.secret_in_name,
+} as const;
+type OwnRefusal = keyof typeof OWN_REFUSALS;
 
 /**
  * A proxy on loopback that adds the lease's credential and passes everything to the egress proxy. Chromium is
@@ -60,6 +77,7 @@ export async function egressForwarder(options: {
   const sockets = new Set<Socket>();
   const refusals: EgressRefusal[] = [];
   let authorization: string | undefined;
+  let holdsSecret: EgressLease['holdsSecret'] = () => false;
 
   const note = (code: string | undefined, status: number, authority: string) => {
     if (code === undefined) return;
@@ -82,6 +100,10 @@ export async function egressForwarder(options: {
     dial,
     note,
     authorization: () => authorization,
+    refusedHere: host => {
+      if (authorization === undefined) return 'no_lease';
+      return holdsSecret(madeUp(host)) ? 'secret_in_name' : undefined;
+    },
   };
   const server = createServer(
     { maxHeaderSize: HEAD_BYTES_MAX, requireHostHeader: false, requestTimeout: 0 },
@@ -98,7 +120,8 @@ export async function egressForwarder(options: {
   return {
     proxyUrl: `http://127.0.0.1:${port}`,
     refusals,
-    lease({ runnerId, credential }) {
+    lease({ runnerId, credential, holdsSecret: holds }) {
+      holdsSecret = holds;
       authorization = `Basic ${Buffer.from(`${runnerId}:${credential}`).toString('base64')}`;
     },
     close() {
@@ -142,17 +165,37 @@ interface Upstream {
   dial(): Socket;
   /** Undefined: there is no lease yet. */
   authorization(): string | undefined;
+  /** Why nothing is sent to this host; undefined: it is. */
+  refusedHere(host: string): OwnRefusal | undefined;
   /** Keeps a refusal; does nothing without a code. */
   note(code: string | undefined, status: number, authority: string): void;
 }
 
 function forwardRequest(upstream: Upstream, request: IncomingMessage, response: ServerResponse): void {
   response.on('error', () => {});
+  const target = URL.parse(request.url ?? '');
   const authorization = upstream.authorization();
-  if (authorization === undefined)
-    return void response.writeHead(503, { [REFUSAL_HEADER]: 'no_lease', connection: 'close' }).end(NO_LEASE);
+  const refused = upstream.refusedHere(target?.hostname ?? '');
+  if (authorization === undefined || refused !== undefined)
+    return void refuseRequest(upstream, response, refused ?? 'no_lease', target?.host ?? '');
   attempt(upstream, request, response, authorization, mayReuse(request) ? 'kept' : 'new');
 }
+
+function refuseRequest(upstream: Upstream, response: ServerResponse, code: OwnRefusal, authority: string): void {
+  const { status, sentence } = OWN_REFUSALS[code];
+  upstream.note(code, status, authority);
+  response.writeHead(status, { [REFUSAL_HEADER]: code, connection: 'close' }).end(`${sentence}\n`);
+}
+
+function refuseTunnel(upstream: Upstream, client: Socket, code: OwnRefusal, authority: string): void {
+  const { status, sentence } = OWN_REFUSALS[code];
+  upstream.note(code, status, authority);
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${REFUSAL_HEADER}: ${code}\r\nConnection: close`;
+  client.end(`${head}\r\n\r\n${sentence}\n`);
+}
+
+/** The part of a host's name that its owner makes up at will; all of a name without a domain. */
+const madeUp = (host: string): string => (getDomain(host) === null ? host : (getSubdomain(host) ?? ''));
 
 /** A request that finds its kept connection closed is sent once more, on a new one. */
 function attempt(
@@ -197,10 +240,9 @@ function forwardTunnel(upstream: Upstream, request: IncomingMessage, client: Soc
   client.on('error', () => {});
   const authority = request.url ?? '';
   const authorization = upstream.authorization();
-  if (authorization === undefined)
-    return void client.end(
-      `HTTP/1.1 503 Service Unavailable\r\n${REFUSAL_HEADER}: no_lease\r\nConnection: close\r\n\r\n${NO_LEASE}`,
-    );
+  const refusedHere = upstream.refusedHere(authority.replace(/:\d*$/, ''));
+  if (authorization === undefined || refusedHere !== undefined)
+    return void refuseTunnel(upstream, client, refusedHere ?? 'no_lease', authority);
   const egressSocket = upstream.dial();
   egressSocket.write(
     `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\nProxy-Authorization: ${authorization}\r\n\r\n`,

@@ -39,6 +39,8 @@ const CRASH_MS = 3_000;
 const CLOSE_MS = 2_000;
 /** Each waits for the agent, and until then no other tool acts on the page. */
 const CHOOSERS = { burst: 20, perSecond: 1 };
+/** Of tabs beyond the limit these are told; a page that opens them slowly does so for as long as the lease lives. */
+const SURPLUS_TOLD = { burst: 3, perSecond: 1 / 60 };
 const KEPT_CHOOSING = 'it opened one file chooser after the other';
 const CRASHED = 'its process ended, most often for lack of memory';
 
@@ -60,6 +62,7 @@ export function guardPages(browser: GuardedBrowser, report: (what: string, page:
   const reasons = new WeakMap<Page, string>();
   const ended = new WeakMap<Page, Promise<void>>();
   const known = incidents();
+  const surplusTold = bucket(SURPLUS_TOLD, realClock.nowMs);
   let keeping = Promise.resolve();
   const closing = new Set<Promise<void>>();
 
@@ -77,7 +80,9 @@ export function guardPages(browser: GuardedBrowser, report: (what: string, page:
   };
 
   function closeSurplus(page: Page): void {
-    report(`A tab was closed: more than ${TABS_MAX} are open`, page);
+    const why = `more than ${TABS_MAX} are open`;
+    report(`A tab was closed: ${why}`, page);
+    if (surplusTold.take(1)) known.add({ kind: 'page.closed', url: page.url(), why });
     void page.close().catch(() => undefined);
   }
 
@@ -152,7 +157,7 @@ export function guardPages(browser: GuardedBrowser, report: (what: string, page:
     });
     page.on('framenavigated', frame => {
       if (!isClosedPage(frame.url())) return;
-      report(`A frame at a closed address was left: ${frame.url()}`, page);
+      report(`A frame at a closed address was left: ${new URL(frame.url()).protocol}`, page);
       void page.goto('about:blank').catch(() => page.close().catch(() => undefined));
     });
     if (!exempt && context.pages().length > TABS_MAX) closeSurplus(page);

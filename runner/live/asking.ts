@@ -1,11 +1,12 @@
 import type { Dialog, FileChooser, Page } from 'playwright-core';
 import type { ServerMessage } from '../../contract/live.ts';
+import type { Conceal } from '../tools/cut.ts';
 
 /** What pages ask of the person: dialogs, and files. */
 export interface Asking {
   watch(page: Page): void;
   /** What is open now, for a viewer that has come. */
-  open(): ServerMessage[];
+  open(): Promise<ServerMessage[]>;
   /** Resolves when a dialog opens in the tab: what was sent before may not be answered until that is. */
   dialogOpens(page: Page, signal: AbortSignal): Promise<void>;
   /** Does nothing where no dialog is open. */
@@ -16,18 +17,30 @@ export interface Asking {
 
 const TEXT_MAX = 1_000;
 
-/** `idOf` names tabs; `say` tells every viewer. */
-export function liveAsking(idOf: (page: Page) => number, say: (message: ServerMessage) => void): Asking {
+export interface AskingOptions {
+  /** Names tabs. */
+  readonly idOf: (page: Page) => number;
+  /** Tells every viewer. */
+  readonly say: (message: ServerMessage) => void;
+  readonly conceal: Conceal;
+}
+
+export function liveAsking({ idOf, say, conceal }: AskingOptions): Asking {
   const dialogs = new Map<Page, Dialog>();
   const choosers = new Map<Page, FileChooser>();
 
-  const ofDialog = (page: Page, dialog: Dialog): ServerMessage => ({
+  const short = async (text: string): Promise<string> => (await conceal(text)).slice(0, TEXT_MAX);
+  const ofDialog = async (page: Page, dialog: Dialog): Promise<ServerMessage> => ({
     ...{ t: 'dialog', tab: idOf(page) },
     // Playwright's four types are those of the contract.
     type: dialog.type() as 'alert' | 'confirm' | 'prompt' | 'beforeunload',
-    text: dialog.message().slice(0, TEXT_MAX),
-    value: dialog.defaultValue().slice(0, TEXT_MAX),
+    text: await short(dialog.message()),
+    value: await short(dialog.defaultValue()),
   });
+  async function tellDialog(page: Page, dialog: Dialog): Promise<void> {
+    const message = await ofDialog(page, dialog);
+    if (dialogs.get(page) === dialog) say(message);
+  }
   const ofChooser = (page: Page, chooser: FileChooser): ServerMessage => ({
     ...{ t: 'files', tab: idOf(page), multiple: chooser.isMultiple() },
   });
@@ -40,7 +53,7 @@ export function liveAsking(idOf: (page: Page) => number, say: (message: ServerMe
     watch(page) {
       page.on('dialog', dialog => {
         dialogs.set(page, dialog);
-        say(ofDialog(page, dialog));
+        void tellDialog(page, dialog);
       });
       page.on('dialogclosed', () => closed(page));
       page.on('filechooser', chooser => {
@@ -52,10 +65,18 @@ export function liveAsking(idOf: (page: Page) => number, say: (message: ServerMe
         choosers.delete(page);
       });
     },
-    open: () => [
-      ...[...dialogs].map(([page, dialog]) => ofDialog(page, dialog)),
-      ...[...choosers].map(([page, chooser]) => ofChooser(page, chooser)),
-    ],
+    async open() {
+      const told = [...dialogs].map(async ([page, dialog]) => ({
+        page,
+        dialog,
+        message: await ofDialog(page, dialog),
+      }));
+      const still = (await Promise.all(told)).filter(({ page, dialog }) => dialogs.get(page) === dialog);
+      return [
+        ...still.map(({ message }) => message),
+        ...[...choosers].map(([page, chooser]) => ofChooser(page, chooser)),
+      ];
+    },
     dialogOpens(page, signal) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const opened = () => resolve();

@@ -58,7 +58,7 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
   };
 
   const tabs = liveTabs({
-    ...{ context, captures },
+    ...{ context, captures, conceal },
     onPicture(picture, tab) {
       seq = (seq + 1) % 2 ** 32;
       newest = { tab, bytes: encodePicture({ ...picture, kind: 'screencast', tab, seq }) };
@@ -66,7 +66,7 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
     },
     onChange: () => void tellTabs(),
   });
-  const asking = liveAsking(tabs.idOf, sayAll);
+  const asking = liveAsking({ idOf: tabs.idOf, say: sayAll, conceal });
   const requests = openRequests(sayAll, clock);
   const device = deviceInput(context);
   const input = personInput({ tabs, device, asking });
@@ -87,11 +87,6 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
   });
   void every(TITLES_EVERY_MS, () => void tellTabs()); // no event tells that a page has changed its title
 
-  const tabList = async () =>
-    Promise.all(
-      (await tabs.list()).map(async tab => ({ ...tab, url: await conceal(tab.url), title: await conceal(tab.title) })),
-    );
-
   /** Changes that come while one is told are told together after it. */
   async function tellTabs(): Promise<void> {
     if (viewers.size === 0) return;
@@ -106,7 +101,7 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
   }
 
   async function sendTabs(): Promise<void> {
-    const list = await tabList();
+    const list = await tabs.list();
     const text = JSON.stringify(list);
     if (text === tabsSent) return;
     tabsSent = text;
@@ -126,11 +121,12 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
   }
 
   async function greet(viewer: Viewer): Promise<void> {
-    const list = await tabList();
+    const list = await tabs.list();
+    const asked = await asking.open();
     if (closed.signal.aborted) viewer.close(LIVE_CLOSE.leaseEnded, LEASE_ENDED);
     if (viewer.isClosed()) return;
     viewer.say({ t: 'hello', you: viewer.id, role: viewer.role, control: control.state(), tabs: list });
-    for (const message of [...asking.open(), ...requests.open()]) viewer.say(message);
+    for (const message of [...asked, ...requests.open()]) viewer.say(message);
     viewers.set(viewer.id, viewer);
     if (newest !== undefined && newest.tab === tabs.idOf(tabs.shown() as Page)) viewer.show(newest.bytes);
     tabs.watch(true);

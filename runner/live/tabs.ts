@@ -2,6 +2,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import type { LiveTab } from '../../contract/live.ts';
 import type { Captures } from '../capture/captures.ts';
 import type { Picture } from '../capture/picture.ts';
+import type { Conceal } from '../tools/cut.ts';
 
 /** The tabs of a lease for its viewers, who all see the same one. */
 export interface Tabs {
@@ -18,6 +19,7 @@ export interface Tabs {
 
 export interface TabsOptions {
   readonly context: BrowserContext;
+  readonly conceal: Conceal;
   readonly captures: Captures;
   readonly onPicture: (picture: Picture, tab: number) => void;
   /** A tab came, went, moved, or is shown now. */
@@ -29,7 +31,7 @@ const TITLE_MAX = 200;
 const URL_MAX = 2_048;
 
 /** A tab that is opened is shown, as in any browser; when the shown one closes, the newest is. */
-export function liveTabs({ context, captures, onPicture, onChange }: TabsOptions): Tabs {
+export function liveTabs({ context, captures, conceal, onPicture, onChange }: TabsOptions): Tabs {
   const ids = new Map<Page, number>();
   let count = 0;
   let shown: Page | undefined;
@@ -83,8 +85,8 @@ export function liveTabs({ context, captures, onPicture, onChange }: TabsOptions
 
   const describe = async (page: Page, id: number): Promise<LiveTab> => ({
     id,
-    url: page.url().slice(0, URL_MAX),
-    title: (await titleOf(page)).slice(0, TITLE_MAX),
+    url: (await conceal(page.url())).slice(0, URL_MAX),
+    title: (await conceal(await titleOf(page))).slice(0, TITLE_MAX),
     shown: page === shown,
   });
 

@@ -1,7 +1,8 @@
 import { constants, type FileHandle, open } from 'node:fs/promises';
 import { type Resource, type ResourceLink, ResourceNotFoundError } from '@modelcontextprotocol/server';
 import type { BrowserContext, Download } from 'playwright-core';
-import type { Conceal } from '../tools/cut.ts';
+import type { Documents } from '../secrecy/documents.ts';
+import { type Conceal, cut } from '../tools/cut.ts';
 
 /** What the pages of a lease downloaded: notes for the results of calls, and files that an agent reads as resources of MCP. */
 export interface Downloads {
@@ -19,8 +20,8 @@ export interface DownloadsOptions {
   readonly context: BrowserContext;
   /** Takes secrets out of a text. */
   readonly conceal: Conceal;
-  /** Whether a credential was filled in: bytes could hold one in a form that is not known. */
-  readonly isGuarding: () => boolean;
+  /** Once a credential was filled in, bytes could hold one in a form that is not known; and so could any file of a page that does. */
+  readonly documents: Pick<Documents, 'isGuarding' | 'isTainted'>;
 }
 
 interface Arrived {
@@ -29,6 +30,8 @@ interface Arrived {
   readonly path: string;
   readonly size: number;
   readonly mimeType: string;
+  /** Of a page that may have held a secret. */
+  readonly isTainted: boolean;
 }
 
 const NOTES_MAX = 5;
@@ -37,7 +40,7 @@ const NAME_CHARACTERS_MAX = 200;
 const BYTES_MAX = 1024 * 1024;
 const TEXT = 'text/plain';
 
-export function downloads({ context, conceal, isGuarding }: DownloadsOptions): Downloads {
+export function downloads({ context, conceal, documents }: DownloadsOptions): Downloads {
   const files = new Map<string, Arrived>();
   let notes: string[] = [];
   let arrived: Arrived[] = [];
@@ -47,7 +50,9 @@ export function downloads({ context, conceal, isGuarding }: DownloadsOptions): D
     if (notes.length < NOTES_MAX) notes.push(note);
   };
   async function follow(download: Download): Promise<void> {
-    const name = download.suggestedFilename().replaceAll(/\s+/g, ' ').slice(0, NAME_CHARACTERS_MAX);
+    const isTainted = await documents.isTainted(download.page());
+    const given = download.suggestedFilename().replaceAll(/\s+/g, ' ');
+    const name = (await cut(given, NAME_CHARACTERS_MAX, conceal)).content;
     add(`Downloading file ${name}`);
     // Why one was cancelled is an incident of its own.
     if ((await download.failure().catch(() => 'its tab is gone')) !== null) return;
@@ -56,12 +61,13 @@ export function downloads({ context, conceal, isGuarding }: DownloadsOptions): D
     add(`Downloaded file ${name}`);
     if (bytes === undefined) return;
     const mimeType = textIn(bytes) === undefined ? 'application/octet-stream' : TEXT;
-    const file = { uri: `download:/${files.size + 1}`, name, path, size: bytes.length, mimeType };
+    const file = { uri: `download:/${files.size + 1}`, name, path, size: bytes.length, mimeType, isTainted };
     files.set(file.uri, file);
     arrived.push(file);
   }
   context.on('download', download => void follow(download).catch(() => undefined));
-  const isOpen = ({ mimeType }: Arrived): boolean => mimeType === TEXT || !isGuarding();
+  const isOpen = ({ mimeType, isTainted }: Arrived): boolean =>
+    !isTainted && (mimeType === TEXT || !documents.isGuarding());
 
   return {
     take() {
@@ -73,7 +79,7 @@ export function downloads({ context, conceal, isGuarding }: DownloadsOptions): D
       count = 0;
       return { notes: taken, links };
     },
-    list: () => [...files.values()].filter(isOpen).map(({ path, ...file }) => file),
+    list: () => [...files.values()].filter(isOpen).map(told),
     async read(uri) {
       const file = files.get(uri);
       if (file === undefined || !isOpen(file))
@@ -83,13 +89,15 @@ export function downloads({ context, conceal, isGuarding }: DownloadsOptions): D
       const { mimeType } = file;
       const text = textIn(bytes);
       if (text !== undefined) return { uri, mimeType, text: await conceal(text) };
-      if (isGuarding()) throw new ResourceNotFoundError(uri, `${uri} is not a file to be read here.`);
+      if (documents.isGuarding()) throw new ResourceNotFoundError(uri, `${uri} is not a file to be read here.`);
       return { uri, mimeType, blob: bytes.toString('base64') };
     },
   };
 }
 
-const linkTo = ({ path, ...file }: Arrived): ResourceLink => ({ type: 'resource_link', ...file });
+const told = ({ path, isTainted, ...file }: Arrived): Resource => file;
+
+const linkTo = (file: Arrived): ResourceLink => ({ type: 'resource_link', ...told(file) });
 
 /** The file whole; undefined: it is too long. The folder is the browser's own: only a plain file is read there, not what a link leads to. */
 async function bytesOf(path: string): Promise<Buffer | undefined> {

@@ -3,26 +3,32 @@ import * as z from 'zod';
 import { refused } from '../../contract/tool-failure.ts';
 import { refusedSelector } from '../secrecy/selectors.ts';
 import type { Credentials } from '../tools/credentials.ts';
+import type { ToolLease } from '../tools/define-tool.ts';
 import { actor, safeTarget } from '../tools/target.ts';
+import { secretsLast } from '../tools/typing.ts';
 import type { PlaywrightMcp } from './playwright-mcp.ts';
 
 const typeArguments = z.object({ target: z.string(), text: z.string(), submit: z.boolean().optional() });
+
+/** What of a lease fills fields. */
+type Filling = Pick<ToolLease, 'credentials' | 'before'>;
 
 /** `browser_type`: a credential, or what takes the place of one, is put in by the runner; any other text by Playwright MCP. */
 export async function typeMaybeSecret(
   args: Record<string, unknown>,
   signal: AbortSignal,
   playwright: PlaywrightMcp,
-  credentials: Credentials,
+  { credentials, before }: Filling,
 ): Promise<CallToolResult> {
   const parsed = typeArguments.safeParse(args);
   if (!parsed.success) return playwright.call('browser_type', args, signal);
   const { target, text, submit } = parsed.data;
+  if (!credentials.isName(text) && credentials.noneFilled()) return playwright.call('browser_type', args, signal);
   let isOrdinary = false;
   const result = await playwright.onPage('browser_type', 30, signal, async (page, inTime) => {
     const stale = credentials.isName(text) ? await credentials.refresh(page, [target]) : undefined;
     if (stale !== undefined) return refused(stale);
-    const aim = await safeTarget(page, target);
+    const aim = await safeTarget(page, target, before);
     const done = credentials.isName(text)
       ? ((await credentials.fill(page, aim ?? target, text, inTime)) ?? 'filled')
       : await credentials.replace(page, aim ?? target, text);
@@ -45,23 +51,24 @@ export async function fillMaybeSecrets(
   args: Record<string, unknown>,
   signal: AbortSignal,
   playwright: PlaywrightMcp,
-  credentials: Credentials,
+  lease: Filling,
 ): Promise<CallToolResult> {
+  const { credentials, before } = lease;
   const parsed = formArguments.safeParse(args);
   const fields = parsed.success ? parsed.data.fields : [];
   const names = fields.map(({ value }) => value).filter(credentials.isName);
   const secrets = credentials.noneFilled() ? [] : await secretFields(fields, signal, playwright, credentials);
   if (names.length + secrets.length === 0) return playwright.call('browser_fill_form', args, signal);
-  // Once one is filled in, a target must not ask for it.
-  const target = fields.map(({ target }) => refusedSelector(target)).find(each => each !== undefined);
-  if (target !== undefined) return refused(target);
   const stale = names.length === 0 ? undefined : await refreshed(fields, signal, playwright, credentials);
   if (stale?.isError) return stale;
-  for (const field of fields) {
+  // Once one is filled in, a target must not ask for it.
+  const target = fields.map(({ target }) => refusedSelector(target, before)).find(each => each !== undefined);
+  if (target !== undefined) return refused(target);
+  for (const field of secretsLast(fields, credentials)) {
     const { target, value } = field;
     const result =
       secrets.includes(field) || credentials.isName(value)
-        ? await typeMaybeSecret({ target, text: value }, signal, playwright, credentials)
+        ? await typeMaybeSecret({ target, text: value }, signal, playwright, lease)
         : await playwright.call('browser_fill_form', { fields: [field] }, signal);
     if (result.isError) return result;
   }

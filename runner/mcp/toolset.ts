@@ -165,7 +165,7 @@ const loginArguments =
 
 /** Playwright MCP's tools, but for what would let a secret out: it is never given one. */
 function playwrightTool(tool: Tool, playwright: PlaywrightMcp, lease: ToolLease, rules: SecrecyRules): LeaseTool {
-  const { credentials, pictures } = lease;
+  const { pictures } = lease;
   const { name } = tool;
   const plain: LeaseTool = {
     tool,
@@ -175,9 +175,9 @@ function playwrightTool(tool: Tool, playwright: PlaywrightMcp, lease: ToolLease,
   };
   switch (name) {
     case 'browser_type':
-      return { ...plain, run: (args, signal) => typeMaybeSecret(args, signal, playwright, credentials) };
+      return { ...plain, run: (args, signal) => typeMaybeSecret(args, signal, playwright, lease) };
     case 'browser_fill_form':
-      return { ...plain, run: (args, signal) => fillMaybeSecrets(args, signal, playwright, credentials) };
+      return { ...plain, run: (args, signal) => fillMaybeSecrets(args, signal, playwright, lease) };
     case 'browser_evaluate':
       return { ...plain, run: (args, signal) => evaluate(args, signal, playwright, lease, rules) };
     case 'browser_network_requests':

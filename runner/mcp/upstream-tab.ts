@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import * as z from 'zod';
 
 /** What Playwright MCP keeps of one tab, and tells by no tool, or not without asking every page for its title. */
@@ -7,6 +7,8 @@ export interface UpstreamTab {
   isCurrentTab(): boolean;
   /** Dialogs and file choosers that wait to be handled, behind which its tools refuse to act. */
   modalStates(): readonly unknown[];
+  /** The requests that `browser_network_requests` numbers, from 1. */
+  readonly _requests: readonly Request[];
   /** Forgets requests, console and downloads, as its `browser_navigate` does first. */
   _clearCollectedArtifacts(): void;
 }
@@ -15,6 +17,7 @@ const method = z.custom<() => never>(value => typeof value === 'function');
 const upstreamTab = z.looseObject({
   isCurrentTab: method,
   modalStates: method,
+  _requests: z.array(z.unknown()),
   _clearCollectedArtifacts: method,
 });
 

@@ -7,6 +7,8 @@ import { readBrowserState, writeBrowserState } from './browser-state.ts';
 
 /** The profile of a lease, restored; saves run one after the other. */
 export interface OpenProfile {
+  /** Whether what was restored holds a password: a site of an earlier lease may have stored it. */
+  readonly isTainted: boolean;
   /** Saves what the browser holds now. Resolves with the version that holds it. */
   save(signal: AbortSignal): Promise<number>;
   /**
@@ -21,6 +23,8 @@ export interface ProfileOptions {
   readonly context: BrowserContext;
   readonly controller: Pick<ControllerClient, 'profile' | 'saveProfile' | 'releaseProfile'>;
   readonly leaseToken: string;
+  /** Whether a text holds a password of the lease. */
+  readonly holds: (text: string) => boolean;
   readonly clock: Clock;
   readonly info: (message: string, details: Record<string, unknown>) => void;
 }
@@ -31,9 +35,10 @@ const RELEASE_MS = 1_000;
 
 /** Restores the profile of a lease into its fresh context. Throws `profile_unavailable` when that cannot be done. */
 export async function openProfile(options: ProfileOptions, signal: AbortSignal): Promise<OpenProfile> {
-  const { profile, context, controller, leaseToken, clock, info } = options;
+  const { profile, context, controller, leaseToken, holds, clock, info } = options;
   const startMs = clock.nowMs();
   const opened = await controller.profile(leaseToken, signal);
+  const isTainted = opened.state !== null && mayHold(opened.state, holds);
   const leftOut = opened.state === null ? 0 : await restore(context, opened.state);
   let { version } = opened;
   info('profile restored', {
@@ -58,6 +63,7 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
   };
 
   return {
+    isTainted,
     async save(bound) {
       if (profile.mode === 'read-only')
         throw new OmicronError('lease_superseded', 'The lease has the profile read-only; it is not saved.');
@@ -74,6 +80,14 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
       return lost;
     },
   };
+}
+
+/** A longer one is not searched: it may hold anything. */
+const CHARACTERS_MAX = 4_000_000;
+
+function mayHold(state: ProfileState, holds: (text: string) => boolean): boolean {
+  const text = JSON.stringify(state);
+  return text.length > CHARACTERS_MAX || holds(text);
 }
 
 async function restore(context: BrowserContext, state: ProfileState): Promise<number> {

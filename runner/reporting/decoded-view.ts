@@ -1,71 +1,9 @@
 import { decodeHTML } from 'entities';
-
-/** A reading of a text. Each UTF-16 unit of it knows from where to where of the source it was read. */
-export interface View {
-  readonly text: string;
-  readonly from: Int32Array;
-  readonly to: Int32Array;
-}
-
-/** Stands for what is no part of any value; neither folded away nor found. */
-export const BARRIER = '\uffff';
-
-class Writer {
-  #units: Uint16Array;
-  #from: Int32Array;
-  #to: Int32Array;
-  #length = 0;
-
-  constructor(capacity: number) {
-    this.#units = new Uint16Array(capacity);
-    this.#from = new Int32Array(capacity);
-    this.#to = new Int32Array(capacity);
-  }
-
-  addUnit(unit: number, from: number, to: number): void {
-    if (this.#length === this.#units.length) this.#grow(this.#length * 2 + 16);
-    this.#units[this.#length] = unit;
-    this.#from[this.#length] = from;
-    this.#to[this.#length] = to;
-    this.#length += 1;
-  }
-
-  add(text: string, from: number, to: number): void {
-    for (let i = 0; i < text.length; i += 1) this.addUnit(text.charCodeAt(i), from, to);
-  }
-
-  /** What was added last was read from here too. */
-  extend(to: number): void {
-    this.#to[this.#length - 1] = to;
-  }
-
-  /** A part of another view, as it is there. */
-  copy({ text, from, to }: View, start: number, end: number): void {
-    for (let at = start; at < end; at += 1) this.addUnit(text.charCodeAt(at), from[at] ?? 0, to[at] ?? 0);
-  }
-
-  view(): View {
-    return {
-      text: Buffer.from(this.#units.buffer, 0, this.#length * 2).toString('utf16le'),
-      from: this.#from.subarray(0, this.#length),
-      to: this.#to.subarray(0, this.#length),
-    };
-  }
-
-  #grow(capacity: number): void {
-    const wider = <T extends Uint16Array | Int32Array>(old: T, grown: T): T => {
-      grown.set(old);
-      return grown;
-    };
-    this.#units = wider(this.#units, new Uint16Array(capacity));
-    this.#from = wider(this.#from, new Int32Array(capacity));
-    this.#to = wider(this.#to, new Int32Array(capacity));
-  }
-}
+import { BARRIER, type View, ViewWriter } from './view.ts';
 
 /** The text as it is. `barriers`: places of it that hold no value, as `[from, to)`. */
 export function plainView(text: string, barriers: readonly (readonly [number, number])[] = []): View {
-  const writer = new Writer(text.length);
+  const writer = new ViewWriter(text.length);
   let at = 0;
   const upTo = (end: number): void => {
     for (; at < end; at += 1) writer.addUnit(text.charCodeAt(at), at, at + 1);
@@ -88,7 +26,7 @@ function rewritten(
   starts.lastIndex = 0;
   if (!starts.test(view.text)) return undefined;
   const { text, from, to } = view;
-  const writer = new Writer(text.length);
+  const writer = new ViewWriter(text.length);
   let copied = 0;
   let changed = false;
   starts.lastIndex = 0;
@@ -224,7 +162,7 @@ function folded(point: string): string {
 
 /** Case, accents, width and unseen characters folded; white space, and the plus that stands for it, as one space. */
 export function foldedView({ text, from, to }: View): View {
-  const writer = new Writer(text.length);
+  const writer = new ViewWriter(text.length);
   let wasSpace = false;
   for (let at = 0; at < text.length; at += 1) {
     const start = at;
@@ -261,7 +199,7 @@ export const bareText = (text: string, solid: boolean): string =>
 
 /** The folded view without tags and what parts pieces. `solid`: letters and digits alone. */
 export function barePieces({ text, from, to }: View, solid: boolean): View {
-  const writer = new Writer(text.length);
+  const writer = new ViewWriter(text.length);
   const ascii = solid ? ASCII_SOLID : ASCII_BARE;
   for (let at = 0; at < text.length; at += 1) {
     const start = at;
@@ -287,7 +225,7 @@ const NUMBER = /(?:0x)?([0-9a-f]{2,6})/gi;
 
 /** Those lists as characters, read in decimal or in hexadecimal; undefined: there are none. */
 export function characterCodes({ text, from, to }: View, radix: 10 | 16): View | undefined {
-  const writer = new Writer(1_000);
+  const writer = new ViewWriter(1_000);
   let any = false;
   NUMBERS.lastIndex = 0;
   for (const list of text.matchAll(NUMBERS)) {

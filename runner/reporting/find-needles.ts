@@ -1,14 +1,19 @@
-import type { View } from './decoded-view.ts';
 import type { Needle } from './needles.ts';
+import type { View } from './view.ts';
 
-/** A place of the source in which a value stands. */
+/** Where in the source a value stands. */
 export interface Hit {
   readonly needle: Needle;
-  readonly from: number;
-  readonly to: number;
+  /** From where to where, in parts between which something else stands. */
+  readonly parts: readonly Part[];
   readonly isWhole: boolean;
   /** How much of the needle was found. */
   readonly length: number;
+}
+
+export interface Part {
+  readonly from: number;
+  readonly to: number;
 }
 
 /** So much may stand between two pieces of a value that are taken for one. */
@@ -50,13 +55,23 @@ function* hitsAround(view: View, needle: Needle, offset: number, size: number): 
   }
 }
 
-const hit = ({ from, to }: View, needle: Needle, start: number, end: number): Hit => ({
+const hit = (view: View, needle: Needle, start: number, end: number): Hit => ({
   needle,
-  from: from[start] ?? 0,
-  to: Math.max(to[end - 1] ?? 0, to[start] ?? 0),
+  parts: partsOf(view, start, end),
   isWhole: end - start === needle.text.length,
   length: end - start,
 });
+
+function partsOf({ from, to }: View, start: number, end: number): Part[] {
+  const parts: { from: number; to: number }[] = [];
+  for (let at = start; at < end; at += 1) {
+    const part = { from: from[at] ?? 0, to: Math.max(to[at] ?? 0, from[at] ?? 0) };
+    const last = parts.at(-1);
+    if (last !== undefined && part.from <= last.to) last.to = Math.max(last.to, part.to);
+    else parts.push(part);
+  }
+  return parts;
+}
 
 /** Whether what stands between the pieces of a run makes it a value in pieces, not words that happen to have it. */
 function hangsTogether({ from, to }: View, start: number, end: number, whole: number): boolean {

@@ -1,7 +1,7 @@
 import { bareText, foldedView, plainView, readings } from './decoded-view.ts';
 
-/** `code`: a one-time code, known from the moment it is used. */
-export type SecretValueKind = 'username' | 'password' | 'code';
+/** `code`: a one-time code, known from the moment it is used. `edited`: what a page made of a password in its field. */
+export type SecretValueKind = 'username' | 'password' | 'code' | 'edited';
 
 /** One spelling of a value, and how much of it counts. */
 export interface Needle {
@@ -39,7 +39,10 @@ export function needlesOf(name: string, value: string, kind: SecretValueKind): N
   const inView = (read: (text: string) => string, min: number): Needle[] => {
     const needles = spellings.map((spell): Needle => {
       const text = read(spell(value));
-      const size = kind === 'username' ? text.length : sizeOfPart(value, text, min, part => read(spell(part)));
+      const size =
+        kind === 'username' || kind === 'edited'
+          ? text.length
+          : sizeOfPart(value, text, min, part => read(spell(part)));
       return { name, kind, text, size };
     });
     if (local.length >= NAME_PART_MIN)

@@ -1,6 +1,9 @@
-import { barePieces, characterCodes, foldedView, plainView, readings, type View } from './decoded-view.ts';
-import { type Hit, hitsIn } from './find-needles.ts';
+import { barePieces, characterCodes, foldedView, plainView, readings } from './decoded-view.ts';
+import { decodedRuns } from './encoded-view.ts';
+import { type Hit, hitsIn, type Part } from './find-needles.ts';
 import { needlesOf, type SecretValueKind } from './needles.ts';
+import { type Slots, slotsIn } from './slots.ts';
+import type { View } from './view.ts';
 
 /** Takes the secrets of one lease out of a text. */
 export type Redact = (text: string) => string;
@@ -65,17 +68,30 @@ function marksIn(text: string, names: ReadonlySet<string>): [number, number][] {
     .map(({ 0: mark, index }) => [index, index + mark.length]);
 }
 
+/** An encoder in an encoder. */
+const ENCODINGS_MAX = 3;
+
 function* search(text: string, marks: readonly [number, number][], searched: readonly Searched[]): Generator<Hit> {
   const plain = plainView(text, marks);
   const find = function* (view: View, which: keyof Searched['needles']): Generator<Hit> {
     for (const { needles } of searched) for (const needle of needles[which]) yield* hitsIn(view, needle);
   };
-  yield* find(plain, 'exact');
-  for (const reading of readings(plain)) {
-    const folded = foldedView(reading);
+  const findFolded = function* (view: View): Generator<Hit> {
+    const folded = foldedView(view);
     yield* find(folded, 'folded');
     yield* find(barePieces(folded, false), 'bare');
     yield* find(barePieces(folded, true), 'solid');
+  };
+  yield* find(plain, 'exact');
+  for (const reading of readings(plain)) {
+    yield* findFolded(reading);
+    for (const slots of slotsIn(reading)) for (const hit of findFolded(slots.view)) yield placed(hit, slots);
+    let encoded: View | undefined = reading;
+    for (let depth = 0; depth < ENCODINGS_MAX; depth += 1) {
+      encoded = decodedRuns(encoded);
+      if (encoded === undefined) break;
+      for (const decoded of readings(encoded)) yield* findFolded(decoded);
+    }
   }
   for (const radix of [10, 16] as const) {
     const codes = characterCodes(plain, radix);
@@ -83,17 +99,32 @@ function* search(text: string, marks: readonly [number, number][], searched: rea
   }
 }
 
+/** A hit in pieces, with the places of these. */
+function placed(hit: Hit, { placeOf }: Slots): Hit {
+  const parts = new Map<number, Part>();
+  for (const { from, to } of hit.parts)
+    for (let offset = from; offset < to; offset += 1) {
+      const part = placeOf(offset);
+      parts.set(part.from, part);
+    }
+  return { ...hit, parts: [...parts.values()] };
+}
+
+/** The end of a line or of a text in JSON: what a value is parted by here stays, so that the rest can be read. */
+const BOUNDARY = /\n|(?<!\\)"/;
+
 /** Hits that overlap become one, named by what was found whole, else by what was found most of. */
-function replaced(text: string, hits: Hit[]): string {
-  if (hits.length === 0) return text;
-  hits.sort((a, b) => a.from - b.from || b.to - a.to);
+function replaced(text: string, hits: readonly Hit[]): string {
+  const found = hits.flatMap(hit => joined(text, hit.parts).map(part => ({ ...part, hit })));
+  if (found.length === 0) return text;
+  found.sort((a, b) => a.from - b.from || b.to - a.to);
   const merged: { from: number; to: number; best: Hit }[] = [];
-  for (const hit of hits) {
+  for (const { from, to, hit } of found) {
     const last = merged.at(-1);
-    if (last !== undefined && hit.from < last.to) {
-      last.to = Math.max(last.to, hit.to);
+    if (last !== undefined && from < last.to) {
+      last.to = Math.max(last.to, to);
       if (isBetter(hit, last.best)) last.best = hit;
-    } else merged.push({ from: hit.from, to: hit.to, best: hit });
+    } else merged.push({ from, to, best: hit });
   }
   const pieces: string[] = [];
   let at = 0;
@@ -102,6 +133,17 @@ function replaced(text: string, hits: Hit[]): string {
     at = to;
   }
   return pieces.join('') + text.slice(at);
+}
+
+/** The parts, with what is between them where that is no boundary. */
+function joined(text: string, parts: readonly Part[]): Part[] {
+  const all: { from: number; to: number }[] = [];
+  for (const { from, to } of parts) {
+    const last = all.at(-1);
+    if (last !== undefined && !BOUNDARY.test(text.slice(last.to, from))) last.to = to;
+    else all.push({ from, to });
+  }
+  return all;
 }
 
 const isBetter = (one: Hit, other: Hit): boolean =>

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BrowserContext, Frame, JSHandle, Page } from 'playwright-core';
+import type { BrowserContext, Frame, JSHandle, Page, Request } from 'playwright-core';
 import { evaluateAside } from './isolated-world.ts';
 import { holdsSecret } from './scan.ts';
 import { siteOf } from './site.ts';
@@ -16,12 +16,16 @@ export interface Documents {
   filled(frame: Frame): void;
   /** Code of the agent is about to run in the documents of this page. */
   runsScript(page: Page): void;
-  /** Whether a password or a code was filled in this lease: until then nothing can be tainted. */
+  /** Whether a password or a code was filled in this lease, or a profile brought one: until then nothing can be tainted. */
   isGuarding(): boolean;
   /** Whether a document of the tab may hold a secret. Never rejects: a tab that does not answer may hold one. */
   isTainted(page: Page): Promise<boolean>;
   /** Whether code of the agent may still run in the frame's document. Never rejects. */
   isScripted(frame: Frame): Promise<boolean>;
+  /** Whether a tab sent the request while a document of it was tainted. */
+  isFromTainted(request: Request): boolean;
+  /** What an earlier lease filled in may come with a profile: documents are read for it from now on. */
+  guard(): void;
 }
 
 /** The document that a frame shows, as long as it is marked. */
@@ -48,6 +52,7 @@ export function trackDocuments(context: BrowserContext, holds: (text: string) =>
   const borrowed = new WeakMap<Page, string>();
   /** What the marks still depend on. */
   const pending = new Set<Promise<void>>();
+  const fromTainted = new WeakSet<Request>();
   let isGuarding = false;
 
   function reachedFrom(frame: Frame): string | undefined {
@@ -142,6 +147,11 @@ export function trackDocuments(context: BrowserContext, holds: (text: string) =>
     watch(page);
     follow(onOpened(page));
   });
+  context.on('request', request => {
+    const page = pageOf(request);
+    const isTainted = [...marked].some(([frame, { marks }]) => frame.page() === page && marks.has('tainted'));
+    if (isTainted) fromTainted.add(request);
+  });
 
   return {
     filled(frame) {
@@ -165,10 +175,23 @@ export function trackDocuments(context: BrowserContext, holds: (text: string) =>
       await Promise.all(pending);
       return hasMark(frame, 'scripted');
     },
+    isFromTainted: request => fromTainted.has(request),
+    guard() {
+      isGuarding = true;
+    },
   };
 }
 
 const MARKS: readonly Mark[] = ['tainted', 'scripted'];
+
+/** Undefined: a service worker sent it, or a tab that is about to open. */
+function pageOf(request: Request): Page | undefined {
+  try {
+    return request.frame().page();
+  } catch {
+    return undefined;
+  }
+}
 
 /** Whether a page opened the tab, and the site from which its document has its origin, as the browser knows it. */
 async function openedAs(context: BrowserContext, page: Page): Promise<{ isPopup: boolean; site: string | undefined }> {

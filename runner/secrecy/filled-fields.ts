@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ElementHandle, Frame, Page } from 'playwright-core';
+import type { Focus } from './keys.ts';
 
 /** A credential's value in a field. */
 export interface Filled {
@@ -12,12 +13,12 @@ export interface Filled {
 export interface FilledFields {
   add(field: ElementHandle, filled: Filled): void;
   /** The agent puts a text of its own into the element: from now on that is shown, unless a secret was there. */
-  replaced(element: ElementHandle): Promise<void>;
+  replaced(element: ElementHandle, text: string): Promise<void>;
   isEmpty(): boolean;
   /** Whether a secret was filled into the element, or is in it by other ways. */
   holds(element: ElementHandle): Promise<boolean>;
-  /** Whether a key that is pressed now goes into such an element; where that cannot be known, it does. */
-  isFocused(page: Page): Promise<boolean>;
+  /** Where a key goes that is pressed now; where that cannot be known, it goes into a secret. */
+  focusOf(page: Page): Promise<Focus>;
   /** What an element holds now. Rejects when its document is gone. */
   textOf(element: ElementHandle): Promise<string>;
   /** What they hold now, with the name of the credential. */
@@ -31,9 +32,22 @@ const TEXT_MS = 300;
 /** Playwright's own type of an element needs the types of a page. */
 const asPageElement = (element: ElementHandle): ElementHandle<PageElement> => element as ElementHandle<PageElement>;
 
-/** `holdsSecret` tells whether a text holds a password or a code, or more than half of one. */
-export function filledFields(holdsSecret: (text: string) => boolean): FilledFields {
+export interface FilledFieldsOptions {
+  /** Whether a text holds a password or a code, or more than half of one. */
+  readonly holdsSecret: (text: string) => boolean;
+  /** Told what a page made of a secret in its field: it is part of it, wherever it is put. */
+  readonly onEdited: (name: string, text: string) => void;
+}
+
+/** A shorter one is in any text. */
+const EDITED_LETTERS_MIN = 4;
+const EDITED_MAX = 50;
+
+export function filledFields({ holdsSecret, onEdited }: FilledFieldsOptions): FilledFields {
   const fields = new Map<ElementHandle, Filled>();
+  /** What the agent put there itself, and what was told. */
+  const known = new Set<string>();
+  let edited = 0;
   const last = new WeakMap<ElementHandle, string>();
 
   /** The entry of an element, of which there may be several handles. */
@@ -48,38 +62,52 @@ export function filledFields(holdsSecret: (text: string) => boolean): FilledFiel
   const holds = async (element: ElementHandle): Promise<boolean> =>
     holdsSecret(await asPageElement(element).evaluate(textIn)) || (await entryOf(element))?.[1].secret === true;
 
-  async function focusHolds(frame: Frame): Promise<boolean> {
+  function tell(name: string, text: string): void {
+    const letters = text.match(/[\p{L}\p{N}]/gu) ?? [];
+    if (known.has(text) || letters.length < EDITED_LETTERS_MIN || edited >= EDITED_MAX || holdsSecret(text)) return;
+    known.add(text);
+    edited += 1;
+    onEdited(name, text);
+  }
+
+  async function focusIn(frame: Frame): Promise<Focus> {
     const element = (await frame.evaluateHandle(FOCUSED)).asElement();
-    if (element === null) return false;
+    if (element === null) return 'other';
     const inner = await element.contentFrame();
-    if (inner !== null) return focusHolds(inner);
+    if (inner !== null) return focusIn(inner);
     const kind = await asPageElement(element).evaluate(kindOf);
-    if (kind === 'other') return false;
-    return kind === 'unknown' || holds(element);
+    if (kind === 'other') return 'other';
+    if (kind === 'unknown' || (await holds(element))) return 'secret';
+    return kind === 'list' ? 'list' : 'other';
   }
 
   return {
     add: (field, filled) => void fields.set(field, filled),
-    async replaced(element) {
+    async replaced(element, text) {
+      known.add(text);
       const [field, filled] = (await entryOf(element)) ?? [];
       if (field !== undefined && filled?.secret === false) fields.delete(field);
     },
     isEmpty: () => fields.size === 0,
     holds,
-    isFocused: page =>
-      Promise.race([focusHolds(page.mainFrame()), delay(ANSWER_MS, true, { ref: false })]).catch(() => true),
+    focusOf: page =>
+      Promise.race([focusIn(page.mainFrame()), delay(ANSWER_MS, 'secret' as const, { ref: false })]).catch(
+        () => 'secret',
+      ),
     textOf: element => asPageElement(element).evaluate(textIn),
     async texts() {
       const texts = new Map<string, string>();
       await Promise.all(
-        [...fields].map(async ([field, { name }]) => {
+        [...fields].map(async ([field, { name, secret }]) => {
           const text = asPageElement(field)
             .evaluate(textIn)
             .catch(() => void fields.delete(field));
           const found = await Promise.race([text, delay(TEXT_MS, last.get(field), { ref: false })]);
           if (found === undefined) return;
           last.set(field, found);
-          if (found !== '') texts.set(found, name);
+          if (found === '') return;
+          texts.set(found, name);
+          if (secret) tell(name, found);
         }),
       );
       return texts;
@@ -104,8 +132,13 @@ const FOCUSED = `(() => {
   return element;
 })()`;
 
-function kindOf({ localName, isContentEditable = false, shadowRoot }: PageElement): 'field' | 'other' | 'unknown' {
-  if (isContentEditable || ['input', 'textarea', 'select'].includes(localName)) return 'field';
+function kindOf({
+  localName,
+  isContentEditable = false,
+  shadowRoot,
+}: PageElement): 'field' | 'list' | 'other' | 'unknown' {
+  if (localName === 'select') return 'list';
+  if (isContentEditable || ['input', 'textarea'].includes(localName)) return 'field';
   // A closed shadow root may have the focus anywhere within.
   return localName.includes('-') && shadowRoot === null ? 'unknown' : 'other';
 }

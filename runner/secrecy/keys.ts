@@ -17,13 +17,16 @@ const ELSEWHERE = [
   'Space',
 ];
 
+/** Where keys go: into a field that holds a secret, a list, or something else. */
+export type Focus = 'secret' | 'list' | 'other';
+
 /**
  * Why a key may not be pressed in a tab that may hold a secret, and what to do instead; undefined: it may. What is not
  * listed is refused: every combination (`Control+z`, `Control++`), a modifier alone, and keys such as `Undo`, which
  * would bring a value back, move it or copy it.
  */
-export function refusedKey(key: string, inSecretField: boolean): Refusal | undefined {
-  if (inSecretField) {
+export function refusedKey(key: string, focus: Focus): Refusal | undefined {
+  if (focus === 'secret') {
     if (IN_SECRET_FIELD.includes(key)) return undefined;
     return {
       code: 'secret_on_page',
@@ -31,12 +34,14 @@ export function refusedKey(key: string, inSecretField: boolean): Refusal | undef
       instead: 'Fill the field with the name of a credential, or clear it with browser_type and an empty text.',
     };
   }
-  if (ELSEWHERE.includes(key) || [...key].length === 1) return undefined;
+  if (ELSEWHERE.includes(key)) return undefined;
+  // A list chooses by what is typed: what it offers may be made of the secret.
+  if (focus !== 'list' && [...key].length === 1) return undefined;
   return {
     code: 'secret_on_page',
     why:
-      'While this tab may hold a password or a code, only single characters, Enter, Tab, Escape, Space, Backspace, Delete ' +
-      'and the keys that move the cursor are pressed, without modifiers.',
+      'While this tab may hold a password or a code, only single characters (none in a list), Enter, Tab, Escape, Space, ' +
+      'Backspace, Delete and the keys that move the cursor are pressed, without modifiers.',
     instead: 'Reload the page or leave it first.',
   };
 }

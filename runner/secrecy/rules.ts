@@ -1,9 +1,10 @@
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import type { Refusal } from '../../contract/tool-failure.ts';
+import type { BeforeFill } from './before-fill.ts';
 import type { Documents } from './documents.ts';
 import type { FilledFields } from './filled-fields.ts';
 import { movesClipboard, refusedKey } from './keys.ts';
-import { refusedSelector } from './selectors.ts';
+import { type KnownNames, refusedSelector } from './selectors.ts';
 
 /** What an agent may do where a page may hold a secret. */
 export interface SecrecyRules {
@@ -14,10 +15,17 @@ export interface SecrecyRules {
 export interface SecrecyRulesOptions {
   readonly documents: Documents;
   readonly fields: FilledFields;
-  /** Whether a text holds a password or a code, or most of one. */
-  readonly holds: (text: string) => boolean;
-  /** The texts of the options of the element that a target names, one a line. */
-  readonly optionsOf: (page: Page, target: string) => Promise<string>;
+  readonly before: BeforeFill;
+  /** Whether the text would be compared with what the element of a target offers, and did not offer before the fill. */
+  readonly choosesAnew: (page: Page, choice: Choice, before: BeforeFill) => Promise<boolean>;
+  /** A request as Playwright MCP numbers it, from 1. */
+  readonly requestAt: (page: Page, index: number) => Request | undefined;
+}
+
+/** What may choose by a text. */
+export interface Choice {
+  readonly target: string;
+  readonly texts: readonly string[];
 }
 
 const closed = (why: string, instead: string): Refusal => ({ code: 'secret_on_page', why, instead });
@@ -72,27 +80,37 @@ const OPEN = new Set([
 ]);
 
 /** One gate for every tool that uses the browser. */
-export function secrecyRules({ documents, fields, holds, optionsOf }: SecrecyRulesOptions): SecrecyRules {
+export function secrecyRules({ documents, fields, before, choosesAnew, requestAt }: SecrecyRulesOptions): SecrecyRules {
   return {
     async refusal(tool, args, page) {
       if (!documents.isGuarding()) return undefined;
       const always = refusedAnywhere(tool, args);
       if (always !== undefined) return always;
       if (tool === 'browser_press_key') {
-        const key = String(args.key);
-        const focused = await fields.isFocused(page);
-        const refused = refusedKey(key, focused);
-        return refused !== undefined && (focused || (await documents.isTainted(page))) ? refused : undefined;
+        const focus = await fields.focusOf(page);
+        const refused = refusedKey(String(args.key), focus);
+        return refused !== undefined && (focus === 'secret' || (await documents.isTainted(page))) ? refused : undefined;
       }
-      const refused = refusedTool(tool) ?? refusedTarget(args) ?? refusedArgument(tool, args);
-      const lists = refused === undefined ? listsOf(tool, args) : [];
-      if (refused === undefined && lists.length === 0) return undefined;
+      if (tool === 'browser_network_request' && typeof args.index === 'number') {
+        const request = requestAt(page, args.index);
+        if (request !== undefined && documents.isFromTainted(request)) return SENT_BEFORE;
+      }
+      const refused = refusedTool(tool) ?? refusedTarget(args, before) ?? refusedArgument(tool, args);
+      const choices = refused === undefined ? choicesOf(tool, args) : [];
+      if (refused === undefined && choices.length === 0) return undefined;
       if (!(await documents.isTainted(page))) return undefined;
-      for (const list of lists) if (holds(await optionsOf(page, list))) return tainted('its options hold it');
+      for (const choice of choices) if (await choosesAnew(page, choice, before)) return CHOSEN_ANEW;
       return refused;
     },
   };
 }
+
+const SENT_BEFORE = closed(
+  'This request was sent by a page that may have held a password or a code: its headers and bodies are closed.',
+  'Reload the page that is shown now, and look at its own requests.',
+);
+
+const CHOSEN_ANEW = tainted('what it offers since the login is not chosen by a text');
 
 /** A tool that nobody has judged is closed. */
 function refusedTool(tool: string): Refusal | undefined {
@@ -102,11 +120,11 @@ function refusedTool(tool: string): Refusal | undefined {
 }
 
 /** Whatever names an element, at any depth: `target`, `startTarget`, `selector`, `submit_selector`. */
-function refusedTarget(args: unknown): Refusal | undefined {
+function refusedTarget(args: unknown, known: KnownNames): Refusal | undefined {
   if (typeof args !== 'object' || args === null) return undefined;
   for (const [name, value] of Object.entries(args)) {
     const isTarget = /(?:target|selector)$/i.test(name) && typeof value === 'string';
-    const refused = isTarget ? refusedSelector(value) : refusedTarget(value);
+    const refused = isTarget ? refusedSelector(value, known) : refusedTarget(value, known);
     if (refused !== undefined) return refused;
   }
   return undefined;
@@ -121,8 +139,8 @@ function refusedArgument(tool: string, args: Readonly<Record<string, unknown>>):
   return undefined;
 }
 
-/** What may be a list in which a call chooses by a text: whether an option has it is an answer. */
-function listsOf(tool: string, args: Readonly<Record<string, unknown>>): string[] {
+/** Where a call may choose by a text: whether that is offered is an answer. */
+function choicesOf(tool: string, args: Readonly<Record<string, unknown>>): Choice[] {
   const fields = Array.isArray(args.fields) ? args.fields.map(Object) : [];
   const choosing: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
     browser_select_option: [args],
@@ -130,8 +148,11 @@ function listsOf(tool: string, args: Readonly<Record<string, unknown>>): string[
     browser_fill_form: fields.filter(({ type }) => type === 'combobox'),
     browser_fill_and_submit: fields,
   };
-  const lists = Object.hasOwn(choosing, tool) ? (choosing[tool] ?? []) : [];
-  return lists.flatMap(({ target, selector }) => [target, selector].filter(named => typeof named === 'string'));
+  const choices = Object.hasOwn(choosing, tool) ? (choosing[tool] ?? []) : [];
+  return choices.flatMap(({ target, selector, text, value, values }) => {
+    const texts = [text, value, ...(Array.isArray(values) ? values : [])].filter(each => typeof each === 'string');
+    return [target, selector].filter(named => typeof named === 'string').map(named => ({ target: named, texts }));
+  });
 }
 
 /**

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import * as z from 'zod';
 import type { Refusal } from '../../contract/tool-failure.ts';
+import type { BeforeFill } from './before-fill.ts';
 
 /** One compound of a CSS selector: `css` as Playwright writes it anew, and the functions that Playwright evaluates. */
 const compound = z.object({
@@ -24,25 +25,31 @@ const { iso } = bundle.parse(createRequire(import.meta.url)('playwright-core/lib
 
 const REF = /^(f\d+)?e\d+$/;
 
+/** What was known of a page's names before a secret went into it. */
+export type KnownNames = Pick<BeforeFill, 'hasName' | 'wasShown'>;
+
 /**
  * Why a target may not be looked for in a tab that may hold a secret, and what to do instead; undefined: it may. Whether
- * a target is found answers the question that it asks. Allowed is therefore only what asks for no value and no text: what is
- * not known to be harmless is refused.
+ * a target is found answers the question that it asks. Allowed is therefore only what asks for no value, no text, and no name
+ * that came after the secret, of which it may be made: what is not known to be harmless is refused.
  */
-export function refusedSelector(target: string): Refusal | undefined {
-  if (REF.test(target)) return undefined;
-  const part = refusedPart(target);
+export function refusedSelector(target: string, known: KnownNames): Refusal | undefined {
+  if (REF.test(target) || known.wasShown(target)) return undefined;
+  const part = refusedPart(target, known.hasName);
   if (part === undefined) return undefined;
   return {
     code: 'selector_refused',
     why: `${part} may not be matched while this tab may hold a password or a code: the answer could tell about it.`,
     instead:
-      'Use a ref of browser_snapshot (e12), or CSS of tags, #id, .class, [name="..."] and positions; or reload or leave the page.',
+      'Use a ref of browser_snapshot (e12) or a selector of browser_get_content; or CSS of tags, positions, and the #id, .class or ' +
+      '[name="..."] of what was there before the login; or reload or leave the page.',
   };
 }
 
+type HasName = KnownNames['hasName'];
+
 /** What is refused of a target, in the agent's terms. */
-function refusedPart(target: string): string | undefined {
+function refusedPart(target: string, hasName: HasName): string | undefined {
   let parts: z.infer<typeof parsed>['parts'];
   try {
     parts = parsed.parse(iso.parseSelector(iso.locatorOrSelectorAsSelector('javascript', target, 'data-testid'))).parts;
@@ -51,7 +58,7 @@ function refusedPart(target: string): string | undefined {
   }
   if (parts.length === 0) return 'an empty target';
   for (const { name, body } of parts) {
-    const refused = name === 'css' ? refusedCss(body) : refusedEngine(name, body);
+    const refused = name === 'css' ? refusedCss(body, hasName) : refusedEngine(name, body, hasName);
     if (refused !== undefined) return refused;
   }
   return undefined;
@@ -67,31 +74,33 @@ const ENGINES: Readonly<Record<string, RegExp>> = {
   role: /^[a-z]+$/,
 };
 
-function refusedEngine(name: string, body: unknown): string | undefined {
+function refusedEngine(name: string, body: unknown, hasName: HasName): string | undefined {
   const allowed = Object.hasOwn(ENGINES, name) ? ENGINES[name] : undefined;
   if (allowed === undefined) return `"${name}="`;
-  return typeof body === 'string' && allowed.test(body) ? undefined : `"${name}=" with a name, a state or a pattern`;
+  if (typeof body !== 'string' || !allowed.test(body)) return `"${name}=" with a name, a state or a pattern`;
+  return name === 'internal:testid' ? refusedName(body, hasName) : undefined;
 }
 
 /** Functions that only combine what they are given. */
 const COMBINING = ['not', 'is', 'where', 'light'];
 
-function refusedCss(body: unknown): string | undefined {
+function refusedCss(body: unknown, hasName: HasName): string | undefined {
   const list = selectors.safeParse(body);
   if (!list.success) return 'this selector';
   for (const { selector } of list.data.flatMap(({ simples }) => simples)) {
-    const refused = refusedCompound(selector.css ?? '') ?? refusedFunctions(selector.functions);
+    const css = selector.css ?? '';
+    const refused = refusedCompound(css) ?? refusedName(css, hasName) ?? refusedFunctions(selector.functions, hasName);
     if (refused !== undefined) return refused;
   }
   return undefined;
 }
 
-function refusedFunctions(functions: z.infer<typeof compound>['functions']): string | undefined {
+function refusedFunctions(functions: z.infer<typeof compound>['functions'], hasName: HasName): string | undefined {
   for (const { name, args } of functions) {
     // Playwright adds it by itself to a selector that begins with a combinator.
     if (name === 'scope' && args.length === 0) continue;
     if (!COMBINING.includes(name)) return `":${name}"`;
-    const refused = refusedCss(args);
+    const refused = refusedCss(args, hasName);
     if (refused !== undefined) return refused;
   }
   return undefined;
@@ -123,4 +132,31 @@ function refusedCompound(css: string): string | undefined {
   const suspects = css.match(SUSPECT) ?? [];
   const refused = suspects.find(each => !COMPOUND.test(each.startsWith('[') ? `${each.replace(/=$/, '')}]` : each));
   return refused === undefined ? 'this selector' : `"${refused}"`;
+}
+
+/** Elements of any page. */
+const TAGS = new Set(
+  (
+    'a body button div fieldset footer form h1 h2 h3 h4 header html iframe img input label legend li main nav ol option p section ' +
+    'select span svg table tbody td textarea th tr ul'
+  ).split(' '),
+);
+/** The names in a compound that is allowed: of a tag, ids and classes, and values of attributes. */
+const NAMES = new RegExp(`^(${NAME})|[#.](${NAME})|=(?:"((?:[^"\\\\\\n]|\\\\[^\\n])*)"|(${NAME}))`, 'gi');
+const ESCAPES = new RegExp(ESCAPE, 'gi');
+
+/** A name in it that was not there before: such a one may be made of the secret. */
+function refusedName(css: string, hasName: HasName): string | undefined {
+  for (const [, tag, name, quoted, bare] of css.matchAll(NAMES)) {
+    if (tag !== undefined && TAGS.has(tag.toLowerCase())) continue;
+    const found = (tag?.toLowerCase() ?? name ?? quoted ?? bare ?? '').replace(ESCAPES, unescaped);
+    if (!hasName(found)) return `"${found}", a name that came after the login,`;
+  }
+  return undefined;
+}
+
+function unescaped(spelling: string): string {
+  const code = /^\\([0-9a-f]{1,6})/i.exec(spelling)?.[1];
+  if (code === undefined) return spelling.slice(1);
+  return Number.parseInt(code, 16) <= 0x10ffff ? String.fromCodePoint(Number.parseInt(code, 16)) : '';
 }

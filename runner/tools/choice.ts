@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { Refusal } from '../../contract/tool-failure.ts';
-import { choicesOf } from './options-of.ts';
+import { choicesOf, OFF, ON } from './options-of.ts';
 import { actor, pinned, type Target } from './target.ts';
 
 const CHOICE_MS = 5_000;
@@ -43,9 +43,6 @@ export async function choose(page: Page, target: Target, text: string): Promise<
       return 'text';
   }
 }
-
-const ON = /^(true|on|yes|checked|1)$/i;
-const OFF = /^(false|off|no|unchecked|0|)$/i;
 
 const same = (name: string, wanted: string): boolean => name.toLowerCase() === wanted.toLowerCase();
 

@@ -1,6 +1,7 @@
 import type { ElementHandle, Frame, Page } from 'playwright-core';
 import { secretNames } from '../../contract/secrets.ts';
 import type { Refusal } from '../../contract/tool-failure.ts';
+import type { BeforeFill } from '../secrecy/before-fill.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import type { FilledFields } from '../secrecy/filled-fields.ts';
 import type { SecretKind } from '../secrecy/held.ts';
@@ -32,7 +33,7 @@ export interface Credentials {
   siteFor(page: Page, wanted: string | undefined): SiteFound;
   /**
    * Before these targets are filled: a page in which a script of the agent's ran is loaded anew where that loses nothing,
-   * and refused elsewhere.
+   * and refused elsewhere. What pages are made of is learned.
    */
   refresh(page: Page, targets: readonly string[]): Promise<FillRefusal | undefined>;
   /** Puts the value behind a name into a field; resolves with a refusal, and then nothing was typed. */
@@ -62,6 +63,7 @@ export interface CredentialsOptions {
   readonly pictures: Pick<Pictures, 'filled'>;
   readonly documents: Documents;
   readonly fields: FilledFields;
+  readonly before: Pick<BeforeFill, 'learn'>;
 }
 
 interface Secret {
@@ -80,6 +82,7 @@ export function credentials({
   pictures,
   documents,
   fields,
+  before,
 }: CredentialsOptions): Credentials {
   const byName = new Map<string, Secret>();
   const nameOf = ({ site }: Site, kind: SecretKind): string => {
@@ -130,7 +133,11 @@ export function credentials({
     isName: text => byName.has(text),
     nameOf,
     siteFor: (page, wanted) => origins.siteFor(originOf(page.url()), wanted),
-    refresh: async (page, targets) => ((await loadedAnew(page, documents, targets)) ? undefined : SCRIPTED),
+    async refresh(page, targets) {
+      if (!(await loadedAnew(page, documents, targets))) return SCRIPTED;
+      await before.learn();
+      return undefined;
+    },
     async fill(page, target, name, signal) {
       const secret = byName.get(name);
       if (secret === undefined) return refusal('no_credential', `There is no secret named ${name}.`);
@@ -157,10 +164,9 @@ export function credentials({
       const field = await pinned(page, target);
       // What is not there is for the tool to say.
       if (field === undefined) return 'not_secret';
-      if (!(await fields.holds(field))) {
-        await fields.replaced(field);
-        return 'not_secret';
-      }
+      const holds = await fields.holds(field);
+      await fields.replaced(field, text);
+      if (!holds) return 'not_secret';
       const { tag } = await field.evaluate(fieldKind);
       if (tag !== 'input') return NOT_EDITED;
       await field.evaluate(putText, { text, secret: false });

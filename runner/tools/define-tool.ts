@@ -2,6 +2,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import type { AskedUserAction, userActionRequest } from '../../contract/user-action.ts';
+import type { BeforeFill } from '../secrecy/before-fill.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
 import type { Settled } from '../settle/settle.ts';
@@ -16,6 +17,7 @@ export interface ToolLease {
   readonly sessionId: string;
   readonly credentials: Credentials;
   readonly documents: Documents;
+  readonly before: BeforeFill;
   /** Every picture that leaves goes through `take`. */
   readonly pictures: Pictures;
   readonly conceal: Conceal;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { cut } from './cut.ts';
+import { type Conceal, cut } from './cut.ts';
 import { defineTool } from './define-tool.ts';
 import { contentOf, inTime, type ShownFrame, shownFrames } from './frames.ts';
 import { succeeded } from './result.ts';
@@ -48,7 +48,7 @@ export const getContent = defineTool({
   input: { format: z.enum(['text', 'html', 'accessibility', 'links']).default('accessibility') },
   compatible: true,
   output: { format: z.string().optional(), content: z.string().optional(), truncated: z.boolean().optional() },
-  async run({ format }, { page, lease: { conceal } }) {
+  async run({ format }, { page, lease: { conceal, documents, before } }) {
     const content = (text: string) => cut(text, CHARACTERS_MAX, conceal);
     const [own, ...frames] = await shownFrames(page);
     if (own === undefined) throw new Error('The page has no document.');
@@ -90,6 +90,8 @@ export const getContent = defineTool({
           fields: outlines.flatMap(({ fields }) => fields),
           buttons: outlines.flatMap(({ buttons }) => buttons),
         };
+        if (documents.isGuarding() && (await documents.isTainted(page)))
+          before.shown(await shownIn(selectorsIn(found), conceal));
         const framed = parts.filter(part => part.found.tree.trim() !== '');
         const trees = [first.tree, ...framed.map(part => `--- frame ${part.url} ---\n${part.found.tree}`)];
         const hints =
@@ -118,4 +120,18 @@ function withSelectors({ forms, fields, buttons }: Outline, selectorOf: ShownFra
     fields: fields.map(on),
     buttons: buttons.map(on),
   };
+}
+
+const selectorsIn = ({ forms, fields, buttons }: Outline): string[] =>
+  [
+    ...forms,
+    ...forms.flatMap(form => [...form.fields, ...(form.submit ? [form.submit] : [])]),
+    ...fields,
+    ...buttons,
+  ].map(({ selector }) => selector);
+
+/** Those that an agent reads as they are. */
+async function shownIn(selectors: readonly string[], conceal: Conceal): Promise<string[]> {
+  const lines = (await conceal(selectors.join('\n'))).split('\n');
+  return lines.length === selectors.length ? selectors.filter((selector, at) => selector === lines[at]) : [];
 }

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { CODE_META } from '../../contract/tool-failure.ts';
 import type { SecretKind } from '../secrecy/held.ts';
+import { refusedSelector } from '../secrecy/selectors.ts';
 import { defineTool, type PageContext } from './define-tool.ts';
 import { siteDomain } from './login-origins.ts';
 import { actor, locate, safeTarget, type Target } from './target.ts';
@@ -77,7 +78,8 @@ export const login = defineTool({
     if ((await credentials.refresh(page, targets)) !== undefined) return answer('scripted_document');
     const aims = new Map<string, Target>();
     for (const target of targets) {
-      const aim = await safeTarget(page, target);
+      // The field for a code may be on the next page.
+      const aim = (await safeTarget(page, target, lease.before)) ?? (target === named.code ? target : undefined);
       if (aim === undefined) return answer('field_not_found', `"${target}" does not name exactly one element now.`);
       aims.set(target, aim);
     }
@@ -104,7 +106,7 @@ export const login = defineTool({
     }
     await send(context, last, submit);
     // One that was found by its look before is of the page before.
-    if (!codeNow && typeof code === 'string' && (await appears(page, code))) {
+    if (!codeNow && typeof code === 'string' && (await mayLookFor(code, context)) && (await appears(page, code))) {
       const refusedCode = await fill('code', code);
       if (refusedCode !== undefined) return refusedCode;
       await send(context, code, undefined);
@@ -112,6 +114,10 @@ export const login = defineTool({
     return answer(await seenAfter(page));
   },
 });
+
+/** In a page that still holds the password, whether it is found may be an answer. */
+const mayLookFor = async (target: string, { page, lease: { before, documents } }: PageContext): Promise<boolean> =>
+  refusedSelector(target, before) === undefined || !(await documents.isTainted(page));
 
 const appears = (page: Page, target: string): Promise<boolean> =>
   locate(page, target)

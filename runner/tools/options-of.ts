@@ -1,6 +1,8 @@
 import type { ElementHandle, Page } from 'playwright-core';
 import * as z from 'zod';
-import { pinned, type Target } from './target.ts';
+import type { BeforeFill } from '../secrecy/before-fill.ts';
+import type { Choice } from '../secrecy/rules.ts';
+import { pinned } from './target.ts';
 
 const FIND_MS = 1_000;
 
@@ -15,13 +17,19 @@ const choices = z.object({
 export const choicesOf = async (element: ElementHandle): Promise<z.infer<typeof choices>> =>
   choices.parse(await element.evaluate(readChoices));
 
-/** The texts and values between which a call can choose by a text, one a line; empty: none, or no such element. */
-export async function optionsOf(page: Page, target: Target): Promise<string> {
+/** Whether a text would be compared with what the target's element offers, and did not offer before a secret was filled in. */
+export async function choosesAnew(page: Page, { target, texts }: Choice, before: BeforeFill): Promise<boolean> {
   const element = await pinned(page, target, FIND_MS);
-  if (element === undefined) return '';
-  const { names, options } = await choicesOf(element);
-  return [...names, ...options.flatMap(({ text, value }) => [text, value])].join('\n');
+  if (element === undefined) return false;
+  const { kind } = await choicesOf(element);
+  if (kind === 'list') return !(await before.isSameList(element));
+  return kind !== 'other' && !texts.every(text => SWITCH.test(text.trim()));
 }
+
+/** What a checkbox or a radio button takes whatever its label is: on, and off. */
+export const ON = /^(?:true|on|yes|checked|1)$/i;
+export const OFF = /^(?:false|off|no|unchecked|0|)$/i;
+const SWITCH = new RegExp(`${ON.source}|${OFF.source}`, 'i');
 
 /** What Playwright's own types of a page would say of an element that is a field, or belongs to the label of one. */
 interface Field {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { ElementHandle, Locator, Page } from 'playwright-core';
 import * as z from 'zod';
-import { refusedSelector } from '../secrecy/selectors.ts';
+import { type KnownNames, refusedSelector } from '../secrecy/selectors.ts';
 
 /** Playwright MCP reads its targets with this function of the same, pinned, bundle. */
 const asSelector = z.custom<(language: 'javascript', text: string, testIdAttribute: string) => string>(
@@ -61,5 +61,5 @@ export const actor = (page: Page, target: Target): Locator | ElementHandle =>
  * The target for use after a secret was filled in. One that could ask for the secret is looked for now, while there is
  * none. Undefined: it is not there now.
  */
-export const safeTarget = async (page: Page, target: string): Promise<Target | undefined> =>
-  refusedSelector(target) === undefined ? target : pinned(page, target);
+export const safeTarget = async (page: Page, target: string, known: KnownNames): Promise<Target | undefined> =>
+  refusedSelector(target, known) === undefined ? target : pinned(page, target);

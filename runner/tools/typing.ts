@@ -24,6 +24,12 @@ async function put(page: Page, selector: Target, text: string, credentials: Cred
   return undefined;
 }
 
+/** The fields with secrets after the others: what a text chooses in those must not depend on a secret. */
+export const secretsLast = <T extends { readonly value: string }>(
+  fields: readonly T[],
+  { isName }: Pick<Credentials, 'isName'>,
+): T[] => [...fields.filter(({ value }) => !isName(value)), ...fields.filter(({ value }) => isName(value))];
+
 /** Resolves with a refusal or nothing. */
 async function refresh(page: Page, targets: readonly string[], texts: readonly string[], credentials: Credentials) {
   if (!texts.some(credentials.isName)) return undefined;
@@ -65,7 +71,7 @@ export const fillAndSubmit = defineTool({
   },
   compatible: true,
   output: {},
-  async run({ fields, submitSelector }, { page, settled, lease: { credentials }, signal }) {
+  async run({ fields, submitSelector }, { page, settled, lease: { credentials, before }, signal }) {
     const fills = fields.some(({ value }) => credentials.isName(value));
     const targets = [
       ...fields.map(({ selector }) => selector),
@@ -78,7 +84,7 @@ export const fillAndSubmit = defineTool({
       credentials,
     );
     if (stale !== undefined) return stale;
-    const aim = (selector: string) => (fills ? safeTarget(page, selector) : selector);
+    const aim = (selector: string) => (fills ? safeTarget(page, selector, before) : selector);
     const steps: { selector: Target; value: string }[] = [];
     for (const { selector, value } of fields) {
       const found = await aim(selector);
@@ -87,7 +93,7 @@ export const fillAndSubmit = defineTool({
     }
     const submit = submitSelector === undefined ? undefined : await aim(submitSelector);
     if (submitSelector !== undefined && submit === undefined) return notOneElement(submitSelector);
-    for (const { selector, value } of steps) {
+    for (const { selector, value } of secretsLast(steps, credentials)) {
       const refused = await put(page, selector, value, credentials, signal);
       if (refused !== undefined) return refused;
     }

@@ -39,7 +39,7 @@ export async function proxiedBrowser(
     ...(trustedSpki === undefined ? {} : { trustedSpki }),
     searchPath: process.env.PATH ?? '',
   });
-  forwarder.lease(lease);
+  forwarder.lease({ ...lease, holdsSecret: () => false });
   return {
     executable: CHROMIUM,
     browser,

@@ -78,6 +78,53 @@ const PAGES: Record<string, string> = {
   options:
     form('post') +
     onInput("out.innerHTML = '<select id=list></select>'; for (const c of [v, ...v]) list.append(new Option(c))"),
+  /** One letter an element, each of its own kind. */
+  letters:
+    form('post') +
+    onInput(`out.innerHTML = '';
+      const kinds = { button: c => ({ textContent: c }), li: c => ({ textContent: c }), h3: c => ({ textContent: c }), a: c => ({ textContent: c, href: '#' + c }),
+        td: c => ({ textContent: c }), img: c => ({ alt: c, title: c }), label: c => ({ textContent: c }) };
+      for (const [kind, of] of Object.entries(kinds)) {
+        const list = document.createElement(kind === 'li' ? 'ul' : 'div');
+        out.append(list);
+        for (const c of v) list.append(Object.assign(document.createElement(kind), of(c)));
+      }`),
+  /** In the spellings of one program, as another one writes them. */
+  encoded:
+    form('post') +
+    onInput(`out.innerHTML = '';
+      const utf16 = [...v].flatMap(c => [c.charCodeAt(0) & 255, c.charCodeAt(0) >> 8]);
+      const hex = bytes => bytes.map(b => b.toString(16).padStart(2, '0')).join('');
+      const json = JSON.stringify({ user: 'x', password: v }).replace(/[^ -~]/g, c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+      const utf8 = [...new TextEncoder().encode(v)];
+      for (const text of [btoa(encodeURIComponent(v)), btoa(json), btoa(btoa(json)), btoa(String.fromCharCode(...utf16)), hex(utf16), hex([...btoa(json)].map(c => c.charCodeAt(0))),
+        utf8.map(b => b.toString(2).padStart(8, '0')).join(' '), JSON.stringify({ ...utf8 }), JSON.stringify({ ...v }), [...v].map((c, i) => i + ': ' + c).join('; ')])
+        out.append(Object.assign(document.createElement('p'), { textContent: text }));
+      out.append(...[...v].map(c => Object.assign(document.createElement('i'), { title: c })));`),
+  /** A list, a radio button and names of elements for each letter; they come with the value. */
+  choices:
+    form('post') +
+    onInput(`out.innerHTML = '';
+      [...v].forEach((c, i) => {
+        const list = Object.assign(document.createElement('select'), { id: 'list' + i });
+        list.append(new Option('-'), new Option('*', c));
+        const radio = Object.assign(document.createElement('input'), { id: 'radio' + i, type: 'radio', name: 'letter', value: c });
+        out.append(list, radio);
+      });
+      out.className = [...v].map((c, i) => 'at' + i + '-' + c.charCodeAt(0)).join(' ');
+      out.append(Object.assign(document.createElement('b'), { id: 'first-' + v.charCodeAt(0) }));
+      out.append(document.createElement('x-' + v.charCodeAt(0)));`),
+  /** A file of it, in a form of the page's making. */
+  files:
+    form('post') +
+    `<button id="file" onclick="a.href = window.URL.createObjectURL(new Blob([[...p.value].map(c => c.charCodeAt(0) + 1)])); a.download = p.value.replace(/\\W/g, '') + '.txt'; a.click()">File</button><a id="a"></a>`,
+  /** The field holds it in a form of the page's making, which then is somewhere else. */
+  rewritten:
+    form('post') +
+    `<button id="rewrite" onclick="p.value = [...p.value].map(c => String.fromCharCode(c.charCodeAt(0) + 1)).join('')">Rewrite</button>
+    <button id="spread" onclick="q.value = out.textContent = document.title = p.value; out.setAttribute('title', p.value); p.value = ''">Spread</button>`,
+  /** Sends it in a form of its own making. */
+  telling: form('post') + onInput("fetch('/told?' + [...v].map(c => c.charCodeAt(0) + 1))"),
   blank: '<p>Nothing here.</p>',
   /** What the button #keep kept is gone. */
   forget: `<script>localStorage.clear(); sessionStorage.clear(); document.cookie = 'kept=; max-age=0'</script>`,
@@ -104,6 +151,7 @@ export async function startHostileSite({ hurried = false } = {}): Promise<Hostil
     const html = (text: string) =>
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html>${head}${text}`);
     const name = url.pathname.slice(1);
+    if (name === 'told') return response.end(`told ${url.search}`);
     if (name === 'sent' || name === 'echo')
       return html(`<title>Sent</title><p class="value" title="${escaped(value)}">${escaped(value)}</p>
         <script>value = ${JSON.stringify(value).replaceAll('<', '\\u003c')}</script><a id="on" href="/blank">On</a>`);

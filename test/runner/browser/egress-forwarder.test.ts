@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { type EgressForwarder, egressForwarder } from '../../../runner/browser/egress-forwarder.ts';
+import { redactor } from '../../../runner/reporting/redact.ts';
 import { type ProxyNetwork, proxyNetwork } from '../../egress/proxy-network.ts';
 import { exchange, get, isAnswer, parseAnswer, tunnel, untilClosed } from '../../egress/raw-client.ts';
 
@@ -13,10 +14,12 @@ beforeAll(async () => {
 afterAll(() => w.close());
 afterEach(() => forwarder.close());
 
+const { holds: holdsSecret } = redactor({ SHOP_PASSWORD: 'correct-horse-42' });
+
 const start = async (leased = true) => {
   forwarder = await egressForwarder({ egressUrl: `http://127.0.0.1:${w.egress.port}` });
   const lease = w.lease({ deny: ['denied.test'] });
-  if (leased) forwarder.lease(lease);
+  if (leased) forwarder.lease({ ...lease, holdsSecret });
   return lease;
 };
 
@@ -27,8 +30,25 @@ it('lets nothing out before there is a lease, and everything of the lease after'
   expect(await tunnel(port(), '', `site.test:${w.site.port}`)).toMatchObject({ status: 503, refusal: 'no_lease' });
   expect(await get(port(), lease.auth, url)).toMatchObject({ status: 503 }); // a credential of the page's own is no use
   expect(w.site.requests).toEqual([]);
-  forwarder.lease(lease);
+  forwarder.lease({ ...lease, holdsSecret });
   expect(await get(port(), '', url)).toMatchObject({ status: 200, body: 'GET /x' });
+});
+
+it('tells no one a name that a page made of a password', async () => {
+  await start();
+  const before = w.site.requests.length;
+  for (const name of ['correcthorse42', 'horse42.x', Buffer.from('correct-horse-42').toString('hex')]) {
+    const host = `${name}.site.test`;
+    expect(await get(port(), '', `http://${host}:${w.site.port}/x`)).toMatchObject({
+      status: 403,
+      refusal: 'secret_in_name',
+    });
+    expect(await tunnel(port(), '', `${host}:443`)).toMatchObject({ status: 403, refusal: 'secret_in_name' });
+  }
+  expect(forwarder.refusals.map(({ code }) => code)).toEqual(Array.from({ length: 6 }, () => 'secret_in_name'));
+  // The domain itself is not made up.
+  expect(await tunnel(port(), '', 'www.correct-horse.test:443')).not.toMatchObject({ refusal: 'secret_in_name' });
+  expect(w.site.requests).toHaveLength(before);
 });
 
 it('carries tunnels with early bytes, bodies and several requests on one connection', async () => {

@@ -30,7 +30,7 @@ test.runIf(process.getuid?.() === 0)('the forwarder serves the processes of its 
   onTestFinished(() => network.close());
   const forwarder = await egressForwarder({ egressUrl: `http://127.0.0.1:${network.egress.port}` });
   onTestFinished(() => forwarder.close());
-  forwarder.lease(network.lease({}));
+  forwarder.lease({ ...network.lease({}), holdsSecret: () => false });
   const port = Number(new URL(forwarder.proxyUrl).port);
   const request = `GET http://site.test:${network.site.port}/x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
   expect(await answerTo({ uid: NOBODY }, port, request)).toBe('');

@@ -15,7 +15,7 @@ beforeEach(async () => {
   proxy.reset();
   await forwarder?.close();
   forwarder = await egressForwarder({ egressUrl: `http://127.0.0.1:${proxy.port}` });
-  forwarder.lease({ runnerId: 'r', credential: 'c' });
+  forwarder.lease({ runnerId: 'r', credential: 'c', holdsSecret: () => false });
 });
 afterAll(async () => {
   await forwarder.close();

@@ -2,15 +2,15 @@ import { expect, test } from 'vitest';
 import { refusedKey } from '../../../runner/secrecy/keys.ts';
 
 test.each(['Enter', 'NumpadEnter', 'Tab', 'Escape'])('%s is pressed everywhere', key => {
-  expect(refusedKey(key, true)).toBeUndefined();
-  expect(refusedKey(key, false)).toBeUndefined();
+  expect(refusedKey(key, 'secret')).toBeUndefined();
+  expect(refusedKey(key, 'other')).toBeUndefined();
 });
 
 test.each(['a', 'Z', '+', 'é', ' ', 'ArrowDown', 'Backspace', 'Delete', 'PageUp', 'Space'])(
   '%s is pressed outside a field that holds a credential',
   key => {
-    expect(refusedKey(key, false)).toBeUndefined();
-    expect(refusedKey(key, true)?.why).toContain('only Enter, Tab and Escape');
+    expect(refusedKey(key, 'other')).toBeUndefined();
+    expect(refusedKey(key, 'secret')?.why).toContain('only Enter, Tab and Escape');
   },
 );
 
@@ -42,6 +42,11 @@ test.each([
   'Enter ',
   '',
 ])('%s is pressed nowhere', key => {
-  expect(refusedKey(key, false)?.why).toContain('without modifiers');
-  expect(refusedKey(key, true)).toBeDefined();
+  expect(refusedKey(key, 'other')?.why).toContain('without modifiers');
+  expect(refusedKey(key, 'secret')).toBeDefined();
+});
+
+test('what is typed in a list would choose in it', () => {
+  for (const key of ['a', 'T', '0']) expect(refusedKey(key, 'list')?.why).toContain('none in a list');
+  expect(refusedKey('ArrowDown', 'list')).toBeUndefined();
 });

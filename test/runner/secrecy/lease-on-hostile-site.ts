@@ -20,6 +20,8 @@ export interface Part {
 
 export interface Answer {
   readonly text: string;
+  /** All of it but the pictures, as JSON. */
+  readonly whole: string;
   readonly pictures: readonly Buffer[];
   readonly failed: boolean;
   /** Where the runner refused the call, or it failed in a way that has a code. */
@@ -72,6 +74,7 @@ export async function leaseOnHostileSite(
     const content = result.content as Part[]; // the tool-result shape of the protocol
     return {
       text: content.map(part => part.text ?? '').join('\n'),
+      whole: JSON.stringify({ ...result, content: content.filter(({ data }) => data === undefined) }),
       pictures: content.flatMap(({ data }) => (data === undefined ? [] : [Buffer.from(data, 'base64')])),
       failed: result.isError === true,
       code: result._meta?.[CODE_META] as string | undefined, // as the runner writes it

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { refusedSelector } from '../../../runner/secrecy/selectors.ts';
+import { refusedSelector as refused } from '../../../runner/secrecy/selectors.ts';
+
+/** Names of a page before the login; none begins with `late`. */
+const known = {
+  hasName: (name: string) => !name.startsWith('late'),
+  wasShown: (target: string) => target === '#late-shown',
+};
+const refusedSelector = (target: string) => refused(target, known);
 
 test.each([
   'e12',
@@ -116,6 +123,23 @@ test('a refusal names what it refuses', () => {
   expect(refusedSelector('#password:is([value^="a"])')?.why).toContain('"[value^="');
   expect(refusedSelector('input:valid')?.why).toContain('":valid"');
   expect(refusedSelector('text=a')?.why).toContain('"text="');
+});
+
+test('a name that came after the login is asked for only as a result has shown it', () => {
+  for (const target of [
+    '#late-T',
+    '.late-T',
+    'late-t',
+    'div > #\\6c ate',
+    '[name="late-T"]',
+    '[name=late-T]',
+    ':is(.a, .late-T)',
+    "getByTestId('late-T')",
+    "locator('#a').locator('.late')",
+    'form #late-shown',
+  ])
+    expect(refusedSelector(target)?.why, target).toMatch(/"late\S*", a name that came after the login/i);
+  expect(refusedSelector('#late-shown')).toBeUndefined();
 });
 
 test('a long target is judged without backtracking', () => {
