@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type LiveTokenAnswer, liveTokenAnswer, type liveTokenRequest } from '../contract/live.ts';
 import {
   type EffectivePolicy,
   effectivePolicy,
@@ -32,7 +33,14 @@ import {
   type Tags,
 } from '../contract/session.ts';
 import type { SessionState } from '../contract/states.ts';
-import { type UserAction, userAction, type userActionAnswer, userActionList } from '../contract/user-action.ts';
+import {
+  type PendingUserActionList,
+  pendingUserActionList,
+  type UserAction,
+  userAction,
+  type userActionAnswer,
+  userActionList,
+} from '../contract/user-action.ts';
 import { type Clock, realClock } from '../http/clock.ts';
 import { acquireAndConnect } from './connect.ts';
 import { type Call, type Connection, type ControllerApi, controllerApi } from './controller-api.ts';
@@ -192,6 +200,21 @@ export class BrowserSessions implements BrowserSource {
   ): Promise<UserAction> {
     const path = `${sessionPath(sessionId)}/user-actions/${encodeURIComponent(actionId)}`;
     return this.#call({ method: 'POST', path, body: answer, answer: userAction, ...options });
+  }
+
+  /** What agents of all sessions ask now, with the user of each; oldest first, at most 200. */
+  async listPendingUserActions(signal?: AbortSignal): Promise<PendingUserActionList['user_actions']> {
+    const path = '/internal/user-actions';
+    return (await this.#call({ method: 'GET', path, answer: pendingUserActionList, signal })).user_actions;
+  }
+
+  /** A token that opens one live view of the running browser, within a minute (docs/live-view.md). */
+  createLiveToken(
+    sessionId: string,
+    { userId, signal, ...request }: CallOptions & z.input<typeof liveTokenRequest> = {},
+  ): Promise<LiveTokenAnswer> {
+    const path = `${sessionPath(sessionId)}/live-token`;
+    return this.#call({ method: 'POST', path, body: request, answer: liveTokenAnswer, userId, signal });
   }
 
   /** Site keys and the names an agent uses in place of the values; never a value. */

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildImages, IMAGES_DIR } from '../images/build.ts';
 import { type Builder, findBuilder } from '../images/builder.ts';
-import type { ImageName } from '../images/context.ts';
+import { CLUSTER_IMAGES } from '../images/context.ts';
 import { localTool } from './kubectl.ts';
 
 const run = promisify(execFile);
 
 /** References under which the cluster finds the images. */
-export type ClusterImages = Readonly<Record<ImageName | 'fixtures', string>>;
+export type ClusterImages = Readonly<Record<(typeof CLUSTER_IMAGES)[number] | 'fixtures', string>>;
 
 /** The local cluster's machine reaches no registry: it has a base image of its own, with a browser. */
 const LOCAL = { base: 'localhost/omicron-base', runnerPackages: 'ffmpeg tini chromium-headless-shell' } as const;
@@ -36,13 +36,31 @@ export async function clusterImages(
     throw new Error(
       'No image registry for this cluster. Name one that its nodes can pull from: npm run cluster -- --registry HOST/PATH',
     );
-  if (tool !== undefined) await run(tool, ['base'], { env: { ...BUILDAH, ...environment } });
-  const builder = await findBuilder(tool === undefined ? environment : { ...BUILDAH, ...environment });
-  const product = await buildImages(builder, { ...(tool === undefined ? {} : LOCAL), log });
+  const builder = await (tool === undefined ? findBuilder(environment) : besideBuilder(tool, environment));
+  const product = await buildImages(builder, { names: CLUSTER_IMAGES, ...(tool === undefined ? {} : LOCAL), log });
   const images = { ...product, fixtures: await fixturesImage(builder, product.runner, log) };
   if (tool === undefined) return push(builder, images, registry ?? '', log);
   await load(builder, tool, Object.values(images), log);
   return images;
+}
+
+/** The image of the local stack, in the node of the cluster beside the checkout. Answers its name there. */
+export async function localStackImage(
+  tool: string,
+  environment: NodeJS.ProcessEnv,
+  log: (line: string) => void,
+): Promise<string> {
+  const builder = await besideBuilder(tool, environment);
+  const { local } = await buildImages(builder, { names: ['local'], ...LOCAL, log });
+  await load(builder, tool, [local], log);
+  return local;
+}
+
+/** The builder for the cluster beside the checkout, once its base image is built. */
+async function besideBuilder(tool: string, environment: NodeJS.ProcessEnv): Promise<Builder> {
+  const env = { ...BUILDAH, ...environment };
+  await run(tool, ['base'], { env });
+  return findBuilder(env);
 }
 
 async function push(builder: Builder, images: ClusterImages, registry: string, log: (line: string) => void) {

@@ -74,8 +74,8 @@ export const PROFILE_PREFIX = 'profiles';
 /** The seccomp profile that allows Chromium's sandbox, as `localhostProfile` names it. */
 export const SECCOMP_PROFILE = 'seccomp-chromium.json';
 
-/** Where the controller answers MCP for a lease whose runner is gone. */
-export const endedLeasePath = (runnerId: string): string => `/internal/ended-leases/${runnerId}/mcp`;
+/** Where the controller itself answers MCP for the lease of a runner: once that is gone, and before where runners are not reached. */
+export const leaseMcpPath = (runnerId: string): string => `/runners/${runnerId}/mcp`;
 
 export const AUDIENCES = {
   controller: 'browser-session-controller',
@@ -133,6 +133,8 @@ export const ENV = {
   // the controller
   controllerHost: 'OMICRON_HOST',
   controllerPort: 'OMICRON_PORT',
+  /** The controller as clients reach it where they do not reach its runners: out of a container, e.g. `http://127.0.0.1:8080`. */
+  publicUrl: 'OMICRON_PUBLIC_URL',
   environmentName: 'OMICRON_ENV',
   databaseUrl: 'OMICRON_DATABASE_URL',
   /** `off`: no TLS to a Postgres on another host. */

@@ -79,6 +79,7 @@ export const localProvider =
     localRunners({
       ...context,
       root: join(resolve(settings.dataDir), 'runners'),
+      publicUrl: settings.publicUrl,
       artifactStore: artifactUrl(settings),
       memoryBytesMax: settings.localRunnerMemoryMb * 1024 * 1024,
       environment: { ...runnerEnv, ...(settings.egressUrl ? { [ENV.egressUrl]: settings.egressUrl } : {}) },

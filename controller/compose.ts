@@ -173,6 +173,7 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     derivation: keys.derivation,
     uploads: uploadSites(settings.artifactEndpoints),
     consoleUrl: settings.consoleUrl,
+    publicUrl: settings.publicUrl,
     provider: provider.name,
     version: manifest.version,
   });

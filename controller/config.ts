@@ -40,6 +40,14 @@ const GATEWAY_PATH = { error: 'must have the path /mcp' };
 export const VARIABLES = {
   host: [ENV.controllerHost, z.string().default('0.0.0.0')],
   port: [ENV.controllerPort, port().default(8080)],
+  /** Where clients reach this controller, but not its runners, as in a container: it passes their MCP on. For `local` only. */
+  publicUrl: [
+    ENV.publicUrl,
+    z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .transform(url => new URL(url).origin)
+      .optional(),
+  ],
   logLevel: [ENV.logLevel, choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').default('info')],
   /** Names the environment in the recordings' prefix. */
   environmentName: [
@@ -221,6 +229,11 @@ function rules(settings: Settings): Fault[] {
     faults.push([ENV.profileKey, `is not set, and ${ENV.profileStore} needs it`]);
   if (settings.profileStore?.startsWith('s3:') && settings.awsRegion === undefined)
     faults.push([ENV.awsRegion, `is not set, and ${ENV.profileStore} in a bucket needs it`]);
+  if (settings.publicUrl !== undefined && provider !== 'local')
+    faults.push([
+      ENV.publicUrl,
+      `is wrong: only clients of ${ENV.provider}=local reach runners through the controller`,
+    ]);
   const inBucket = artifactStore?.startsWith('s3:');
   if (inBucket && provider === 'local')
     faults.push([ENV.artifactStore, `is wrong: must be a folder (file:) with ${ENV.provider}=local`]);

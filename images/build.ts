@@ -3,13 +3,14 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BASES, type Bases, baseOf } from './base.ts';
 import type { Builder } from './builder.ts';
-import { buildContext, IMAGES, type ImageName } from './context.ts';
+import { buildContext, type ImageName } from './context.ts';
 import { sbomOf } from './sbom.ts';
 
-export interface BuildOptions {
-  /** Base image of all three, instead of those that are locked by digest. */
+export interface BuildOptions<Name extends ImageName> {
+  readonly names: readonly Name[];
+  /** Base image of all, instead of those that are locked by digest. */
   readonly base?: string;
-  /** Debian packages of the runner, instead of those that its Dockerfile names. */
+  /** Debian packages where browsers run, instead of those that the Dockerfiles name. */
   readonly runnerPackages?: string;
   readonly log: (line: string) => void;
 }
@@ -18,18 +19,18 @@ export interface BuildOptions {
 export const IMAGES_DIR = '.omicron/images';
 
 /** Builds the images that are not there yet; answers their names, each with its content as its tag. */
-export async function buildImages(
+export async function buildImages<Name extends ImageName>(
   builder: Builder,
-  { base, runnerPackages, log }: BuildOptions,
-): Promise<Readonly<Record<ImageName, string>>> {
+  { names, base, runnerPackages, log }: BuildOptions<Name>,
+): Promise<Readonly<Record<Name, string>>> {
   await mkdir(IMAGES_DIR, { recursive: true });
   const locked: Bases = JSON.parse(await readFile(BASES, 'utf8'));
-  const bases = IMAGES.map(name => [name, base ?? baseOf(name, locked)] as const);
-  const images: [ImageName, string][] = [];
+  const bases = names.map(name => [name, base ?? baseOf(name, locked)] as const);
+  const images: [Name, string][] = [];
   for (const [name, BASE] of bases) {
     const args = {
       BASE,
-      ...(name === 'runner' && runnerPackages !== undefined ? { PACKAGES: runnerPackages } : {}),
+      ...((name === 'runner' || name === 'local') && runnerPackages !== undefined ? { PACKAGES: runnerPackages } : {}),
     };
     const { path, tag } = await buildContext(name, IMAGES_DIR, args);
     const image = `localhost/omicron-browser-${name}:${tag}`;
@@ -44,5 +45,5 @@ export async function buildImages(
     await writeFile(sbomFile, JSON.stringify(sbom, null, 2));
     log(`built    ${image} (${sbom.components.length} packages in ${sbomFile})`);
   }
-  return Object.fromEntries(images) as Record<ImageName, string>;
+  return Object.fromEntries(images) as Record<Name, string>;
 }

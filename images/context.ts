@@ -1,20 +1,46 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
+import { SECCOMP_PROFILE } from '../contract/names.ts';
 import { importsOf } from './imports.ts';
 
 const run = promisify(execFile);
 
-export const IMAGES = ['controller', 'runner', 'egress'] as const;
+/** What a cluster runs. */
+export const CLUSTER_IMAGES = ['controller', 'runner', 'egress'] as const;
+/** `local` is the local stack: all of them as processes of one container, for a laptop. */
+export const IMAGES = [...CLUSTER_IMAGES, 'local'] as const;
 export type ImageName = (typeof IMAGES)[number];
 
-/** Programs that an image starts; what they import is what it holds. */
-const PROGRAMS: Readonly<Record<ImageName, readonly string[]>> = {
-  controller: ['controller/main.ts'],
-  runner: ['runner/main.ts', 'runner/uploader/main.ts'],
-  egress: ['egress/main.ts'],
+const RUNNER_PROGRAMS = ['runner/main.ts', 'runner/uploader/main.ts'];
+
+interface Contents {
+  /** Programs that the image starts. */
+  readonly programs: readonly string[];
+  /** Besides `contract/` and `http/`. */
+  readonly rooms: readonly string[];
+  /** The rooms whose package.json names its npm packages: of what the programs import, no others are in it. */
+  readonly packagesOf: readonly string[];
+  /** Files of the repository that are at its top. */
+  readonly files?: readonly string[];
+}
+
+const CONTENTS: Readonly<Record<ImageName, Contents>> = {
+  controller: {
+    programs: ['controller/main.ts'],
+    rooms: ['controller'],
+    packagesOf: ['contract', 'http', 'controller'],
+  },
+  runner: { programs: RUNNER_PROGRAMS, rooms: ['runner'], packagesOf: ['contract', 'http', 'runner'] },
+  egress: { programs: ['egress/main.ts'], rooms: ['egress'], packagesOf: ['contract', 'http', 'egress'] },
+  local: {
+    programs: ['cli/main.ts', 'egress/main.ts', ...RUNNER_PROGRAMS],
+    rooms: ['cli', 'client', 'console', 'controller', 'egress', 'local', 'runner'],
+    packagesOf: ['cli'], // the published command's: without those for AWS
+    files: [`infra/${SECCOMP_PROFILE}`],
+  },
 };
 
 /** Arguments of a Dockerfile, by name. */
@@ -28,33 +54,39 @@ export interface Context {
 }
 
 /**
- * Makes the build context of an image below `root`: its room, `contract/`, `http/`, and the npm packages that these import, as
+ * Makes the build context of an image below `root`: its rooms, `contract/`, `http/`, and the npm packages that these import, as
  * `package-lock.json` pins them. Packages are installed for this machine's architecture. Only what changed is rebuilt.
  */
 export async function buildContext(name: ImageName, root: string, args: BuildArgs): Promise<Context> {
   const path = join(root, name);
   await mkdir(path, { recursive: true });
-  const rooms = ['contract', 'http', name];
+  const { programs, rooms, packagesOf, files = [] } = CONTENTS[name];
   const about = await json('package.json');
-  const versions = await declaredVersions(rooms);
-  const { packages } = await importsOf(PROGRAMS[name]);
+  const versions = await declaredVersions(packagesOf);
+  const { packages } = await importsOf(programs);
   const manifest = {
     name: `omicron-browser-${name}`,
     version: about.version,
     license: about.license,
     type: about.type,
-    dependencies: Object.fromEntries(['node', ...packages].sort().map(each => [each, versions[each]])),
+    dependencies: Object.fromEntries(
+      ['node', ...packages]
+        .filter(each => versions[each])
+        .sort()
+        .map(each => [each, versions[each]]),
+    ),
     allowScripts: { node: true },
   };
   await lockedPackages(path, `${JSON.stringify(manifest, null, 2)}\n`);
-  for (const room of rooms) {
+  for (const room of ['contract', 'http', ...rooms]) {
     await rm(join(path, room), { recursive: true, force: true });
     await cp(room, join(path, room), { recursive: true, filter: file => !file.includes('node_modules') });
   }
+  for (const file of files) await copyFile(file, join(path, basename(file)));
   return { path, tag: await digestOf(path, args) };
 }
 
-/** The exact version of each package that the rooms may import, and of the Node.js that the images start. */
+/** The exact version of each package that the rooms name, and of the Node.js that the images start. */
 async function declaredVersions(rooms: readonly string[]): Promise<Readonly<Record<string, string>>> {
   const manifests = await Promise.all(rooms.map(room => json(join(room, 'package.json'))));
   const { devDependencies } = await json('local/package.json');

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { BASES, pinned, requireDigest } from './base.ts';
 import { buildImages } from './build.ts';
 import { type Builder, findBuilder } from './builder.ts';
-import { IMAGES, type ImageName } from './context.ts';
+import { CLUSTER_IMAGES, IMAGES } from './context.ts';
 
 const REPOSITORY_OUTPUTS = {
   controller: 'controllerRepositoryUrl',
@@ -14,9 +14,12 @@ const REPOSITORY_OUTPUTS = {
 const DIGESTS = 'manifests/images.json';
 
 const command = new Command('images')
-  .description('builds the images of controller, runner and egress proxy; tags them by their content')
-  .option('--base <image>', `base of all three, instead of those in ${BASES}`)
-  .option('--push <environment>', `pushes to the registry of dev or prod and writes the digests into ${DIGESTS}`)
+  .description('builds the images of a cluster, and one with the local stack; tags them by their content')
+  .option('--base <image>', `base of all, instead of those in ${BASES}`)
+  .option(
+    '--push <environment>',
+    `pushes a cluster's to the registry of dev or prod and writes the digests into ${DIGESTS}`,
+  )
   .option('--pin', `writes the digests that the tags of the bases have now into ${BASES}, and builds nothing`)
   .parse();
 const options = command.opts<{ base?: string; push?: string; pin?: true }>();
@@ -24,10 +27,12 @@ const options = command.opts<{ base?: string; push?: string; pin?: true }>();
 const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
 const write = (path: string, content: unknown) => writeFile(path, `${JSON.stringify(content, null, 2)}\n`);
 
-async function push(builder: Builder, images: Readonly<Record<ImageName, string>>, environment: string): Promise<void> {
+type ClusterImages = Readonly<Record<(typeof CLUSTER_IMAGES)[number], string>>;
+
+async function push(builder: Builder, images: ClusterImages, environment: string): Promise<void> {
   const digests = await json(DIGESTS);
   const outputs = await json(join('manifests/outputs', `${environment}.json`));
-  for (const name of IMAGES) {
+  for (const name of CLUSTER_IMAGES) {
     const image = images[name];
     const to = `${outputs[REPOSITORY_OUTPUTS[name]]}:${image.slice(image.lastIndexOf(':') + 1)}`;
     digests[environment][name] = await builder.push(image, to);
@@ -48,8 +53,9 @@ async function main(): Promise<void> {
     console.log(`Wrote ${BASES}. Build and try the images, then commit it.`);
     return;
   }
-  const images = await buildImages(builder, { ...(base ? { base } : {}), log: console.log });
-  if (environment !== undefined) await push(builder, images, environment);
+  const how = { ...(base ? { base } : {}), log: console.log };
+  if (environment === undefined) await buildImages(builder, { names: IMAGES, ...how });
+  else await push(builder, await buildImages(builder, { names: CLUSTER_IMAGES, ...how }), environment);
 }
 
 await main().catch(error => command.error(error.message));

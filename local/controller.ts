@@ -38,14 +38,14 @@ export interface LocalController {
   log: Logger;
 }
 
-/** A controller on loopback, with its database: `stop` and `shutdown` close that too. */
+/** A controller on loopback, unless its settings name another address, with its database: `stop` and `shutdown` close that too. */
 export async function startLocalController(options: LocalController): Promise<Controller> {
   const { folder, keys, databaseUrl, log } = options;
   const settings = controllerSettings({
     [ENV.poolIdle]: options.poolIdle,
     [ENV.secretStore]: 'file',
-    ...options.settings,
     [ENV.controllerHost]: '127.0.0.1',
+    ...options.settings,
     [ENV.controllerPort]: options.port,
     [ENV.dataDir]: folder,
     // required, but PGlite has no address

@@ -1,7 +1,9 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
+import { ENV } from '../contract/names.ts';
 
 const keysSchema = z.object({
   serviceSecret: z.string(),
@@ -34,6 +36,10 @@ export class StackFolder {
   get artifacts(): string {
     return join(this.path, 'artifacts');
   }
+  /** Variables by which an application finds the running stack, as a shell and dotenv read them. */
+  get environmentFile(): string {
+    return join(this.path, 'application.env');
+  }
   get #portFile(): string {
     return join(this.path, 'port');
   }
@@ -49,8 +55,8 @@ export class StackFolder {
     await chmod(this.path, 0o700);
   }
 
-  /** The keys of this stack, generated at its first start; missing ones are added. Call with the lock held. */
-  async keys(): Promise<StackKeys> {
+  /** The keys of this stack, generated at its first start; missing ones are added, the given one is kept. Call with the lock held. */
+  async keys(serviceSecret?: string): Promise<StackKeys> {
     const known = await this.#readKeys();
     const keys: StackKeys = {
       serviceSecret: random(),
@@ -59,14 +65,18 @@ export class StackFolder {
       secretFileKey: random(),
       egressSecret: random(),
       ...known,
+      ...(serviceSecret && { serviceSecret }),
     };
-    if (Object.keys(known).length < Object.keys(keys).length) await writePrivately(this.#keysFile, keys);
+    if (!isDeepStrictEqual(known, keys)) await writePrivately(this.#keysFile, json(keys));
     return keys;
   }
 
-  async setRunning(running: RunningStack): Promise<void> {
-    await writePrivately(this.#runningFile, running);
-    await writePrivately(this.#portFile, Number(new URL(running.url).port));
+  async setRunning(running: RunningStack, serviceSecret: string): Promise<void> {
+    await writePrivately(this.#runningFile, json(running));
+    await writePrivately(this.#portFile, new URL(running.url).port);
+    const variables = { [ENV.controllerUrl]: running.url, [ENV.serviceSecret]: serviceSecret };
+    const lines = Object.entries(variables).map(([name, value]) => `${name}='${value}'\n`);
+    await writePrivately(this.environmentFile, lines.join(''));
   }
 
   /** The previous port, or 0. Runners that outlived a killed stack report there. */
@@ -79,7 +89,7 @@ export class StackFolder {
   }
 
   async clearRunning(): Promise<void> {
-    await rm(this.#runningFile, { force: true });
+    for (const file of [this.#runningFile, this.environmentFile]) await rm(file, { force: true });
   }
 
   /** Where the stack of this folder listens and its service secret; null: none runs. */
@@ -100,9 +110,11 @@ export class StackFolder {
   }
 }
 
+const json = (content: object): string => JSON.stringify(content, null, 2);
+
 /** Atomic, and never readable by other users. */
-async function writePrivately(path: string, content: object | number): Promise<void> {
-  await writeFile(`${path}.new`, JSON.stringify(content, null, 2), { mode: 0o600 });
+async function writePrivately(path: string, content: string): Promise<void> {
+  await writeFile(`${path}.new`, content, { mode: 0o600 });
   await rename(`${path}.new`, path);
 }
 

@@ -9,7 +9,7 @@ import { type EgressProcess, startEgress } from './egress-process.ts';
 import { lockFile } from './lock.ts';
 import { StackFolder } from './stack-folder.ts';
 
-/** Controller, database, console, egress proxy and warm runners on one machine. The controller and the console run in this process. */
+/** Controller, database, console, egress proxy and warm runners on one machine, or in one container. The controller and the console run in this process. */
 export interface Stack {
   readonly url: string;
   readonly serviceSecret: string;
@@ -35,7 +35,10 @@ export interface StackOptions {
    * reach this machine and its network.
    */
   egress?: { allowedCidrs: readonly string[] } | 'off' | undefined;
-  /** Other settings of the controller, by environment variable, e.g. `OMICRON_USER_LIMIT`. */
+  /**
+   * Other settings of the controller, by environment variable, e.g. `OMICRON_USER_LIMIT`. `OMICRON_HOST` and `OMICRON_CONSOLE_URL` are
+   * the console's too; `OMICRON_SERVICE_JWT_SECRET` is kept in the folder.
+   */
   settings?: Record<string, string> | undefined;
   /** Environment of the runners: `PATH`, `HOME`, `OMICRON_CHROMIUM`, `OMICRON_FFMPEG`, ... (`stackEnvironment`). */
   runnerEnv?: Record<string, string> | undefined;
@@ -51,30 +54,32 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   started.defer(() => lock.release());
   started.defer(() => folder.clearRunning());
 
-  const keys = await folder.keys();
+  const { settings = {} } = options;
+  const keys = await folder.keys(settings[ENV.serviceSecret]);
   const port = options.port || (await freePort(await folder.lastPort()));
   const egress = await egressOf(options, port, keys.egressSecret);
   if (egress) started.defer(() => egress.stop());
-  const consoleUrl = `http://127.0.0.1:${await freePort(port + 1)}`; // mostly the same at each start
+  const consoleUrl = settings[ENV.consoleUrl] ?? `http://127.0.0.1:${await freePort(port + 1)}`; // mostly the same at each start
   const controller = await startLocalController({
     folder: folder.path,
     keys,
     databaseUrl: options.databaseUrl ?? null,
     port,
     poolIdle: options.poolIdle ?? 1,
-    settings: { ...options.settings, [ENV.consoleUrl]: consoleUrl, ...(egress && { [ENV.egressUrl]: egress.url }) },
+    settings: { ...settings, [ENV.consoleUrl]: consoleUrl, ...(egress && { [ENV.egressUrl]: egress.url }) },
     runnerEnv: options.runnerEnv ?? {},
     log: options.log,
   });
   started.defer(() => controller.shutdown());
   const pages = await startConsole({
     url: consoleUrl,
+    listen: { host: settings[ENV.controllerHost] ?? '127.0.0.1', port: Number(new URL(consoleUrl).port) },
     controllerUrl: controller.url,
     serviceSecret: keys.serviceSecret,
     log: options.log,
   });
   started.defer(() => pages.stop());
-  await folder.setRunning({ url: controller.url, consoleUrl: pages.url, pid: process.pid });
+  await folder.setRunning({ url: controller.url, consoleUrl: pages.url, pid: process.pid }, keys.serviceSecret);
   collectGarbage(); // creating a database leaves 270 MB, which an idle process would keep: measured
 
   const parts = started.move();

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { pino } from 'pino';
 import { ENV } from '../../contract/names.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
@@ -41,9 +42,8 @@ Try it in another terminal, in this folder:
   npx omicron-browser session start --user ada --conversation chat-1
   npx omicron-browser credentials set bakery --user ada --username ada@example.com
 
-Configure the SDK or another service with:
-  ${ENV.controllerUrl}=${stack.url}
-  ${ENV.serviceSecret}=<"serviceSecret" of ${folder}/keys.json>
+An application finds it by ${ENV.controllerUrl} and ${ENV.serviceSecret}; in its terminal:
+  set -a; . ${join(folder, 'application.env')}; set +a
 
 Ctrl-C ends all leases, waits for their recordings and stops; press it again to stop at once.`);
   if (!signal.aborted) await once(signal, 'abort'); // the stack's server keeps the process alive until then

@@ -26,8 +26,10 @@ export interface Console {
 }
 
 export interface ConsoleOptions {
-  /** The origin that people open, on loopback: `http://127.0.0.1:<port>`. The console listens there. */
+  /** The origin that people open, e.g. `http://127.0.0.1:<port>`. */
   url: string;
+  /** Where it listens; the host and port of `url` unless given. */
+  listen?: { host: string; port: number };
   controllerUrl: string;
   /** At least 32 bytes, shared with the controller. */
   serviceSecret: string;
@@ -38,7 +40,7 @@ export interface ConsoleOptions {
 /** They are how a person gets a sign-in, so they need none. */
 const OPEN_ROUTES: readonly string[] = Object.values(CONSOLE_ROUTES);
 
-/** Serves the console on loopback. Rejects when the port is taken. */
+/** Serves the console. Rejects when the port is taken. */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const { controllerUrl, log, clock = realClock } = options;
   const url = new URL(options.url);
@@ -67,7 +69,8 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   liveViews(app, { url, signIns, controller });
   policyRoutes(app);
   await serveAssets(app);
-  await app.listen({ host: url.hostname, port: Number(url.port) });
+  const { host, port } = options.listen ?? { host: url.hostname, port: Number(url.port) };
+  await app.listen({ host, port });
   log.info({ url: url.origin }, 'console listening');
   return { url: url.origin, link: newLink, stop: () => app.close() };
 }

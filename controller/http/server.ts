@@ -7,7 +7,7 @@ import { LIMITS } from '../../contract/session.ts';
 import { type ArtifactRoutes, artifactRoutes } from './artifacts.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
-import { type EndedLeaseRoutes, endedLeaseRoutes } from './ended-leases.ts';
+import { type LeaseMcpRoutes, leaseMcpRoutes } from './lease-mcp.ts';
 import { type LeaseRoutes, leaseRoutes } from './leases.ts';
 import { type LiveRoutes, liveRoutes } from './live.ts';
 import { pipeLiveViews } from './live-upgrade.ts';
@@ -24,7 +24,7 @@ export interface ServerParts
   extends SessionRoutes,
     CredentialRoutes,
     EgressRoutes,
-    EndedLeaseRoutes,
+    LeaseMcpRoutes,
     LeaseRoutes,
     ArtifactRoutes,
     LiveRoutes,
@@ -77,7 +77,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(policyRoutes, under('/internal'));
   await app.register(runnerRoutes, parts);
   await app.register(egressRoutes, parts);
-  await app.register(endedLeaseRoutes, parts);
+  await app.register(leaseMcpRoutes, parts);
   if (parts.gateway) await app.register(parts.gateway);
   operationsRoutes(app, parts, isStopping);
   await app.ready();

@@ -85,7 +85,7 @@ const PROXIED_FLAGS = ['--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.
 export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrowser> {
   const limits = options.limits ?? browserLimits(DEFAULT_LIMITS);
   const launcher = browserLauncher(options.executable, options.tempDir, {
-    dropRoot: options.sandbox && process.getuid?.() === 0,
+    dropRoot: options.sandbox && process.platform === 'linux' && process.getuid?.() === 0, // elsewhere it runs as root too
     processBytesMax: limits.memoryBytes,
   });
   const traffic = boundTraffic(limits, launcher.downloads);
@@ -317,11 +317,12 @@ async function protocolGate(browser: Browser): Promise<() => Promise<{ ok: boole
   };
 }
 
-/** Playwright starts the browser as the leader of a process group of its own. */
+/** Playwright starts the browser as the leader of a process group of its own, where the system has groups. */
 export function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // already gone
-  }
+  for (const id of [-pid, pid])
+    try {
+      process.kill(id, 'SIGKILL');
+    } catch {
+      // already gone
+    }
 }

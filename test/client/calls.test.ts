@@ -61,6 +61,17 @@ it.each([
     user: 'ada',
   },
   {
+    sent: 'GET /internal/user-actions',
+    call: () => sessions.listPendingUserActions(),
+    answer: json(200, { user_actions: [] }),
+  },
+  {
+    sent: `POST ${SESSION}/live-token`,
+    call: () => sessions.createLiveToken(SESSION_ID, { role: 'control', viewer: 'bob', userId: 'ada' }),
+    answer: json(200, { token: 't', role: 'control', epoch: 1, expires_at: '2026-01-01T00:01:00.000Z' }),
+    user: 'ada',
+  },
+  {
     sent: 'GET /internal/users/a%2Fb/credentials',
     call: () => sessions.listCredentials('a/b'),
     answer: json(200, { sites: [] }),

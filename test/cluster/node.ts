@@ -18,6 +18,25 @@ const numbers = async (): Promise<number[]> =>
 export const procFile = (pid: number, name: string): Promise<string | null> =>
   readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => null);
 
+/** A process as root of its node sees it. */
+export interface SeenProcess {
+  readonly pid: number;
+  readonly command: string;
+  /** Lines of /proc/PID/status, by their name. */
+  readonly status: Readonly<Record<string, string>>;
+  readonly userNamespace: string;
+}
+
+export async function look(pid: number): Promise<SeenProcess> {
+  const status = ((await procFile(pid, 'status')) ?? '').split('\n').map(line => line.split(/:\s*/));
+  return {
+    pid,
+    command: ((await procFile(pid, 'cmdline')) ?? '').replaceAll('\0', ' '),
+    status: Object.fromEntries(status),
+    userNamespace: await readlink(`/proc/${pid}/ns/user`),
+  };
+}
+
 /** Processes of that name, e.g. a part of the cluster. */
 export async function pidsOf(name: string): Promise<number[]> {
   const found: number[] = [];

@@ -137,7 +137,7 @@ afterAll(async () => {
   await kubectl(['delete', 'namespace', ...NAMES, '--ignore-not-found', '--wait=false']);
 });
 
-describe('a platform that runs already', () => {
+describe('[O24] a platform that runs already', () => {
   test('step 0: the check says what would be cut off, and changes nothing', async () => {
     expect(await platform()).toEqual(UNTOUCHED);
     const existing = await before('existing');

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readlink, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { V1Pod } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
 import { LABELS, NAMESPACES } from '../../contract/names.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
-import { networkOf, processesOf, procFile } from './node.ts';
+import { look, networkOf, processesOf, procFile, type SeenProcess } from './node.ts';
 import { containerOf, podsOf, uidOf } from './pods.ts';
 import { probeFrom } from './probe.ts';
 
@@ -22,29 +22,11 @@ const TOKEN = '/var/run/secrets/eks.amazonaws.com/serviceaccount/token';
 let ingress: Ingress;
 let lease: Lease;
 let pod: V1Pod;
-let browser: Seen[];
-let uploader: Seen[];
-
-interface Seen {
-  readonly pid: number;
-  readonly command: string;
-  /** Lines of /proc/PID/status, by their name. */
-  readonly status: Readonly<Record<string, string>>;
-  readonly userNamespace: string;
-}
-
-async function look(pid: number): Promise<Seen> {
-  const status = ((await procFile(pid, 'status')) ?? '').split('\n').map(line => line.split(/:\s*/));
-  return {
-    pid,
-    command: ((await procFile(pid, 'cmdline')) ?? '').replaceAll('\0', ' '),
-    status: Object.fromEntries(status),
-    userNamespace: await readlink(`/proc/${pid}/ns/user`),
-  };
-}
+let browser: SeenProcess[];
+let uploader: SeenProcess[];
 
 /** The container's own program, not what it started. */
-const main = (container: Seen[]): Seen => {
+const main = (container: SeenProcess[]): SeenProcess => {
   const found = container.find(({ command }) => command.startsWith('node '));
   if (!found) throw new Error('the container does not run Node');
   return found;
@@ -131,7 +113,7 @@ describe('[N5] the sandbox of a leased runner', () => {
 
 describe('what a leased runner holds', () => {
   test("the browser has no token and no credential, neither for the API server nor for AWS; the uploader has AWS's", async () => {
-    const of = (container: Seen[], file: string) => procFile(main(container).pid, file);
+    const of = (container: SeenProcess[], file: string) => procFile(main(container).pid, file);
     // Below /run: a link such as /var/run leads out of a root that is looked at from outside.
     const token = `root/run/${TOKEN.slice('/var/run/'.length)}`;
     expect(await of(uploader, token)).toMatch(/^eyJ/);

@@ -1,5 +1,5 @@
 -- Supabase Vault as its documentation describes it: <https://supabase.com/docs/guides/database/vault>. What is stored is
--- veiled, not encrypted: pgsodium is not here. Roles are the server's, so another test may have made them.
+-- encoded, not encrypted: the extension is in none of apt, npm, PyPI and cargo. Roles are the server's, so another test may have made them.
 do $roles$
 declare
   name text;

@@ -81,11 +81,16 @@ export interface Up {
   dispose(): Promise<void>;
 }
 
-/** `omicron-browser up` as a process of its own. */
-export async function up(folder: string, env: Record<string, string> = {}): Promise<Up> {
-  const child = spawn(process.execPath, [BIN, '--folder', folder, 'up'], {
+/** `omicron-browser up` as a process of its own, perhaps of another Node.js and another user. */
+export async function up(
+  folder: string,
+  env: Record<string, string> = {},
+  { node = process.execPath, uid }: { node?: string; uid?: number } = {},
+): Promise<Up> {
+  const child = spawn(node, [BIN, '--folder', folder, 'up'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...shell(), ...env },
+    ...(uid !== undefined && { uid, gid: uid }),
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr])

@@ -41,6 +41,10 @@ def test_answers_what_an_agent_asks_of_its_user(url: str, secret: str, user: str
                 await asyncio.sleep(0.05)
             [action] = actions
             assert (action["reason"], action["status"]) == ("Type the code.", "pending")
+            pending = await sessions.list_pending_user_actions()
+            assert [each["user_id"] for each in pending if each["id"] == action["id"]] == [user]
+            live = await sessions.create_live_token(session_id, role="control", user_id=user)
+            assert (live["role"], live["epoch"]) == ("control", browser.lease.epoch)
             await sessions.answer_user_action(
                 session_id, action["id"], {"status": "done", "note": "typed"}, user_id=user
             )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import get_type_hints
 
 from omicron_browser import (
     AsyncBrowserSessions,
@@ -53,3 +55,12 @@ def test_acquire_takes_every_field_of_the_request() -> None:
     fields = set(inspect.signature(BrowserSessions.acquire).parameters) - {"self", "on_lost"}
     assert fields == set(wire.GetOrCreateRequest.__annotations__)
     assert set(inspect.signature(BrowserSessions.connect).parameters) - {"self", "on_lost"} == fields
+    wanted = choices(wire.GetOrCreateRequest)
+    assert {"toolset", "snapshot", "profile_mode"} <= wanted.keys()
+    assert wanted == {name: each for name, each in choices(BrowserSessions.acquire).items() if name in fields}
+
+
+def choices(typed: Callable[..., object]) -> dict[str, set[str]]:
+    """The values of each field or parameter that has some to choose from."""
+    hints = {name: repr(hint) for name, hint in get_type_hints(typed).items()}
+    return {name: set(re.findall(r"'([\w-]+)'", hint)) for name, hint in hints.items() if "Literal[" in hint}

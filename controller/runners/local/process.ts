@@ -33,9 +33,11 @@ export function runs({ pid, startTicks }: ProcessId): boolean {
   }
 }
 
-/** Signals the process and the group that it leads; does nothing when it is gone. */
+/** Signals the process, SIGKILL also the group that it leads where the system has groups; does nothing when it is gone. */
 export function signal(id: ProcessId, name: 'SIGTERM' | 'SIGKILL'): void {
-  if (runs(id)) kill(name === 'SIGKILL' ? -id.pid : id.pid, name);
+  if (!runs(id)) return;
+  if (name === 'SIGKILL') kill(-id.pid, name);
+  kill(id.pid, name);
 }
 
 /** Kills processes that were seen a moment ago. */

@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ENV, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
+import { ENV, leaseMcpPath, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import { sha256Hex } from '../../../contract/tokens.ts';
 import { timeoutSignal } from '../../../http/clock.ts';
@@ -17,6 +17,8 @@ import { uploads } from './upload.ts';
 export interface LocalRunners extends ProviderContext {
   /** Folder of runner folders, readable by this user alone. */
   root: string;
+  /** Where clients reach the controller, and no runner; undefined: they reach the runners on this machine. */
+  publicUrl: string | undefined;
   /** `file://` URL that the uploader writes to. */
   artifactStore: string;
   /** The runners' environment: PATH, HOME, browser, ffmpeg, sandbox. Never a secret of the controller. */
@@ -42,7 +44,7 @@ const LOG_LINES = 5;
  * (a restart loses no lease), and each closes by its own deadline.
  */
 export function localRunners(options: LocalRunners): RunnerProvider {
-  const { root, controllerUrl, jwks, artifactStore, onChange, log } = options;
+  const { root, controllerUrl, publicUrl, jwks, artifactStore, onChange, log } = options;
   const folder = (runnerId: string) => new RunnerFolder(root, runnerId);
   const processes = new RunnerProcesses(options);
   const ended = tombstones(options);
@@ -84,7 +86,10 @@ export function localRunners(options: LocalRunners): RunnerProvider {
 
     whenWarm: (runnerId, signal) => whenWarm(options, folder(runnerId), () => deathOf(runnerId), signal),
     deathOf,
-    publish: ({ endpoint }) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
+    publish: ({ id, endpoint }) => ({
+      mcpUrl: publicUrl === undefined ? `${endpoint}/mcp` : `${publicUrl}${leaseMcpPath(id)}`,
+      workload: null,
+    }),
 
     async remove(runnerId) {
       const home = folder(runnerId);

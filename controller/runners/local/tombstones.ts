@@ -1,12 +1,7 @@
-import {
-  createServer,
-  type IncomingMessage,
-  request as requestHttp,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
-import { endedLeasePath } from '../../../contract/names.ts';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { leaseMcpPath } from '../../../contract/names.ts';
 import { type Clock, neverAborts } from '../../../http/clock.ts';
+import { passOn } from '../../../http/pass-on.ts';
 import { maySharePort } from '../../../http/share-port.ts';
 
 /** Keeps the ports of ended runners, so that clients that are still connected read there why their lease has ended. */
@@ -40,16 +35,8 @@ export function tombstones({ controllerUrl, stopped, clock }: TombstoneOptions):
     server?.closeAllConnections();
   }
 
-  async function passOn(runnerId: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(endedLeasePath(runnerId), await controllerUrl);
-    const { method, headers } = request;
-    const onward = requestHttp(url, { method, headers }, answer => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    onward.on('error', () => response.destroy());
-    request.pipe(onward);
-  }
+  const answer = async (runnerId: string, request: IncomingMessage, response: ServerResponse) =>
+    passOn(request, response, new URL(leaseMcpPath(runnerId), await controllerUrl));
 
   stopped.addEventListener('abort', () => [...kept.keys()].forEach(giveBack), { once: true });
   return {
@@ -57,7 +44,7 @@ export function tombstones({ controllerUrl, stopped, clock }: TombstoneOptions):
       if (kept.has(runnerId) || stopped.aborted) return;
       const [oldest] = kept.keys();
       if (oldest !== undefined && kept.size >= PORTS_MAX) giveBack(oldest);
-      const server = createServer((request, response) => void passOn(runnerId, request, response));
+      const server = createServer((request, response) => void answer(runnerId, request, response));
       kept.set(runnerId, server);
       server.on('error', () => giveBack(runnerId));
       server.listen({ port, host: '127.0.0.1', reusePort: maySharePort }).unref();

@@ -62,6 +62,7 @@ async function realRunners(change: Partial<LocalRunners> = {}) {
     localRunners({
       ...providerContext({ jwks, onChange: () => exits++ }),
       root,
+      publicUrl: undefined,
       artifactStore: pathToFileURL(join(folder, 'artifacts')).href,
       environment: inherited,
       memoryBytesMax: 4_096 * MIB,

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { inspect } from 'node:util';
+import { SignJWT } from 'jose';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { AUDIENCES } from '../../../contract/names.ts';
 import { vaultSecretName } from '../../../contract/secrets.ts';
 import type { Database } from '../../../controller/ports/database.ts';
 import { vaultRestSecrets } from '../../../controller/secrets/vault-rest.ts';
@@ -330,8 +332,8 @@ describe('[O8] Supabase Vault', () => {
     expect(stack.logged()).not.toContain(SECRET);
   });
 
-  it('hands a runner what its user has, through a whole controller, and the log has none of it', async () => {
-    const { database, server } = await restVault();
+  it('[O26] hands a runner what its user has, through a whole controller, by the function and for a token of the platform, and the log has none of it', async () => {
+    const { database, server } = await restVault(PLATFORM['of the published signature'] + THEIRS);
     await using _server = server;
     await using stack = await startStack({
       OMICRON_SECRET_STORE: 'vault-rest',
@@ -340,8 +342,17 @@ describe('[O8] Supabase Vault', () => {
       OMICRON_DATABASE_URL: database.url,
       OMICRON_POOL_IDLE: 0,
     });
-    await stack.call('PUT', '/internal/users/ada/credentials/walmart', { body: { username: 'u', password: SECRET } });
-    await stack.lease();
+    // as its own token maker signs: no iat
+    const token = await new SignJWT()
+      .setProtectedHeader({ alg: 'HS256' })
+      .setAudience(AUDIENCES.controller)
+      .setExpirationTime('60s')
+      .sign(stack.serviceKey);
+    const call = async (method: string, path: string, body: unknown) =>
+      (await stack.call(method, `/internal/${path}`, { body, token })).status;
+    expect(await call('PUT', 'users/ada/credentials/walmart', { username: 'u', password: SECRET })).toBe(204);
+    const request = { user_id: 'ada', conversation_id: 'c' };
+    expect(await call('POST', 'browser-sessions/get-or-create', request)).toBe(200);
     const [runner] = [...stack.machine.runners.values()];
     expect(runner?.redeemed?.secrets).toEqual({ WALMART_USERNAME: 'u', WALMART_PASSWORD: SECRET });
     for (const hidden of [SECRET, SERVICE_ROLE_KEY]) expect(stack.logged()).not.toContain(hidden);

@@ -26,12 +26,14 @@ NETWORK_SECONDS = 15.0
 PROFILE_SECONDS = 30.0
 
 Toolset = Literal["playwright", "core", "compat", "both"]
-Snapshot = Literal["full", "none"]
+Snapshot = Literal["changes", "full", "none", "playwright"]
 ProfileMode = Literal["read-write", "read-only"]
+LiveRole = Literal["view", "control"]
 SessionState = Literal["starting", "ready", "ended", "error"]
 OnLost = Callable[[OmicronError], None]
 Artifacts = list[wire.Artifact]
 UserActions = list[wire.UserAction]
+PendingUserActions = list[wire.PendingUserAction]
 Profiles = list[wire.Profile]
 
 
@@ -218,6 +220,19 @@ class AsyncBrowserSessions:
         """Answers one user action; the first answer counts."""
         path = f"{session_path(session_id)}/user-actions/{segment(action_id)}"
         return await self._connection.call(wire.UserAction, "POST", path, body=answer, user_id=user_id)
+
+    async def list_pending_user_actions(self) -> PendingUserActions:
+        """What agents of all sessions ask now, with the user of each; oldest first, at most 200."""
+        path = "/internal/user-actions"
+        return (await self._connection.call(wire.PendingUserActionList, "GET", path))["user_actions"]
+
+    async def create_live_token(
+        self, session_id: str, *, role: LiveRole = "view", viewer: str | None = None, user_id: str | None = None
+    ) -> wire.LiveTokenAnswer:
+        """A token that opens one live view of the running browser, within a minute (docs/live-view.md)."""
+        path = f"{session_path(session_id)}/live-token"
+        body = {"role": role} if viewer is None else {"role": role, "viewer": viewer}
+        return await self._connection.call(wire.LiveTokenAnswer, "POST", path, body=body, user_id=user_id)
 
     async def list_credentials(self, user_id: str) -> wire.CredentialList:
         """Site keys and the names an agent uses in place of the values; never a value."""

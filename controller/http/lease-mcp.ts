@@ -2,16 +2,19 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyPluginAsync } from 'fastify';
 import * as z from 'zod';
 import { leaseEnded, takesProblems, whyLeaseEnded } from '../../contract/lease-ended.ts';
-import { endedLeasePath } from '../../contract/names.ts';
+import { leaseMcpPath } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { mcpToken, sha256Hex } from '../../contract/tokens.ts';
 import { toolsOf } from '../../contract/tool-list.ts';
+import { passOn } from '../../http/pass-on.ts';
 import type { Directory } from '../store/directory.ts';
 import type { RunnerRow } from '../store/rows.ts';
 import { bearerOf } from './bearer.ts';
 
-export interface EndedLeaseRoutes {
+export interface LeaseMcpRoutes {
   directory: Directory;
+  /** Where clients reach this controller, and no runner; undefined: they reach the runners. */
+  publicUrl: string | undefined;
   /** The key of MCP tokens. */
   derivation: Uint8Array;
   version: string;
@@ -28,23 +31,26 @@ declare module 'fastify' {
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * MCP in place of a runner that is gone, for the holders of its lease's token: lists the tools as before, and answers every call with
- * the reason of the end. Its state is the runner's row.
+ * MCP in place of a runner, for the holders of its lease's token. When the lease has ended it lists the tools as before, and answers
+ * every call with the reason; its state is the runner's row. Until then, and where clients reach no runner, it passes requests on.
  */
-export const endedLeaseRoutes: FastifyPluginAsync<EndedLeaseRoutes> = async (app, parts) => {
-  const { directory, derivation, version } = parts;
+export const leaseMcpRoutes: FastifyPluginAsync<LeaseMcpRoutes> = async (app, parts) => {
+  const { directory, publicUrl, derivation, version } = parts;
   app.decorateRequest('endedRunner', null);
   app.route<{ Params: { runner_id: string } }>({
     method: ['GET', 'POST', 'DELETE'],
-    url: endedLeasePath(':runner_id'),
+    url: leaseMcpPath(':runner_id'),
     schema: { hide: true },
     bodyLimit: BODY_BYTES_MAX,
-    async onRequest(request) {
+    async onRequest(request, reply) {
       const id = z.uuid().safeParse(request.params.runner_id).data;
       const row = id === undefined ? null : await directory.runner(id);
       if (row === null || !holds(bearerOf(request), row, derivation))
-        throw new OmicronError('unauthorized', 'The bearer token is not of a lease that this runner served.');
+        throw new OmicronError('unauthorized', 'The bearer token is not of a lease of this runner.');
       request.endedRunner = row;
+      if (publicUrl === undefined || row.state !== 'leased') return;
+      reply.hijack();
+      passOn(request.raw, reply.raw, new URL(`${row.endpoint}/mcp`));
     },
     async handler(request, reply) {
       const reason = request.endedRunner?.reason ?? null;
