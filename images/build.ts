@@ -7,7 +7,7 @@ import { buildContext, IMAGES, type ImageName } from './context.ts';
 import { sbomOf } from './sbom.ts';
 
 export interface BuildOptions {
-  /** Base image of all three, instead of those that are locked by digest. */
+  /** Base image of all four, instead of those that are locked by digest. */
   readonly base?: string;
   /** Debian packages of the runner, instead of those that its Dockerfile names. */
   readonly runnerPackages?: string;

@@ -7,7 +7,7 @@ import { importsOf } from './imports.ts';
 
 const run = promisify(execFile);
 
-export const IMAGES = ['controller', 'runner', 'egress'] as const;
+export const IMAGES = ['controller', 'runner', 'egress', 'console'] as const;
 export type ImageName = (typeof IMAGES)[number];
 
 /** Programs that an image starts; what they import is what it holds. */
@@ -15,6 +15,13 @@ const PROGRAMS: Readonly<Record<ImageName, readonly string[]>> = {
   controller: ['controller/main.ts'],
   runner: ['runner/main.ts', 'runner/uploader/main.ts'],
   egress: ['egress/main.ts'],
+  console: ['console/main.ts'],
+};
+
+/** Rooms that an image holds beside its own. */
+const ROOMS: Readonly<Record<ImageName, readonly string[]>> = {
+  ...{ controller: ['contract', 'http'], runner: ['contract', 'http'], egress: ['contract', 'http'] },
+  console: ['contract', 'http', 'client'],
 };
 
 /** Arguments of a Dockerfile, by name. */
@@ -28,13 +35,13 @@ export interface Context {
 }
 
 /**
- * Makes the build context of an image below `root`: its room, `contract/`, `http/`, and the npm packages that these import, as
+ * Makes the build context of an image below `root`: its room, those that it imports, and the npm packages that these import, as
  * `package-lock.json` pins them. Packages are installed for this machine's architecture. Only what changed is rebuilt.
  */
 export async function buildContext(name: ImageName, root: string, args: BuildArgs): Promise<Context> {
   const path = join(root, name);
   await mkdir(path, { recursive: true });
-  const rooms = ['contract', 'http', name];
+  const rooms = [...ROOMS[name], name];
   const about = await json('package.json');
   const versions = await declaredVersions(rooms);
   const { packages } = await importsOf(PROGRAMS[name]);

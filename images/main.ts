@@ -10,12 +10,13 @@ const REPOSITORY_OUTPUTS = {
   controller: 'controllerRepositoryUrl',
   runner: 'runnerRepositoryUrl',
   egress: 'egressRepositoryUrl',
+  console: 'consoleRepositoryUrl',
 } as const;
 const DIGESTS = 'manifests/images.json';
 
 const command = new Command('images')
-  .description('builds the images of controller, runner and egress proxy; tags them by their content')
-  .option('--base <image>', `base of all three, instead of those in ${BASES}`)
+  .description('builds the images of controller, runner, egress proxy and console; tags them by their content')
+  .option('--base <image>', `base of all four, instead of those in ${BASES}`)
   .option('--push <environment>', `pushes to the registry of dev or prod and writes the digests into ${DIGESTS}`)
   .option('--pin', `writes the digests that the tags of the bases have now into ${BASES}, and builds nothing`)
   .parse();

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { type Console, startConsole } from '../console/server/console.ts';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
+import { list } from '../http/environment.ts';
 import { collectGarbage } from '../http/garbage.ts';
 import { startLocalController } from './controller.ts';
 import { type EgressProcess, startEgress } from './egress-process.ts';
@@ -71,6 +72,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     url: consoleUrl,
     controllerUrl: controller.url,
     serviceSecret: keys.serviceSecret,
+    embedOrigins: list().parse(options.settings?.[ENV.consoleEmbedOrigins]),
     log: options.log,
   });
   started.defer(() => pages.stop());

@@ -23,7 +23,7 @@ export function policyRoutes(app: FastifyInstance): void {
     presets: Object.entries(POLICY_PRESETS).map(([name, { title, policy }]) => ({ name, title, policy })),
   }));
 
-  app.post('/api/policy-test', async request => {
+  app.post('/api/policy-test', { config: { role: 'viewer' } }, async request => {
     const parsed = testRequest.safeParse(request.body);
     if (!parsed.success)
       throw new OmicronError('invalid_request', 'A test has a policy, a tool, its arguments and untrusted.');

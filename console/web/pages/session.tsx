@@ -4,6 +4,7 @@ import type { PendingUserActionList } from '../../../contract/user-action.ts';
 import { call, path } from '../api.ts';
 import { Confirm } from '../confirm.tsx';
 import { LiveView } from '../live/live-view.tsx';
+import { useMay } from '../me.ts';
 import { Failure, Loading, Success } from '../notices.tsx';
 import { Request } from '../request.tsx';
 import { Status } from '../status.tsx';
@@ -19,6 +20,7 @@ export function SessionPage({ id, requests }: { id: string; requests: Polled<Pen
   const session = usePolled(`session ${id}`, POLL_MS, signal =>
     call<Session>('GET', path`/browser-sessions/${id}`, undefined, signal),
   );
+  const mayAct = useMay('operator');
   const row = session.value;
   if (!row)
     return (
@@ -46,7 +48,7 @@ export function SessionPage({ id, requests }: { id: string; requests: Polled<Pen
       <Failure text={session.error} />
       <Use session={row} waiting={waiting} refresh={requests.refresh} />
       <Facts session={row} />
-      <Actions session={row} onDone={session.refresh} />
+      {mayAct && <Actions session={row} onDone={session.refresh} />}
       <h2>Timeline</h2>
       <Timeline sessionId={id} />
       <h2>Artifacts</h2>
@@ -59,23 +61,25 @@ export function SessionPage({ id, requests }: { id: string; requests: Polled<Pen
 function Use(props: { session: Session; waiting: PendingUserActionList['user_actions']; refresh: () => void }) {
   const { session, waiting, refresh } = props;
   const handBack = useRef<() => void>(undefined);
+  const mayAct = useMay('operator');
   return (
     <>
-      {waiting.map(request => (
-        <Request
-          key={request.id}
-          request={request}
-          onAnswered={() => {
-            handBack.current?.();
-            refresh();
-          }}
-        />
-      ))}
+      {mayAct &&
+        waiting.map(request => (
+          <Request
+            key={request.id}
+            request={request}
+            onAnswered={() => {
+              handBack.current?.();
+              refresh();
+            }}
+          />
+        ))}
       {session.status === 'ready' && (
         <LiveView
           key={session.epoch}
           sessionId={session.session_id}
-          liveRole="control"
+          liveRole={mayAct ? 'control' : 'view'}
           onAsk={refresh}
           onControl={back => {
             handBack.current = back;
