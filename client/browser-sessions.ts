@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { liveTokenAnswer, type liveTokenRequest } from '../contract/live.ts';
 import {
   type EffectivePolicy,
   effectivePolicy,
@@ -160,6 +161,19 @@ export class BrowserSessions implements BrowserSource {
   /** Ends the lease and takes the session off the list; its timeline and recordings stay. */
   archive(sessionId: string, options: CallOptions = {}): Promise<Session> {
     return this.#call({ method: 'POST', path: `${sessionPath(sessionId)}/archive`, answer: sessionSchema, ...options });
+  }
+
+  /**
+   * A token that opens one live view of the session's running browser within a minute: an embedded preview asks your page for one
+   * for each connection. `view` sees; `control` may also take control.
+   */
+  async createLiveToken(
+    sessionId: string,
+    { role, viewer, ...options }: CallOptions & z.input<typeof liveTokenRequest> = {},
+  ): Promise<string> {
+    const path = `${sessionPath(sessionId)}/live-token`;
+    const body = { role, viewer };
+    return (await this.#call({ method: 'POST', path, body, answer: liveTokenAnswer, ...options })).token;
   }
 
   /** A page of the session's timeline, oldest first. */

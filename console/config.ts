@@ -22,6 +22,7 @@ export const VARIABLES = {
   port: [ENV.consolePort, port().default(PORTS.console)],
   controllerUrl: [ENV.controllerUrl, httpUrl()],
   serviceSecret: [ENV.serviceSecret, sharedSecret()],
+  ffmpeg: [ENV.ffmpegPath, z.string().optional()],
   embedOrigins: [ENV.consoleEmbedOrigins, list()],
   oidcIssuer: [ENV.consoleOidcIssuer, httpUrl().optional()],
   oidcClientId: [ENV.consoleOidcClientId, z.string().optional()],

@@ -12,9 +12,9 @@ try {
   const settings = consoleSettings(process.env);
   for (const name of [ENV.serviceSecret, ENV.consoleOidcClientSecret, ENV.consolePlatformSecret])
     delete process.env[name];
-  const { url, host, port, controllerUrl, serviceSecret, embedOrigins } = settings;
+  const { url, host, port, controllerUrl, serviceSecret, embedOrigins, ffmpeg } = settings;
   const running = await startConsole({
-    ...{ url, listen: { host, port }, controllerUrl, serviceSecret, embedOrigins, log },
+    ...{ url, listen: { host, port }, controllerUrl, serviceSecret, embedOrigins, ffmpeg, log },
     identity: signInBy(settings),
   });
   const stop = (signal: NodeJS.Signals) => {

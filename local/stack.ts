@@ -72,6 +72,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     url: consoleUrl,
     controllerUrl: controller.url,
     serviceSecret: keys.serviceSecret,
+    ffmpeg: options.runnerEnv?.[ENV.ffmpegPath],
     embedOrigins: list().parse(options.settings?.[ENV.consoleEmbedOrigins]),
     log: options.log,
   });

@@ -18,6 +18,7 @@ import { checkRights } from './rights.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { signInRoutes, type VouchForToken } from './sign-in-routes.ts';
 import { SignIns } from './sign-ins.ts';
+import { videoRoutes } from './video-routes.ts';
 
 /** Asked by the kubelet, under the address of the pod. */
 const HEALTH = '/healthz';
@@ -42,6 +43,8 @@ export interface ConsoleOptions {
   serviceSecret: string;
   /** Who vouches for people; unless given, links do, each for an admin. */
   identity?: Identity;
+  /** Path of an ffmpeg; with libx264 it makes MP4s of videos. */
+  ffmpeg?: string | undefined;
   /** Origins of pages that may show a preview in a frame. */
   embedOrigins?: readonly string[];
   log: Logger;
@@ -87,6 +90,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   polledViewRoutes(app, controller);
   policyRoutes(app);
   credentialTestRoute(app, new BrowserSessions({ url: controllerUrl, serviceSecret: options.serviceSecret }));
+  await videoRoutes(app, controller, options.ffmpeg);
   await serveAssets(app, embedOrigins);
   const { host, port } = options.listen ?? { host: url.hostname, port: Number(url.port) };
   await app.listen({ host, port });

@@ -45,7 +45,7 @@ export function CredentialTestForm({ userId, site, filledOn, onClose }: Credenti
           name="url"
           type="url"
           required
-          defaultValue={first.includes('://') ? first : `https://${first}/`}
+          defaultValue={first === '' || first.includes('://') ? first : `https://${first}/`}
           autocomplete="off"
         />
       </label>

@@ -155,9 +155,8 @@ describe('credentials', () => {
     await page.reload();
     await see('Filled on bakery.example, https://login.example');
     expect(answers.join('\n') + (await page.content())).not.toContain(PASSWORD);
-    expect((await sessions.getPolicy({ userId: 'ada' }))?.credentials).toEqual({
-      bakery: ['bakery.example', 'https://login.example'],
-    });
+    const [stored] = (await sessions.listCredentials('ada')).sites;
+    expect(stored?.url).toEqual(['bakery.example', 'https://login.example']);
   });
 
   it('says which target is wrong, and keeps what is stored', async () => {
@@ -167,8 +166,33 @@ describe('credentials', () => {
     await form.getByLabel('Password').fill('another');
     await form.getByLabel('May be filled on').fill('http://plain.example');
     await form.getByRole('button', { name: 'Replace' }).click();
-    await form.getByRole('alert').getByText('credentials.bakery[0]').waitFor();
+    await form.getByRole('alert').getByText('must be an https address').waitFor();
     await form.getByRole('button', { name: 'Cancel' }).click();
+  });
+
+  it('[A9] tests one against its site in a browser of its own, and shows where that led', async () => {
+    const test = async (password: string) => {
+      await sessions.putCredential('ada', 'bakery', { ...site.login, password }); // no url: the site of the tests has no https
+      await open('/credentials?user=ada');
+      await page.getByRole('button', { name: 'Test bakery' }).click();
+      const form = page.getByRole('form', { name: 'Test of bakery' });
+      await form.getByLabel('Page with the login form').fill(`${site.url}/login`);
+      await form.getByRole('button', { name: 'Log in as a test' }).click();
+      return form;
+    };
+    const right = await test(site.login.password);
+    await right.getByText(`The browser was at ${site.url}/orders`).waitFor();
+    await right.getByRole('img', { name: 'The page after the login was tried' }).waitFor();
+    const wrong = await test('not the password');
+    await wrong.getByText(`The browser was at ${site.url}/login`).waitFor();
+    expect(await page.content()).not.toContain(site.login.password);
+    const { sessions: left } = await sessions.list({
+      userId: 'ada',
+      tags: { purpose: 'credential-test' },
+      archived: true,
+    });
+    expect(left.map(({ status }) => status)).toEqual(['ended', 'ended']);
+    expect((await sessions.list({ userId: 'ada', tags: { purpose: 'credential-test' } })).sessions).toEqual([]);
   });
 
   it('deletes one after a question', async () => {
@@ -176,6 +200,27 @@ describe('credentials', () => {
     await page.getByRole('group').getByRole('button', { name: 'Delete bakery' }).click();
     await see('The credential of bakery is deleted.');
     expect(await sessions.listCredentials('ada')).toEqual({ sites: [] });
+  });
+});
+
+describe('profiles', () => {
+  it('shows where a user stays logged in, restores an older version and deletes', async () => {
+    const cookie = (value: string) => ({
+      ...{ name: 'login', value, domain: 'bakery.example', path: '/', expires: -1 },
+      ...{ httpOnly: true, secure: true, sameSite: 'Lax' as const },
+    });
+    for (const value of ['one', 'two'])
+      await sessions.importProfile('ada', 'work', { cookies: [cookie(value)], origins: [] });
+    await open('/profiles?user=ada');
+    await see('bakery.example');
+    await page.getByRole('button', { name: 'Versions' }).click();
+    await page.getByRole('button', { name: 'Restore 1' }).click();
+    await page.getByRole('group').getByRole('button', { name: 'Restore 1' }).click();
+    await see('Version 1 of work is the current one again.');
+    expect((await sessions.exportProfile('ada', 'work')).cookies).toEqual([cookie('one')]);
+    await page.getByRole('button', { name: 'Delete work' }).click();
+    await page.getByRole('group').getByRole('button', { name: 'Delete work' }).click();
+    await see('ada has no profile');
   });
 });
 
@@ -203,7 +248,14 @@ describe('policies', () => {
 });
 
 describe('every page', () => {
-  const PAGES = () => ['/', `/sessions/${lease.sessionId}`, '/requests', '/credentials?user=ada', '/policies'];
+  const PAGES = () => [
+    '/',
+    `/sessions/${lease.sessionId}`,
+    '/requests',
+    '/credentials?user=ada',
+    '/profiles?user=ada',
+    '/policies',
+  ];
 
   it.each(['light', 'dark'] as const)('passes axe and fits 360 px, %s', async colorScheme => {
     await page.emulateMedia({ colorScheme });

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -208,6 +209,28 @@ describe('the live view', () => {
     await handBack();
   });
 
+  it('shows the open list of a select, which no screencast has, and a press chooses from it', async () => {
+    await agent.call('browser_navigate', {
+      url: html(
+        `<select style="top:100px;background:white;color:white" onchange="document.title = 'chose ' + this.value"><option style="background:rgb(0,0,200)">rye<option style="background:rgb(0,0,200)">wheat</select>`,
+      ),
+    });
+    await take();
+    await hasControl();
+    await sees(GREEN);
+    await clickAt(PLACES.field);
+    const blue = () =>
+      page.evaluate<number>(`(() => { const c = document.querySelector('.screen canvas');
+        const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+        let blue = 0; for (let at = 0; at < data.length; at += 4) if (data[at + 2] > 150 && data[at] < 60 && data[at + 1] < 60) blue += 1; return blue; })()`);
+    await eventually('the list', async () => (await blue()) > 1_000);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await shownTab('chose wheat').waitFor();
+    await eventually('no list', async () => (await blue()) === 0);
+    await handBack();
+  });
+
   it('keys that are held when control is lost are lifted', async () => {
     await agent.call('browser_navigate', {
       url: html(
@@ -299,7 +322,7 @@ describe('the end', () => {
 });
 
 describe('replay', () => {
-  it('the video is beside the timeline, and an event seeks to its place', async () => {
+  it('[B11] the video is beside the timeline, an event seeks to its place, and it can be had as MP4', async () => {
     const videos = await eventually('the videos', async () => {
       const artifacts = await console.sessions.listArtifacts(lease.sessionId);
       return artifacts.length >= 2 && artifacts.every(({ state }) => state === 'stored') && artifacts;
@@ -317,6 +340,13 @@ describe('replay', () => {
     expect(await page.locator('.chapters [aria-current=true]').innerText()).toContain('user_action.requested');
 
     expect(await accessibilityFaults(page)).toEqual([]);
+
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download as MP4' }).click();
+    const mp4 = await readFile(await (await download).path());
+    expect((await download).suggestedFilename()).toMatch(/^tab-\d+\.mp4$/);
+    expect(mp4.subarray(4, 8).toString()).toBe('ftyp');
+    expect(mp4.includes('avc1')).toBe(true);
 
     // Seeking needs parts.
     const source = await video.getAttribute('src');

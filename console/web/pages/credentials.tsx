@@ -109,16 +109,14 @@ function UserCredentials({ userId }: { userId: string }) {
                   >
                     Edit
                   </button>
-                  {problem === null && (
-                    <button
-                      type="button"
-                      class="quiet"
-                      aria-label={`Test ${site}`}
-                      onClick={() => setOpened({ site, form: 'test' })}
-                    >
-                      Test
-                    </button>
-                  )}
+                  <button
+                    type="button"
+                    class="quiet"
+                    aria-label={`Test ${site}`}
+                    onClick={() => setOpened({ site, form: 'test' })}
+                  >
+                    Test
+                  </button>
                   <Confirm
                     label={`Delete ${site}`}
                     question="Leases that start from now on will not have it. Delete it?"
