@@ -8,6 +8,7 @@ import { collectGarbage } from '../http/garbage.ts';
 import { startLocalController } from './controller.ts';
 import { type EgressProcess, startEgress } from './egress-process.ts';
 import { lockFile } from './lock.ts';
+import { findTools } from './machine-tools.ts';
 import { StackFolder } from './stack-folder.ts';
 
 /** Controller, database, console, egress proxy and warm runners on one machine. The controller and the console run in this process. */
@@ -72,7 +73,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     url: consoleUrl,
     controllerUrl: controller.url,
     serviceSecret: keys.serviceSecret,
-    ffmpeg: options.runnerEnv?.[ENV.ffmpegPath],
+    ffmpeg: findTools(options.runnerEnv ?? {}).ffmpeg ?? undefined,
     embedOrigins: list().parse(options.settings?.[ENV.consoleEmbedOrigins]),
     log: options.log,
   });

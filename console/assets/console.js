@@ -663,7 +663,7 @@ var BIGINT_FORMAT_RANGES = {
 	int64: [/* @__PURE__*/ BigInt("-9223372036854775808"), /* @__PURE__*/ BigInt("9223372036854775807")],
 	uint64: [/* @__PURE__*/ BigInt(0), /* @__PURE__*/ BigInt("18446744073709551615")]
 };
-function pick(schema, mask) {
+function pick$1(schema, mask) {
 	const currDef = schema._zod.def;
 	const checks = currDef.checks;
 	if (checks && checks.length > 0) throw new Error(".pick() cannot be used on object schemas containing refinements");
@@ -5509,7 +5509,7 @@ var ZodObject = /*@__PURE__*/ $constructor("ZodObject", (inst, def) => {
 		return merge(this, other);
 	},
 	pick(mask) {
-		return pick(this, mask);
+		return pick$1(this, mask);
 	},
 	omit(mask) {
 		return omit(this, mask);
@@ -6442,12 +6442,254 @@ function PolicyTest({ policy }) {
 		]
 	});
 }
+// console/web/schema-form.tsx
+/** A form for a document of this schema. What the schema does not tell, such as patterns, is checked when it is saved. */
+function SchemaForm(props) {
+	const { schema, value, onChange } = props;
+	return /* @__PURE__ */ a(Properties, {
+		root: schema,
+		schema: resolved(schema, schema),
+		value,
+		onChange
+	});
+}
+function resolved(root, schema) {
+	const name = schema.$ref?.replace("#/$defs/", "");
+	return name === void 0 ? schema : root.$defs?.[name] ?? {};
+}
+/** What a new entry begins with. */
+function blank(root, given) {
+	const schema = resolved(root, given);
+	if (schema.const !== void 0) return schema.const;
+	if (schema.oneOf?.[0]) return blank(root, schema.oneOf[0]);
+	if (schema.enum) return schema.enum[0];
+	if (schema.type === "array") return [];
+	if (schema.type === "object") return Object.fromEntries((schema.required ?? []).map((name) => [name, blank(root, schema.properties?.[name] ?? {})]));
+	return schema.type === "boolean" ? false : "";
+}
+var HIDDEN = ["$schema"];
+function Properties(props) {
+	const { root, schema, value, onChange } = props;
+	return /* @__PURE__ */ a($, { children: Object.entries(schema.properties ?? {}).filter(([name, each]) => !HIDDEN.includes(name) && each.const === void 0).map(([name, each]) => /* @__PURE__ */ a(Field, {
+		root,
+		schema: resolved(root, each),
+		name,
+		value: value[name],
+		onChange: (next) => {
+			const { [name]: _, ...others } = value;
+			onChange(next === void 0 ? others : {
+				...others,
+				[name]: next
+			});
+		}
+	}, name)) });
+}
+function Field(props) {
+	const { root, schema, name, value, onChange } = props;
+	if (schema.enum) return /* @__PURE__ */ a("label", { children: [name, /* @__PURE__ */ a("select", {
+		value: String(value ?? ""),
+		onChange: (event) => onChange(event.currentTarget.value || void 0),
+		children: [/* @__PURE__ */ a("option", {
+			value: "",
+			children: "–"
+		}), schema.enum.map((each) => /* @__PURE__ */ a("option", {
+			value: each,
+			children: each.replaceAll("_", " ")
+		}))]
+	})] });
+	if (schema.type === "boolean") return /* @__PURE__ */ a("label", {
+		class: "check",
+		children: [/* @__PURE__ */ a("input", {
+			type: "checkbox",
+			checked: value === true,
+			onChange: (event) => onChange(event.currentTarget.checked || void 0)
+		}), name]
+	});
+	if (schema.type === "array" && schema.items) {
+		const items = resolved(root, schema.items);
+		return items.type === "object" || items.oneOf ? /* @__PURE__ */ a(List, {
+			...props,
+			schema: items
+		}) : /* @__PURE__ */ a(Lines, {
+			...props,
+			schema: items
+		});
+	}
+	if (schema.type === "object" && schema.additionalProperties) return /* @__PURE__ */ a(Entries, { ...props });
+	if (schema.type === "object") return /* @__PURE__ */ a(Group, {
+		title: name,
+		children: /* @__PURE__ */ a(Properties, {
+			root,
+			schema,
+			value: value ?? {},
+			onChange
+		})
+	});
+	return /* @__PURE__ */ a("label", { children: [name, /* @__PURE__ */ a("input", {
+		type: schema.type === "number" || schema.type === "integer" ? "number" : "text",
+		value: String(value ?? ""),
+		autocomplete: "off",
+		onInput: (event) => onChange(read(schema, event.currentTarget.value))
+	})] });
+}
+var Group = ({ title, children }) => /* @__PURE__ */ a("fieldset", {
+	class: "group",
+	children: [/* @__PURE__ */ a("legend", { children: title }), children]
+});
+/** What was typed, as the schema wants it; what is no number stays text, for the document's own check to name. */
+function read(schema, typed) {
+	if (typed === "") return void 0;
+	const number = schema.type === "number" || schema.type === "integer" ? Number(typed) : NaN;
+	return Number.isNaN(number) ? typed : number;
+}
+/** A list of words or numbers, one a line. */
+function Lines({ schema, name, value, onChange }) {
+	const lines = Array.isArray(value) ? value.map(String) : [];
+	return /* @__PURE__ */ a("label", { children: [
+		name,
+		" ",
+		/* @__PURE__ */ a("span", {
+			class: "muted",
+			children: "one a line"
+		}),
+		/* @__PURE__ */ a("textarea", {
+			rows: Math.max(2, lines.length + 1),
+			spellcheck: false,
+			value: lines.join("\n"),
+			onChange: (event) => {
+				const next = event.currentTarget.value.split("\n").map((line) => line.trim()).filter((line) => line !== "").map((line) => read(schema, line));
+				onChange(next.length === 0 ? void 0 : next);
+			}
+		})
+	] });
+}
+/** A list of objects. */
+function List({ root, schema, name, value, onChange }) {
+	const entries = Array.isArray(value) ? value : [];
+	const replace = (at, ...by) => onChange(entries.toSpliced(at, 1, ...by));
+	return /* @__PURE__ */ a(Group, {
+		title: name,
+		children: [entries.map((entry, at) => /* @__PURE__ */ a(Group, {
+			title: `${name} ${at + 1}`,
+			children: [/* @__PURE__ */ a(Variant, {
+				root,
+				schema,
+				name: "",
+				value: entry,
+				onChange: (next) => replace(at, next)
+			}), /* @__PURE__ */ a("button", {
+				type: "button",
+				class: "quiet",
+				onClick: () => replace(at),
+				children: [
+					"Remove ",
+					name,
+					" ",
+					at + 1
+				]
+			})]
+		})), /* @__PURE__ */ a("button", {
+			type: "button",
+			class: "quiet",
+			onClick: () => onChange([...entries, blank(root, schema)]),
+			children: ["Add to ", name]
+		})]
+	});
+}
+/** An object, or one of several kinds of it: they differ in the property that has one value in each. */
+function Variant({ root, schema, value, onChange }) {
+	const entry = value ?? {};
+	if (!schema.oneOf) return /* @__PURE__ */ a(Properties, {
+		root,
+		schema,
+		value: entry,
+		onChange
+	});
+	const kinds = schema.oneOf;
+	const [name = ""] = Object.entries(kinds[0]?.properties ?? {}).find(([, each]) => each.const !== void 0) ?? [];
+	const kindOf = (kind) => String(kind.properties?.[name]?.const);
+	const chosen = kinds.find((kind) => kindOf(kind) === entry[name]) ?? kinds[0] ?? {};
+	return /* @__PURE__ */ a($, { children: [/* @__PURE__ */ a("label", { children: [name, /* @__PURE__ */ a("select", {
+		value: kindOf(chosen),
+		onChange: (event) => {
+			const kind = kinds.find((each) => kindOf(each) === event.currentTarget.value) ?? {};
+			onChange({
+				...blank(root, kind),
+				...pick(entry, kind),
+				[name]: event.currentTarget.value
+			});
+		},
+		children: kinds.map((kind) => /* @__PURE__ */ a("option", {
+			value: kindOf(kind),
+			children: kindOf(kind)
+		}))
+	})] }), /* @__PURE__ */ a(Properties, {
+		root,
+		schema: chosen,
+		value: entry,
+		onChange
+	})] });
+}
+/** What another kind has too, in the same form. */
+var pick = (entry, { properties = {} }) => Object.fromEntries(Object.entries(entry).filter(([name, value]) => {
+	const { type } = properties[name] ?? {};
+	return type !== void 0 && type === (Array.isArray(value) ? "array" : typeof value);
+}));
+/** Lists under names of the person's own. */
+function Entries({ root, schema, name, value, onChange }) {
+	const entries = Object.entries(value ?? {});
+	const items = schema.additionalProperties || {};
+	const change = (at, ...by) => onChange(Object.fromEntries(entries.toSpliced(at, 1, ...by)));
+	return /* @__PURE__ */ a(Group, {
+		title: name,
+		children: [entries.map(([key, entry], at) => /* @__PURE__ */ a(Group, {
+			title: `${name} ${at + 1}`,
+			children: [
+				/* @__PURE__ */ a("label", { children: ["name", /* @__PURE__ */ a("input", {
+					value: key,
+					autocomplete: "off",
+					onChange: (event) => change(at, [event.currentTarget.value, entry])
+				})] }),
+				/* @__PURE__ */ a(Field, {
+					root,
+					schema: items,
+					name: "values",
+					value: entry,
+					onChange: (next) => change(at, [key, next ?? []])
+				}),
+				/* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					onClick: () => change(at),
+					children: ["Remove ", key || `${name} ${at + 1}`]
+				})
+			]
+		})), /* @__PURE__ */ a("button", {
+			type: "button",
+			class: "quiet",
+			onClick: () => onChange({
+				...Object.fromEntries(entries),
+				"": []
+			}),
+			children: ["Add to ", name]
+		})]
+	});
+}
 // console/web/pages/policies.tsx
 var NEW_POLICY = {
 	version: 1,
 	tools: []
 };
 var written = (policy) => JSON.stringify(policy, null, 2);
+/** Undefined: the text is not that of an object. */
+function documentOf(text) {
+	try {
+		const value = JSON.parse(text);
+		return typeof value === "object" && value !== null ? value : void 0;
+	} catch {
+		return;
+	}
+}
 /** The deployment's policy, or one user's: edit it, begin with a preset, test a call before it is saved. */
 function PoliciesPage({ url }) {
 	const userId = url.searchParams.get("user") ?? "";
@@ -6466,13 +6708,16 @@ function PolicyLayer({ userId }) {
 	const whose = userId === "" ? "The deployment" : userId;
 	const stored = usePolled(`policy ${userId}`, 6e4, (signal) => call("GET", at, void 0, signal));
 	const presets = usePolled("presets", 36e5, (signal) => call("GET", "/policy-presets", void 0, signal));
+	const schema = usePolled("policy schema", 36e5, (signal) => call("GET", "/policy-schema", void 0, signal));
 	/** Null: as it is stored. */
 	const [draft, setDraft] = d(null);
+	const [editor, setEditor] = d("form");
 	const [errors, setErrors] = d([]);
 	const [done, setDone] = d();
 	if (!stored.value) return stored.error ? /* @__PURE__ */ a(Failure, { text: stored.error }) : /* @__PURE__ */ a(Loading, { what: "the policy" });
 	const { policy } = stored.value;
 	const text = draft ?? written(policy ?? NEW_POLICY);
+	const document = documentOf(text);
 	const edit = (next) => {
 		setDraft(next);
 		setErrors([]);
@@ -6508,7 +6753,19 @@ function PolicyLayer({ userId }) {
 				children: name
 			}, name))]
 		}),
-		/* @__PURE__ */ a("label", {
+		/* @__PURE__ */ a("fieldset", {
+			class: "choices",
+			children: [/* @__PURE__ */ a("legend", {
+				class: "unseen",
+				children: "Edit as"
+			}), ["form", "json"].map((each) => /* @__PURE__ */ a("label", { children: [/* @__PURE__ */ a("input", {
+				type: "radio",
+				name: "editor",
+				checked: editor === each,
+				onChange: () => setEditor(each)
+			}), each === "form" ? "Form" : "JSON"] }))]
+		}),
+		editor === "json" && /* @__PURE__ */ a("label", {
 			class: "editor",
 			children: ["Policy document (JSON)", /* @__PURE__ */ a("textarea", {
 				rows: 18,
@@ -6517,6 +6774,15 @@ function PolicyLayer({ userId }) {
 				"aria-invalid": errors.length > 0,
 				onInput: (event) => edit(event.currentTarget.value)
 			})]
+		}),
+		editor === "form" && document === void 0 && /* @__PURE__ */ a(Failure, { text: "The document is not JSON, so there is no form for it. Correct it as JSON, or discard the changes." }),
+		editor === "form" && document !== void 0 && schema.value && /* @__PURE__ */ a("div", {
+			class: "form",
+			children: /* @__PURE__ */ a(SchemaForm, {
+				schema: schema.value,
+				value: document,
+				onChange: (next) => edit(written(next))
+			})
 		}),
 		errors.length > 0 && /* @__PURE__ */ a("ul", {
 			class: "notice failure",
@@ -7844,7 +8110,10 @@ function useLive({ sessionId, role, onPicture, admit }) {
 			const { control } = message.t === "hello" || message.t === "control" ? message : {};
 			if (control?.idle_ms != null) idleAt.current = performance.now() + control.idle_ms;
 			if (message.t === "hello" && control?.state === "person" && sessionStorage.getItem(key) !== null) socket.current?.send({ t: "take" });
-			dispatch(message);
+			dispatch(message.t === "hello" && role === "view" ? {
+				...message,
+				role
+			} : message);
 		};
 		let wasOpen = false;
 		let attempts = 0;
@@ -8348,10 +8617,21 @@ var EVENT_GROUPS = {
 		has: (kind) => kind.startsWith("session.")
 	}
 };
-/** One line about an event: what its data says, in the order in which it was written. */
-function eventLine({ data }) {
-	return Object.entries(data).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name.replaceAll("_", " ")}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
+/** What an event is about: a call by its tool, all else by its kind. */
+var eventTitle = ({ kind, data }) => kind === "tool.call" ? String(data.tool) : kind;
+/** They are for a tracing system. */
+var FOR_TRACES = ["trace_id", "span_id"];
+/** One line about an event: what its data says, in the order in which it was written. A call says what it was called with, and how it ended. */
+function eventLine({ kind, data }) {
+	if (kind !== "tool.call") return pairs(data);
+	const { arguments: given, outcome, duration_ms } = data;
+	return [
+		typeof given === "object" && given !== null ? pairs(given) : "",
+		outcome === "ok" ? "" : String(outcome),
+		`${String(duration_ms)} ms`
+	].filter((part) => part !== "").join(" · ");
 }
+var pairs = (data) => Object.entries(data).filter(([name, value]) => value !== null && value !== "" && !FOR_TRACES.includes(name)).map(([name, value]) => `${name.replaceAll("_", " ")}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
 // console/web/pages/replay.tsx
 /** A lease that has ended changes no more; a video that is being stored still comes. */
 var POLL_MS$3 = 1e4;
@@ -8530,7 +8810,7 @@ function Player(props) {
 						children: clockOf(chapter.startMs - beginMs)
 					}),
 					" ",
-					/* @__PURE__ */ a("strong", { children: titleOf(chapter.event) }),
+					/* @__PURE__ */ a("strong", { children: eventTitle(chapter.event) }),
 					" ",
 					/* @__PURE__ */ a("span", {
 						class: "muted long",
@@ -8560,7 +8840,6 @@ function Track(props) {
 		})]
 	});
 }
-var titleOf = ({ kind, data }) => kind === "tool.call" ? String(data.tool) : kind;
 // console/web/request.tsx
 var NOTE_MAX = 2e3;
 /** What an agent asks of a person, and the answer. The answer's note reaches the model: it is no place for a secret. */
@@ -8708,7 +8987,7 @@ function Timeline({ sessionId }) {
 					}),
 					/* @__PURE__ */ a("span", {
 						class: "kind",
-						children: event.kind
+						children: eventTitle(event)
 					}),
 					/* @__PURE__ */ a("span", {
 						class: "long",
@@ -8757,20 +9036,30 @@ function SessionPage({ id, requests }) {
 			/* @__PURE__ */ a(Status, { session: row })
 		] }),
 		/* @__PURE__ */ a(Failure, { text: session.error }),
-		/* @__PURE__ */ a(Use, {
-			session: row,
-			waiting,
-			refresh: requests.refresh
-		}),
-		/* @__PURE__ */ a(Facts, { session: row }),
-		mayAct && /* @__PURE__ */ a(Actions, {
-			session: row,
-			onDone: session.refresh
-		}),
-		/* @__PURE__ */ a("h2", { children: "Timeline" }),
-		/* @__PURE__ */ a(Timeline, { sessionId: id }),
-		/* @__PURE__ */ a("h2", { children: "Artifacts" }),
-		/* @__PURE__ */ a(Artifacts, { session: row })
+		/* @__PURE__ */ a("div", {
+			class: "session",
+			children: [/* @__PURE__ */ a("div", { children: [
+				/* @__PURE__ */ a(Use, {
+					session: row,
+					waiting,
+					refresh: requests.refresh
+				}),
+				/* @__PURE__ */ a(Facts, { session: row }),
+				mayAct && /* @__PURE__ */ a(Actions, {
+					session: row,
+					onDone: session.refresh
+				}),
+				/* @__PURE__ */ a("h2", { children: "Artifacts" }),
+				/* @__PURE__ */ a(Artifacts, { session: row })
+			] }), /* @__PURE__ */ a("section", {
+				class: "beside",
+				"aria-labelledby": "timeline",
+				children: [/* @__PURE__ */ a("h2", {
+					id: "timeline",
+					children: "Timeline"
+				}), /* @__PURE__ */ a(Timeline, { sessionId: id })]
+			})]
+		})
 	] });
 }
 /** The browser while it runs, under what its agent asks for. An answer hands control back: the agent goes on. */
@@ -9243,7 +9532,10 @@ function SignedIn({ url }) {
 				/* @__PURE__ */ a("a", {
 					class: "name",
 					href: "/",
-					children: "omicron-browser"
+					children: [/* @__PURE__ */ a("img", {
+						src: "/icon.svg",
+						alt: ""
+					}), "omicron-browser"]
 				}),
 				/* @__PURE__ */ a("nav", {
 					"aria-label": "Pages",

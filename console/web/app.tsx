@@ -97,6 +97,7 @@ function SignedIn({ url }: { url: URL }) {
       </a>
       <header>
         <a class="name" href="/">
+          <img src="/icon.svg" alt="" />
           omicron-browser
         </a>
         <nav aria-label="Pages">

@@ -106,7 +106,7 @@ describe('sessions', () => {
     await see('session.ready');
     await see('Expires unless used');
     await agent.goto(site.url);
-    await see(/tool: browser_navigate/);
+    await see('browser_navigate');
     await agent.call('browser_navigate', { url: 'http://10.0.0.1/' }).catch(() => {}); // refused: a private address
     await page.getByLabel('Egress denials').check();
     await see('egress.denied');
@@ -185,6 +185,7 @@ describe('credentials', () => {
     await right.getByRole('img', { name: 'The page after the login was tried' }).waitFor();
     const wrong = await test('not the password');
     await wrong.getByText(`The browser was at ${site.url}/login`).waitFor();
+    await wrong.getByRole('button', { name: 'Close' }).click();
     expect(await page.content()).not.toContain(site.login.password);
     const { sessions: left } = await sessions.list({
       userId: 'ada',
@@ -239,7 +240,28 @@ describe('policies', () => {
     expect((await sessions.getPolicy({ userId: 'grace' }))?.sites.httpsOnly).toBe(true);
   });
 
+  it('is edited by a form that the schema makes, down to the conditions of a rule', async () => {
+    const group = (name: string) => page.getByRole('group', { name, exact: true });
+    await group('tools').getByRole('button', { name: 'Add to tools' }).click();
+    const rule = group('tools 2'); // beside the preset's
+    await rule.getByLabel('tools one a line').fill('browser_evaluate');
+    await rule.getByLabel('action').selectOption('block_always');
+    await rule.getByRole('button', { name: 'Add to when' }).click();
+    await group('when 1').last().getByLabel('operator').selectOption('contains');
+    await group('when 1').last().getByLabel('path').fill('function');
+    await group('when 1').last().getByLabel('value').fill('document.cookie');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await see('Saved. Running leases obey it within seconds.');
+    expect((await sessions.getPolicy({ userId: 'grace' }))?.tools.at(-1)).toMatchObject({
+      tools: ['browser_evaluate'],
+      action: 'block_always',
+      when: [{ path: 'function', operator: 'contains', value: 'document.cookie' }],
+    });
+    expect(await accessibilityFaults(page)).toEqual([]);
+  });
+
   it('shows the path of an error and leaves the saved policy in force', async () => {
+    await page.getByLabel('JSON', { exact: true }).check();
     await editor().fill('{"version": 1, "tools": [{"tools": [], "action": "allow"}]}');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('alert').getByText('tools[0].tools').waitFor();

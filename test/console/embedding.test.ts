@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Lease } from '../../client/lease.ts';
+import { PICTURE_HEADERS } from '../../contract/polled-view.ts';
 import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
 import { accessibilityFaults, type OpenConsole, openConsole } from './open-console.ts';
@@ -105,6 +106,23 @@ describe('an embedded preview', () => {
   });
 });
 
+describe('a broken socket', () => {
+  it('is opened again by itself, and the page says so meanwhile', async () => {
+    await page.goto('about:blank');
+    let sockets = 0;
+    await page.routeWebSocket(/\/live\?/, async socket => {
+      sockets += 1;
+      const server = socket.connectToServer();
+      if (sockets === 1) server.onMessage(() => socket.close({ code: 1011, reason: 'cut off' }));
+    });
+    const frame = await preview('?token=view');
+    await frame.getByText('The connection was lost').waitFor();
+    await frame.getByText('The agent acts on the browser').waitFor();
+    expect(sockets).toBe(2);
+    await page.unrouteAll();
+  });
+});
+
 describe('picture mode', () => {
   const signIn = async (viewer: Page) => {
     await viewer.goto(console.stack.console.link());
@@ -156,7 +174,11 @@ describe('picture mode', () => {
     expect((await ask(`/polled-views/${view}/picture`, { headers: { 'if-none-match': etag } })).status()).toBe(304);
 
     await agent.call('browser_tabs', { action: 'new', url: 'data:text/html,<title>Other</title>other' });
-    await eventually('a picture of the other tab', async () => (await news(0, picture)).picture > picture);
+    const tab = first.headers()[PICTURE_HEADERS.tab];
+    await eventually('a picture of the other tab', async () => {
+      const next = await ask(`/polled-views/${view}/picture`); // which lets another one come
+      return next.headers()[PICTURE_HEADERS.tab] !== tab;
+    });
     await say(-1, { t: 'take' });
     await say(picture, { t: 'mouse', kind: 'down', x: 10, y: 10, button: 'left', buttons: 1, clicks: 1 });
     const heard = await eventually('the refusal', async () =>

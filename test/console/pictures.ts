@@ -61,7 +61,7 @@ await picture('requests');
 await open(`/sessions/${lease.sessionId}`);
 await page.getByRole('button', { name: 'Take control' }).click();
 await page.getByText('You have control').waitFor();
-await page.getByText('tool.call').first().waitFor();
+await page.getByText('browser_navigate').first().waitFor();
 await eventually('a picture', async () => (await page.locator('.unseen-yet').count()) === 0, WAIT_MS);
 await picture('session');
 await page.setViewportSize({ width: 390, height: 844 });

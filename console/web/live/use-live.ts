@@ -139,7 +139,8 @@ export function useLive({ sessionId, role, onPicture, admit }: UseLiveOptions): 
       if (control?.idle_ms != null) idleAt.current = performance.now() + control.idle_ms;
       if (message.t === 'hello' && control?.state === 'person' && sessionStorage.getItem(key) !== null)
         socket.current?.send({ t: 'take' });
-      dispatch(message);
+      // Who wanted to see only is not offered more, whatever their token allows.
+      dispatch(message.t === 'hello' && role === 'view' ? { ...message, role } : message);
     };
     let wasOpen = false;
     let attempts = 0;

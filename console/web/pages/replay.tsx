@@ -5,7 +5,7 @@ import { newEvents } from '../events.ts';
 import { Empty, Failure, Loading } from '../notices.tsx';
 import { type Chapter, chaptersOf, clockOf, type Video, videoAt, videosOf } from '../replay.ts';
 import { usePolled } from '../use-polled.ts';
-import { eventLine } from '../words.ts';
+import { eventLine, eventTitle } from '../words.ts';
 
 /** A lease that has ended changes no more; a video that is being stored still comes. */
 const POLL_MS = 10_000;
@@ -181,7 +181,7 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
               aria-current={chapter === current}
               onClick={() => seek(chapter.startMs)}
             >
-              <span class="at">{clockOf(chapter.startMs - beginMs)}</span> <strong>{titleOf(chapter.event)}</strong>{' '}
+              <span class="at">{clockOf(chapter.startMs - beginMs)}</span> <strong>{eventTitle(chapter.event)}</strong>{' '}
               <span class="muted long">{eventLine(chapter.event)}</span>
             </button>
           </li>
@@ -210,5 +210,3 @@ function Track(props: { chapters: readonly Chapter[]; beginMs: number; endMs: nu
     </div>
   );
 }
-
-const titleOf = ({ kind, data }: SessionEvent): string => (kind === 'tool.call' ? String(data.tool) : kind);

@@ -46,13 +46,19 @@ export function SessionPage({ id, requests }: { id: string; requests: Polled<Pen
         {row.conversation_id} <Status session={row} />
       </h1>
       <Failure text={session.error} />
-      <Use session={row} waiting={waiting} refresh={requests.refresh} />
-      <Facts session={row} />
-      {mayAct && <Actions session={row} onDone={session.refresh} />}
-      <h2>Timeline</h2>
-      <Timeline sessionId={id} />
-      <h2>Artifacts</h2>
-      <Artifacts session={row} />
+      <div class="session">
+        <div>
+          <Use session={row} waiting={waiting} refresh={requests.refresh} />
+          <Facts session={row} />
+          {mayAct && <Actions session={row} onDone={session.refresh} />}
+          <h2>Artifacts</h2>
+          <Artifacts session={row} />
+        </div>
+        <section class="beside" aria-labelledby="timeline">
+          <h2 id="timeline">Timeline</h2>
+          <Timeline sessionId={id} />
+        </section>
+      </div>
     </>
   );
 }
