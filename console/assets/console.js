@@ -5899,15 +5899,16 @@ function followLinks(event) {
 	scrollTo(0, 0);
 }
 // console/web/me.ts
-/** Who is signed in; null until that is known. */
-var MeContext = U(null);
+/** Who is signed in. Pages are shown when that is known. */
+var MeContext = U({
+	name: "",
+	role: "viewer",
+	user_id: null
+});
 /** Whether the person may do what needs this role. The server decides; this hides what it would refuse. */
-function useMay(needed) {
-	const me = j(MeContext);
-	return me !== null && mayAs(me.role, needed);
-}
+var useMay = (needed) => mayAs(j(MeContext).role, needed);
 /** The one user whose sessions the person has; null: everyone's. */
-var useOwnUser = () => j(MeContext)?.user_id ?? null;
+var useOwnUser = () => j(MeContext).user_id;
 // node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
 var f = Symbol.for("pv");
 var o = 0;
@@ -5933,6 +5934,33 @@ function a(t, e, n$1, u, a, i) {
 	};
 	return (a || i) && (s.__source = a, s.__self = i), n.vnode && n.vnode(s), s;
 }
+// console/web/notices.tsx
+/** What failed and what to do, told to a screen reader at once. */
+var Failure = ({ text }) => text === void 0 ? null : /* @__PURE__ */ a("p", {
+	class: "notice failure",
+	role: "alert",
+	children: text
+});
+/** What succeeded. */
+var Success = ({ text }) => /* @__PURE__ */ a("p", {
+	class: text === void 0 ? "unseen" : "notice success",
+	role: "status",
+	children: text
+});
+/** In place of a list without entries: what would be here, and how it gets here. */
+var Empty = ({ title, children }) => /* @__PURE__ */ a("div", {
+	class: "empty",
+	children: [/* @__PURE__ */ a("h2", { children: title }), children]
+});
+var Loading = ({ what }) => /* @__PURE__ */ a("p", {
+	class: "muted",
+	role: "status",
+	children: [
+		"Loading ",
+		what,
+		" …"
+	]
+});
 // console/web/confirm.tsx
 /** A button that asks before it acts; Escape takes the question back. */
 function Confirm(props) {
@@ -5976,33 +6004,6 @@ function Confirm(props) {
 		]
 	});
 }
-// console/web/notices.tsx
-/** What failed and what to do, told to a screen reader at once. */
-var Failure = ({ text }) => text === void 0 ? null : /* @__PURE__ */ a("p", {
-	class: "notice failure",
-	role: "alert",
-	children: text
-});
-/** What succeeded. */
-var Success = ({ text }) => /* @__PURE__ */ a("p", {
-	class: text === void 0 ? "unseen" : "notice success",
-	role: "status",
-	children: text
-});
-/** In place of a list without entries: what would be here, and how it gets here. */
-var Empty = ({ title, children }) => /* @__PURE__ */ a("div", {
-	class: "empty",
-	children: [/* @__PURE__ */ a("h2", { children: title }), children]
-});
-var Loading = ({ what }) => /* @__PURE__ */ a("p", {
-	class: "muted",
-	role: "status",
-	children: [
-		"Loading ",
-		what,
-		" …"
-	]
-});
 // console/web/use-polled.ts
 /**
 * Reads at once, whenever `key` changes, and then every so often while the page is visible. `read` gets the value so far
@@ -6526,7 +6527,7 @@ function Field(props) {
 		})
 	});
 	return /* @__PURE__ */ a("label", { children: [name, /* @__PURE__ */ a("input", {
-		type: schema.type === "number" || schema.type === "integer" ? "number" : "text",
+		inputMode: schema.type === "number" || schema.type === "integer" ? "numeric" : "text",
 		value: String(value ?? ""),
 		autocomplete: "off",
 		onInput: (event) => onChange(read(schema, event.currentTarget.value))
@@ -8845,6 +8846,7 @@ var NOTE_MAX = 2e3;
 /** What an agent asks of a person, and the answer. The answer's note reaches the model: it is no place for a secret. */
 function Request(props) {
 	const { request, onAnswered } = props;
+	const mayAnswer = useMay("operator");
 	const [note, setNote] = d("");
 	const [failure, setFailure] = d();
 	const [isSending, setSending] = d(false);
@@ -8885,28 +8887,30 @@ function Request(props) {
 					relative(request.expires_at, Date.now())
 				]
 			}),
-			/* @__PURE__ */ a("label", { children: ["Message to the agent (optional; never a password)", /* @__PURE__ */ a("input", {
-				value: note,
-				maxLength: NOTE_MAX,
-				autocomplete: "off",
-				onInput: (event) => setNote(event.currentTarget.value)
-			})] }),
-			/* @__PURE__ */ a(Failure, { text: failure }),
-			/* @__PURE__ */ a("p", {
-				class: "actions",
-				children: [/* @__PURE__ */ a("button", {
-					type: "button",
-					disabled: isSending,
-					onClick: () => answer("done"),
-					children: "Done"
-				}), /* @__PURE__ */ a("button", {
-					type: "button",
-					class: "quiet",
-					disabled: isSending,
-					onClick: () => answer("declined"),
-					children: "Decline"
-				})]
-			})
+			mayAnswer && /* @__PURE__ */ a($, { children: [
+				/* @__PURE__ */ a("label", { children: ["Message to the agent (optional; never a password)", /* @__PURE__ */ a("input", {
+					value: note,
+					maxLength: NOTE_MAX,
+					autocomplete: "off",
+					onInput: (event) => setNote(event.currentTarget.value)
+				})] }),
+				/* @__PURE__ */ a(Failure, { text: failure }),
+				/* @__PURE__ */ a("p", {
+					class: "actions",
+					children: [/* @__PURE__ */ a("button", {
+						type: "button",
+						disabled: isSending,
+						onClick: () => answer("done"),
+						children: "Done"
+					}), /* @__PURE__ */ a("button", {
+						type: "button",
+						class: "quiet",
+						disabled: isSending,
+						onClick: () => answer("declined"),
+						children: "Decline"
+					})]
+				})
+			] })
 		]
 	});
 }
@@ -9067,7 +9071,7 @@ function Use(props) {
 	const { session, waiting, refresh } = props;
 	const handBack = T(void 0);
 	const mayAct = useMay("operator");
-	return /* @__PURE__ */ a($, { children: [mayAct && waiting.map((request) => /* @__PURE__ */ a(Request, {
+	return /* @__PURE__ */ a($, { children: [waiting.map((request) => /* @__PURE__ */ a(Request, {
 		request,
 		onAnswered: () => {
 			handBack.current?.();
@@ -9503,7 +9507,8 @@ function SignedIn({ url }) {
 		const { user_actions } = await call("GET", "/user-actions", void 0, signal);
 		return user_actions;
 	});
-	const me = usePolled("me", 3e5, (signal) => call("GET", "/me", void 0, signal)).value ?? null;
+	const person = usePolled("me", 3e5, (signal) => call("GET", "/me", void 0, signal));
+	const me = person.value;
 	const { title, entry, page } = pageOf(url, requests);
 	const waiting = requests.value?.length ?? 0;
 	A(() => {
@@ -9544,7 +9549,7 @@ function SignedIn({ url }) {
 						item("/requests", "Requests", waiting),
 						item("/credentials", "Credentials"),
 						item("/profiles", "Profiles"),
-						me !== null && mayAs(me.role, "admin") && item("/policies", "Policies")
+						me && mayAs(me.role, "admin") && item("/policies", "Policies")
 					] })
 				}),
 				/* @__PURE__ */ a("span", {
@@ -9562,14 +9567,16 @@ function SignedIn({ url }) {
 			/* @__PURE__ */ a("main", {
 				id: "content",
 				tabIndex: -1,
-				children: /* @__PURE__ */ a(MeContext.Provider, {
+				children: me ? /* @__PURE__ */ a(MeContext.Provider, {
 					value: me,
 					children: page
-				})
+				}) : /* @__PURE__ */ a(Unknown, { error: person.error })
 			}, url.pathname)
 		]
 	});
 }
+/** Until it is known who is signed in: pages differ by that. */
+var Unknown = ({ error }) => error === void 0 ? /* @__PURE__ */ a(Loading, { what: "the console" }) : /* @__PURE__ */ a(Failure, { text: error });
 async function signOut() {
 	await call("DELETE", "/sign-in").catch(() => {});
 	signedOut.dispatchEvent(new Event("signed-out"));

@@ -5,6 +5,7 @@ import type { PendingUserActionList } from '../../contract/user-action.ts';
 import { call, signedOut } from './api.ts';
 import { followLinks, go, useLocation } from './location.ts';
 import { MeContext } from './me.ts';
+import { Failure, Loading } from './notices.tsx';
 import { CredentialsPage } from './pages/credentials.tsx';
 import { PoliciesPage } from './pages/policies.tsx';
 import { PreviewPage } from './pages/preview.tsx';
@@ -69,7 +70,8 @@ function SignedIn({ url }: { url: URL }) {
     const { user_actions } = await call<PendingUserActionList>('GET', '/user-actions', undefined, signal);
     return user_actions;
   });
-  const me = usePolled('me', 300_000, signal => call<Me>('GET', '/me', undefined, signal)).value ?? null;
+  const person = usePolled('me', 300_000, signal => call<Me>('GET', '/me', undefined, signal));
+  const me = person.value;
   const { title, entry, page } = pageOf(url, requests);
   const waiting = requests.value?.length ?? 0;
   useEffect(() => {
@@ -106,7 +108,7 @@ function SignedIn({ url }: { url: URL }) {
             {item('/requests', 'Requests', waiting)}
             {item('/credentials', 'Credentials')}
             {item('/profiles', 'Profiles')}
-            {me !== null && mayAs(me.role, 'admin') && item('/policies', 'Policies')}
+            {me && mayAs(me.role, 'admin') && item('/policies', 'Policies')}
           </ul>
         </nav>
         <span class="who muted" title={me?.role}>
@@ -117,11 +119,15 @@ function SignedIn({ url }: { url: URL }) {
         </button>
       </header>
       <main id="content" tabIndex={-1} key={url.pathname}>
-        <MeContext.Provider value={me}>{page}</MeContext.Provider>
+        {me ? <MeContext.Provider value={me}>{page}</MeContext.Provider> : <Unknown error={person.error} />}
       </main>
     </div>
   );
 }
+
+/** Until it is known who is signed in: pages differ by that. */
+const Unknown = ({ error }: { error: string | undefined }) =>
+  error === undefined ? <Loading what="the console" /> : <Failure text={error} />;
 
 async function signOut() {
   await call('DELETE', '/sign-in').catch(() => {}); // a console that has stopped has signed everyone out

@@ -123,7 +123,7 @@ function Field(props: FieldProps) {
     <label>
       {name}
       <input
-        type={isNumber ? 'number' : 'text'}
+        inputMode={isNumber ? 'numeric' : 'text'}
         value={String(value ?? '')}
         autocomplete="off"
         onInput={event => onChange(read(schema, event.currentTarget.value))}

@@ -231,6 +231,33 @@ describe('the live view', () => {
     await handBack();
   });
 
+  it('a finger taps, and moves what it is on', async () => {
+    await agent.call('browser_navigate', {
+      url: html(
+        `<button style="top:300px" onclick="document.title += ' tapped'">tap</button>
+        <div style="top:500px;touch-action:none;background:red" ontouchmove="document.title += ' moved ' + this.innerText">me</div>`,
+      ),
+    });
+    await take();
+    await hasControl();
+    await sees(GREEN);
+    const canvas = await page.locator('.screen canvas').boundingBox();
+    const { x = 0, y = 0, width = 0, height = 0 } = canvas ?? {};
+    const at = (top: number) => ({ x: x + (400 / 1920) * width, y: y + (top / 1080) * height });
+    const cdp = await context().newCDPSession(page);
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...touchPoints: { x: number; y: number }[]) =>
+      cdp.send('Input.dispatchTouchEvent', { type, touchPoints });
+    await touch('touchStart', at(PLACES.press));
+    await touch('touchEnd');
+    await shownTab('tapped').waitFor();
+    await touch('touchStart', at(PLACES.ask));
+    for (const by of [5, 10, 20, 40, 60]) await touch('touchMove', at(PLACES.ask + by));
+    await touch('touchEnd');
+    await shownTab('moved me').waitFor();
+    await cdp.detach();
+    await handBack();
+  });
+
   it('keys that are held when control is lost are lifted', async () => {
     await agent.call('browser_navigate', {
       url: html(

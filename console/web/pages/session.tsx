@@ -70,17 +70,16 @@ function Use(props: { session: Session; waiting: PendingUserActionList['user_act
   const mayAct = useMay('operator');
   return (
     <>
-      {mayAct &&
-        waiting.map(request => (
-          <Request
-            key={request.id}
-            request={request}
-            onAnswered={() => {
-              handBack.current?.();
-              refresh();
-            }}
-          />
-        ))}
+      {waiting.map(request => (
+        <Request
+          key={request.id}
+          request={request}
+          onAnswered={() => {
+            handBack.current?.();
+            refresh();
+          }}
+        />
+      ))}
       {session.status === 'ready' && (
         <LiveView
           key={session.epoch}
