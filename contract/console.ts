@@ -1,4 +1,4 @@
-import * as z from 'zod';
+/** Constants of the console without schemas: its pages import them. */
 
 /** Routes of the console's server that are its own; all others under `/api` are the controller's. */
 export const CONSOLE_ROUTES = {
@@ -14,10 +14,6 @@ export const CONSOLE_ROUTES = {
   /** `POST` with a service token (audience `console-links`) makes a link. */
   links: '/api/links',
 } as const;
-
-/** A link that signs one person in, once. */
-export const consoleLink = z.object({ link: z.url() });
-export type ConsoleLink = z.infer<typeof consoleLink>;
 
 /**
  * What a person may do, each role all that those before it may: a viewer sees their own sessions; an operator acts in them; an admin

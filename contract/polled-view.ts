@@ -34,6 +34,3 @@ export const polledViewMessages = z.strictObject({
   messages: z.array(viewerMessage).min(1).max(200),
 });
 export type PolledViewMessages = z.input<typeof polledViewMessages>;
-
-/** What `.../picture` tells of the tab, in CSS pixels, beside the JPEG and its ETag. */
-export const PICTURE_HEADERS = { tab: 'x-omicron-tab', width: 'x-omicron-width', height: 'x-omicron-height' } as const;

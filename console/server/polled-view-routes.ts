@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { mayAs } from '../../contract/console.ts';
+import { PICTURE_HEADERS } from '../../contract/live-picture.ts';
 import {
-  PICTURE_HEADERS,
   type PolledViewNews,
   type PolledViewOpened,
   polledViewMessages,

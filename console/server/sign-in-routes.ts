@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import * as z from 'zod';
-import { CONSOLE_ROUTES, type ConsoleLink, type SignInWays } from '../../contract/console.ts';
+import { CONSOLE_ROUTES, type SignInWays } from '../../contract/console.ts';
+import type { ConsoleLink } from '../../contract/console-link.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { verifyServiceToken } from '../../contract/tokens.ts';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Lease } from '../../client/lease.ts';
-import { PICTURE_HEADERS } from '../../contract/polled-view.ts';
+import { PICTURE_HEADERS } from '../../contract/live-picture.ts';
 import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
 import { accessibilityFaults, type OpenConsole, openConsole } from './open-console.ts';

@@ -1,12 +1,7 @@
 import type { ServerMessage, ViewerMessage } from '../../../contract/live.ts';
 import { LIVE_CLOSE } from '../../../contract/live-limits.ts';
-import type { LivePicture } from '../../../contract/live-picture.ts';
-import {
-  PICTURE_HEADERS,
-  type PolledViewMessages,
-  type PolledViewNews,
-  type PolledViewOpened,
-} from '../../../contract/polled-view.ts';
+import { type LivePicture, PICTURE_HEADERS } from '../../../contract/live-picture.ts';
+import type { PolledViewMessages, PolledViewNews, PolledViewOpened } from '../../../contract/polled-view.ts';
 import { call, path } from '../api.ts';
 import { messageOf } from '../use-polled.ts';
 import type { LiveSocket, LiveSocketOptions } from './socket.ts';
