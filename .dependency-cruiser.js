@@ -6,7 +6,7 @@ const rooms = {
   runner: ['contract', 'http'],
   egress: ['contract', 'http'],
   client: ['contract', 'http'],
-  console: ['contract', 'http'],
+  console: ['contract', 'http', 'client'],
   // starts a controller, an egress proxy, the console and a runner as the local stack, and must find the browser that a runner would
   local: [
     'contract',

@@ -208,7 +208,10 @@ export class BrowserSessions implements BrowserSource {
     return (await this.#call({ method: 'GET', path, answer: pendingUserActionList, signal })).user_actions;
   }
 
-  /** A token that opens one live view of the running browser, within a minute (docs/live-view.md). */
+  /**
+   * A token that opens one live view of the session's running browser within a minute (docs/live-view.md): an embedded preview asks
+   * your page for one for each connection. `view` sees; `control` may also take control.
+   */
   createLiveToken(
     sessionId: string,
     { userId, signal, ...request }: CallOptions & z.input<typeof liveTokenRequest> = {},

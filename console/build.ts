@@ -7,8 +7,16 @@ import { build } from 'vite';
 
 const WEB = fileURLToPath(new URL('web/', import.meta.url));
 
+/** Scripts by the name under which they are served: the pages, and the web component for pages of others. */
+const ENTRIES = { 'console.js': `${WEB}main.tsx`, 'preview.js': `${WEB}preview-element.ts` } as const;
+
 /** The files of the pages, by name. They are not minified: what is served can be read and reviewed. */
 export async function consoleAssets(): Promise<ReadonlyMap<string, string>> {
+  const bundles = await Promise.all(Object.entries(ENTRIES).map(([name, entry]) => bundle(name, entry)));
+  return new Map(bundles.flat());
+}
+
+async function bundle(name: string, entry: string): Promise<(readonly [string, string])[]> {
   const built = await build({
     root: WEB,
     configFile: false,
@@ -23,15 +31,15 @@ export async function consoleAssets(): Promise<ReadonlyMap<string, string>> {
       modulePreload: false,
       target: 'es2024',
       rollupOptions: {
-        input: `${WEB}main.tsx`,
-        output: { entryFileNames: 'console.js', assetFileNames: 'console[extname]' },
+        input: entry,
+        output: { entryFileNames: name, assetFileNames: 'console[extname]' },
       },
     },
   });
   const [result, ...others] = Array.isArray(built) ? built : [built];
   if (!result || !('output' in result) || others.length > 0) throw new Error('Vite wrote no bundle, or several');
-  return new Map(
-    result.output.map(file => [file.fileName, file.type === 'chunk' ? file.code : file.source.toString()] as const),
+  return result.output.map(
+    file => [file.fileName, file.type === 'chunk' ? file.code : file.source.toString()] as const,
   );
 }
 

@@ -1,6 +1,10 @@
 /** The WebSocket subprotocol of the live view: a viewer offers it, to a runner or controller together with its token. */
 export const LIVE_PROTOCOL = 'omicron.live.v1';
 
+/** A page cannot set headers of a WebSocket, and a URL is logged; Kubernetes passes bearer tokens the same way. */
+export const LIVE_TOKEN_PREFIX = 'omicron.token.';
+export const liveTokenProtocol = (token: string): string => `${LIVE_TOKEN_PREFIX}${token}`;
+
 export const LIVE_LIMITS = {
   /** A token opens one socket in this time. */
   tokenSeconds: 60,

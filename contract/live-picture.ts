@@ -51,3 +51,6 @@ export function decodePicture(message: ArrayBuffer | Uint8Array): LivePicture | 
     jpeg: bytes.subarray(HEADER_BYTES),
   };
 }
+
+/** A picture by HTTP, beside its JPEG and its number as the ETag: its tab, and that tab's size in CSS pixels. */
+export const PICTURE_HEADERS = { tab: 'x-omicron-tab', width: 'x-omicron-width', height: 'x-omicron-height' } as const;

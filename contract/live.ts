@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { epoch } from './lease-key.ts';
-import { LIVE_LIMITS, LIVE_PROTOCOL } from './live-limits.ts';
+import { LIVE_LIMITS, LIVE_PROTOCOL, LIVE_TOKEN_PREFIX } from './live-limits.ts';
 
 /**
  * The live view: pictures of a lease's browser for its viewers, and the input of the person who controls it. One
@@ -9,15 +9,11 @@ import { LIVE_LIMITS, LIVE_PROTOCOL } from './live-limits.ts';
  * JSON text: `serverMessage` to the viewer, `viewerMessage` from it. docs/live-view.md has the protocol in words.
  */
 
-/** A page cannot set headers of a WebSocket, and a URL is logged; Kubernetes passes bearer tokens the same way. */
-const TOKEN_PREFIX = 'omicron.token.';
-export const liveTokenProtocol = (token: string): string => `${TOKEN_PREFIX}${token}`;
-
 /** The token among the offered subprotocols (the header's value); undefined where there is none. */
 export function liveTokenOf(protocols: string | undefined): string | undefined {
   const offered = protocols?.split(',').map(each => each.trim());
   if (offered?.includes(LIVE_PROTOCOL) !== true) return undefined;
-  return offered.find(each => each.startsWith(TOKEN_PREFIX))?.slice(TOKEN_PREFIX.length);
+  return offered.find(each => each.startsWith(LIVE_TOKEN_PREFIX))?.slice(LIVE_TOKEN_PREFIX.length);
 }
 
 /** `view` sees; `control` may also take control. */

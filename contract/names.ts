@@ -17,12 +17,14 @@ export const SERVICE_ACCOUNTS = {
   controller: 'browser-session-controller-sa',
   runner: 'pw-mcp-runner-sa',
   egress: 'egress-proxy-sa',
+  console: 'browser-console-sa',
   clusterAutoscaler: 'cluster-autoscaler',
 } as const;
 
 export const SERVICES = {
   controller: 'browser-session-controller',
   egress: 'egress-proxy',
+  console: 'browser-console',
 } as const;
 
 export const PORTS = {
@@ -30,6 +32,8 @@ export const PORTS = {
   controller: 8080,
   /** Runner: /mcp, /assign, /drain, /healthz. */
   runner: 8080,
+  /** Console: its pages and their API. */
+  console: 8080,
   /** Egress proxy: HTTP and CONNECT. */
   egress: 3128,
   /** Egress proxy: health and metrics. */
@@ -41,6 +45,7 @@ export const LABELS = {
   runnerApp: 'pw-mcp-runner',
   controllerApp: 'browser-session-controller',
   egressApp: 'egress-proxy',
+  consoleApp: 'browser-console',
   sessionId: 'session_id',
   userIdHash: 'user_id_hash',
   runnerId: 'omicron.dev/runner-id',
@@ -175,6 +180,26 @@ export const ENV = {
   startSeconds: 'OMICRON_START_SECONDS',
   /** Where people open the console, e.g. `https://console.example.com/`: agents' requests lead there. */
   consoleUrl: 'OMICRON_CONSOLE_URL',
+  /** Origins of pages that may show a preview in a frame: `https://chat.example.com`. */
+  consoleEmbedOrigins: 'OMICRON_CONSOLE_EMBED_ORIGINS',
+  consoleHost: 'OMICRON_CONSOLE_HOST',
+  consolePort: 'OMICRON_CONSOLE_PORT',
+  /** OpenID Connect: who signs people in to the console. */
+  consoleOidcIssuer: 'OMICRON_CONSOLE_OIDC_ISSUER',
+  consoleOidcClientId: 'OMICRON_CONSOLE_OIDC_CLIENT_ID',
+  consoleOidcClientSecret: 'OMICRON_CONSOLE_OIDC_CLIENT_SECRET',
+  consoleOidcScopes: 'OMICRON_CONSOLE_OIDC_SCOPES',
+  /** The platform's own access tokens (Supabase Auth) sign in to the console too. */
+  consolePlatformIssuer: 'OMICRON_CONSOLE_PLATFORM_ISSUER',
+  consolePlatformAudience: 'OMICRON_CONSOLE_PLATFORM_AUDIENCE',
+  consolePlatformSecret: 'OMICRON_CONSOLE_PLATFORM_JWT_SECRET',
+  /** Claims of the identity provider: the user's id, and the roles; a claim within a claim has a dot. */
+  consoleUserClaim: 'OMICRON_CONSOLE_USER_CLAIM',
+  consoleRoleClaim: 'OMICRON_CONSOLE_ROLE_CLAIM',
+  consoleViewerRole: 'OMICRON_CONSOLE_VIEWER_ROLE',
+  consoleOperatorRole: 'OMICRON_CONSOLE_OPERATOR_ROLE',
+  consoleAdminRole: 'OMICRON_CONSOLE_ADMIN_ROLE',
+  consoleRoleWithout: 'OMICRON_CONSOLE_ROLE_WITHOUT',
   /** The gateway's address, e.g. `https://browser.example.com/mcp`; without it there is no gateway. */
   gatewayUrl: 'OMICRON_GATEWAY_URL',
   /** OIDC issuer of the access tokens that the gateway takes. */
@@ -292,6 +317,7 @@ export const STACK_OUTPUTS = [
   'controllerRepositoryUrl',
   'runnerRepositoryUrl',
   'egressRepositoryUrl',
+  'consoleRepositoryUrl',
   /**
    * Ranges that the egress proxy must refuse besides the private ones: a site must not reach the cluster from outside
    * in.

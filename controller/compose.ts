@@ -11,6 +11,7 @@ import { buildServer } from './http/server.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
 import { Changes } from './lease/changes.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
+import { pendingUserActions } from './lease/pending-user-actions.ts';
 import { uploadSites } from './lease/upload-sites.ts';
 import { loopsOf, wakes } from './loops.ts';
 import { prometheusMetrics } from './metrics.ts';
@@ -168,6 +169,9 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     getOrCreate,
     kickDrain,
     gateway: await gatewayOf(core, getOrCreate),
+    pendingUserActions: pendingUserActions(core.userActions, changes, error =>
+      core.log.warn({ err: error }, 'user actions unreadable; retrying'),
+    ),
     serviceKey: serviceKey(settings.serviceSecret),
     egressKey: serviceKey(settings.egressSecret),
     derivation: keys.derivation,

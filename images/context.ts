@@ -9,7 +9,7 @@ import { importsOf } from './imports.ts';
 const run = promisify(execFile);
 
 /** What a cluster runs. */
-export const CLUSTER_IMAGES = ['controller', 'runner', 'egress'] as const;
+export const CLUSTER_IMAGES = ['controller', 'runner', 'egress', 'console'] as const;
 /** `local` is the local stack: all of them as processes of one container, for a laptop. */
 export const IMAGES = [...CLUSTER_IMAGES, 'local'] as const;
 export type ImageName = (typeof IMAGES)[number];
@@ -35,6 +35,11 @@ const CONTENTS: Readonly<Record<ImageName, Contents>> = {
   },
   runner: { programs: RUNNER_PROGRAMS, rooms: ['runner'], packagesOf: ['contract', 'http', 'runner'] },
   egress: { programs: ['egress/main.ts'], rooms: ['egress'], packagesOf: ['contract', 'http', 'egress'] },
+  console: {
+    programs: ['console/main.ts'],
+    rooms: ['console', 'client'],
+    packagesOf: ['contract', 'http', 'client', 'console'],
+  },
   local: {
     programs: ['cli/main.ts', 'egress/main.ts', ...RUNNER_PROGRAMS],
     rooms: ['cli', 'client', 'console', 'controller', 'egress', 'local', 'runner'],

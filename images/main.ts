@@ -10,6 +10,7 @@ const REPOSITORY_OUTPUTS = {
   controller: 'controllerRepositoryUrl',
   runner: 'runnerRepositoryUrl',
   egress: 'egressRepositoryUrl',
+  console: 'consoleRepositoryUrl',
 } as const;
 const DIGESTS = 'manifests/images.json';
 

@@ -3,7 +3,7 @@ import * as pulumi from '@pulumi/pulumi';
 import { type Deployment, tagsFor } from './deployment.ts';
 
 /** One repository per image that the manifests name. */
-const IMAGES = ['controller', 'runner', 'egress'] as const;
+const IMAGES = ['controller', 'runner', 'egress', 'console'] as const;
 export type Image = (typeof IMAGES)[number];
 
 // Enough to roll back by months at a release a day; older images are deleted with their scan findings.
@@ -50,7 +50,10 @@ export class Registry extends pulumi.ComponentResource {
       new aws.ecr.LifecyclePolicy(image, { repository: made.name, policy: JSON.stringify(LIFECYCLE) }, opts);
       return made.repositoryUrl;
     };
-    this.urls = { controller: repository('controller'), runner: repository('runner'), egress: repository('egress') };
+    this.urls = {
+      ...{ controller: repository('controller'), runner: repository('runner') },
+      ...{ egress: repository('egress'), console: repository('console') },
+    };
     this.registerOutputs();
   }
 }

@@ -109,6 +109,7 @@ export function stack(
     controllerRepositoryUrl: registry.urls.controller,
     runnerRepositoryUrl: registry.urls.runner,
     egressRepositoryUrl: registry.urls.egress,
+    consoleRepositoryUrl: registry.urls.console,
     vpcCidr: config.network.cidr,
     serviceCidr: SERVICE_CIDR,
     natAddresses: network.natAddresses,

@@ -40,7 +40,7 @@ async function demo(page: string | undefined): Promise<void> {
     }
     const stack = await startDemoStack(folder, site);
     parts.defer(() => step('stop the local stack; nothing is left running', () => stack.stop()));
-    say(`${stack.url}, its data is in ${shown(folder.path)}`);
+    say(`${stack.url}, its data is in ${shown(folder.path)}; watch it live: ${stack.console.link()}`);
     return stack;
   });
   await mainJob({

@@ -3,10 +3,12 @@ import type { Logger } from 'pino';
 import { type Console, startConsole } from '../console/server/console.ts';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
+import { list } from '../http/environment.ts';
 import { collectGarbage } from '../http/garbage.ts';
 import { startLocalController } from './controller.ts';
 import { type EgressProcess, startEgress } from './egress-process.ts';
 import { lockFile } from './lock.ts';
+import { findTools } from './machine-tools.ts';
 import { StackFolder } from './stack-folder.ts';
 
 /** Controller, database, console, egress proxy and warm runners on one machine, or in one container. The controller and the console run in this process. */
@@ -76,6 +78,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     listen: { host: settings[ENV.controllerHost] ?? '127.0.0.1', port: Number(new URL(consoleUrl).port) },
     controllerUrl: controller.url,
     serviceSecret: keys.serviceSecret,
+    ffmpeg: findTools(options.runnerEnv ?? {}).ffmpeg ?? undefined,
+    embedOrigins: list().parse(options.settings?.[ENV.consoleEmbedOrigins]),
     log: options.log,
   });
   started.defer(() => pages.stop());

@@ -8,6 +8,34 @@ export interface Resources {
   readonly ephemeralStorage: readonly [request: string, limit: string];
 }
 
+/** Where people open the console, and who signs them in. */
+export interface ConsoleChoices {
+  /** e.g. `https://console.example.com`; TLS ends at the ingress. */
+  readonly url: string;
+  readonly ingress: {
+    readonly className: string;
+    /** Of the ingress controller; its idle time-out must be above 20 s, at which live views send a ping. */
+    readonly annotations?: Readonly<Record<string, string>>;
+    /** A Secret with the certificate, where the ingress controller has none of its own. */
+    readonly tlsSecret?: string;
+    /** The ingress controller's pods. */
+    readonly from: k8s.NetworkPolicyPeer;
+  };
+  /** OpenID Connect; the client's secret is in the console's Secret. */
+  readonly oidc?: { readonly issuer: string; readonly clientId: string };
+  /** The platform's own tokens (Supabase Auth). */
+  readonly platform?: { readonly issuer: string };
+  /** Where the identity provider is, on port 443; the internet unless given. */
+  readonly identityProvider?: readonly k8s.NetworkPolicyPeer[];
+  readonly claims?: {
+    readonly user?: string;
+    readonly role?: string;
+    readonly roleWithout?: 'viewer' | 'operator' | 'admin' | 'none';
+  };
+  /** Origins whose pages may show a preview in a frame. */
+  readonly embedOrigins?: readonly string[];
+}
+
 /** Everything in which `local`, `dev` and `prod` differ. What they share is in `parts/`. */
 export interface Environment {
   /** Names the environment in the recordings' prefix. */
@@ -15,7 +43,7 @@ export interface Environment {
   /** Version of the Pod Security Standards: pinned, so that upgrading Kubernetes does not tighten a namespace. */
   readonly podSecurityVersion: string;
   /** Empty until it is pushed: the API server refuses a pod without an image. */
-  readonly images: Readonly<Record<'controller' | 'runner' | 'egress' | 'pause', string>>;
+  readonly images: Readonly<Record<'controller' | 'runner' | 'egress' | 'console' | 'pause', string>>;
 
   /**
    * The platform's namespace, `omicron`. `existing`: it runs something already, so nothing is rendered into it, and the platform's own
@@ -64,6 +92,9 @@ export interface Environment {
     /** The ingress that passes the requests of clients on. */
     readonly from: k8s.NetworkPolicyPeer;
   };
+
+  /** The console for people, where there is one: docs/console.md, "On a cluster". */
+  readonly console?: ConsoleChoices;
 
   readonly replicas: { readonly controller: number; readonly egress: number };
   readonly runner: {

@@ -46,6 +46,7 @@ const local: Environment = {
     controller: 'localhost/omicron-browser-controller:dev',
     runner: 'localhost/omicron-browser-runner:dev',
     egress: 'localhost/omicron-browser-egress:dev',
+    console: 'localhost/omicron-browser-console:dev',
     pause: 'localhost/pause:1',
   },
   apiNamespace: 'ours',
@@ -99,6 +100,7 @@ function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Cho
       controller: image(outputs.controllerRepositoryUrl, 'controller'),
       runner: image(outputs.runnerRepositoryUrl, 'runner'),
       egress: image(outputs.egressRepositoryUrl, 'egress'),
+      console: image(outputs.consoleRepositoryUrl, 'console'),
       pause: 'registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a',
     },
     // `doctor --cluster --before ours` says what a change of this would cut off.

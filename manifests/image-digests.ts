@@ -5,7 +5,7 @@ const digest = z
   .string()
   .regex(/^sha256:(?!(.)\1{63}$)[0-9a-f]{64}$/)
   .nullable();
-const digests = z.strictObject({ controller: digest, runner: digest, egress: digest });
+const digests = z.strictObject({ controller: digest, runner: digest, egress: digest, console: digest });
 const file = z.strictObject({ dev: digests, prod: digests });
 
 /** What to do for images that are not pushed. */

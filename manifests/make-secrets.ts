@@ -69,6 +69,7 @@ function main(): void {
   if (options['public-keys']) return;
   // Both sides of a shared secret have the same value, so these follow the controller's.
   put('Secret', SECRETS.egress, pick(current, SECRETS.egress.keys));
+  put('Secret', SECRETS.console, pick(current, SECRETS.console.keys));
   put('Secret', SECRETS.api, pick(current, SECRETS.api.keys));
 }
 

@@ -15,6 +15,7 @@ const schema = z.object({
   controllerRepositoryUrl: repository,
   runnerRepositoryUrl: repository,
   egressRepositoryUrl: repository,
+  consoleRepositoryUrl: repository,
   vpcCidr: z.cidrv4(),
   serviceCidr: z.cidrv4(),
   natAddresses: z.array(z.ipv4()),

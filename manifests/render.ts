@@ -4,6 +4,7 @@ import { pushFirst } from './image-digests.ts';
 import { accounts } from './parts/accounts.ts';
 import { admission } from './parts/admission.ts';
 import { applications } from './parts/applications.ts';
+import { webConsole } from './parts/console.ts';
 import { controller } from './parts/controller.ts';
 import { egress } from './parts/egress.ts';
 import { limits } from './parts/limits.ts';
@@ -46,6 +47,7 @@ export function objects(env: Environment): ReadonlyMap<string, KubernetesObject>
     runnerTemplate,
     controller,
     egress,
+    webConsole,
     spareRunners,
   ])
     part(charts.core, env);

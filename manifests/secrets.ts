@@ -25,6 +25,7 @@ export const SECRETS = {
     ],
   },
   egress: { namespace: NAMESPACES.system, name: 'egress-proxy', keys: [ENV.egressSecret] },
+  console: { namespace: NAMESPACES.system, name: 'browser-console', keys: [ENV.serviceSecret] },
   /** For the platform's API, which signs its calls with it (O5). */
   api: { namespace: NAMESPACES.api, name: 'browser-session-client', keys: [ENV.serviceSecret] },
 } as const satisfies Record<string, OperatorMade>;

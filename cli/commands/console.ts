@@ -1,4 +1,5 @@
-import { CONSOLE_ROUTES, type ConsoleLink, consoleLink } from '../../contract/console.ts';
+import { CONSOLE_ROUTES } from '../../contract/console.ts';
+import { type ConsoleLink, consoleLink } from '../../contract/console-link.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';

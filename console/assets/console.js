@@ -9,6 +9,7 @@ var e$1;
 var l$1;
 var c$1;
 var a$2;
+var s$1;
 var h$1 = Symbol.for("pv");
 var p$1 = {};
 var y$1 = [];
@@ -50,12 +51,12 @@ function S(n, t) {
 }
 function C$1(t) {
 	var r, u = t.__v, i = u.__e, f = [], o = [], e = t.__P;
-	e && ((r = _$1({ constructor: h$1 }, u)).__v = u.__v + 1, n.vnode && n.vnode(r), z$1(e, r, u, t.__n, e.namespaceURI, 32 & u.__u ? [i] : null, f, i || S(u), 32 & u.__u, o), r.__v = u.__v, r.__.__k[r.__i] = r, E$1(f, r, o), u.__ = u.__e = null, r.__e != i && j(r));
+	e && ((r = _$1({ constructor: h$1 }, u)).__v = u.__v + 1, n.vnode && n.vnode(r), z$1(e, r, u, t.__n, e.namespaceURI, 32 & u.__u ? [i] : null, f, i || S(u), 32 & u.__u, o), r.__v = u.__v, r.__.__k[r.__i] = r, E$1(f, r, o), u.__ = u.__e = null, r.__e != i && j$1(r));
 }
-function j(n) {
+function j$1(n) {
 	if ((n = n.__) && n.__c && !n.props.__P) return n.__e = null, n.__k.some(function(t) {
 		return t && (n.__e = t.__e);
-	}), j(n);
+	}), j$1(n);
 }
 function L(t) {
 	(8 & t.__g || (t.__g |= 8, u$2.push(t), f$2++)) && i$1 == n.debounceRendering || ((i$1 = n.debounceRendering) || queueMicrotask)(H);
@@ -255,6 +256,27 @@ function Q(t, r) {
 	var u, i, f, o;
 	n.__ && n.__(t, r), 9 == r.nodeType && (r = r.documentElement), i = (u = t && 32 & t.__u) ? null : r.__k, r.__k = m$1($, { children: [t] }), f = [], o = [], z$1(r, r.__k, i || p$1, p$1, r.namespaceURI, i ? null : r.firstChild ? d$1.call(r.childNodes) : null, f, i ? i.__e : r.firstChild, u, o), E$1(f, r.__k, o), r.__k.props.children = null;
 }
+function U(n) {
+	function t(n) {
+		var r, u;
+		return this.getChildContext || (r = /* @__PURE__ */ new Set(), (u = {})[t.__c] = this, this.getChildContext = function() {
+			return u;
+		}, this.shouldComponentUpdate = function(n) {
+			this.props.value != n.value && r.forEach(function(n) {
+				n.__g |= 4, L(n);
+			});
+		}, this.sub = function(n) {
+			r.add(n);
+			var t = n.componentWillUnmount;
+			n.componentWillUnmount = function() {
+				r.delete(n), t && t.call(n);
+			};
+		}), n.children;
+	}
+	return t.__c = "__cC" + s$1++, t.__ = n, t.Provider = (t.Consumer = function(n, t) {
+		return n.children(t);
+	}).contextType = t, t;
+}
 n = { __e: function(n, t, r, u) {
 	for (var i, o, e; t = t.__;) if ((i = t.__c) && !(1 & i.__g)) {
 		i.__g |= 4;
@@ -272,7 +294,7 @@ n = { __e: function(n, t, r, u) {
 	this.__v && (this.__g |= 4, n && this.__h.push(n), L(this));
 }, x.prototype.render = $, u$2 = [], f$2 = 0, o$2 = function(n, t) {
 	return n.__v.__b - t.__v.__b;
-}, e$1 = Symbol(), l$1 = /(PointerCapture)$|Capture$/i, c$1 = 0, a$2 = {};
+}, e$1 = Symbol(), l$1 = /(PointerCapture)$|Capture$/i, c$1 = 0, a$2 = {}, s$1 = 0;
 // node_modules/preact/hooks/dist/hooks.mjs
 var t;
 var r;
@@ -340,6 +362,10 @@ function b(n, t) {
 	return f$1 = 8, w(function() {
 		return n;
 	}, t);
+}
+function j(n) {
+	var u = r.context[n.__c], i = y(t++, 9);
+	return i.c = n, u ? (i.__ ?? (i.__ = !0, u.sub(r)), u.props.value) : n.__;
 }
 function P() {
 	var n = y(t++, 11);
@@ -439,6 +465,33 @@ function E(n, t) {
 function G(n, t) {
 	return "function" == typeof t ? t(n) : t;
 }
+// contract/console.ts
+/** Constants of the console without schemas: its pages import them. */
+/** Routes of the console's server that are its own; all others under `/api` are the controller's. */
+var CONSOLE_ROUTES = {
+	/** `GET`: the ways to sign in. `POST {token}` signs in with a link, `POST {access_token}` with a token of the platform; `DELETE` signs out. */
+	signIn: "/api/sign-in",
+	/** `GET` leads to the identity provider, and from it back to `oidcCallback`. */
+	oidc: "/api/sign-in/oidc",
+	oidcCallback: "/api/sign-in/oidc/callback",
+	/** `POST` by the identity provider: OpenID Connect Back-Channel Logout. */
+	oidcLogout: "/api/sign-in/oidc/logout",
+	/** `GET`: who is signed in. */
+	me: "/api/me",
+	/** `POST` with a service token (audience `console-links`) makes a link. */
+	links: "/api/links"
+};
+/**
+* What a person may do, each role all that those before it may: a viewer sees their own sessions; an operator acts in them; an admin
+* has everyone's, and the policies.
+*/
+var CONSOLE_ROLES = [
+	"viewer",
+	"operator",
+	"admin"
+];
+/** Whether a role may do what needs another one. */
+var mayAs = (role, needed) => CONSOLE_ROLES.indexOf(role) >= CONSOLE_ROLES.indexOf(needed);
 // console/web/api.ts
 /** The problem that a call was answered with. */
 var Refused = class extends Error {
@@ -502,11 +555,23 @@ function followLinks(event) {
 	if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
 	const link = event.target instanceof Element ? event.target.closest("a") : null;
 	if (!link || link.origin !== location.origin || link.target !== "" || link.hasAttribute("download")) return;
+	if (link.pathname.startsWith("/api/")) return;
 	if (link.hash !== "" && link.pathname === location.pathname) return;
 	event.preventDefault();
 	go(link.pathname + link.search);
 	scrollTo(0, 0);
 }
+// console/web/me.ts
+/** Who is signed in. Pages are shown when that is known. */
+var MeContext = U({
+	name: "",
+	role: "viewer",
+	user_id: null
+});
+/** Whether the person may do what needs this role. The server decides; this hides what it would refuse. */
+var useMay = (needed) => mayAs(j(MeContext).role, needed);
+/** The one user whose sessions the person has; null: everyone's. */
+var useOwnUser = () => j(MeContext).user_id;
 // node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
 var f = Symbol.for("pv");
 var o = 0;
@@ -532,6 +597,33 @@ function a(t, e, n$1, u, a, i) {
 	};
 	return (a || i) && (s.__source = a, s.__self = i), n.vnode && n.vnode(s), s;
 }
+// console/web/notices.tsx
+/** What failed and what to do, told to a screen reader at once. */
+var Failure = ({ text }) => text === void 0 ? null : /* @__PURE__ */ a("p", {
+	class: "notice failure",
+	role: "alert",
+	children: text
+});
+/** What succeeded. */
+var Success = ({ text }) => /* @__PURE__ */ a("p", {
+	class: text === void 0 ? "unseen" : "notice success",
+	role: "status",
+	children: text
+});
+/** In place of a list without entries: what would be here, and how it gets here. */
+var Empty = ({ title, children }) => /* @__PURE__ */ a("div", {
+	class: "empty",
+	children: [/* @__PURE__ */ a("h2", { children: title }), children]
+});
+var Loading = ({ what }) => /* @__PURE__ */ a("p", {
+	class: "muted",
+	role: "status",
+	children: [
+		"Loading ",
+		what,
+		" …"
+	]
+});
 // console/web/confirm.tsx
 /** A button that asks before it acts; Escape takes the question back. */
 function Confirm(props) {
@@ -575,33 +667,6 @@ function Confirm(props) {
 		]
 	});
 }
-// console/web/notices.tsx
-/** What failed and what to do, told to a screen reader at once. */
-var Failure = ({ text }) => text === void 0 ? null : /* @__PURE__ */ a("p", {
-	class: "notice failure",
-	role: "alert",
-	children: text
-});
-/** What succeeded. */
-var Success = ({ text }) => /* @__PURE__ */ a("p", {
-	class: text === void 0 ? "unseen" : "notice success",
-	role: "status",
-	children: text
-});
-/** In place of a list without entries: what would be here, and how it gets here. */
-var Empty = ({ title, children }) => /* @__PURE__ */ a("div", {
-	class: "empty",
-	children: [/* @__PURE__ */ a("h2", { children: title }), children]
-});
-var Loading = ({ what }) => /* @__PURE__ */ a("p", {
-	class: "muted",
-	role: "status",
-	children: [
-		"Loading ",
-		what,
-		" …"
-	]
-});
 // console/web/use-polled.ts
 /**
 * Reads at once, whenever `key` changes, and then every so often while the page is visible. `read` gets the value so far
@@ -658,7 +723,7 @@ function usePolled(key, everyMs, read) {
 var messageOf = (error) => error instanceof Error ? error.message : String(error);
 // console/web/credential-form.tsx
 /** Stores a credential, and where it may be filled. The fields are empty at first: stored values never come back. */
-function CredentialForm({ userId, site, url, targets, onSaved, onCancel }) {
+function CredentialForm({ userId, site, url = [], onSaved, onCancel }) {
 	const [failure, setFailure] = d();
 	const [isSaving, setSaving] = d(false);
 	const hint = P();
@@ -670,17 +735,17 @@ function CredentialForm({ userId, site, url, targets, onSaved, onCancel }) {
 		setSaving(true);
 		setFailure(void 0);
 		try {
-			if (wanted.join() !== targets.join()) await assign(userId, key, wanted);
 			await call("PUT", path`/users/${userId}/credentials/${key}`, {
 				username: text("username"),
 				password: text("password"),
-				url,
+				...wanted.length === 0 ? {} : { url: wanted },
 				...text("totp") === "" ? {} : { totp: text("totp") }
 			});
 			form.reset();
 			onSaved(key);
 		} catch (error) {
-			setFailure(messageOf(error));
+			const faults = error instanceof Refused ? error.errors : void 0;
+			setFailure(faults?.map(({ path: at, message }) => `${at} ${message}`).join("; ") ?? messageOf(error));
 		}
 		setSaving(false);
 	};
@@ -721,14 +786,14 @@ function CredentialForm({ userId, site, url, targets, onSaved, onCancel }) {
 			})] }),
 			/* @__PURE__ */ a("label", { children: ["May be filled on", /* @__PURE__ */ a("input", {
 				name: "targets",
-				defaultValue: targets.join(" "),
+				defaultValue: url.join(" "),
 				"aria-describedby": hint,
 				autocomplete: "off"
 			})] }),
 			/* @__PURE__ */ a("p", {
 				id: hint,
 				class: "muted",
-				children: "Origins such as https://accounts.example.com or registrable domains such as example.com, with a space between. Empty: only where the site key is the page's domain."
+				children: "Origins such as https://accounts.example.com or registrable domains such as example.com, with a space between. Empty: where the site key is the page's domain, or a policy says. A policy can only narrow it."
 			}),
 			/* @__PURE__ */ a(Failure, { text: failure }),
 			/* @__PURE__ */ a("p", {
@@ -747,20 +812,79 @@ function CredentialForm({ userId, site, url, targets, onSaved, onCancel }) {
 		]
 	});
 }
-/** Sets in the user's policy where a site key may be filled; no target removes the rule. */
-async function assign(userId, site, targets) {
-	const at = path`/users/${userId}/policy`;
-	const { policy } = await call("GET", at);
-	const { [site]: _, ...others } = policy?.credentials ?? {};
-	const credentials = targets.length === 0 ? others : {
-		...others,
-		[site]: targets
+// console/web/credential-test.tsx
+/** Logs in to the site with a stored credential, in a browser that ends with the test, and shows where that led. */
+function CredentialTestForm({ userId, site, filledOn, onClose }) {
+	const [test, setTest] = d();
+	const [failure, setFailure] = d();
+	const [isRunning, setRunning] = d(false);
+	const [first = ""] = filledOn;
+	const run = async (form) => {
+		setTest(void 0);
+		setFailure(void 0);
+		setRunning(true);
+		try {
+			const url = String(new FormData(form).get("url")).trim();
+			setTest(await call("POST", path`/users/${userId}/credentials/${site}/test`, { url }));
+		} catch (error) {
+			setFailure(messageOf(error));
+		}
+		setRunning(false);
 	};
-	await call("PUT", at, {
-		...policy ?? { version: 1 },
-		credentials
+	return /* @__PURE__ */ a("form", {
+		class: "form",
+		"aria-label": `Test of ${site}`,
+		onSubmit: (event) => {
+			event.preventDefault();
+			run(event.currentTarget);
+		},
+		children: [
+			/* @__PURE__ */ a("label", { children: ["Page with the login form", /* @__PURE__ */ a("input", {
+				name: "url",
+				type: "url",
+				required: true,
+				defaultValue: first === "" || first.includes("://") ? first : `https://${first}/`,
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("p", {
+				class: "muted",
+				children: "A browser starts, opens the page and logs in with the stored values. It is not recorded, and it ends with the test."
+			}),
+			/* @__PURE__ */ a("p", {
+				class: test || isRunning ? `notice ${toneOf$1(test)}` : "unseen",
+				role: "status",
+				children: [isRunning ? "Starting a browser and logging in. This takes up to a minute …" : test?.message, test?.url && /* @__PURE__ */ a("span", {
+					class: "long",
+					children: [
+						" The browser was at ",
+						test.url,
+						"."
+					]
+				})]
+			}),
+			test?.picture && /* @__PURE__ */ a("img", {
+				class: "shot",
+				src: `data:image/jpeg;base64,${test.picture}`,
+				alt: "The page after the login was tried"
+			}),
+			/* @__PURE__ */ a(Failure, { text: failure }),
+			/* @__PURE__ */ a("p", {
+				class: "actions",
+				children: [/* @__PURE__ */ a("button", {
+					type: "submit",
+					disabled: isRunning,
+					children: "Log in as a test"
+				}), /* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					onClick: onClose,
+					children: "Close"
+				})]
+			})
+		]
 	});
 }
+var toneOf$1 = (test) => test === void 0 ? "" : test.status === "ok" ? "success" : "failure";
 // console/web/use-users.ts
 /** Ids of users who have sessions, for suggestions. */
 function useUsers() {
@@ -771,10 +895,15 @@ function useUsers() {
 	return value ?? [];
 }
 // console/web/user-choice.tsx
-/** Asks which user a page is about. */
+/** Asks which user a page is about. One who has their own sessions only is not asked. */
 function UserChoice(props) {
 	const { userId, label, onChoose } = props;
+	const own = useOwnUser();
 	const users = useUsers();
+	A(() => {
+		if (own !== null && userId !== own) onChoose(own);
+	}, [own, userId]);
+	if (own !== null) return null;
 	return /* @__PURE__ */ a("form", {
 		class: "filters",
 		onSubmit: (event) => {
@@ -818,19 +947,18 @@ function CredentialsPage({ url }) {
 }
 function UserCredentials({ userId }) {
 	const known = usePolled(`credentials ${userId}`, 15e3, async (signal) => {
-		const [{ sites }, { policy }] = await Promise.all([call("GET", path`/users/${userId}/credentials`, void 0, signal), call("GET", path`/users/${userId}/policy`, void 0, signal)]);
-		return {
-			sites,
-			policy
-		};
+		const { sites } = await call("GET", path`/users/${userId}/credentials`, void 0, signal);
+		return sites;
 	});
-	const [editing, setEditing] = d(null);
+	const mayChange = useMay("operator");
+	/** The credential whose form is open, and which one. */
+	const [opened, setOpened] = d(null);
 	const [done, setDone] = d();
 	const [failure, setFailure] = d();
 	const saved = (text) => {
 		setDone(text);
 		setFailure(void 0);
-		setEditing(null);
+		setOpened(null);
 		known.refresh();
 	};
 	const remove = (site) => async () => {
@@ -842,8 +970,7 @@ function UserCredentials({ userId }) {
 		}
 	};
 	if (!known.value) return known.error ? /* @__PURE__ */ a(Failure, { text: known.error }) : /* @__PURE__ */ a(Loading, { what: "credentials" });
-	const { sites, policy } = known.value;
-	const targets = (site) => policy?.credentials[site] ?? [];
+	const sites = known.value;
 	return /* @__PURE__ */ a($, { children: [
 		/* @__PURE__ */ a(Failure, { text: failure ?? known.error }),
 		/* @__PURE__ */ a(Success, { text: done }),
@@ -862,35 +989,55 @@ function UserCredentials({ userId }) {
 					"."
 				] }),
 				/* @__PURE__ */ a("div", { children: problem === null ? `Filled on ${filled_on.join(", ")}.` : `Filled nowhere: ${problem}.` }),
-				editing === site ? /* @__PURE__ */ a(CredentialForm, {
+				opened?.site === site && opened.form === "edit" && /* @__PURE__ */ a(CredentialForm, {
 					userId,
 					site,
 					url,
-					targets: targets(site),
 					onSaved: () => saved(`The credential of ${site} is replaced.`),
-					onCancel: () => setEditing(null)
-				}) : /* @__PURE__ */ a("p", {
+					onCancel: () => setOpened(null)
+				}),
+				opened?.site === site && opened.form === "test" && /* @__PURE__ */ a(CredentialTestForm, {
+					userId,
+					site,
+					filledOn: filled_on,
+					onClose: () => setOpened(null)
+				}),
+				mayChange && opened?.site !== site && /* @__PURE__ */ a("p", {
 					class: "actions",
-					children: [/* @__PURE__ */ a("button", {
-						type: "button",
-						class: "quiet",
-						"aria-label": `Edit ${site}`,
-						onClick: () => setEditing(site),
-						children: "Edit"
-					}), /* @__PURE__ */ a(Confirm, {
-						label: `Delete ${site}`,
-						question: "Leases that start from now on will not have it. Delete it?",
-						onConfirm: remove(site)
-					})]
+					children: [
+						/* @__PURE__ */ a("button", {
+							type: "button",
+							class: "quiet",
+							"aria-label": `Edit ${site}`,
+							onClick: () => setOpened({
+								site,
+								form: "edit"
+							}),
+							children: "Edit"
+						}),
+						/* @__PURE__ */ a("button", {
+							type: "button",
+							class: "quiet",
+							"aria-label": `Test ${site}`,
+							onClick: () => setOpened({
+								site,
+								form: "test"
+							}),
+							children: "Test"
+						}),
+						/* @__PURE__ */ a(Confirm, {
+							label: `Delete ${site}`,
+							question: "Leases that start from now on will not have it. Delete it?",
+							onConfirm: remove(site)
+						})
+					]
 				})
 			] }, site))
 		}),
-		/* @__PURE__ */ a("h2", { children: "Add a credential" }),
-		/* @__PURE__ */ a(CredentialForm, {
+		mayChange && /* @__PURE__ */ a($, { children: [/* @__PURE__ */ a("h2", { children: "Add a credential" }), /* @__PURE__ */ a(CredentialForm, {
 			userId,
-			targets: [],
 			onSaved: (site) => saved(`The credential of ${site} is stored.`)
-		}, sites.length)
+		}, sites.length)] })
 	] });
 }
 // console/web/policy-test.tsx
@@ -959,12 +1106,254 @@ function PolicyTest({ policy }) {
 		]
 	});
 }
+// console/web/schema-form.tsx
+/** A form for a document of this schema. What the schema does not tell, such as patterns, is checked when it is saved. */
+function SchemaForm(props) {
+	const { schema, value, onChange } = props;
+	return /* @__PURE__ */ a(Properties, {
+		root: schema,
+		schema: resolved(schema, schema),
+		value,
+		onChange
+	});
+}
+function resolved(root, schema) {
+	const name = schema.$ref?.replace("#/$defs/", "");
+	return name === void 0 ? schema : root.$defs?.[name] ?? {};
+}
+/** What a new entry begins with. */
+function blank(root, given) {
+	const schema = resolved(root, given);
+	if (schema.const !== void 0) return schema.const;
+	if (schema.oneOf?.[0]) return blank(root, schema.oneOf[0]);
+	if (schema.enum) return schema.enum[0];
+	if (schema.type === "array") return [];
+	if (schema.type === "object") return Object.fromEntries((schema.required ?? []).map((name) => [name, blank(root, schema.properties?.[name] ?? {})]));
+	return schema.type === "boolean" ? false : "";
+}
+var HIDDEN = ["$schema"];
+function Properties(props) {
+	const { root, schema, value, onChange } = props;
+	return /* @__PURE__ */ a($, { children: Object.entries(schema.properties ?? {}).filter(([name, each]) => !HIDDEN.includes(name) && each.const === void 0).map(([name, each]) => /* @__PURE__ */ a(Field, {
+		root,
+		schema: resolved(root, each),
+		name,
+		value: value[name],
+		onChange: (next) => {
+			const { [name]: _, ...others } = value;
+			onChange(next === void 0 ? others : {
+				...others,
+				[name]: next
+			});
+		}
+	}, name)) });
+}
+function Field(props) {
+	const { root, schema, name, value, onChange } = props;
+	if (schema.enum) return /* @__PURE__ */ a("label", { children: [name, /* @__PURE__ */ a("select", {
+		value: String(value ?? ""),
+		onChange: (event) => onChange(event.currentTarget.value || void 0),
+		children: [/* @__PURE__ */ a("option", {
+			value: "",
+			children: "–"
+		}), schema.enum.map((each) => /* @__PURE__ */ a("option", {
+			value: each,
+			children: each.replaceAll("_", " ")
+		}))]
+	})] });
+	if (schema.type === "boolean") return /* @__PURE__ */ a("label", {
+		class: "check",
+		children: [/* @__PURE__ */ a("input", {
+			type: "checkbox",
+			checked: value === true,
+			onChange: (event) => onChange(event.currentTarget.checked || void 0)
+		}), name]
+	});
+	if (schema.type === "array" && schema.items) {
+		const items = resolved(root, schema.items);
+		return items.type === "object" || items.oneOf ? /* @__PURE__ */ a(List, {
+			...props,
+			schema: items
+		}) : /* @__PURE__ */ a(Lines, {
+			...props,
+			schema: items
+		});
+	}
+	if (schema.type === "object" && schema.additionalProperties) return /* @__PURE__ */ a(Entries, { ...props });
+	if (schema.type === "object") return /* @__PURE__ */ a(Group, {
+		title: name,
+		children: /* @__PURE__ */ a(Properties, {
+			root,
+			schema,
+			value: value ?? {},
+			onChange
+		})
+	});
+	return /* @__PURE__ */ a("label", { children: [name, /* @__PURE__ */ a("input", {
+		inputMode: schema.type === "number" || schema.type === "integer" ? "numeric" : "text",
+		value: String(value ?? ""),
+		autocomplete: "off",
+		onInput: (event) => onChange(read(schema, event.currentTarget.value))
+	})] });
+}
+var Group = ({ title, children }) => /* @__PURE__ */ a("fieldset", {
+	class: "group",
+	children: [/* @__PURE__ */ a("legend", { children: title }), children]
+});
+/** What was typed, as the schema wants it; what is no number stays text, for the document's own check to name. */
+function read(schema, typed) {
+	if (typed === "") return void 0;
+	const number = schema.type === "number" || schema.type === "integer" ? Number(typed) : NaN;
+	return Number.isNaN(number) ? typed : number;
+}
+/** A list of words or numbers, one a line. */
+function Lines({ schema, name, value, onChange }) {
+	const lines = Array.isArray(value) ? value.map(String) : [];
+	return /* @__PURE__ */ a("label", { children: [
+		name,
+		" ",
+		/* @__PURE__ */ a("span", {
+			class: "muted",
+			children: "one a line"
+		}),
+		/* @__PURE__ */ a("textarea", {
+			rows: Math.max(2, lines.length + 1),
+			spellcheck: false,
+			value: lines.join("\n"),
+			onChange: (event) => {
+				const next = event.currentTarget.value.split("\n").map((line) => line.trim()).filter((line) => line !== "").map((line) => read(schema, line));
+				onChange(next.length === 0 ? void 0 : next);
+			}
+		})
+	] });
+}
+/** A list of objects. */
+function List({ root, schema, name, value, onChange }) {
+	const entries = Array.isArray(value) ? value : [];
+	const replace = (at, ...by) => onChange(entries.toSpliced(at, 1, ...by));
+	return /* @__PURE__ */ a(Group, {
+		title: name,
+		children: [entries.map((entry, at) => /* @__PURE__ */ a(Group, {
+			title: `${name} ${at + 1}`,
+			children: [/* @__PURE__ */ a(Variant, {
+				root,
+				schema,
+				name: "",
+				value: entry,
+				onChange: (next) => replace(at, next)
+			}), /* @__PURE__ */ a("button", {
+				type: "button",
+				class: "quiet",
+				onClick: () => replace(at),
+				children: [
+					"Remove ",
+					name,
+					" ",
+					at + 1
+				]
+			})]
+		})), /* @__PURE__ */ a("button", {
+			type: "button",
+			class: "quiet",
+			onClick: () => onChange([...entries, blank(root, schema)]),
+			children: ["Add to ", name]
+		})]
+	});
+}
+/** An object, or one of several kinds of it: they differ in the property that has one value in each. */
+function Variant({ root, schema, value, onChange }) {
+	const entry = value ?? {};
+	if (!schema.oneOf) return /* @__PURE__ */ a(Properties, {
+		root,
+		schema,
+		value: entry,
+		onChange
+	});
+	const kinds = schema.oneOf;
+	const [name = ""] = Object.entries(kinds[0]?.properties ?? {}).find(([, each]) => each.const !== void 0) ?? [];
+	const kindOf = (kind) => String(kind.properties?.[name]?.const);
+	const chosen = kinds.find((kind) => kindOf(kind) === entry[name]) ?? kinds[0] ?? {};
+	return /* @__PURE__ */ a($, { children: [/* @__PURE__ */ a("label", { children: [name, /* @__PURE__ */ a("select", {
+		value: kindOf(chosen),
+		onChange: (event) => {
+			const kind = kinds.find((each) => kindOf(each) === event.currentTarget.value) ?? {};
+			onChange({
+				...blank(root, kind),
+				...pick(entry, kind),
+				[name]: event.currentTarget.value
+			});
+		},
+		children: kinds.map((kind) => /* @__PURE__ */ a("option", {
+			value: kindOf(kind),
+			children: kindOf(kind)
+		}))
+	})] }), /* @__PURE__ */ a(Properties, {
+		root,
+		schema: chosen,
+		value: entry,
+		onChange
+	})] });
+}
+/** What another kind has too, in the same form. */
+var pick = (entry, { properties = {} }) => Object.fromEntries(Object.entries(entry).filter(([name, value]) => {
+	const { type } = properties[name] ?? {};
+	return type !== void 0 && type === (Array.isArray(value) ? "array" : typeof value);
+}));
+/** Lists under names of the person's own. */
+function Entries({ root, schema, name, value, onChange }) {
+	const entries = Object.entries(value ?? {});
+	const items = schema.additionalProperties || {};
+	const change = (at, ...by) => onChange(Object.fromEntries(entries.toSpliced(at, 1, ...by)));
+	return /* @__PURE__ */ a(Group, {
+		title: name,
+		children: [entries.map(([key, entry], at) => /* @__PURE__ */ a(Group, {
+			title: `${name} ${at + 1}`,
+			children: [
+				/* @__PURE__ */ a("label", { children: ["name", /* @__PURE__ */ a("input", {
+					value: key,
+					autocomplete: "off",
+					onChange: (event) => change(at, [event.currentTarget.value, entry])
+				})] }),
+				/* @__PURE__ */ a(Field, {
+					root,
+					schema: items,
+					name: "values",
+					value: entry,
+					onChange: (next) => change(at, [key, next ?? []])
+				}),
+				/* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					onClick: () => change(at),
+					children: ["Remove ", key || `${name} ${at + 1}`]
+				})
+			]
+		})), /* @__PURE__ */ a("button", {
+			type: "button",
+			class: "quiet",
+			onClick: () => onChange({
+				...Object.fromEntries(entries),
+				"": []
+			}),
+			children: ["Add to ", name]
+		})]
+	});
+}
 // console/web/pages/policies.tsx
 var NEW_POLICY = {
 	version: 1,
 	tools: []
 };
 var written = (policy) => JSON.stringify(policy, null, 2);
+/** Undefined: the text is not that of an object. */
+function documentOf(text) {
+	try {
+		const value = JSON.parse(text);
+		return typeof value === "object" && value !== null ? value : void 0;
+	} catch {
+		return;
+	}
+}
 /** The deployment's policy, or one user's: edit it, begin with a preset, test a call before it is saved. */
 function PoliciesPage({ url }) {
 	const userId = url.searchParams.get("user") ?? "";
@@ -983,13 +1372,16 @@ function PolicyLayer({ userId }) {
 	const whose = userId === "" ? "The deployment" : userId;
 	const stored = usePolled(`policy ${userId}`, 6e4, (signal) => call("GET", at, void 0, signal));
 	const presets = usePolled("presets", 36e5, (signal) => call("GET", "/policy-presets", void 0, signal));
+	const schema = usePolled("policy schema", 36e5, (signal) => call("GET", "/policy-schema", void 0, signal));
 	/** Null: as it is stored. */
 	const [draft, setDraft] = d(null);
+	const [editor, setEditor] = d("form");
 	const [errors, setErrors] = d([]);
 	const [done, setDone] = d();
 	if (!stored.value) return stored.error ? /* @__PURE__ */ a(Failure, { text: stored.error }) : /* @__PURE__ */ a(Loading, { what: "the policy" });
 	const { policy } = stored.value;
 	const text = draft ?? written(policy ?? NEW_POLICY);
+	const document = documentOf(text);
 	const edit = (next) => {
 		setDraft(next);
 		setErrors([]);
@@ -1025,7 +1417,19 @@ function PolicyLayer({ userId }) {
 				children: name
 			}, name))]
 		}),
-		/* @__PURE__ */ a("label", {
+		/* @__PURE__ */ a("fieldset", {
+			class: "choices",
+			children: [/* @__PURE__ */ a("legend", {
+				class: "unseen",
+				children: "Edit as"
+			}), ["form", "json"].map((each) => /* @__PURE__ */ a("label", { children: [/* @__PURE__ */ a("input", {
+				type: "radio",
+				name: "editor",
+				checked: editor === each,
+				onChange: () => setEditor(each)
+			}), each === "form" ? "Form" : "JSON"] }))]
+		}),
+		editor === "json" && /* @__PURE__ */ a("label", {
 			class: "editor",
 			children: ["Policy document (JSON)", /* @__PURE__ */ a("textarea", {
 				rows: 18,
@@ -1034,6 +1438,15 @@ function PolicyLayer({ userId }) {
 				"aria-invalid": errors.length > 0,
 				onInput: (event) => edit(event.currentTarget.value)
 			})]
+		}),
+		editor === "form" && document === void 0 && /* @__PURE__ */ a(Failure, { text: "The document is not JSON, so there is no form for it. Correct it as JSON, or discard the changes." }),
+		editor === "form" && document !== void 0 && schema.value && /* @__PURE__ */ a("div", {
+			class: "form",
+			children: /* @__PURE__ */ a(SchemaForm, {
+				schema: schema.value,
+				value: document,
+				onChange: (next) => edit(written(next))
+			})
 		}),
 		errors.length > 0 && /* @__PURE__ */ a("ul", {
 			class: "notice failure",
@@ -1067,434 +1480,37 @@ function PolicyLayer({ userId }) {
 		/* @__PURE__ */ a(PolicyTest, { policy: text })
 	] });
 }
-// console/web/events.ts
-var PAGE_SIZE = 200;
-/** The events after those that are known; none is read twice. */
-async function newEvents(sessionId, known, signal) {
-	const events = [...known];
-	for (;;) {
-		const query = new URLSearchParams({
-			limit: String(PAGE_SIZE),
-			cursor: events.at(-1)?.id ?? "0"
-		});
-		const page = await call("GET", `${path`/browser-sessions/${sessionId}/events`}?${query}`, void 0, signal);
-		events.push(...page.events);
-		if (page.next_cursor === null) return events;
-	}
-}
-// console/web/replay.ts
-/** The stored videos of a lease, in the order in which their tabs were opened. */
-function videosOf(artifacts, events) {
-	return artifacts.filter(({ state }) => state === "stored").map(({ id, epoch, uri, created_at }) => {
-		const file = uri?.split("/").at(-1) ?? "";
-		const started = events.find((event) => event.epoch === epoch && event.kind === "recording.started" && event.data.file === file);
-		const ready = events.find((event) => event.epoch === epoch && event.kind === "session.ready");
-		return {
-			id,
-			epoch,
-			file,
-			startMs: Date.parse((started ?? ready)?.at ?? created_at)
-		};
-	}).sort((a, b) => a.startMs - b.startMs || a.file.localeCompare(b.file));
-}
-/** What a kind begins, by the kind that ends it. */
-var ENDS = {
-	"control.given_back": "control.taken",
-	"user_action.answered": "user_action.requested"
+// contract/preview.ts
+/**
+* What an embedded preview and the page around it say to each other by `postMessage`: a preview that is opened with
+* `?admission=token` asks for a live token for each connection, since browsers send it no cookie inside another site.
+*/
+var PREVIEW_MESSAGES = {
+	/** From the preview: `{type}`. */
+	tokenWanted: "omicron.preview.token-wanted",
+	/** To the preview: `{type, token}`, the answer of `POST .../live-token`. */
+	token: "omicron.preview.token"
 };
-/** The events of one lease with their spans, in the order of their beginnings. */
-function chaptersOf(events, epoch) {
-	const chapters = [];
-	for (const event of events) {
-		if (event.epoch !== epoch) continue;
-		const { kind, data } = event;
-		const atMs = Date.parse(event.at);
-		const begun = chapters.findLastIndex((each) => each.event.kind === ENDS[kind] && each.event.data.id === data.id);
-		const opened = chapters[begun];
-		if (opened !== void 0) chapters[begun] = {
-			...opened,
-			endMs: atMs
-		};
-		const tone = kind === "tool.call" ? "call" : /^(control|user_action)\./.test(kind) ? "person" : "other";
-		const tookMs = tone === "call" ? Number(data.duration_ms ?? 0) : 0;
-		chapters.push({
-			event,
-			startMs: atMs - tookMs,
-			endMs: atMs,
-			tone
-		});
-	}
-	return chapters.sort((a, b) => a.startMs - b.startMs);
-}
-/** The video that shows this moment: the one that is shown if it does, else the newest that has begun. */
-function videoAt(videos, atMs, shown) {
-	if (shown !== void 0 && atMs >= shown.startMs) return shown;
-	return videos.findLast(({ startMs }) => startMs <= atMs) ?? videos[0];
-}
-/** `1:07`. */
-function clockOf(ms) {
-	const seconds = Math.max(0, Math.floor(ms / 1e3));
-	return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-}
-// console/web/words.ts
-/** Why a lease ended, for a reader who has not read the glossary. */
-var ENDED = {
-	released: "released by its platform or here",
-	expired: "not used within its idle TTL",
-	max_age: "reached its maximum age",
-	evicted: "made room for a newer lease of this user",
-	archived: "archived",
-	shutdown: "the stack shut down",
-	runner_lost: "its runner was lost",
-	runner_start_failed: "its runner did not start",
-	sandbox_runtime_required: "the browser's sandbox is not available",
-	start_timed_out: "the start took too long"
-};
-var whyEnded = ({ error, ended_reason }) => error ?? (ended_reason === null ? null : ENDED[ended_reason]);
-/** What a list of events is narrowed to. */
-var EVENT_GROUPS = {
-	all: {
-		title: "Everything",
-		has: () => true
-	},
-	calls: {
-		title: "Tool calls",
-		has: (kind) => kind === "tool.call"
-	},
-	denials: {
-		title: "Egress denials",
-		has: (kind) => kind === "egress.denied"
-	},
-	lease: {
-		title: "Lease",
-		has: (kind) => kind.startsWith("session.")
-	}
-};
-/** One line about an event: what its data says, in the order in which it was written. */
-function eventLine({ data }) {
-	return Object.entries(data).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name.replaceAll("_", " ")}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
-}
-// console/web/pages/replay.tsx
-/** A lease that has ended changes no more; a video that is being stored still comes. */
-var POLL_MS$3 = 1e4;
-var SPEEDS = [
-	.5,
-	1,
-	1.5,
-	2,
-	4
-];
-/** The videos of a session beside its timeline: an event is a place in the video. */
-function ReplayPage({ id }) {
-	const recorded = usePolled(`replay ${id}`, POLL_MS$3, async (signal, known) => {
-		const at = path`/browser-sessions/${id}`;
-		const [session, { artifacts }, events] = await Promise.all([
-			call("GET", at, void 0, signal),
-			call("GET", `${at}/artifacts`, void 0, signal),
-			newEvents(id, known?.events ?? [], signal)
-		]);
-		return {
-			session,
-			events,
-			videos: videosOf(artifacts, events)
-		};
-	});
-	const { value } = recorded;
-	return /* @__PURE__ */ a($, { children: [
-		/* @__PURE__ */ a("p", {
-			class: "trail",
-			children: [
-				/* @__PURE__ */ a("a", {
-					href: "/",
-					children: "Sessions"
-				}),
-				" / ",
-				/* @__PURE__ */ a("a", {
-					href: path`/sessions/${id}`,
-					children: value?.session.conversation_id ?? "Session"
-				})
-			]
-		}),
-		/* @__PURE__ */ a("h1", { children: "Replay" }),
-		/* @__PURE__ */ a(Failure, { text: recorded.error }),
-		!value && !recorded.error && /* @__PURE__ */ a(Loading, { what: "the recording" }),
-		value?.videos.length === 0 && /* @__PURE__ */ a(Empty, {
-			title: "No video yet",
-			children: /* @__PURE__ */ a("p", { children: "Videos are stored when a lease that is recorded ends." })
-		}),
-		value && value.videos.length > 0 && /* @__PURE__ */ a(Leases, {
-			id,
-			recorded: value
-		})
-	] });
-}
-function Leases({ id, recorded: { events, videos } }) {
-	const epochs = [...new Set(videos.map(({ epoch }) => epoch))].sort((a, b) => b - a);
-	const [chosen, setChosen] = d();
-	const epoch = chosen ?? epochs[0] ?? 0;
-	return /* @__PURE__ */ a($, { children: [epochs.length > 1 && /* @__PURE__ */ a("label", { children: ["Lease", /* @__PURE__ */ a("select", {
-		value: epoch,
-		onChange: (event) => setChosen(Number(event.currentTarget.value)),
-		children: epochs.map((each) => /* @__PURE__ */ a("option", {
-			value: each,
-			children: ["epoch ", each]
-		}))
-	})] }), /* @__PURE__ */ a(Player, {
-		sessionId: id,
-		videos: videos.filter((video) => video.epoch === epoch),
-		chapters: chaptersOf(events, epoch)
-	}, epoch)] });
-}
-function Player(props) {
-	const { sessionId, videos, chapters } = props;
-	const element = T(null);
-	const [shown, setShown] = d(videos[0]);
-	const [nowMs, setNowMs] = d(videos[0]?.startMs ?? 0);
-	const [speed, setSpeed] = d(1);
-	/** Where a video is to begin that is not loaded yet. */
-	const pendingMs = T(void 0);
-	const beginMs = videos[0]?.startMs ?? 0;
-	const endMs = Math.max(beginMs + 1e3, ...chapters.map((chapter) => chapter.endMs));
-	const seek = (atMs, wanted = videoAt(videos, atMs, shown)) => {
-		if (!wanted) return;
-		setNowMs(atMs);
-		if (wanted.id === shown?.id && element.current) {
-			element.current.currentTime = Math.max(0, (atMs - wanted.startMs) / 1e3);
-			return;
-		}
-		pendingMs.current = atMs;
-		setShown(wanted);
+// console/web/live/embedded.ts
+/** Asks the page around this one for a live token; it may take as long as that page needs. Rejects with the signal's reason. */
+function tokenFromEmbedder(signal) {
+	const { promise, resolve, reject } = Promise.withResolvers();
+	const read = ({ source, data }) => {
+		if (source !== parent || data?.type !== PREVIEW_MESSAGES.token || typeof data.token !== "string") return;
+		removeEventListener("message", read);
+		resolve(data.token);
 	};
-	const onLoaded = () => {
-		if (!element.current || !shown) return;
-		element.current.playbackRate = speed;
-		if (pendingMs.current !== void 0) element.current.currentTime = Math.max(0, (pendingMs.current - shown.startMs) / 1e3);
-		pendingMs.current = void 0;
-	};
-	const current = chapters.findLast(({ startMs }) => startMs <= nowMs);
-	const source = (video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
-	return /* @__PURE__ */ a("div", {
-		class: "replay",
-		children: [/* @__PURE__ */ a("section", {
-			"aria-label": "Video",
-			children: [
-				shown && /* @__PURE__ */ a("video", {
-					ref: element,
-					src: source(shown),
-					controls: true,
-					preload: "metadata",
-					onLoadedMetadata: onLoaded,
-					onTimeUpdate: (event) => setNowMs(shown.startMs + event.currentTarget.currentTime * 1e3)
-				}),
-				/* @__PURE__ */ a(Track, {
-					chapters,
-					beginMs,
-					endMs,
-					nowMs
-				}),
-				/* @__PURE__ */ a("p", {
-					class: "actions",
-					children: [
-						/* @__PURE__ */ a("label", { children: ["Speed", /* @__PURE__ */ a("select", {
-							value: speed,
-							onChange: (event) => {
-								const chosen = Number(event.currentTarget.value);
-								setSpeed(chosen);
-								if (element.current) element.current.playbackRate = chosen;
-							},
-							children: SPEEDS.map((each) => /* @__PURE__ */ a("option", {
-								value: each,
-								children: [each, "×"]
-							}))
-						})] }),
-						videos.length > 1 && /* @__PURE__ */ a("label", { children: ["Tab", /* @__PURE__ */ a("select", {
-							value: shown?.id,
-							onChange: (event) => {
-								const { value } = event.currentTarget;
-								const wanted = videos.find((video) => video.id === value);
-								if (wanted) seek(Math.max(nowMs, wanted.startMs), wanted);
-							},
-							children: videos.map((video) => /* @__PURE__ */ a("option", {
-								value: video.id,
-								children: [
-									video.file,
-									" (from ",
-									clockOf(video.startMs - beginMs),
-									")"
-								]
-							}))
-						})] }),
-						shown && /* @__PURE__ */ a("a", {
-							href: source(shown),
-							download: shown.file,
-							children: "Download"
-						})
-					]
-				})
-			]
-		}), /* @__PURE__ */ a("ol", {
-			class: "chapters",
-			"aria-label": "Events",
-			children: chapters.map((chapter) => /* @__PURE__ */ a("li", { children: /* @__PURE__ */ a("button", {
-				type: "button",
-				class: `quiet ${chapter.tone}`,
-				"aria-current": chapter === current,
-				onClick: () => seek(chapter.startMs),
-				children: [
-					/* @__PURE__ */ a("span", {
-						class: "at",
-						children: clockOf(chapter.startMs - beginMs)
-					}),
-					" ",
-					/* @__PURE__ */ a("strong", { children: titleOf(chapter.event) }),
-					" ",
-					/* @__PURE__ */ a("span", {
-						class: "muted long",
-						children: eventLine(chapter.event)
-					})
-				]
-			}) }, chapter.event.id))
-		})]
-	});
-}
-/** Where the calls of the agent and the spans of a person are, and where the video is. */
-function Track(props) {
-	const { chapters, beginMs, endMs, nowMs } = props;
-	const part = (ms) => `${Math.min(100, Math.max(0, (ms - beginMs) / (endMs - beginMs) * 100))}%`;
-	return /* @__PURE__ */ a("div", {
-		class: "track",
-		"aria-hidden": "true",
-		children: [chapters.filter(({ tone }) => tone !== "other").map(({ event, startMs, endMs: untilMs, tone }) => /* @__PURE__ */ a("span", {
-			class: tone,
-			style: {
-				left: part(startMs),
-				width: `calc(${part(untilMs)} - ${part(startMs)} + 2px)`
-			}
-		}, event.id)), /* @__PURE__ */ a("span", {
-			class: "now",
-			style: { left: part(nowMs) }
-		})]
-	});
-}
-var titleOf = ({ kind, data }) => kind === "tool.call" ? String(data.tool) : kind;
-// console/web/time.ts
-var clock = new Intl.DateTimeFormat(void 0, {
-	hour: "2-digit",
-	minute: "2-digit",
-	second: "2-digit",
-	hour12: false
-});
-var day = new Intl.DateTimeFormat(void 0, {
-	dateStyle: "medium",
-	timeStyle: "short"
-});
-var timeOfDay = (iso) => clock.format(new Date(iso));
-var dayAndTime = (iso) => day.format(new Date(iso));
-/** `in 4 min`, `12 s ago`. */
-function relative(iso, nowMs) {
-	const seconds = Math.round((new Date(iso).getTime() - nowMs) / 1e3);
-	const size = Math.abs(seconds);
-	const [count, unit] = size < 90 ? [size, "s"] : size < 5400 ? [Math.round(size / 60), "min"] : size < 129600 ? [Math.round(size / 3600), "h"] : [Math.round(size / 86400), "days"];
-	return seconds >= 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
-}
-/** `3.4 MB`. */
-var megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
-// console/web/request.tsx
-var NOTE_MAX = 2e3;
-/** What an agent asks of a person, and the answer. The answer's note reaches the model: it is no place for a secret. */
-function Request(props) {
-	const { request, onAnswered } = props;
-	const [note, setNote] = d("");
-	const [failure, setFailure] = d();
-	const [isSending, setSending] = d(false);
-	const answer = async (status) => {
-		setSending(true);
-		setFailure(void 0);
-		try {
-			const action = await call("POST", path`/browser-sessions/${request.session_id}/user-actions/${request.id}`, note.trim() === "" ? { status } : {
-				status,
-				note: note.trim()
-			});
-			if (action.status !== status) setFailure(`It was too late: the request is ${action.status}.`);
-			onAnswered();
-		} catch (error) {
-			setFailure(messageOf(error));
-		}
-		setSending(false);
-	};
-	return /* @__PURE__ */ a("article", {
-		class: "request",
-		"aria-label": `Request: ${request.reason}`,
-		children: [
-			/* @__PURE__ */ a("p", {
-				class: "reason",
-				children: request.reason
-			}),
-			/* @__PURE__ */ a("p", {
-				class: "muted",
-				children: [
-					request.user_id,
-					", ",
-					/* @__PURE__ */ a("a", {
-						href: `/sessions/${request.session_id}`,
-						children: request.conversation_id
-					}),
-					", expires",
-					" ",
-					relative(request.expires_at, Date.now())
-				]
-			}),
-			/* @__PURE__ */ a("label", { children: ["Message to the agent (optional; never a password)", /* @__PURE__ */ a("input", {
-				value: note,
-				maxLength: NOTE_MAX,
-				autocomplete: "off",
-				onInput: (event) => setNote(event.currentTarget.value)
-			})] }),
-			/* @__PURE__ */ a(Failure, { text: failure }),
-			/* @__PURE__ */ a("p", {
-				class: "actions",
-				children: [/* @__PURE__ */ a("button", {
-					type: "button",
-					disabled: isSending,
-					onClick: () => answer("done"),
-					children: "Done"
-				}), /* @__PURE__ */ a("button", {
-					type: "button",
-					class: "quiet",
-					disabled: isSending,
-					onClick: () => answer("declined"),
-					children: "Decline"
-				})]
-			})
-		]
-	});
-}
-// console/web/pages/requests.tsx
-/** What agents of all sessions wait for. */
-function RequestsPage({ requests }) {
-	const { value, error, refresh } = requests;
-	return /* @__PURE__ */ a($, { children: [
-		/* @__PURE__ */ a("h1", { children: "Requests" }),
-		/* @__PURE__ */ a(Failure, { text: error }),
-		!value && !error && /* @__PURE__ */ a(Loading, { what: "requests" }),
-		value?.length === 0 && /* @__PURE__ */ a(Empty, {
-			title: "No agent waits for you",
-			children: /* @__PURE__ */ a("p", { children: [
-				"When an agent needs a person for a code, a CAPTCHA or a consent, it calls",
-				" ",
-				/* @__PURE__ */ a("code", { children: "browser_request_user_action" }),
-				", and its request appears here at once."
-			] })
-		}),
-		value?.map((request) => /* @__PURE__ */ a(Request, {
-			request,
-			onAnswered: refresh
-		}, request.id))
-	] });
+	addEventListener("message", read, { signal });
+	signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+	parent.postMessage({ type: PREVIEW_MESSAGES.tokenWanted }, "*");
+	return promise;
 }
 // contract/live-limits.ts
 /** The WebSocket subprotocol of the live view: a viewer offers it, to a runner or controller together with its token. */
 var LIVE_PROTOCOL = "omicron.live.v1";
+/** A page cannot set headers of a WebSocket, and a URL is logged; Kubernetes passes bearer tokens the same way. */
+var LIVE_TOKEN_PREFIX = "omicron.token.";
+var liveTokenProtocol = (token) => `${LIVE_TOKEN_PREFIX}${token}`;
 var LIVE_LIMITS = {
 	/** A token opens one socket in this time. */
 	tokenSeconds: 60,
@@ -1691,23 +1707,34 @@ function ControlBar({ live }) {
 			]
 		}), /* @__PURE__ */ a("p", {
 			class: "actions",
-			children: [mayControl && (isMine || waitsForMe ? /* @__PURE__ */ a("button", {
-				type: "button",
-				class: "control",
-				onClick: () => send({ t: "release" }),
-				children: isMine ? "Hand back" : "Cancel"
-			}) : /* @__PURE__ */ a("button", {
-				type: "button",
-				class: "control",
-				disabled: !isOpen || control?.state !== "agent",
-				onClick: () => send({ t: "take" }),
-				children: "Take control"
-			})), /* @__PURE__ */ a("button", {
-				type: "button",
-				class: "quiet",
-				onClick: (event) => void expand(event.currentTarget),
-				children: "Expand"
-			})]
+			children: [
+				mayControl && (isMine || waitsForMe ? /* @__PURE__ */ a("button", {
+					type: "button",
+					class: "control",
+					onClick: () => send({ t: "release" }),
+					children: isMine ? "Hand back" : "Cancel"
+				}) : /* @__PURE__ */ a("button", {
+					type: "button",
+					class: "control",
+					disabled: !isOpen || control?.state !== "agent",
+					onClick: () => send({ t: "take" }),
+					children: "Take control"
+				})),
+				/* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					"aria-pressed": live.transport === "pictures",
+					title: "Pictures by plain requests, for networks that block the stream",
+					onClick: () => live.setTransport(live.transport === "stream" ? "pictures" : "stream"),
+					children: "Pictures only"
+				}),
+				/* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					onClick: (event) => void expand(event.currentTarget),
+					children: "Expand"
+				})
+			]
 		})]
 	});
 }
@@ -2174,6 +2201,111 @@ function decodePicture(message) {
 		jpeg: bytes.subarray(HEADER_BYTES)
 	};
 }
+/** A picture by HTTP, beside its JPEG and its number as the ETag: its tab, and that tab's size in CSS pixels. */
+var PICTURE_HEADERS = {
+	tab: "x-omicron-tab",
+	width: "x-omicron-width",
+	height: "x-omicron-height"
+};
+// console/web/live/polled.ts
+var RETRY_MS$1 = 2e3;
+/** The live view without a WebSocket: asks for what is new, and sends what the person does by requests (A11). */
+function openPolledView({ sessionId, role, onMessage, onPicture, onConnection }) {
+	const closed = new AbortController();
+	const { signal } = closed;
+	let view;
+	let picture = -1;
+	let waiting = [];
+	let sending = false;
+	function read(message) {
+		if (message.t === "hello") onConnection({ is: "open" });
+		onMessage(message);
+	}
+	/** Until the view is closed. */
+	async function follow(id) {
+		let after = 0;
+		for (;;) {
+			const query = new URLSearchParams({
+				after: String(after),
+				picture: String(picture)
+			});
+			const news = await call("GET", `${path`/polled-views/${id}`}?${query}`, void 0, signal);
+			news.messages.forEach(read);
+			after = news.next;
+			if (news.closed !== null) return news.closed;
+			if (news.picture === picture) continue;
+			const seen = await readPicture(id, signal);
+			if (seen === void 0) continue;
+			picture = seen.seq;
+			await onPicture(seen);
+		}
+	}
+	async function run() {
+		while (!signal.aborted) {
+			onConnection({ is: "connecting" });
+			picture = -1;
+			let why = "";
+			try {
+				const at = path`/browser-sessions/${sessionId}/polled-views`;
+				({view} = await call("POST", at, { role }, signal));
+				const { code, reason } = await follow(view);
+				if (code === LIVE_CLOSE.leaseEnded) return onConnection({
+					is: "ended",
+					why: reason
+				});
+				why = reason;
+			} catch (error) {
+				if (signal.aborted) return;
+				why = messageOf(error);
+			}
+			view = void 0;
+			onConnection({
+				is: "retrying",
+				why
+			});
+			await new Promise((resolve) => setTimeout(resolve, RETRY_MS$1));
+		}
+	}
+	/** In order: one request at a time, with all that came meanwhile. */
+	async function flush() {
+		if (sending) return;
+		sending = true;
+		while (waiting.length > 0 && view !== void 0) {
+			const body = {
+				picture,
+				messages: waiting.splice(0, 200)
+			};
+			await call("POST", path`/polled-views/${view}/messages`, body).catch(() => void 0);
+		}
+		waiting = [];
+		sending = false;
+	}
+	run();
+	return {
+		send(message) {
+			waiting.push(message);
+			flush();
+		},
+		close() {
+			closed.abort();
+			if (view !== void 0) call("DELETE", path`/polled-views/${view}`).catch(() => void 0);
+		}
+	};
+}
+async function readPicture(view, signal) {
+	const answer = await fetch(`/api${path`/polled-views/${view}/picture`}`, { signal });
+	if (answer.status !== 200) return void 0;
+	const number = (name) => Number(answer.headers.get(name));
+	return {
+		kind: "screencast",
+		seq: Number(answer.headers.get("etag")?.replaceAll("\"", "")),
+		atMs: Date.now(),
+		tab: number(PICTURE_HEADERS.tab),
+		cssWidth: number(PICTURE_HEADERS.width),
+		cssHeight: number(PICTURE_HEADERS.height),
+		jpeg: new Uint8Array(await answer.arrayBuffer())
+	};
+}
 // console/web/live/socket.ts
 var RETRY_MS = {
 	first: 200,
@@ -2183,18 +2315,20 @@ var RETRY_MS = {
 var SILENT_MS = 2.25 * LIVE_LIMITS.pingSeconds * 1e3;
 /** Opens the live view of a session's browser, again and again until its lease or the sign-in ends. */
 function openLiveSocket(options) {
-	const { sessionId, role, onMessage, onPicture, onConnection } = options;
+	const { sessionId, role, admit, onMessage, onPicture, onConnection } = options;
 	const url = `${location.origin.replace(/^http/, "ws")}/api${path`/browser-sessions/${sessionId}`}/live?role=${role}`;
 	let socket;
 	let attempts = 0;
 	let timer;
-	let isClosed = false;
+	const closed = new AbortController();
 	function send(message) {
 		if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 	}
-	function open() {
+	async function open() {
 		onConnection({ is: "connecting" });
-		const mine = new WebSocket(url, LIVE_PROTOCOL);
+		const token = await admit?.(closed.signal);
+		if (closed.signal.aborted) return;
+		const mine = new WebSocket(url, token === void 0 ? LIVE_PROTOCOL : [LIVE_PROTOCOL, liveTokenProtocol(token)]);
 		mine.binaryType = "arraybuffer";
 		socket = mine;
 		mine.onmessage = ({ data }) => {
@@ -2222,11 +2356,11 @@ function openLiveSocket(options) {
 		}));
 	}
 	function lost(which, code, why) {
-		if (isClosed || socket !== which) return;
+		if (closed.signal.aborted || socket !== which) return;
 		clearTimeout(timer);
 		socket = void 0;
 		which.close();
-		if (code === LIVE_CLOSE.revoked) signedOut.dispatchEvent(new Event("signed-out"));
+		if (code === LIVE_CLOSE.revoked && admit === void 0) signedOut.dispatchEvent(new Event("signed-out"));
 		if (code === LIVE_CLOSE.revoked || code === LIVE_CLOSE.leaseEnded) {
 			onConnection({
 				is: "ended",
@@ -2240,13 +2374,14 @@ function openLiveSocket(options) {
 		});
 		const waitMs = Math.min(RETRY_MS.max, RETRY_MS.first * 2 ** attempts);
 		attempts += 1;
-		timer = setTimeout(open, waitMs * (.5 + Math.random() / 2));
+		timer = setTimeout(start, waitMs * (.5 + Math.random() / 2));
 	}
-	open();
+	const start = () => void open().catch(() => void 0);
+	start();
 	return {
 		send,
 		close() {
-			isClosed = true;
+			closed.abort();
 			clearTimeout(timer);
 			socket?.close();
 		}
@@ -2262,6 +2397,7 @@ var START = {
 	tabs: [],
 	dialogs: [],
 	choosers: [],
+	asks: [],
 	act: void 0,
 	clip: void 0,
 	refusal: void 0
@@ -2305,6 +2441,14 @@ function change(state, message) {
 			...state,
 			choosers: without$1(state.choosers, message.tab)
 		};
+		case "ask": return {
+			...state,
+			asks: [...state.asks.filter(({ id }) => id !== message.id), message]
+		};
+		case "ask_closed": return {
+			...state,
+			asks: state.asks.filter(({ id }) => id !== message.id)
+		};
 		case "act": return {
 			...state,
 			act: {
@@ -2336,57 +2480,76 @@ var withControl = (state, control) => ({
 });
 /** Set while this tab of the person's browser has control, so that a reload keeps it. */
 var heldKey = (sessionId) => `omicron-control ${sessionId}`;
+var TRANSPORT_KEY = "omicron-live-transport";
+/** A socket that was never open after this many attempts is given up for pictures. */
+var ATTEMPTS_MAX = 3;
 /** A live view, connected while the page is visible or has control. */
-function useLive({ sessionId, role, onPicture, onAsk }) {
+function useLive({ sessionId, role, onPicture, admit }) {
 	const [state, dispatch] = _(change, START);
+	const [transport, setTransport] = d(() => admit === void 0 && localStorage.getItem(TRANSPORT_KEY) === "pictures" ? "pictures" : "stream");
 	const socket = T(void 0);
 	const idleAt = T(0);
 	const isMine = T(false);
 	isMine.current = state.isMine;
 	const callbacks = T({
 		onPicture,
-		onAsk
+		admit
 	});
 	callbacks.current = {
 		onPicture,
-		onAsk
+		admit
 	};
 	A(() => {
 		const key = heldKey(sessionId);
 		const read = (message) => {
-			if (message.t === "ask" || message.t === "ask_closed") callbacks.current.onAsk();
 			const { control } = message.t === "hello" || message.t === "control" ? message : {};
 			if (control?.idle_ms != null) idleAt.current = performance.now() + control.idle_ms;
 			if (message.t === "hello" && control?.state === "person" && sessionStorage.getItem(key) !== null) socket.current?.send({ t: "take" });
-			dispatch(message);
+			dispatch(message.t === "hello" && role === "view" ? {
+				...message,
+				role
+			} : message);
+		};
+		let wasOpen = false;
+		let attempts = 0;
+		const follow = (connection) => {
+			if (connection.is === "open") wasOpen = true;
+			if (connection.is === "retrying") attempts += 1;
+			if (transport === "stream" && !wasOpen && attempts === ATTEMPTS_MAX && admit === void 0) setTransport("pictures");
+			dispatch({
+				t: "connection",
+				connection
+			});
 		};
 		const connect = () => {
-			socket.current ??= openLiveSocket({
+			socket.current ??= (transport === "stream" ? openLiveSocket : openPolledView)({
 				sessionId,
 				role,
+				admit: callbacks.current.admit,
 				onMessage: read,
 				onPicture: (picture) => callbacks.current.onPicture(picture),
-				onConnection: (connection) => dispatch({
-					t: "connection",
-					connection
-				})
+				onConnection: follow
 			});
 		};
 		const disconnect = () => {
 			socket.current?.close();
 			socket.current = void 0;
 		};
-		const follow = () => {
+		const adjust = () => {
 			if (!document.hidden) connect();
 			else if (!isMine.current) disconnect();
 		};
-		follow();
-		document.addEventListener("visibilitychange", follow);
+		adjust();
+		document.addEventListener("visibilitychange", adjust);
 		return () => {
-			document.removeEventListener("visibilitychange", follow);
+			document.removeEventListener("visibilitychange", adjust);
 			disconnect();
 		};
-	}, [sessionId, role]);
+	}, [
+		sessionId,
+		role,
+		transport
+	]);
 	A(() => {
 		if (state.isMine) sessionStorage.setItem(heldKey(sessionId), "");
 		else if (state.connection.is === "open") sessionStorage.removeItem(heldKey(sessionId));
@@ -2406,25 +2569,31 @@ function useLive({ sessionId, role, onPicture, onAsk }) {
 			t: "answered",
 			tab
 		}), []),
+		transport,
+		setTransport: b((chosen) => {
+			localStorage.setItem(TRANSPORT_KEY, chosen);
+			setTransport(chosen);
+		}, []),
 		idleAtMs: () => idleAt.current
 	};
 }
 // console/web/live/live-view.tsx
 /** The browser of a session while it runs: seen by every viewer, used by the one who has control. */
-function LiveView({ sessionId, liveRole, onAsk, onControl }) {
+function LiveView({ sessionId, liveRole, onAsk, onControl, admit }) {
 	const canvas = T(null);
 	const [pictures] = d(() => painter(() => canvas.current));
 	const [isSeen, setSeen] = d(false);
 	const live = useLive({
 		sessionId,
 		role: liveRole,
-		onAsk,
+		admit,
 		async onPicture(picture) {
 			await pictures.paint(picture);
 			setSeen(true);
 		}
 	});
 	const { state, send } = live;
+	A(() => onAsk(state.asks.map(({ reason }) => reason)), [state.asks]);
 	A(() => {
 		onControl?.(state.isMine ? () => send({ t: "release" }) : void 0);
 	}, [state.isMine]);
@@ -2534,6 +2703,634 @@ function Clip({ live: { state, note } }) {
 		})]
 	});
 }
+// console/web/pages/preview.tsx
+/**
+* The live view alone, for a frame beside a chat (A3, B11). `?readOnly=true`: nobody takes control here. `?admission=token`: the page
+* around it admits the viewer, in place of a sign-in.
+*/
+function PreviewPage({ id, url }) {
+	const [asked, setAsked] = d([]);
+	A(() => {
+		document.title = "Browser · omicron-browser";
+		document.documentElement.classList.add("preview");
+	}, []);
+	const admit = url.searchParams.get("admission") === "token" ? tokenFromEmbedder : void 0;
+	return /* @__PURE__ */ a("main", {
+		class: "preview",
+		children: [asked.map((reason) => /* @__PURE__ */ a("p", {
+			class: "notice",
+			role: "status",
+			children: [
+				"The agent asks: ",
+				reason,
+				" ",
+				/* @__PURE__ */ a("a", {
+					href: path`/sessions/${id}`,
+					target: "_blank",
+					rel: "noopener",
+					children: "Answer in the console"
+				})
+			]
+		}, reason)), /* @__PURE__ */ a(LiveView, {
+			sessionId: id,
+			liveRole: url.searchParams.get("readOnly") === "true" ? "view" : "control",
+			admit,
+			onAsk: (reasons) => setAsked(reasons)
+		})]
+	});
+}
+// console/web/time.ts
+var clock = new Intl.DateTimeFormat(void 0, {
+	hour: "2-digit",
+	minute: "2-digit",
+	second: "2-digit",
+	hour12: false
+});
+var day = new Intl.DateTimeFormat(void 0, {
+	dateStyle: "medium",
+	timeStyle: "short"
+});
+var timeOfDay = (iso) => clock.format(new Date(iso));
+var dayAndTime = (iso) => day.format(new Date(iso));
+/** `in 4 min`, `12 s ago`. */
+function relative(iso, nowMs) {
+	const seconds = Math.round((new Date(iso).getTime() - nowMs) / 1e3);
+	const size = Math.abs(seconds);
+	const [count, unit] = size < 90 ? [size, "s"] : size < 5400 ? [Math.round(size / 60), "min"] : size < 129600 ? [Math.round(size / 3600), "h"] : [Math.round(size / 86400), "days"];
+	return seconds >= 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
+}
+/** `3.4 MB`. */
+var megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+// console/web/pages/profiles.tsx
+/** The profiles of one user: where their browsers stay logged in, and the versions that are kept. */
+function ProfilesPage({ url }) {
+	const userId = url.searchParams.get("user") ?? "";
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("h1", { children: "Profiles" }),
+		/* @__PURE__ */ a(UserChoice, {
+			userId,
+			label: "User",
+			onChoose: (chosen) => go(chosen === "" ? "/profiles" : `/profiles?${new URLSearchParams({ user: chosen })}`)
+		}),
+		userId === "" ? /* @__PURE__ */ a(Empty, {
+			title: "Whose profiles?",
+			children: /* @__PURE__ */ a("p", { children: "Enter the id of a user, as your platform knows it. A profile keeps the logins of that user's browsers." })
+		}) : /* @__PURE__ */ a(UserProfiles, { userId }, userId)
+	] });
+}
+function UserProfiles({ userId }) {
+	const profiles = usePolled(`profiles ${userId}`, 5e3, async (signal) => {
+		return (await call("GET", path`/users/${userId}/profiles`, void 0, signal)).profiles;
+	});
+	const mayChange = useMay("operator");
+	const [opened, setOpened] = d();
+	const [done, setDone] = d();
+	const [failure, setFailure] = d();
+	const act = (text, work) => async () => {
+		setDone(void 0);
+		setFailure(void 0);
+		try {
+			await work();
+			setDone(text);
+		} catch (error) {
+			setFailure(messageOf(error));
+		}
+		profiles.refresh();
+	};
+	if (!profiles.value) return profiles.error ? /* @__PURE__ */ a(Failure, { text: profiles.error }) : /* @__PURE__ */ a(Loading, { what: "profiles" });
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a(Failure, { text: failure ?? profiles.error }),
+		/* @__PURE__ */ a(Success, { text: done }),
+		profiles.value.length === 0 && /* @__PURE__ */ a(Empty, {
+			title: `${userId} has no profile`,
+			children: [/* @__PURE__ */ a("p", { children: "A lease that names one makes it, and keeps its logins there for the next:" }), /* @__PURE__ */ a("pre", { children: [
+				"npx omicron-browser session start --user ",
+				userId,
+				" --conversation chat-1 --profile work"
+			] })]
+		}),
+		/* @__PURE__ */ a("ul", {
+			class: "rows",
+			children: profiles.value.map((profile) => /* @__PURE__ */ a("li", { children: [
+				/* @__PURE__ */ a(ProfileRow, { profile }),
+				/* @__PURE__ */ a("p", {
+					class: "actions",
+					children: [
+						/* @__PURE__ */ a("button", {
+							type: "button",
+							class: "quiet",
+							"aria-expanded": opened === profile.name,
+							onClick: () => setOpened(opened === profile.name ? void 0 : profile.name),
+							children: "Versions"
+						}),
+						mayChange && profile.writer_session_id !== null && /* @__PURE__ */ a("button", {
+							type: "button",
+							class: "quiet",
+							onClick: act(`${profile.name} is saved.`, () => call("POST", path`/users/${userId}/profiles/${profile.name}/save`)),
+							children: "Save now"
+						}),
+						mayChange && /* @__PURE__ */ a(Confirm, {
+							label: `Delete ${profile.name}`,
+							question: "All its versions and the logins in them are deleted. Delete it?",
+							onConfirm: act(`${profile.name} is deleted.`, () => call("DELETE", path`/users/${userId}/profiles/${profile.name}`))
+						})
+					]
+				}),
+				opened === profile.name && /* @__PURE__ */ a(Versions, {
+					userId,
+					name: profile.name,
+					onRestore: (version) => act(`Version ${version} of ${profile.name} is the current one again.`, () => call("POST", path`/users/${userId}/profiles/${profile.name}/restore`, { version }))()
+				}, profile.version)
+			] }, profile.name))
+		})
+	] });
+}
+function ProfileRow({ profile }) {
+	const { name, version, bytes, saved_at, domains, writer_session_id } = profile;
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("strong", { children: name }),
+		" ",
+		/* @__PURE__ */ a("span", {
+			class: "muted",
+			children: saved_at === null ? "nothing was saved yet" : `version ${version}, saved ${relative(saved_at, Date.now())}, ${megabytes(bytes)} in all`
+		}),
+		writer_session_id !== null && /* @__PURE__ */ a("div", { children: [
+			"A running browser has it for writing: ",
+			/* @__PURE__ */ a("a", {
+				href: `/sessions/${writer_session_id}`,
+				children: "its session"
+			}),
+			"."
+		] }),
+		/* @__PURE__ */ a("div", { children: domains.length === 0 ? "No login is known." : domains.map(({ domain, logged_in, expires_at }) => /* @__PURE__ */ a("span", {
+			class: logged_in ? "tag" : "tag muted",
+			title: expires_at === null ? "until the site ends it" : `until ${dayAndTime(expires_at)}`,
+			children: [domain, !logged_in && " (expired)"]
+		}, domain)) })
+	] });
+}
+function Versions(props) {
+	const { userId, name, onRestore } = props;
+	const mayChange = useMay("operator");
+	const detail = usePolled(`profile ${userId} ${name}`, 1e4, (signal) => call("GET", path`/users/${userId}/profiles/${name}`, void 0, signal));
+	if (!detail.value) return detail.error ? /* @__PURE__ */ a(Failure, { text: detail.error }) : /* @__PURE__ */ a(Loading, { what: "versions" });
+	const { versions, version: current, writer_session_id } = detail.value;
+	return /* @__PURE__ */ a("table", { children: [/* @__PURE__ */ a("thead", { children: /* @__PURE__ */ a("tr", { children: [
+		/* @__PURE__ */ a("th", {
+			scope: "col",
+			children: "Version"
+		}),
+		/* @__PURE__ */ a("th", {
+			scope: "col",
+			children: "Saved"
+		}),
+		/* @__PURE__ */ a("th", {
+			scope: "col",
+			children: "Size"
+		}),
+		/* @__PURE__ */ a("th", {
+			scope: "col",
+			children: /* @__PURE__ */ a("span", {
+				class: "unseen",
+				children: "Actions"
+			})
+		})
+	] }) }), /* @__PURE__ */ a("tbody", { children: versions.map(({ version, saved_at, bytes }) => /* @__PURE__ */ a("tr", { children: [
+		/* @__PURE__ */ a("th", {
+			scope: "row",
+			children: version
+		}),
+		/* @__PURE__ */ a("td", { children: dayAndTime(saved_at) }),
+		/* @__PURE__ */ a("td", { children: megabytes(bytes) }),
+		/* @__PURE__ */ a("td", { children: [version === current && "current", mayChange && version !== current && /* @__PURE__ */ a(Confirm, {
+			label: `Restore ${version}`,
+			question: writer_session_id === null ? "It becomes the current version; none is lost. Restore it?" : "The running browser saves over it at its end. Restore it?",
+			onConfirm: () => onRestore(version)
+		})] })
+	] }, version)) })] });
+}
+// console/web/events.ts
+var PAGE_SIZE = 200;
+/** The events after those that are known; none is read twice. */
+async function newEvents(sessionId, known, signal) {
+	const events = [...known];
+	for (;;) {
+		const query = new URLSearchParams({
+			limit: String(PAGE_SIZE),
+			cursor: events.at(-1)?.id ?? "0"
+		});
+		const page = await call("GET", `${path`/browser-sessions/${sessionId}/events`}?${query}`, void 0, signal);
+		events.push(...page.events);
+		if (page.next_cursor === null) return events;
+	}
+}
+// console/web/replay.ts
+/** The stored videos of a lease, in the order in which their tabs were opened. */
+function videosOf(artifacts, events) {
+	return artifacts.filter(({ state }) => state === "stored").map(({ id, epoch, uri, created_at }) => {
+		const file = uri?.split("/").at(-1) ?? "";
+		const started = events.find((event) => event.epoch === epoch && event.kind === "recording.started" && event.data.file === file);
+		const ready = events.find((event) => event.epoch === epoch && event.kind === "session.ready");
+		return {
+			id,
+			epoch,
+			file,
+			startMs: Date.parse((started ?? ready)?.at ?? created_at)
+		};
+	}).sort((a, b) => a.startMs - b.startMs || a.file.localeCompare(b.file));
+}
+/** What a kind begins, by the kind that ends it. */
+var ENDS = {
+	"control.given_back": "control.taken",
+	"user_action.answered": "user_action.requested"
+};
+/** The events of one lease with their spans, in the order of their beginnings. */
+function chaptersOf(events, epoch) {
+	const chapters = [];
+	for (const event of events) {
+		if (event.epoch !== epoch) continue;
+		const { kind, data } = event;
+		const atMs = Date.parse(event.at);
+		const begun = chapters.findLastIndex((each) => each.event.kind === ENDS[kind] && each.event.data.id === data.id);
+		const opened = chapters[begun];
+		if (opened !== void 0) chapters[begun] = {
+			...opened,
+			endMs: atMs
+		};
+		const tone = kind === "tool.call" ? "call" : /^(control|user_action)\./.test(kind) ? "person" : "other";
+		const tookMs = tone === "call" ? Number(data.duration_ms ?? 0) : 0;
+		chapters.push({
+			event,
+			startMs: atMs - tookMs,
+			endMs: atMs,
+			tone
+		});
+	}
+	return chapters.sort((a, b) => a.startMs - b.startMs);
+}
+/** The video that shows this moment: the one that is shown if it does, else the newest that has begun. */
+function videoAt(videos, atMs, shown) {
+	if (shown !== void 0 && atMs >= shown.startMs) return shown;
+	return videos.findLast(({ startMs }) => startMs <= atMs) ?? videos[0];
+}
+/** `1:07`. */
+function clockOf(ms) {
+	const seconds = Math.max(0, Math.floor(ms / 1e3));
+	return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+// console/web/words.ts
+/** Why a lease ended, for a reader who has not read the glossary. */
+var ENDED = {
+	released: "released by its platform or here",
+	expired: "not used within its idle TTL",
+	max_age: "reached its maximum age",
+	evicted: "made room for a newer lease of this user",
+	archived: "archived",
+	shutdown: "the stack shut down",
+	runner_lost: "its runner was lost",
+	runner_start_failed: "its runner did not start",
+	sandbox_runtime_required: "the browser's sandbox is not available",
+	start_timed_out: "the start took too long"
+};
+var whyEnded = ({ error, ended_reason }) => error ?? (ended_reason === null ? null : ENDED[ended_reason]);
+/** What a list of events is narrowed to. */
+var EVENT_GROUPS = {
+	all: {
+		title: "Everything",
+		has: () => true
+	},
+	calls: {
+		title: "Tool calls",
+		has: (kind) => kind === "tool.call"
+	},
+	denials: {
+		title: "Egress denials",
+		has: (kind) => kind === "egress.denied"
+	},
+	lease: {
+		title: "Lease",
+		has: (kind) => kind.startsWith("session.")
+	}
+};
+/** What an event is about: a call by its tool, all else by its kind. */
+var eventTitle = ({ kind, data }) => kind === "tool.call" ? String(data.tool) : kind;
+/** They are for a tracing system. */
+var FOR_TRACES = ["trace_id", "span_id"];
+/** One line about an event: what its data says, in the order in which it was written. A call says what it was called with, and how it ended. */
+function eventLine({ kind, data }) {
+	if (kind !== "tool.call") return pairs(data);
+	const { arguments: given, outcome, duration_ms } = data;
+	return [
+		typeof given === "object" && given !== null ? pairs(given) : "",
+		outcome === "ok" ? "" : String(outcome),
+		`${String(duration_ms)} ms`
+	].filter((part) => part !== "").join(" · ");
+}
+var pairs = (data) => Object.entries(data).filter(([name, value]) => value !== null && value !== "" && !FOR_TRACES.includes(name)).map(([name, value]) => `${name.replaceAll("_", " ")}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
+// console/web/pages/replay.tsx
+/** A lease that has ended changes no more; a video that is being stored still comes. */
+var POLL_MS$3 = 1e4;
+var SPEEDS = [
+	.5,
+	1,
+	1.5,
+	2,
+	4
+];
+/** The videos of a session beside its timeline: an event is a place in the video. */
+function ReplayPage({ id }) {
+	const recorded = usePolled(`replay ${id}`, POLL_MS$3, async (signal, known) => {
+		const at = path`/browser-sessions/${id}`;
+		const [session, { artifacts }, events] = await Promise.all([
+			call("GET", at, void 0, signal),
+			call("GET", `${at}/artifacts`, void 0, signal),
+			newEvents(id, known?.events ?? [], signal)
+		]);
+		return {
+			session,
+			events,
+			videos: videosOf(artifacts, events)
+		};
+	});
+	const { value } = recorded;
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("p", {
+			class: "trail",
+			children: [
+				/* @__PURE__ */ a("a", {
+					href: "/",
+					children: "Sessions"
+				}),
+				" / ",
+				/* @__PURE__ */ a("a", {
+					href: path`/sessions/${id}`,
+					children: value?.session.conversation_id ?? "Session"
+				})
+			]
+		}),
+		/* @__PURE__ */ a("h1", { children: "Replay" }),
+		/* @__PURE__ */ a(Failure, { text: recorded.error }),
+		!value && !recorded.error && /* @__PURE__ */ a(Loading, { what: "the recording" }),
+		value?.videos.length === 0 && /* @__PURE__ */ a(Empty, {
+			title: "No video yet",
+			children: /* @__PURE__ */ a("p", { children: "Videos are stored when a lease that is recorded ends." })
+		}),
+		value && value.videos.length > 0 && /* @__PURE__ */ a(Leases, {
+			id,
+			recorded: value
+		})
+	] });
+}
+function Leases({ id, recorded: { events, videos } }) {
+	const epochs = [...new Set(videos.map(({ epoch }) => epoch))].sort((a, b) => b - a);
+	const [chosen, setChosen] = d();
+	const epoch = chosen ?? epochs[0] ?? 0;
+	return /* @__PURE__ */ a($, { children: [epochs.length > 1 && /* @__PURE__ */ a("label", { children: ["Lease", /* @__PURE__ */ a("select", {
+		value: epoch,
+		onChange: (event) => setChosen(Number(event.currentTarget.value)),
+		children: epochs.map((each) => /* @__PURE__ */ a("option", {
+			value: each,
+			children: ["epoch ", each]
+		}))
+	})] }), /* @__PURE__ */ a(Player, {
+		sessionId: id,
+		videos: videos.filter((video) => video.epoch === epoch),
+		chapters: chaptersOf(events, epoch)
+	}, epoch)] });
+}
+function Player(props) {
+	const { sessionId, videos, chapters } = props;
+	const element = T(null);
+	const hasMp4 = usePolled("formats", 36e5, (signal) => call("GET", "/video-formats", void 0, signal)).value?.formats.includes("mp4");
+	const [shown, setShown] = d(videos[0]);
+	const [nowMs, setNowMs] = d(videos[0]?.startMs ?? 0);
+	const [speed, setSpeed] = d(1);
+	/** Where a video is to begin that is not loaded yet. */
+	const pendingMs = T(void 0);
+	const beginMs = videos[0]?.startMs ?? 0;
+	const endMs = Math.max(beginMs + 1e3, ...chapters.map((chapter) => chapter.endMs));
+	const seek = (atMs, wanted = videoAt(videos, atMs, shown)) => {
+		if (!wanted) return;
+		setNowMs(atMs);
+		if (wanted.id === shown?.id && element.current) {
+			element.current.currentTime = Math.max(0, (atMs - wanted.startMs) / 1e3);
+			return;
+		}
+		pendingMs.current = atMs;
+		setShown(wanted);
+	};
+	const onLoaded = () => {
+		if (!element.current || !shown) return;
+		element.current.playbackRate = speed;
+		if (pendingMs.current !== void 0) element.current.currentTime = Math.max(0, (pendingMs.current - shown.startMs) / 1e3);
+		pendingMs.current = void 0;
+	};
+	const current = chapters.findLast(({ startMs }) => startMs <= nowMs);
+	const source = (video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
+	const mp4Of = (video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/mp4`;
+	return /* @__PURE__ */ a("div", {
+		class: "replay",
+		children: [/* @__PURE__ */ a("section", {
+			"aria-label": "Video",
+			children: [
+				shown && /* @__PURE__ */ a("video", {
+					ref: element,
+					src: source(shown),
+					controls: true,
+					preload: "metadata",
+					onLoadedMetadata: onLoaded,
+					onTimeUpdate: (event) => setNowMs(shown.startMs + event.currentTarget.currentTime * 1e3)
+				}),
+				/* @__PURE__ */ a(Track, {
+					chapters,
+					beginMs,
+					endMs,
+					nowMs
+				}),
+				/* @__PURE__ */ a("p", {
+					class: "actions",
+					children: [
+						/* @__PURE__ */ a("label", { children: ["Speed", /* @__PURE__ */ a("select", {
+							value: speed,
+							onChange: (event) => {
+								const chosen = Number(event.currentTarget.value);
+								setSpeed(chosen);
+								if (element.current) element.current.playbackRate = chosen;
+							},
+							children: SPEEDS.map((each) => /* @__PURE__ */ a("option", {
+								value: each,
+								children: [each, "×"]
+							}))
+						})] }),
+						videos.length > 1 && /* @__PURE__ */ a("label", { children: ["Tab", /* @__PURE__ */ a("select", {
+							value: shown?.id,
+							onChange: (event) => {
+								const { value } = event.currentTarget;
+								const wanted = videos.find((video) => video.id === value);
+								if (wanted) seek(Math.max(nowMs, wanted.startMs), wanted);
+							},
+							children: videos.map((video) => /* @__PURE__ */ a("option", {
+								value: video.id,
+								children: [
+									video.file,
+									" (from ",
+									clockOf(video.startMs - beginMs),
+									")"
+								]
+							}))
+						})] }),
+						shown && /* @__PURE__ */ a($, { children: [/* @__PURE__ */ a("a", {
+							href: source(shown),
+							download: shown.file,
+							children: "Download"
+						}), hasMp4 && /* @__PURE__ */ a("a", {
+							href: mp4Of(shown),
+							download: shown.file.replace(/webm$/, "mp4"),
+							children: "Download as MP4"
+						})] })
+					]
+				})
+			]
+		}), /* @__PURE__ */ a("ol", {
+			class: "chapters",
+			"aria-label": "Events",
+			children: chapters.map((chapter) => /* @__PURE__ */ a("li", { children: /* @__PURE__ */ a("button", {
+				type: "button",
+				class: `quiet ${chapter.tone}`,
+				"aria-current": chapter === current,
+				onClick: () => seek(chapter.startMs),
+				children: [
+					/* @__PURE__ */ a("span", {
+						class: "at",
+						children: clockOf(chapter.startMs - beginMs)
+					}),
+					" ",
+					/* @__PURE__ */ a("strong", { children: eventTitle(chapter.event) }),
+					" ",
+					/* @__PURE__ */ a("span", {
+						class: "muted long",
+						children: eventLine(chapter.event)
+					})
+				]
+			}) }, chapter.event.id))
+		})]
+	});
+}
+/** Where the calls of the agent and the spans of a person are, and where the video is. */
+function Track(props) {
+	const { chapters, beginMs, endMs, nowMs } = props;
+	const part = (ms) => `${Math.min(100, Math.max(0, (ms - beginMs) / (endMs - beginMs) * 100))}%`;
+	return /* @__PURE__ */ a("div", {
+		class: "track",
+		"aria-hidden": "true",
+		children: [chapters.filter(({ tone }) => tone !== "other").map(({ event, startMs, endMs: untilMs, tone }) => /* @__PURE__ */ a("span", {
+			class: tone,
+			style: {
+				left: part(startMs),
+				width: `calc(${part(untilMs)} - ${part(startMs)} + 2px)`
+			}
+		}, event.id)), /* @__PURE__ */ a("span", {
+			class: "now",
+			style: { left: part(nowMs) }
+		})]
+	});
+}
+// console/web/request.tsx
+var NOTE_MAX = 2e3;
+/** What an agent asks of a person, and the answer. The answer's note reaches the model: it is no place for a secret. */
+function Request(props) {
+	const { request, onAnswered } = props;
+	const mayAnswer = useMay("operator");
+	const [note, setNote] = d("");
+	const [failure, setFailure] = d();
+	const [isSending, setSending] = d(false);
+	const answer = async (status) => {
+		setSending(true);
+		setFailure(void 0);
+		try {
+			const action = await call("POST", path`/browser-sessions/${request.session_id}/user-actions/${request.id}`, note.trim() === "" ? { status } : {
+				status,
+				note: note.trim()
+			});
+			if (action.status !== status) setFailure(`It was too late: the request is ${action.status}.`);
+			onAnswered();
+		} catch (error) {
+			setFailure(messageOf(error));
+		}
+		setSending(false);
+	};
+	return /* @__PURE__ */ a("article", {
+		class: "request",
+		"aria-label": `Request: ${request.reason}`,
+		children: [
+			/* @__PURE__ */ a("p", {
+				class: "reason",
+				children: request.reason
+			}),
+			/* @__PURE__ */ a("p", {
+				class: "muted",
+				children: [
+					request.user_id,
+					", ",
+					/* @__PURE__ */ a("a", {
+						href: `/sessions/${request.session_id}`,
+						children: request.conversation_id
+					}),
+					", expires",
+					" ",
+					relative(request.expires_at, Date.now())
+				]
+			}),
+			mayAnswer && /* @__PURE__ */ a($, { children: [
+				/* @__PURE__ */ a("label", { children: ["Message to the agent (optional; never a password)", /* @__PURE__ */ a("input", {
+					value: note,
+					maxLength: NOTE_MAX,
+					autocomplete: "off",
+					onInput: (event) => setNote(event.currentTarget.value)
+				})] }),
+				/* @__PURE__ */ a(Failure, { text: failure }),
+				/* @__PURE__ */ a("p", {
+					class: "actions",
+					children: [/* @__PURE__ */ a("button", {
+						type: "button",
+						disabled: isSending,
+						onClick: () => answer("done"),
+						children: "Done"
+					}), /* @__PURE__ */ a("button", {
+						type: "button",
+						class: "quiet",
+						disabled: isSending,
+						onClick: () => answer("declined"),
+						children: "Decline"
+					})]
+				})
+			] })
+		]
+	});
+}
+// console/web/pages/requests.tsx
+/** What agents of all sessions wait for. */
+function RequestsPage({ requests }) {
+	const { value, error, refresh } = requests;
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("h1", { children: "Requests" }),
+		/* @__PURE__ */ a(Failure, { text: error }),
+		!value && !error && /* @__PURE__ */ a(Loading, { what: "requests" }),
+		value?.length === 0 && /* @__PURE__ */ a(Empty, {
+			title: "No agent waits for you",
+			children: /* @__PURE__ */ a("p", { children: [
+				"When an agent needs a person for a code, a CAPTCHA or a consent, it calls",
+				" ",
+				/* @__PURE__ */ a("code", { children: "browser_request_user_action" }),
+				", and its request appears here at once."
+			] })
+		}),
+		value?.map((request) => /* @__PURE__ */ a(Request, {
+			request,
+			onAnswered: refresh
+		}, request.id))
+	] });
+}
 // console/web/status.tsx
 /** A session's state, in a word and a colour. */
 var Status = ({ session }) => /* @__PURE__ */ a("span", {
@@ -2588,7 +3385,7 @@ function Timeline({ sessionId }) {
 					}),
 					/* @__PURE__ */ a("span", {
 						class: "kind",
-						children: event.kind
+						children: eventTitle(event)
 					}),
 					/* @__PURE__ */ a("span", {
 						class: "long",
@@ -2605,6 +3402,7 @@ var POLL_MS$1 = 1500;
 /** One session: its lease, what waits for a person, its timeline and its artifacts. */
 function SessionPage({ id, requests }) {
 	const session = usePolled(`session ${id}`, POLL_MS$1, (signal) => call("GET", path`/browser-sessions/${id}`, void 0, signal));
+	const mayAct = useMay("operator");
 	const row = session.value;
 	if (!row) return /* @__PURE__ */ a($, { children: [
 		/* @__PURE__ */ a("h1", { children: "Session" }),
@@ -2636,26 +3434,37 @@ function SessionPage({ id, requests }) {
 			/* @__PURE__ */ a(Status, { session: row })
 		] }),
 		/* @__PURE__ */ a(Failure, { text: session.error }),
-		/* @__PURE__ */ a(Use, {
-			session: row,
-			waiting,
-			refresh: requests.refresh
-		}),
-		/* @__PURE__ */ a(Facts, { session: row }),
-		/* @__PURE__ */ a(Actions, {
-			session: row,
-			onDone: session.refresh
-		}),
-		/* @__PURE__ */ a("h2", { children: "Timeline" }),
-		/* @__PURE__ */ a(Timeline, { sessionId: id }),
-		/* @__PURE__ */ a("h2", { children: "Artifacts" }),
-		/* @__PURE__ */ a(Artifacts, { session: row })
+		/* @__PURE__ */ a("div", {
+			class: "session",
+			children: [/* @__PURE__ */ a("div", { children: [
+				/* @__PURE__ */ a(Use, {
+					session: row,
+					waiting,
+					refresh: requests.refresh
+				}),
+				/* @__PURE__ */ a(Facts, { session: row }),
+				mayAct && /* @__PURE__ */ a(Actions, {
+					session: row,
+					onDone: session.refresh
+				}),
+				/* @__PURE__ */ a("h2", { children: "Artifacts" }),
+				/* @__PURE__ */ a(Artifacts, { session: row })
+			] }), /* @__PURE__ */ a("section", {
+				class: "beside",
+				"aria-labelledby": "timeline",
+				children: [/* @__PURE__ */ a("h2", {
+					id: "timeline",
+					children: "Timeline"
+				}), /* @__PURE__ */ a(Timeline, { sessionId: id })]
+			})]
+		})
 	] });
 }
 /** The browser while it runs, under what its agent asks for. An answer hands control back: the agent goes on. */
 function Use(props) {
 	const { session, waiting, refresh } = props;
 	const handBack = T(void 0);
+	const mayAct = useMay("operator");
 	return /* @__PURE__ */ a($, { children: [waiting.map((request) => /* @__PURE__ */ a(Request, {
 		request,
 		onAnswered: () => {
@@ -2664,7 +3473,7 @@ function Use(props) {
 		}
 	}, request.id)), session.status === "ready" && /* @__PURE__ */ a(LiveView, {
 		sessionId: session.session_id,
-		liveRole: "control",
+		liveRole: mayAct ? "control" : "view",
 		onAsk: refresh,
 		onControl: (back) => {
 			handBack.current = back;
@@ -2967,33 +3776,55 @@ function SessionTable({ sessions }) {
 }
 var isLive = ({ status }) => status === "ready" || status === "starting";
 // console/web/pages/sign-in.tsx
-/** Signs in with the token of the link, if there is one; else says how to get a link. */
-function SignInPage({ token, onSignedIn }) {
-	const [failure, setFailure] = d();
-	const [isTrying, setTrying] = d(token !== "");
+/** Why an identity provider's answer was not taken, by the problem's code. */
+var REFUSED = {
+	forbidden: "Your account has no role in this console. Ask its administrator for one.",
+	issuer_unavailable: "The identity provider does not answer. Try again."
+};
+/** Signs in with what the fragment of a link holds, if it holds anything; else shows the ways to sign in. */
+function SignInPage({ url, onSignedIn }) {
+	const fragment = url.hash.slice(1);
+	const refused = url.searchParams.get("refused");
+	const [failure, setFailure] = d(refused === null ? void 0 : REFUSED[refused] ?? "The identity provider did not sign you in. Try again.");
+	const [isTrying, setTrying] = d(fragment !== "");
 	const tried = T("");
 	A(() => {
 		document.title = "Sign in · omicron-browser";
-		if (token === "" || tried.current === token) return;
-		tried.current = token;
+		if (fragment === "" || tried.current === fragment) return;
+		tried.current = fragment;
 		history.replaceState(null, "", "/sign-in");
-		call("POST", "/sign-in", { token }).then(onSignedIn).catch((error) => setFailure(messageOf(error))).finally(() => setTrying(false));
-	}, [token, onSignedIn]);
+		const access_token = new URLSearchParams(fragment).get("access_token");
+		call("POST", "/sign-in", access_token === null ? { token: fragment } : { access_token }).then(onSignedIn).catch((error) => setFailure(messageOf(error))).finally(() => setTrying(false));
+	}, [fragment, onSignedIn]);
 	return /* @__PURE__ */ a("main", {
 		class: "sign-in",
 		children: [
 			/* @__PURE__ */ a("h1", { children: "Sign in to the console" }),
 			/* @__PURE__ */ a(Failure, { text: failure }),
-			isTrying ? /* @__PURE__ */ a(Loading, { what: "the console" }) : /* @__PURE__ */ a($, { children: [
-				/* @__PURE__ */ a("p", { children: "A link signs you in. In the folder of the stack, run:" }),
-				/* @__PURE__ */ a("pre", { children: "npx omicron-browser console" }),
-				/* @__PURE__ */ a("p", {
-					class: "muted",
-					children: "The link works once, within ten minutes. Your sign-in lasts 12 hours or until the stack stops."
-				})
-			] })
+			isTrying ? /* @__PURE__ */ a(Loading, { what: "the console" }) : /* @__PURE__ */ a(Ways, {})
 		]
 	});
+}
+function Ways() {
+	const ways = usePolled("ways", 6e4, (signal) => call("GET", "/sign-in", void 0, signal));
+	if (!ways.value) return ways.error ? /* @__PURE__ */ a(Failure, { text: ways.error }) : /* @__PURE__ */ a(Loading, { what: "the ways to sign in" });
+	const has = (way) => ways.value?.ways.includes(way);
+	return /* @__PURE__ */ a($, { children: [
+		has("oidc") && /* @__PURE__ */ a("p", { children: /* @__PURE__ */ a("a", {
+			class: "button",
+			href: CONSOLE_ROUTES.oidc,
+			children: "Sign in with your organisation"
+		}) }),
+		has("platform") && /* @__PURE__ */ a("p", { children: "Open the console from the application in which your agents work: you are signed in by it." }),
+		has("link") && /* @__PURE__ */ a($, { children: [
+			/* @__PURE__ */ a("p", { children: "A link signs you in. In the folder of the stack, run:" }),
+			/* @__PURE__ */ a("pre", { children: "npx omicron-browser console" }),
+			/* @__PURE__ */ a("p", {
+				class: "muted",
+				children: "The link works once, within ten minutes. Your sign-in lasts 12 hours or until the stack stops."
+			})
+		] })
+	] });
 }
 // console/web/app.tsx
 var REQUESTS_MS = 1e3;
@@ -3025,6 +3856,11 @@ function pageOf(url, requests) {
 			entry: "/credentials",
 			page: /* @__PURE__ */ a(CredentialsPage, { url })
 		};
+		case "/profiles": return {
+			title: "Profiles",
+			entry: "/profiles",
+			page: /* @__PURE__ */ a(ProfilesPage, { url })
+		};
 		case "/policies": return {
 			title: "Policies",
 			entry: "/policies",
@@ -3046,8 +3882,13 @@ function App() {
 		signedOut.addEventListener("signed-out", note);
 		return () => signedOut.removeEventListener("signed-out", note);
 	}, []);
+	const [, previewed] = /^\/preview\/([^/]+)$/.exec(url.pathname) ?? [];
+	if (previewed !== void 0 && !isSignedOut) return /* @__PURE__ */ a(PreviewPage, {
+		id: previewed,
+		url
+	});
 	if (isSignedOut || url.pathname === "/sign-in") return /* @__PURE__ */ a(SignInPage, {
-		token: url.hash.slice(1),
+		url,
 		onSignedIn: () => {
 			setSignedOut(false);
 			go("/", { replace: true });
@@ -3060,6 +3901,8 @@ function SignedIn({ url }) {
 		const { user_actions } = await call("GET", "/user-actions", void 0, signal);
 		return user_actions;
 	});
+	const person = usePolled("me", 3e5, (signal) => call("GET", "/me", void 0, signal));
+	const me = person.value;
 	const { title, entry, page } = pageOf(url, requests);
 	const waiting = requests.value?.length ?? 0;
 	A(() => {
@@ -3088,7 +3931,10 @@ function SignedIn({ url }) {
 				/* @__PURE__ */ a("a", {
 					class: "name",
 					href: "/",
-					children: "omicron-browser"
+					children: [/* @__PURE__ */ a("img", {
+						src: "/icon.svg",
+						alt: ""
+					}), "omicron-browser"]
 				}),
 				/* @__PURE__ */ a("nav", {
 					"aria-label": "Pages",
@@ -3096,8 +3942,14 @@ function SignedIn({ url }) {
 						item("/", "Sessions"),
 						item("/requests", "Requests", waiting),
 						item("/credentials", "Credentials"),
-						item("/policies", "Policies")
+						item("/profiles", "Profiles"),
+						me && mayAs(me.role, "admin") && item("/policies", "Policies")
 					] })
+				}),
+				/* @__PURE__ */ a("span", {
+					class: "who muted",
+					title: me?.role,
+					children: me?.name
 				}),
 				/* @__PURE__ */ a("button", {
 					type: "button",
@@ -3109,11 +3961,16 @@ function SignedIn({ url }) {
 			/* @__PURE__ */ a("main", {
 				id: "content",
 				tabIndex: -1,
-				children: page
+				children: me ? /* @__PURE__ */ a(MeContext.Provider, {
+					value: me,
+					children: page
+				}) : /* @__PURE__ */ a(Unknown, { error: person.error })
 			}, url.pathname)
 		]
 	});
 }
+/** Until it is known who is signed in: pages differ by that. */
+var Unknown = ({ error }) => error === void 0 ? /* @__PURE__ */ a(Loading, { what: "the console" }) : /* @__PURE__ */ a(Failure, { text: error });
 async function signOut() {
 	await call("DELETE", "/sign-in").catch(() => {});
 	signedOut.dispatchEvent(new Event("signed-out"));

@@ -1,19 +1,27 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
-import { CONSOLE_ROUTES } from '../../contract/console.ts';
-import { OmicronError } from '../../contract/problem.ts';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { LIMITS } from '../../contract/session.ts';
 import { serviceKey } from '../../contract/tokens.ts';
 import { type Clock, realClock } from '../../http/clock.ts';
 import { serveAssets } from './assets.ts';
 import { controllerRoutes } from './controller-routes.ts';
+import { credentialTestRoute } from './credential-test.ts';
 import { liveViews } from './live-views.ts';
+import type { IdentityProvider } from './oidc.ts';
+import { oidcRoutes } from './oidc-routes.ts';
 import { OneTimeLinks } from './one-time-links.ts';
 import { policyRoutes } from './policy-routes.ts';
+import { polledViewRoutes } from './polled-view-routes.ts';
 import { answerProblems } from './problems.ts';
-import { sameOriginOnly } from './same-origin.ts';
-import { signInRoutes } from './sign-in-routes.ts';
+import { checkRights } from './rights.ts';
+import { checkSameOrigin } from './same-origin.ts';
+import { signInRoutes, type VouchForToken } from './sign-in-routes.ts';
 import { SignIns } from './sign-ins.ts';
+import { videoRoutes } from './video-routes.ts';
+
+/** Asked by the kubelet, under the address of the pod. */
+const HEALTH = '/healthz';
 
 /** A console that listens. */
 export interface Console {
@@ -33,16 +41,25 @@ export interface ConsoleOptions {
   controllerUrl: string;
   /** At least 32 bytes, shared with the controller. */
   serviceSecret: string;
+  /** Who vouches for people; unless given, links do, each for an admin. */
+  identity?: Identity;
+  /** Path of an ffmpeg; with libx264 it makes MP4s of videos. */
+  ffmpeg?: string | undefined;
+  /** Origins of pages that may show a preview in a frame. */
+  embedOrigins?: readonly string[];
   log: Logger;
   clock?: Clock;
 }
 
-/** They are how a person gets a sign-in, so they need none. */
-const OPEN_ROUTES: readonly string[] = Object.values(CONSOLE_ROUTES);
+/** An identity provider, the platform's own tokens, or both. */
+export interface Identity {
+  readonly provider?: IdentityProvider;
+  readonly vouchForToken?: VouchForToken;
+}
 
 /** Serves the console. Rejects when the port is taken. */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
-  const { controllerUrl, log, clock = realClock } = options;
+  const { controllerUrl, identity, embedOrigins = [], log, clock = realClock } = options;
   const url = new URL(options.url);
   const controller = { controllerUrl, serviceKey: serviceKey(options.serviceSecret) };
   const app = Fastify({
@@ -52,23 +69,29 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     routerOptions: { maxParamLength: 3 * LIMITS.idBytesMax }, // an id, percent-encoded
     forceCloseConnections: true,
   }) as unknown as FastifyInstance; // its logger is pino's, which Fastify's default type does not name
-  const links = new OneTimeLinks(clock);
+  const tokens = new OneTimeLinks(clock);
   const signIns = new SignIns(url, clock);
   // In the fragment: it reaches no server and no log, and a preview of the link does not use it up.
-  const newLink = () => `${url.origin}/sign-in#${links.make()}`;
+  const newLink = () => `${url.origin}/sign-in#${tokens.make()}`;
 
   answerProblems(app);
-  app.addHook('onRequest', sameOriginOnly(url));
+  app.get(HEALTH, async () => ({ status: 'ok' }));
   app.addHook('onRequest', async request => {
-    const { url: route = '' } = request.routeOptions;
-    if (route.startsWith('/api/') && !OPEN_ROUTES.includes(route) && signIns.of(request.headers.cookie) === undefined)
-      throw new OmicronError('unauthorized', 'You are not signed in. Open a new link to the console.');
+    if (request.routeOptions.url !== HEALTH) checkSameOrigin(url, request);
   });
-  signInRoutes(app, { serviceKey: controller.serviceKey, links, signIns, newLink });
+  checkRights(app, signIns);
+  signInRoutes(app, {
+    ...{ serviceKey: controller.serviceKey, signIns, vouchForToken: identity?.vouchForToken },
+    ...{ links: identity ? undefined : { tokens, newLink }, hasProvider: identity?.provider !== undefined },
+  });
+  if (identity?.provider) oidcRoutes(app, { provider: identity.provider, signIns, url, clock });
   controllerRoutes(app, controller);
   liveViews(app, { url, signIns, controller });
+  polledViewRoutes(app, controller);
   policyRoutes(app);
-  await serveAssets(app);
+  credentialTestRoute(app, new BrowserSessions({ url: controllerUrl, serviceSecret: options.serviceSecret }));
+  await videoRoutes(app, controller, options.ffmpeg);
+  await serveAssets(app, embedOrigins);
   const { host, port } = options.listen ?? { host: url.hostname, port: Number(url.port) };
   await app.listen({ host, port });
   log.info({ url: url.origin }, 'console listening');

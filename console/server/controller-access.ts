@@ -16,6 +16,8 @@ export interface ControllerCall {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Limits the call to this user; null: everyone's. */
+  readonly userId: string | null;
 }
 
 /** Until the answer begins: a video takes as long as it is watched. */
@@ -24,7 +26,7 @@ const TIMEOUT_MS = 15_000;
 /** The controller's answer, a refusal too, to a call with a service token of its own. Throws `controller_unreachable`. */
 export async function askController(
   { controllerUrl, serviceKey }: ControllerAccess,
-  { method, path, body, headers }: ControllerCall,
+  { method, path, body, headers, userId }: ControllerCall,
 ): Promise<Response> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), TIMEOUT_MS);
@@ -32,7 +34,7 @@ export async function askController(
     method,
     headers: {
       ...headers,
-      authorization: `Bearer ${await signServiceToken(serviceKey)}`,
+      authorization: `Bearer ${await signServiceToken(serviceKey, userId ?? undefined)}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

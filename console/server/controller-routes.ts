@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { OmicronError } from '../../contract/problem.ts';
 import { askController, type ControllerAccess } from './controller-access.ts';
+import { signInOf } from './rights.ts';
 
 /**
  * What the pages may ask of the controller, under `/api` here and `/internal` there. Leases are not among them: no MCP
@@ -22,10 +23,15 @@ const ROUTES = [
   ['GET', '/users/:user_id/credentials'],
   ['PUT', '/users/:user_id/credentials/:site'],
   ['DELETE', '/users/:user_id/credentials/:site'],
-  ...(['/policy', '/users/:user_id/policy', '/browser-sessions/:session_id/policy'] as const).flatMap(path =>
-    (['GET', 'PUT', 'DELETE'] as const).map(method => [method, path] as const),
-  ),
+  ['GET', '/users/:user_id/profiles'],
+  ['GET', '/users/:user_id/profiles/:name'],
+  ['POST', '/users/:user_id/profiles/:name/save'],
+  ['POST', '/users/:user_id/profiles/:name/restore'],
+  ['DELETE', '/users/:user_id/profiles/:name'],
 ] as const;
+
+/** What agents may do is decided by admins; the people under a policy may read it. */
+const POLICIES = ['/policy', '/users/:user_id/policy', '/browser-sessions/:session_id/policy'] as const;
 
 /** What of the controller's answer a page gets to see. */
 const ANSWER_HEADERS = ['content-type', 'content-length', 'retry-after', 'accept-ranges', 'content-range'] as const;
@@ -38,6 +44,7 @@ export function controllerRoutes(app: FastifyInstance, controller: ControllerAcc
       method: request.method,
       path: `${path}${query === -1 ? '' : request.url.slice(query)}`,
       body: request.body,
+      userId: signInOf(request).userId,
       headers: request.headers.range === undefined ? {} : { range: request.headers.range },
     });
     reply.status(answer.status).header('cache-control', 'no-store');
@@ -48,13 +55,17 @@ export function controllerRoutes(app: FastifyInstance, controller: ControllerAcc
     return reply.send(answer.body ? Readable.fromWeb(answer.body as ReadableStream) : null); // the same stream, by two names
   };
 
-  for (const [method, route] of ROUTES)
+  const route = (method: (typeof ROUTES)[number][0], path: string, config: FastifyContextConfig = {}) =>
     app.route({
-      method,
-      url: `/api${route}`,
+      ...{ method, url: `/api${path}`, config },
       handler: (request, reply) =>
-        pass(`/internal${filled(route, request.params as Record<string, string>)}`, request, reply), // all of them are text
+        pass(`/internal${filled(path, request.params as Record<string, string>)}`, request, reply), // all of them are text
     });
+  for (const [method, path] of ROUTES) route(method, path);
+  for (const path of POLICIES) {
+    route('GET', path);
+    for (const method of ['PUT', 'DELETE'] as const) route(method, path, { role: 'admin' });
+  }
   app.get('/api/health', (request, reply) => pass('/health', request, reply));
 }
 

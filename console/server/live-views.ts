@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { type RawData, WebSocket, WebSocketServer } from 'ws';
-import { type LiveRole, liveRole, liveTokenAnswer, liveTokenProtocol } from '../../contract/live.ts';
-import { LIVE_CLOSE, LIVE_LIMITS, LIVE_PROTOCOL } from '../../contract/live-limits.ts';
+import { mayAs } from '../../contract/console.ts';
+import { type LiveRole, liveRole, liveTokenAnswer, liveTokenOf } from '../../contract/live.ts';
+import { LIVE_CLOSE, LIVE_LIMITS, LIVE_PROTOCOL, liveTokenProtocol } from '../../contract/live-limits.ts';
 import { OmicronError, problemSchema } from '../../contract/problem.ts';
 import { refuseUpgrade } from '../../http/upgrade.ts';
 import { askController, type ControllerAccess } from './controller-access.ts';
@@ -30,10 +31,16 @@ export interface LiveViewOptions {
   signIns: SignIns;
 }
 
+/** Who opens a live view: a person who is signed in, or whoever the platform gave a live token for an embedded preview. */
+type Admitted = { readonly sessionId: string } & (
+  | { readonly by: 'sign-in'; readonly role: LiveRole; readonly signIn: SignIn }
+  | { readonly by: 'token'; readonly token: string }
+);
+
 /**
  * Serves the WebSockets of `GET /api/browser-sessions/{session_id}/live?role=view|control`. Each one is a viewer of its own at the
- * controller, with a token that this process requests and no page gets to see. A socket lives as long as the sign-in that opened
- * it, at most.
+ * controller, with a token that this process requests and no page gets to see; an embedded preview brings its own. A socket lives
+ * as long as the sign-in that opened it, at most.
  */
 export function liveViews(app: FastifyInstance, { url, signIns, controller }: LiveViewOptions): void {
   const sockets = new WebSocketServer({
@@ -43,29 +50,28 @@ export function liveViews(app: FastifyInstance, { url, signIns, controller }: Li
     handleProtocols: () => LIVE_PROTOCOL,
   });
 
-  function admitted(request: IncomingMessage): { sessionId: string; role: LiveRole; signIn: SignIn } {
+  function admitted(request: IncomingMessage): Admitted {
     const { pathname = '', searchParams } = URL.parse(request.url ?? '', url.origin) ?? {};
     const sessionId = PATH.exec(pathname)?.[1];
-    const role = liveRole.safeParse(searchParams?.get('role') ?? 'control').data;
-    if (sessionId === undefined || role === undefined)
+    const wanted = liveRole.safeParse(searchParams?.get('role') ?? 'control').data;
+    if (sessionId === undefined || wanted === undefined)
       throw new OmicronError('route_not_found', 'WebSockets are served at /api/browser-sessions/{id}/live only.');
     checkHost(url, request.headers.host);
     checkOrigin(url, request.headers.origin);
+    const token = liveTokenOf(request.headers['sec-websocket-protocol']);
+    if (token !== undefined) return { sessionId, by: 'token', token };
     const signIn = signIns.of(request.headers.cookie);
     if (signIn === undefined) throw new OmicronError('unauthorized', 'You are not signed in.');
-    return { sessionId, role, signIn };
+    return { sessionId, by: 'sign-in', role: mayAs(signIn.role, 'operator') ? wanted : 'view', signIn };
   }
 
   function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { sessionId, role, signIn } = admitted(request);
+    const admission = admitted(request);
     sockets.handleUpgrade(request, socket, head, viewer => {
       viewer.on('error', () => viewer.terminate());
-      const check = setInterval(() => {
-        if (!signIn.isOpen()) viewer.close(LIVE_CLOSE.revoked, 'signed out');
-      }, CHECK_MS);
-      viewer.once('close', () => clearInterval(check));
-      admission(controller, sessionId, { role, viewer: signIn.name }).then(
-        ({ url: at, protocols }) => couple(viewer, new WebSocket(at, protocols, DIAL)),
+      if (admission.by === 'sign-in') closeWith(admission.signIn, viewer);
+      tokenOf(controller, admission).then(
+        token => couple(viewer, dialLive(controller, admission.sessionId, token)),
         (error: unknown) => viewer.close(...closing(error)),
       );
     });
@@ -85,21 +91,40 @@ export function liveViews(app: FastifyInstance, { url, signIns, controller }: Li
   });
 }
 
-/** The subprotocols and the address with which one live view is opened at the controller. */
-async function admission(
+/** Closes the socket of a person whose sign-in has ended. */
+function closeWith(signIn: SignIn, viewer: WebSocket): void {
+  const check = setInterval(() => {
+    if (!signIn.isOpen()) viewer.close(LIVE_CLOSE.revoked, 'signed out');
+  }, CHECK_MS);
+  viewer.once('close', () => clearInterval(check));
+}
+
+async function tokenOf(controller: ControllerAccess, admitted: Admitted): Promise<string> {
+  return admitted.by === 'token'
+    ? admitted.token
+    : liveToken(controller, admitted.sessionId, admitted.role, admitted.signIn);
+}
+
+/** A token for one live view in the name of a person. Throws what the controller refused it with. */
+export async function liveToken(
   controller: ControllerAccess,
   sessionId: string,
-  body: { role: LiveRole; viewer: string },
-): Promise<{ url: string; protocols: string[] }> {
-  const path = `/internal/browser-sessions/${sessionId}`;
-  const answer = await askController(controller, { method: 'POST', path: `${path}/live-token`, body });
+  role: LiveRole,
+  { name, userId }: SignIn,
+): Promise<string> {
+  const path = `/internal/browser-sessions/${sessionId}/live-token`;
+  const answer = await askController(controller, { method: 'POST', path, body: { role, viewer: name }, userId });
   if (!answer.ok) {
     const { code, detail } = problemSchema.parse(await answer.json());
     throw new OmicronError(code, detail);
   }
-  const { token } = liveTokenAnswer.parse(await answer.json());
-  const url = `${controller.controllerUrl.replace(/^http/, 'ws')}${path}/live`;
-  return { url, protocols: [LIVE_PROTOCOL, liveTokenProtocol(token)] };
+  return liveTokenAnswer.parse(await answer.json()).token;
+}
+
+/** Opens a live view at the controller. */
+export function dialLive({ controllerUrl }: ControllerAccess, sessionId: string, token: string): WebSocket {
+  const url = `${controllerUrl.replace(/^http/, 'ws')}/internal/browser-sessions/${sessionId}/live`;
+  return new WebSocket(url, [LIVE_PROTOCOL, liveTokenProtocol(token)], DIAL);
 }
 
 /** Passes messages on both ways. Few of them wait: a viewer has at most two pictures that it has not acknowledged. */

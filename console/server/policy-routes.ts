@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import * as z from 'zod';
-import { parsePolicy } from '../../contract/policy/document.ts';
+import { parsePolicy, policyJsonSchema } from '../../contract/policy/document.ts';
 import { POLICY_PRESETS } from '../../contract/policy/presets.ts';
 import { decideToolCall } from '../../contract/policy/tools.ts';
 import { OmicronError } from '../../contract/problem.ts';
@@ -17,13 +17,15 @@ const testRequest = z.strictObject({
 /** A session id as a call's argument `sessionId` has it when the caller omits it. */
 const EXAMPLE_SESSION = '00000000-0000-4000-8000-000000000000';
 
-/** What pages know of policies without a controller: presets, and which rule of a document decides a call. */
+/** What pages know of policies without a controller: presets, the schema, and which rule of a document decides a call. */
 export function policyRoutes(app: FastifyInstance): void {
   app.get('/api/policy-presets', async () => ({
     presets: Object.entries(POLICY_PRESETS).map(([name, { title, policy }]) => ({ name, title, policy })),
   }));
 
-  app.post('/api/policy-test', async request => {
+  app.get('/api/policy-schema', async () => policyJsonSchema());
+
+  app.post('/api/policy-test', { config: { role: 'viewer' } }, async request => {
     const parsed = testRequest.safeParse(request.body);
     if (!parsed.success)
       throw new OmicronError('invalid_request', 'A test has a policy, a tool, its arguments and untrusted.');

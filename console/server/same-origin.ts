@@ -14,13 +14,13 @@ export function checkOrigin(url: URL, origin: string | undefined): void {
     throw new OmicronError('origin_refused', 'Only pages of the console may send this request.');
 }
 
-/**
- * A hook that refuses what another site makes a browser send. The command, which has a token and no cookie, may ask for a link
- * without being a page.
- */
-export const sameOriginOnly = (url: URL) => async (request: FastifyRequest) => {
+/** Asked by programs, which have a token of their own and no cookie: the command, and the identity provider. */
+const PROGRAM_ROUTES: readonly string[] = [CONSOLE_ROUTES.links, CONSOLE_ROUTES.oidcLogout];
+
+/** Refuses what another site makes a browser send. */
+export function checkSameOrigin(url: URL, request: FastifyRequest): void {
   checkHost(url, request.headers.host);
-  if (request.method === 'GET' || request.method === 'HEAD' || request.routeOptions.url === CONSOLE_ROUTES.links)
-    return;
+  if (request.method === 'GET' || request.method === 'HEAD') return;
+  if (PROGRAM_ROUTES.includes(request.routeOptions.url ?? '')) return;
   checkOrigin(url, request.headers.origin);
-};
+}

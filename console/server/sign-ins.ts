@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { ConsoleRole } from '../../contract/console.ts';
 import type { Clock } from '../../http/clock.ts';
 
 /** A sign-in ends after this time, however much it is used. */
@@ -9,18 +10,27 @@ const cookieName = (url: URL): string => `omicron-console-${url.port || url.prot
 
 const digest = (value: string): string => createHash('sha256').update(value).digest('base64url');
 
-/** A person who is signed in. */
-export interface SignIn {
-  /** Tells people of one deployment apart: `operator 2`. */
+/** Who signs in, by what vouches for them: a link or an identity provider. */
+export interface Person {
+  /** Shown to other viewers and written to the timeline. */
   readonly name: string;
-  /** False once they have signed out, or the sign-in has ended by its age. */
+  readonly role: ConsoleRole;
+  /** Whose sessions they have; null: everyone's. */
+  readonly userId: string | null;
+  /** How an identity provider names them and their session there, to end it. */
+  readonly subject?: string;
+  readonly providerSession?: string | undefined;
+}
+
+/** A person who is signed in. */
+export interface SignIn extends Person {
+  /** False once they have signed out or were signed out, or the sign-in has ended by its age. */
   isOpen(): boolean;
 }
 
 /** Who is signed in: values of the cookie, kept as digests in this process alone. */
 export class SignIns {
-  readonly #known = new Map<string, { readonly name: string; readonly expiresMs: number }>();
-  #count = 0;
+  readonly #known = new Map<string, { readonly person: Person; readonly expiresMs: number }>();
   readonly #url: URL;
   readonly #clock: Clock;
 
@@ -30,12 +40,11 @@ export class SignIns {
   }
 
   /** Signs a person in; answers the `Set-Cookie` header. */
-  open(): string {
+  open(person: Person): string {
     const nowMs = this.#clock.nowMs();
     for (const [key, { expiresMs }] of this.#known) if (expiresMs <= nowMs) this.#known.delete(key);
     const value = randomBytes(32).toString('base64url');
-    this.#count += 1;
-    this.#known.set(digest(value), { name: `operator ${this.#count}`, expiresMs: nowMs + SIGN_IN_MS });
+    this.#known.set(digest(value), { person, expiresMs: nowMs + SIGN_IN_MS });
     return this.#setCookie(value, SIGN_IN_MS / 1_000);
   }
 
@@ -44,9 +53,9 @@ export class SignIns {
     const value = this.#valueOf(cookies);
     if (value === undefined) return undefined;
     const key = digest(value);
+    const { person } = this.#known.get(key) ?? {};
     const isOpen = () => (this.#known.get(key)?.expiresMs ?? 0) > this.#clock.nowMs();
-    const { name = '' } = this.#known.get(key) ?? {};
-    return isOpen() ? { name, isOpen } : undefined;
+    return person !== undefined && isOpen() ? { ...person, isOpen } : undefined;
   }
 
   /** Signs the person out; answers the `Set-Cookie` header that removes the cookie. */
@@ -54,6 +63,11 @@ export class SignIns {
     const value = this.#valueOf(cookies);
     if (value !== undefined) this.#known.delete(digest(value));
     return this.#setCookie('', 0);
+  }
+
+  /** Signs out all whom this is true of. */
+  closeAll(isMeant: (person: Person) => boolean): void {
+    for (const [key, { person }] of this.#known) if (isMeant(person)) this.#known.delete(key);
   }
 
   #valueOf(cookies: string | undefined): string | undefined {

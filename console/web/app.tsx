@@ -1,10 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { type Me, mayAs } from '../../contract/console.ts';
 import type { PendingUserActionList } from '../../contract/user-action.ts';
 import { call, signedOut } from './api.ts';
 import { followLinks, go, useLocation } from './location.ts';
+import { MeContext } from './me.ts';
+import { Failure, Loading } from './notices.tsx';
 import { CredentialsPage } from './pages/credentials.tsx';
 import { PoliciesPage } from './pages/policies.tsx';
+import { PreviewPage } from './pages/preview.tsx';
+import { ProfilesPage } from './pages/profiles.tsx';
 import { ReplayPage } from './pages/replay.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { SessionPage } from './pages/session.tsx';
@@ -27,6 +32,8 @@ function pageOf(url: URL, requests: Requests): { title: string; entry: string; p
       return { title: 'Requests', entry: '/requests', page: <RequestsPage requests={requests} /> };
     case '/credentials':
       return { title: 'Credentials', entry: '/credentials', page: <CredentialsPage url={url} /> };
+    case '/profiles':
+      return { title: 'Profiles', entry: '/profiles', page: <ProfilesPage url={url} /> };
     case '/policies':
       return { title: 'Policies', entry: '/policies', page: <PoliciesPage url={url} /> };
     default:
@@ -43,10 +50,12 @@ export function App() {
     signedOut.addEventListener('signed-out', note);
     return () => signedOut.removeEventListener('signed-out', note);
   }, []);
+  const [, previewed] = /^\/preview\/([^/]+)$/.exec(url.pathname) ?? [];
+  if (previewed !== undefined && !isSignedOut) return <PreviewPage id={previewed} url={url} />;
   if (isSignedOut || url.pathname === '/sign-in')
     return (
       <SignInPage
-        token={url.hash.slice(1)}
+        url={url}
         onSignedIn={() => {
           setSignedOut(false);
           go('/', { replace: true });
@@ -61,6 +70,8 @@ function SignedIn({ url }: { url: URL }) {
     const { user_actions } = await call<PendingUserActionList>('GET', '/user-actions', undefined, signal);
     return user_actions;
   });
+  const person = usePolled('me', 300_000, signal => call<Me>('GET', '/me', undefined, signal));
+  const me = person.value;
   const { title, entry, page } = pageOf(url, requests);
   const waiting = requests.value?.length ?? 0;
   useEffect(() => {
@@ -88,6 +99,7 @@ function SignedIn({ url }: { url: URL }) {
       </a>
       <header>
         <a class="name" href="/">
+          <img src="/icon.svg" alt="" />
           omicron-browser
         </a>
         <nav aria-label="Pages">
@@ -95,19 +107,27 @@ function SignedIn({ url }: { url: URL }) {
             {item('/', 'Sessions')}
             {item('/requests', 'Requests', waiting)}
             {item('/credentials', 'Credentials')}
-            {item('/policies', 'Policies')}
+            {item('/profiles', 'Profiles')}
+            {me && mayAs(me.role, 'admin') && item('/policies', 'Policies')}
           </ul>
         </nav>
+        <span class="who muted" title={me?.role}>
+          {me?.name}
+        </span>
         <button type="button" class="quiet" onClick={signOut}>
           Sign out
         </button>
       </header>
       <main id="content" tabIndex={-1} key={url.pathname}>
-        {page}
+        {me ? <MeContext.Provider value={me}>{page}</MeContext.Provider> : <Unknown error={person.error} />}
       </main>
     </div>
   );
 }
+
+/** Until it is known who is signed in: pages differ by that. */
+const Unknown = ({ error }: { error: string | undefined }) =>
+  error === undefined ? <Loading what="the console" /> : <Failure text={error} />;
 
 async function signOut() {
   await call('DELETE', '/sign-in').catch(() => {}); // a console that has stopped has signed everyone out

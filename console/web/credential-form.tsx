@@ -1,6 +1,5 @@
 import { useId, useState } from 'preact/hooks';
-import type { PolicyDocument } from '../../contract/policy/document.ts';
-import { call, path } from './api.ts';
+import { call, path, Refused } from './api.ts';
 import { Failure } from './notices.tsx';
 import { messageOf } from './use-polled.ts';
 
@@ -8,16 +7,14 @@ interface CredentialFormProps {
   userId: string;
   /** The credential to replace; a new one otherwise. */
   site?: string;
-  /** Its own url, which stays as it is. */
-  url?: string[];
-  /** Where the user's policy lets it be filled. */
-  targets: readonly string[];
+  /** Its own url: where it may be filled. */
+  url?: readonly string[] | undefined;
   onSaved: (site: string) => void;
   onCancel?: () => void;
 }
 
 /** Stores a credential, and where it may be filled. The fields are empty at first: stored values never come back. */
-export function CredentialForm({ userId, site, url, targets, onSaved, onCancel }: CredentialFormProps) {
+export function CredentialForm({ userId, site, url = [], onSaved, onCancel }: CredentialFormProps) {
   const [failure, setFailure] = useState<string>();
   const [isSaving, setSaving] = useState(false);
   const hint = useId();
@@ -31,18 +28,17 @@ export function CredentialForm({ userId, site, url, targets, onSaved, onCancel }
     setSaving(true);
     setFailure(undefined);
     try {
-      // The rule first: a refused one then leaves the stored credential as it was.
-      if (wanted.join() !== targets.join()) await assign(userId, key, wanted);
       await call('PUT', path`/users/${userId}/credentials/${key}`, {
         username: text('username'),
         password: text('password'),
-        url,
+        ...(wanted.length === 0 ? {} : { url: wanted }),
         ...(text('totp') === '' ? {} : { totp: text('totp') }),
       });
       form.reset();
       onSaved(key);
     } catch (error) {
-      setFailure(messageOf(error));
+      const faults = error instanceof Refused ? error.errors : undefined;
+      setFailure(faults?.map(({ path: at, message }) => `${at} ${message}`).join('; ') ?? messageOf(error));
     }
     setSaving(false);
   };
@@ -82,11 +78,11 @@ export function CredentialForm({ userId, site, url, targets, onSaved, onCancel }
       </label>
       <label>
         May be filled on
-        <input name="targets" defaultValue={targets.join(' ')} aria-describedby={hint} autocomplete="off" />
+        <input name="targets" defaultValue={url.join(' ')} aria-describedby={hint} autocomplete="off" />
       </label>
       <p id={hint} class="muted">
         Origins such as https://accounts.example.com or registrable domains such as example.com, with a space between.
-        Empty: only where the site key is the page's domain.
+        Empty: where the site key is the page's domain, or a policy says. A policy can only narrow it.
       </p>
       <Failure text={failure} />
       <p class="actions">
@@ -101,13 +97,4 @@ export function CredentialForm({ userId, site, url, targets, onSaved, onCancel }
       </p>
     </form>
   );
-}
-
-/** Sets in the user's policy where a site key may be filled; no target removes the rule. */
-async function assign(userId: string, site: string, targets: readonly string[]): Promise<void> {
-  const at = path`/users/${userId}/policy`;
-  const { policy } = await call<{ policy: PolicyDocument | null }>('GET', at);
-  const { [site]: _, ...others } = policy?.credentials ?? {};
-  const credentials = targets.length === 0 ? others : { ...others, [site]: targets };
-  await call('PUT', at, { ...(policy ?? { version: 1 }), credentials });
 }

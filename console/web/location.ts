@@ -30,6 +30,7 @@ export function followLinks(event: MouseEvent): void {
     return;
   const link = event.target instanceof Element ? event.target.closest('a') : null;
   if (!link || link.origin !== location.origin || link.target !== '' || link.hasAttribute('download')) return;
+  if (link.pathname.startsWith('/api/')) return;
   if (link.hash !== '' && link.pathname === location.pathname) return;
   event.preventDefault();
   go(link.pathname + link.search);

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { PendingUserActionList, UserAction } from '../../contract/user-action.ts';
 import { call, path } from './api.ts';
+import { useMay } from './me.ts';
 import { Failure } from './notices.tsx';
 import { relative } from './time.ts';
 import { messageOf } from './use-polled.ts';
@@ -10,6 +11,7 @@ const NOTE_MAX = 2_000;
 /** What an agent asks of a person, and the answer. The answer's note reaches the model: it is no place for a secret. */
 export function Request(props: { request: PendingUserActionList['user_actions'][number]; onAnswered: () => void }) {
   const { request, onAnswered } = props;
+  const mayAnswer = useMay('operator');
   const [note, setNote] = useState('');
   const [failure, setFailure] = useState<string>();
   const [isSending, setSending] = useState(false);
@@ -36,24 +38,28 @@ export function Request(props: { request: PendingUserActionList['user_actions'][
         {request.user_id}, <a href={`/sessions/${request.session_id}`}>{request.conversation_id}</a>, expires{' '}
         {relative(request.expires_at, Date.now())}
       </p>
-      <label>
-        Message to the agent (optional; never a password)
-        <input
-          value={note}
-          maxLength={NOTE_MAX}
-          autocomplete="off"
-          onInput={event => setNote(event.currentTarget.value)}
-        />
-      </label>
-      <Failure text={failure} />
-      <p class="actions">
-        <button type="button" disabled={isSending} onClick={() => answer('done')}>
-          Done
-        </button>
-        <button type="button" class="quiet" disabled={isSending} onClick={() => answer('declined')}>
-          Decline
-        </button>
-      </p>
+      {mayAnswer && (
+        <>
+          <label>
+            Message to the agent (optional; never a password)
+            <input
+              value={note}
+              maxLength={NOTE_MAX}
+              autocomplete="off"
+              onInput={event => setNote(event.currentTarget.value)}
+            />
+          </label>
+          <Failure text={failure} />
+          <p class="actions">
+            <button type="button" disabled={isSending} onClick={() => answer('done')}>
+              Done
+            </button>
+            <button type="button" class="quiet" disabled={isSending} onClick={() => answer('declined')}>
+              Decline
+            </button>
+          </p>
+        </>
+      )}
     </article>
   );
 }

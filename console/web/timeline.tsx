@@ -4,7 +4,7 @@ import { newEvents } from './events.ts';
 import { Failure, Loading } from './notices.tsx';
 import { dayAndTime, timeOfDay } from './time.ts';
 import { usePolled } from './use-polled.ts';
-import { EVENT_GROUPS, type EventGroup, eventLine } from './words.ts';
+import { EVENT_GROUPS, type EventGroup, eventLine, eventTitle } from './words.ts';
 
 const POLL_MS = 1_500;
 /** The session's timeline, newest first; it grows while the session is used. */
@@ -35,7 +35,7 @@ export function Timeline({ sessionId }: { sessionId: string }) {
             <time dateTime={event.at} title={dayAndTime(event.at)}>
               {timeOfDay(event.at)}
             </time>
-            <span class="kind">{event.kind}</span>
+            <span class="kind">{eventTitle(event)}</span>
             <span class="long">{eventLine(event)}</span>
           </li>
         ))}

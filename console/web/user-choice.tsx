@@ -1,9 +1,16 @@
+import { useEffect } from 'preact/hooks';
+import { useOwnUser } from './me.ts';
 import { useUsers } from './use-users.ts';
 
-/** Asks which user a page is about. */
+/** Asks which user a page is about. One who has their own sessions only is not asked. */
 export function UserChoice(props: { userId: string; label: string; onChoose: (userId: string) => void }) {
   const { userId, label, onChoose } = props;
+  const own = useOwnUser();
   const users = useUsers();
+  useEffect(() => {
+    if (own !== null && userId !== own) onChoose(own);
+  }, [own, userId]);
+  if (own !== null) return null;
   return (
     <form
       class="filters"

@@ -26,12 +26,25 @@ export const EVENT_GROUPS = {
 } as const;
 export type EventGroup = keyof typeof EVENT_GROUPS;
 
-/** One line about an event: what its data says, in the order in which it was written. */
-export function eventLine({ data }: SessionEvent): string {
-  return Object.entries(data)
-    .filter(([, value]) => value !== null && value !== '')
+/** What an event is about: a call by its tool, all else by its kind. */
+export const eventTitle = ({ kind, data }: SessionEvent): string => (kind === 'tool.call' ? String(data.tool) : kind);
+
+/** They are for a tracing system. */
+const FOR_TRACES: readonly string[] = ['trace_id', 'span_id'];
+
+/** One line about an event: what its data says, in the order in which it was written. A call says what it was called with, and how it ended. */
+export function eventLine({ kind, data }: SessionEvent): string {
+  if (kind !== 'tool.call') return pairs(data);
+  const { arguments: given, outcome, duration_ms } = data;
+  const called = typeof given === 'object' && given !== null ? pairs(given as Record<string, unknown>) : '';
+  const parts = [called, outcome === 'ok' ? '' : String(outcome), `${String(duration_ms)} ms`];
+  return parts.filter(part => part !== '').join(' · ');
+}
+
+const pairs = (data: Readonly<Record<string, unknown>>): string =>
+  Object.entries(data)
+    .filter(([name, value]) => value !== null && value !== '' && !FOR_TRACES.includes(name))
     .map(
       ([name, value]) => `${name.replaceAll('_', ' ')}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
     )
     .join(' · ');
-}

@@ -18,6 +18,7 @@ import { answerProblems, clientErrorHandler, frameworkErrors } from './problems.
 import { type ProfileRoutes, profileRoutes } from './profiles.ts';
 import { type RunnerRoutes, runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
+import { type UserActionEventRoutes, userActionEventRoutes } from './user-action-events.ts';
 import { pendingUserActionRoutes, type UserActionRoutes, userActionRoutes } from './user-actions.ts';
 
 export interface ServerParts
@@ -32,6 +33,7 @@ export interface ServerParts
     PolicyRoutes,
     ProfileRoutes,
     RunnerRoutes,
+    UserActionEventRoutes,
     UserActionRoutes {
   log: Logger;
   /** Adds the gateway's routes; undefined: there is no gateway. */
@@ -72,6 +74,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(liveRoutes, under('/internal/browser-sessions/:session_id'));
   await app.register(userActionRoutes, under('/internal/browser-sessions/:session_id/user-actions'));
   await app.register(pendingUserActionRoutes, under('/internal/user-actions'));
+  await app.register(userActionEventRoutes, under('/internal/user-actions'));
   await app.register(credentialRoutes, under('/internal/users/:user_id/credentials'));
   await app.register(profileRoutes, under('/internal/users/:user_id/profiles'));
   await app.register(policyRoutes, under('/internal'));

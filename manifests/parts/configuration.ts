@@ -31,6 +31,7 @@ export const controllerSettings = (env: Environment): Readonly<Record<string, st
   [ENV.artifactStore]: artifactStore(env),
   [ENV.artifactEndpoints]: artifactEndpoints(env).join(','),
   ...gatewaySettings(env),
+  ...(env.console ? { [ENV.consoleUrl]: env.console.url } : {}),
   [ENV.capacity]: String(env.limits.capacity),
   [ENV.userLimit]: String(env.limits.userLimit),
   [ENV.poolIdle]: String(env.limits.poolIdle),

@@ -10,13 +10,15 @@ import { meta } from './meta.ts';
 /** Time in which proxies and endpoints learn that a pod is stopping; until then it serves. */
 export const LINGER_SECONDS = 5;
 
-/** In what the two Deployments of the system namespace differ. */
+/** In what the Deployments of the system namespace differ. */
 export interface Workload {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly account: string;
   /** Why it gets a token for the API server; without a reason it gets none. */
   readonly apiToken?: string;
+  /** Why one replica is enough, where there is one. */
+  readonly alone?: string;
   readonly image: string;
   readonly replicas: number;
   readonly settings: Readonly<Record<string, string>>;
@@ -30,8 +32,8 @@ export interface Workload {
   readonly folders: Readonly<Record<string, string>>;
   /** From SIGTERM to the end of its work. */
   readonly stopSeconds: number;
-  /** Fixed address of its Service. */
-  readonly clusterIp: string;
+  /** Fixed address of its Service; any unless given. */
+  readonly clusterIp?: string;
 }
 
 /**
@@ -48,7 +50,7 @@ class LingeringDeployment extends k8s.KubeDeployment {
 }
 
 /**
- * Deployment, Service, ConfigMap and disruption budget of a workload with two replicas and rollouts without downtime.
+ * Deployment, Service, ConfigMap and disruption budget of a workload, with rollouts without downtime.
  */
 export function workload(scope: Construct, of: Workload): void {
   const namespace = NAMESPACES.system;
@@ -62,7 +64,10 @@ export function workload(scope: Construct, of: Workload): void {
       namespace,
       wave: 'workloads',
       labels: of.labels,
-      ...(of.apiToken ? { waives: { 'automount-service-account-token': of.apiToken } } : {}),
+      waives: {
+        ...(of.apiToken ? { 'automount-service-account-token': of.apiToken } : {}),
+        ...(of.alone ? { 'minimum-two-replicas': of.alone } : {}),
+      },
     }),
     spec: {
       replicas: of.replicas,
@@ -92,7 +97,7 @@ export function workload(scope: Construct, of: Workload): void {
     metadata: meta(of.name, { namespace, wave: 'config', labels: of.labels }),
     spec: {
       type: 'ClusterIP',
-      clusterIp: of.clusterIp,
+      ...(of.clusterIp ? { clusterIp: of.clusterIp } : {}),
       selector: of.labels,
       ports: of.ports.map(({ name = '', containerPort }) => ({
         name,

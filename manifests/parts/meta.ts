@@ -42,6 +42,7 @@ export const KEEP = { 'argocd.argoproj.io/sync-options': 'Prune=false,Delete=fal
 
 export const CONTROLLER = { [LABELS.app]: LABELS.controllerApp } as const;
 export const EGRESS = { [LABELS.app]: LABELS.egressApp } as const;
+export const CONSOLE = { [LABELS.app]: LABELS.consoleApp } as const;
 export const RUNNER = { [LABELS.app]: LABELS.runnerApp } as const;
 
 export const namespaceNamed = (name: string): k8s.LabelSelector => ({

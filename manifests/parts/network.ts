@@ -3,7 +3,7 @@ import type { Construct } from 'constructs';
 import { LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { NOT_PUBLIC } from '../ranges.ts';
-import { CONTROLLER, EGRESS, meta, namespaceNamed, port } from './meta.ts';
+import { CONSOLE, CONTROLLER, EGRESS, meta, namespaceNamed, port } from './meta.ts';
 
 type Peer = k8s.NetworkPolicyPeer;
 
@@ -16,6 +16,7 @@ const system = (labels: Readonly<Record<string, string>>): Peer => ({
 });
 const controller = system(CONTROLLER);
 const egress = system(EGRESS);
+const webConsole = system(CONSOLE);
 const runners: Peer = { namespaceSelector: namespaceNamed(NAMESPACES.runners), podSelector: {} };
 const mcpClients: Peer = {
   namespaceSelector: namespaceNamed(NAMESPACES.api),
@@ -47,6 +48,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
     ? [{ namespaceSelector: namespaceNamed(env.monitoringNamespace), podSelector: {} }]
     : [];
   const gateway = env.gateway ? [env.gateway.from] : [];
+  const people = env.console ? [webConsole] : [];
   const policy = (
     namespace: string,
     name: string,
@@ -60,7 +62,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
 
   policy(NAMESPACES.runners, 'runners', {
     podSelector: {},
-    ingress: [{ from: [mcpClients, controller], ports: tcp(PORTS.runner) }],
+    ingress: [{ from: [mcpClients, controller, ...people], ports: tcp(PORTS.runner) }],
     // No DNS: the proxy resolves names, and DNS queries could exfiltrate data.
     egress: [
       { to: [egress], ports: tcp(PORTS.egress) },
@@ -72,7 +74,9 @@ export function networkPolicies(scope: Construct, env: Environment): void {
 
   policy(NAMESPACES.system, 'controller', {
     podSelector: { matchLabels: CONTROLLER },
-    ingress: [{ from: [mcpClients, runners, egress, ...monitoring, ...gateway], ports: tcp(PORTS.controller) }],
+    ingress: [
+      { from: [mcpClients, runners, egress, ...people, ...monitoring, ...gateway], ports: tcp(PORTS.controller) },
+    ],
     egress: [
       toDns,
       { to: [runners], ports: tcp(PORTS.runner) },
@@ -96,6 +100,17 @@ export function networkPolicies(scope: Construct, env: Environment): void {
       ...(env.testDoubles.peers.length > 0 ? [{ to: [...env.testDoubles.peers] }] : []),
     ],
   });
+  if (env.console)
+    policy(NAMESPACES.system, 'console', {
+      podSelector: { matchLabels: CONSOLE },
+      ingress: [{ from: [env.console.ingress.from], ports: tcp(PORTS.console) }],
+      egress: [
+        toDns,
+        { to: [controller], ports: tcp(PORTS.controller) },
+        { to: [runners], ports: tcp(PORTS.runner) }, // the test of a credential is an MCP client
+        { to: [...(env.console.identityProvider ?? [internet(env)])], ports: tcp(443) },
+      ],
+    });
   // Whether it is ours or not, callers are admitted where they arrive, by their label: `mcpClients` above.
   if (env.apiNamespace === 'existing') return;
   policy(NAMESPACES.api, 'default-deny', { podSelector: {} });

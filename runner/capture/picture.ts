@@ -1,5 +1,7 @@
 /** A picture of a tab. */
 export interface Picture {
+  /** `screenshot`: taken by itself, with the list of a select or a picker, which no screencast shows. */
+  readonly kind: 'screencast' | 'screenshot';
   readonly jpeg: Buffer;
   /** When the tab looked like this, in ms since 1970. */
   readonly atMs: number;

@@ -29,6 +29,7 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
   const pace = acknowledgementPace(clock);
   session.on('Page.screencastFrame', ({ data, metadata, sessionId }) => {
     onPicture({
+      kind: 'screencast',
       jpeg: Buffer.from(data, 'base64'),
       atMs: metadata.timestamp === undefined ? Date.now() : metadata.timestamp * 1_000,
       cssWidth: metadata.deviceWidth,

@@ -1,16 +1,19 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import type { Clock } from '../../http/clock.ts';
 import { VIEWPORT } from '../browser/browser.ts';
+import { captureVisible } from '../browser/visible-picture.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
 import { guardedFrames } from './guarded-frames.ts';
 import { type FrameMask, maskedFrames } from './mask.ts';
-import { PICTURE, type Picture, type Watcher } from './picture.ts';
+import type { Picture, Watcher } from './picture.ts';
 import { startScreencast } from './screencast.ts';
 
 /** The one capture of a tab. */
 export interface TabCapture {
   /** As `Captures.watch`. */
   watch(watcher: Watcher): Promise<() => void>;
+  /** As `Captures.shoot`. */
+  shoot(): Promise<void>;
 }
 
 export interface TabCaptureOptions {
@@ -26,7 +29,7 @@ const SCREENSHOT_MS = 5_000;
 /** Captures a tab while it has a watcher. */
 export function tabCapture(options: TabCaptureOptions): TabCapture {
   const watchers = new Set<Watcher>();
-  let capture: { end(): void } | undefined;
+  let capture: Capture | undefined;
   let last: Picture | undefined;
   let adjusting: Promise<void> = Promise.resolve();
 
@@ -66,26 +69,31 @@ export function tabCapture(options: TabCaptureOptions): TabCapture {
         if (watchers.delete(watcher)) void adjust().catch(() => undefined);
       };
     },
+    shoot: async () => capture?.shoot(),
   };
+}
+
+interface Capture {
+  shoot(): Promise<void>;
+  end(): void;
 }
 
 /** No picture leaves but through the guard and the mask. */
 async function startCapture(
   { context, page, pictures, mask, clock }: TabCaptureOptions,
   show: (picture: Picture) => void,
-): Promise<{ end(): void }> {
+): Promise<Capture> {
   let ended = false;
   const masked = maskedFrames(show, mask, clock);
   const guarded = guardedFrames({ page, pictures, show: masked.add, shoot: () => screenshot(page), clock });
-  const screencast = await startScreencast({
-    ...{ context, page, clock },
-    onPicture(picture) {
-      if (ended) return;
-      if (pictures.isGuarding()) guarded.add(picture);
-      else masked.add(picture);
-    },
-  });
+  function add(picture: Picture): void {
+    if (ended) return;
+    if (pictures.isGuarding()) guarded.add(picture);
+    else masked.add(picture);
+  }
+  const screencast = await startScreencast({ ...{ context, page, clock }, onPicture: add });
   return {
+    shoot: async () => add(await screenshot(page)),
     end() {
       if (ended) return;
       ended = true;
@@ -96,11 +104,10 @@ async function startCapture(
   };
 }
 
-/** A picture as the screencast would send it. */
+/** A picture of the tab as it is painted, popups included. */
 async function screenshot(page: Page): Promise<Picture> {
   const { width, height } = page.viewportSize() ?? VIEWPORT;
   const atMs = Date.now();
-  const { quality } = PICTURE;
-  const options = { type: 'jpeg', quality, scale: 'css', caret: 'initial', timeout: SCREENSHOT_MS } as const;
-  return { jpeg: await page.screenshot(options), atMs, cssWidth: width, cssHeight: height };
+  const jpeg = await captureVisible(page, 'jpeg', SCREENSHOT_MS);
+  return { kind: 'screenshot', jpeg, atMs, cssWidth: width, cssHeight: height };
 }

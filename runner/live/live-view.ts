@@ -9,6 +9,7 @@ import { liveAsking } from './asking.ts';
 import { agentControl, type Control } from './control.ts';
 import { deviceInput } from './input.ts';
 import { personInput } from './person-input.ts';
+import { livePopups } from './popups.ts';
 import { type OpenRequests, openRequests } from './requests.ts';
 import { liveTabs } from './tabs.ts';
 import { liveViewer, type Viewer } from './viewer.ts';
@@ -61,7 +62,7 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
     ...{ context, captures, conceal },
     onPicture(picture, tab) {
       seq = (seq + 1) % 2 ** 32;
-      newest = { tab, bytes: encodePicture({ ...picture, kind: 'screencast', tab, seq }) };
+      newest = { tab, bytes: encodePicture({ ...picture, tab, seq }) };
       for (const viewer of viewers.values()) viewer.show(newest.bytes);
     },
     onChange: () => void tellTabs(),
@@ -69,7 +70,8 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
   const asking = liveAsking({ idOf: tabs.idOf, say: sayAll, conceal });
   const requests = openRequests(sayAll, clock);
   const device = deviceInput(context);
-  const input = personInput({ tabs, device, asking });
+  const popups = livePopups({ hasPopup: device.hasPopup, shoot: captures.shoot, clock });
+  const input = personInput({ tabs, device, asking, popups });
   const control = agentControl({
     clock,
     onChange: () => sayAll({ t: 'control', control: control.state() }),
@@ -189,6 +191,7 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
       control.close();
       for (const viewer of viewers.values()) viewer.close(LIVE_CLOSE.leaseEnded, LEASE_ENDED);
       tabs.close();
+      popups.close();
       await input.end();
     },
   };

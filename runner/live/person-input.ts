@@ -4,6 +4,7 @@ import { LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import type { Asking } from './asking.ts';
 import type { DeviceInput } from './input.ts';
+import type { Popups } from './popups.ts';
 import type { Tabs } from './tabs.ts';
 
 /** Carries out what the person in control does. */
@@ -18,6 +19,7 @@ export interface PersonInputOptions {
   readonly tabs: Tabs;
   readonly device: DeviceInput;
   readonly asking: Asking;
+  readonly popups: Popups;
 }
 
 /** A page that hangs must not keep the browser from the agent. */
@@ -25,7 +27,7 @@ const END_MS = 1_000;
 const NAVIGATION_MS = 30_000;
 
 /** One input after the other, but for those that end what an earlier one waits for. */
-export function personInput({ tabs, device, asking }: PersonInputOptions): PersonInput {
+export function personInput({ tabs, device, asking, popups }: PersonInputOptions): PersonInput {
   let last: Promise<unknown> = Promise.resolve();
 
   /** Runs after the inputs before it, and no longer than until a dialog opens: Chromium answers a press only after that. */
@@ -86,7 +88,10 @@ export function personInput({ tabs, device, asking }: PersonInputOptions): Perso
         if (message.t === 'nav') await inOrder(page, () => history(page, message.to));
         else if (message.t === 'goto') await inOrder(page, () => goto(page, message.url));
         else if (message.t === 'copy') return inOrder(page, () => device.selection(page));
-        else await inOrder(page, () => device.send(page, message));
+        else {
+          await inOrder(page, () => device.send(page, message));
+          popups.acted(page);
+        }
       }
       return undefined;
     },

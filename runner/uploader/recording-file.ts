@@ -45,9 +45,9 @@ export async function settledBytes(path: string, signal: AbortSignal): Promise<n
 /** The four bytes with which every webm file begins: <https://www.rfc-editor.org/rfc/rfc8794#section-11.2.1>. */
 const EBML = Buffer.from([0x1a, 0x45, 0xdf, 0xa3]);
 /** All else of the file is in it: <https://www.rfc-editor.org/rfc/rfc9559#section-5.1>. */
-const SEGMENT = Buffer.from([0x18, 0x53, 0x80, 0x67]);
+export const SEGMENT = Buffer.from([0x18, 0x53, 0x80, 0x67]);
 /** Start of a cluster, the part that holds frames: <https://www.rfc-editor.org/rfc/rfc9559#section-5.1.3>. */
-const CLUSTER = Buffer.from([0x1f, 0x43, 0xb6, 0x75]);
+export const CLUSTER = Buffer.from([0x1f, 0x43, 0xb6, 0x75]);
 const HEAD_BYTES = 64 * 1024;
 
 /** Why the file is no recording; undefined: it is one. */

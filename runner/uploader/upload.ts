@@ -7,6 +7,7 @@ import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder } from '../../
 import { backoffMs } from '../../http/backoff.ts';
 import type { Clock } from '../../http/clock.ts';
 import { worthRetrying } from '../reporting/controller-client.ts';
+import { mend } from './mend.ts';
 import { readOrder } from './order.ts';
 import { flawOf, isEnded, settledBytes } from './recording-file.ts';
 import type { RecordingStore, RecordingUpload } from './recording-store.ts';
@@ -165,6 +166,7 @@ async function upload(work: Work, name: string, final: boolean): Promise<void> {
     const bytes = await settledBytes(file.path, work.signal);
     const flaw = await flawOf(file.path, bytes);
     if (flaw !== undefined) await store.giveUp(file);
+    else if (!(await isEnded(file.path, bytes))) await mend(file.path, bytes);
     const stored = flaw === undefined ? await store.finish(file, bytes) : undefined;
     const taken = `another object has the key ${file.key}; nothing is overwritten`;
     if (typeof stored !== 'number') return finish(work, { state: 'lost', name, reason: flaw ?? taken });

@@ -1,19 +1,28 @@
 /**
- * What watching costs: `npm run bench -- live [--rounds 5]`. Ten actions of an agent (five clicks, five texts) through a
- * lease's `/mcp`, on a page that repaints itself in every frame: alone, with recording, with a viewer, in turns. Writes
- * section `live` of `.omicron/bench.json`.
+ * The live view: `npm run bench -- live [--rounds 5] [--races 50]`, all in one run, on a page that repaints itself in every frame.
+ * What watching costs an agent (ten actions through a lease's `/mcp`: alone, with recording, with a viewer, in turns); pictures a
+ * second and the time from paint to pixels, and from a click to changed pixels, in the console's own page in Chromium; processor time
+ * with 1, 5 and 20 viewers; races for control. Writes section `live` of `.omicron/bench.json`.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { readProcessTree } from '../../http/process-tree.ts';
+import { race } from '../runner/live/race.ts';
 import { watchLive } from '../runner/live/viewer.ts';
 import { callText } from '../runner/start.ts';
 import { startLease } from '../runner/start-lease.ts';
 import { machine, percentiles, writeSections } from './figures.ts';
+import { seenInConsole } from './live-latency.ts';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '5' }, races: { type: 'string', default: '50' } },
+});
 const ROUNDS = Number(values.rounds);
+const RACES = Number(values.races);
+const CPU_MS = 5_000;
 const CASES = ['alone', 'recording', 'viewer'] as const;
 type Case = (typeof CASES)[number];
 
@@ -54,9 +63,41 @@ async function tenActions(of: Case): Promise<number> {
   return ms;
 }
 
+/** Share of one core that a runner and its browser take with so many viewers: 100 is a whole core. */
+async function cpuWith(viewers: number): Promise<number> {
+  await using lease = await startLease();
+  const { client, controller, runner } = lease;
+  await callText(client, 'browser_navigate', { url });
+  const watching = await Promise.all(
+    Array.from({ length: viewers }, async () => watchLive(runner.url, await controller.liveToken(runner))),
+  );
+  const cpuMs = async () => {
+    const own = await readProcessTree(runner.child.pid ?? 0);
+    return own.reduce((sum, each) => sum + each.cpuMs, 0);
+  };
+  const [beforeMs, startMs] = [await cpuMs(), performance.now()];
+  await delay(CPU_MS);
+  const share = ((await cpuMs()) - beforeMs) / (performance.now() - startMs);
+  for (const viewer of watching) viewer.close();
+  return Math.round(share * 100);
+}
+
+async function raced() {
+  await using lease = await startLease();
+  const { underPerson } = await race(lease, RACES);
+  return { trials: RACES, agent_inputs_under_person: underPerson };
+}
+
 const took: Record<Case, number[]> = { alone: [], recording: [], viewer: [] };
 for (let round = 0; round < ROUNDS; round += 1) for (const each of CASES) took[each].push(await tenActions(each));
-server.close();
 const ten_actions_ms = Object.fromEntries(CASES.map(each => [each, percentiles(took[each]).p50]));
-console.info(JSON.stringify({ ten_actions_ms }));
-console.info(`written to ${writeSections({ live: { machine: machine(), rounds: ROUNDS, ten_actions_ms } })}`);
+const cpu_percent = {
+  viewers_0: await cpuWith(0),
+  viewers_1: await cpuWith(1),
+  viewers_5: await cpuWith(5),
+  viewers_20: await cpuWith(20),
+};
+server.close();
+const live = { ...(await seenInConsole()), ten_actions_ms, cpu_percent, races: await raced() };
+console.info(JSON.stringify(live));
+console.info(`written to ${writeSections({ live: { machine: machine(), rounds: ROUNDS, ...live } })}`);

@@ -106,7 +106,7 @@ describe('sessions', () => {
     await see('session.ready');
     await see('Expires unless used');
     await agent.goto(site.url);
-    await see(/tool: browser_navigate/);
+    await see('browser_navigate');
     await agent.call('browser_navigate', { url: 'http://10.0.0.1/' }).catch(() => {}); // refused: a private address
     await page.getByLabel('Egress denials').check();
     await see('egress.denied');
@@ -155,9 +155,8 @@ describe('credentials', () => {
     await page.reload();
     await see('Filled on bakery.example, https://login.example');
     expect(answers.join('\n') + (await page.content())).not.toContain(PASSWORD);
-    expect((await sessions.getPolicy({ userId: 'ada' }))?.credentials).toEqual({
-      bakery: ['bakery.example', 'https://login.example'],
-    });
+    const [stored] = (await sessions.listCredentials('ada')).sites;
+    expect(stored?.url).toEqual(['bakery.example', 'https://login.example']);
   });
 
   it('says which target is wrong, and keeps what is stored', async () => {
@@ -167,8 +166,34 @@ describe('credentials', () => {
     await form.getByLabel('Password').fill('another');
     await form.getByLabel('May be filled on').fill('http://plain.example');
     await form.getByRole('button', { name: 'Replace' }).click();
-    await form.getByRole('alert').getByText('credentials.bakery[0]').waitFor();
+    await form.getByRole('alert').getByText('must be an https address').waitFor();
     await form.getByRole('button', { name: 'Cancel' }).click();
+  });
+
+  it('[A9] tests one against its site in a browser of its own, and shows where that led', async () => {
+    const test = async (password: string) => {
+      await sessions.putCredential('ada', 'bakery', { ...site.login, password }); // no url: the site of the tests has no https
+      await open('/credentials?user=ada');
+      await page.getByRole('button', { name: 'Test bakery' }).click();
+      const form = page.getByRole('form', { name: 'Test of bakery' });
+      await form.getByLabel('Page with the login form').fill(`${site.url}/login`);
+      await form.getByRole('button', { name: 'Log in as a test' }).click();
+      return form;
+    };
+    const right = await test(site.login.password);
+    await right.getByText(`The browser was at ${site.url}/orders`).waitFor();
+    await right.getByRole('img', { name: 'The page after the login was tried' }).waitFor();
+    const wrong = await test('not the password');
+    await wrong.getByText(`The browser was at ${site.url}/login`).waitFor();
+    await wrong.getByRole('button', { name: 'Close' }).click();
+    expect(await page.content()).not.toContain(site.login.password);
+    const { sessions: left } = await sessions.list({
+      userId: 'ada',
+      tags: { purpose: 'credential-test' },
+      archived: true,
+    });
+    expect(left.map(({ status }) => status)).toEqual(['ended', 'ended']);
+    expect((await sessions.list({ userId: 'ada', tags: { purpose: 'credential-test' } })).sessions).toEqual([]);
   });
 
   it('deletes one after a question', async () => {
@@ -176,6 +201,27 @@ describe('credentials', () => {
     await page.getByRole('group').getByRole('button', { name: 'Delete bakery' }).click();
     await see('The credential of bakery is deleted.');
     expect(await sessions.listCredentials('ada')).toEqual({ sites: [] });
+  });
+});
+
+describe('profiles', () => {
+  it('shows where a user stays logged in, restores an older version and deletes', async () => {
+    const cookie = (value: string) => ({
+      ...{ name: 'login', value, domain: 'bakery.example', path: '/', expires: -1 },
+      ...{ httpOnly: true, secure: true, sameSite: 'Lax' as const },
+    });
+    for (const value of ['one', 'two'])
+      await sessions.importProfile('ada', 'work', { cookies: [cookie(value)], origins: [] });
+    await open('/profiles?user=ada');
+    await see('bakery.example');
+    await page.getByRole('button', { name: 'Versions' }).click();
+    await page.getByRole('button', { name: 'Restore 1' }).click();
+    await page.getByRole('group').getByRole('button', { name: 'Restore 1' }).click();
+    await see('Version 1 of work is the current one again.');
+    expect((await sessions.exportProfile('ada', 'work')).cookies).toEqual([cookie('one')]);
+    await page.getByRole('button', { name: 'Delete work' }).click();
+    await page.getByRole('group').getByRole('button', { name: 'Delete work' }).click();
+    await see('ada has no profile');
   });
 });
 
@@ -194,7 +240,28 @@ describe('policies', () => {
     expect((await sessions.getPolicy({ userId: 'grace' }))?.sites.httpsOnly).toBe(true);
   });
 
+  it('is edited by a form that the schema makes, down to the conditions of a rule', async () => {
+    const group = (name: string) => page.getByRole('group', { name, exact: true });
+    await group('tools').getByRole('button', { name: 'Add to tools' }).click();
+    const rule = group('tools 2'); // beside the preset's
+    await rule.getByLabel('tools one a line').fill('browser_evaluate');
+    await rule.getByLabel('action').selectOption('block_always');
+    await rule.getByRole('button', { name: 'Add to when' }).click();
+    await group('when 1').last().getByLabel('operator').selectOption('contains');
+    await group('when 1').last().getByLabel('path').fill('function');
+    await group('when 1').last().getByLabel('value').fill('document.cookie');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await see('Saved. Running leases obey it within seconds.');
+    expect((await sessions.getPolicy({ userId: 'grace' }))?.tools.at(-1)).toMatchObject({
+      tools: ['browser_evaluate'],
+      action: 'block_always',
+      when: [{ path: 'function', operator: 'contains', value: 'document.cookie' }],
+    });
+    expect(await accessibilityFaults(page)).toEqual([]);
+  });
+
   it('shows the path of an error and leaves the saved policy in force', async () => {
+    await page.getByLabel('JSON', { exact: true }).check();
     await editor().fill('{"version": 1, "tools": [{"tools": [], "action": "allow"}]}');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('alert').getByText('tools[0].tools').waitFor();
@@ -203,7 +270,14 @@ describe('policies', () => {
 });
 
 describe('every page', () => {
-  const PAGES = () => ['/', `/sessions/${lease.sessionId}`, '/requests', '/credentials?user=ada', '/policies'];
+  const PAGES = () => [
+    '/',
+    `/sessions/${lease.sessionId}`,
+    '/requests',
+    '/credentials?user=ada',
+    '/profiles?user=ada',
+    '/policies',
+  ];
 
   it.each(['light', 'dark'] as const)('passes axe and fits 360 px, %s', async colorScheme => {
     await page.emulateMedia({ colorScheme });

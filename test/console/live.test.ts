@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -208,6 +209,55 @@ describe('the live view', () => {
     await handBack();
   });
 
+  it('shows the open list of a select, which no screencast has, and a press chooses from it', async () => {
+    await agent.call('browser_navigate', {
+      url: html(
+        `<select style="top:100px;background:white;color:white" onchange="document.title = 'chose ' + this.value"><option style="background:rgb(0,0,200)">rye<option style="background:rgb(0,0,200)">wheat</select>`,
+      ),
+    });
+    await take();
+    await hasControl();
+    await sees(GREEN);
+    await clickAt(PLACES.field);
+    const blue = () =>
+      page.evaluate<number>(`(() => { const c = document.querySelector('.screen canvas');
+        const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+        let blue = 0; for (let at = 0; at < data.length; at += 4) if (data[at + 2] > 150 && data[at] < 60 && data[at + 1] < 60) blue += 1; return blue; })()`);
+    await eventually('the list', async () => (await blue()) > 1_000);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await shownTab('chose wheat').waitFor();
+    await eventually('no list', async () => (await blue()) === 0);
+    await handBack();
+  });
+
+  it('a finger taps, and moves what it is on', async () => {
+    await agent.call('browser_navigate', {
+      url: html(
+        `<button style="top:300px" onclick="document.title += ' tapped'">tap</button>
+        <div style="top:500px;touch-action:none;background:red" ontouchmove="document.title += ' moved ' + this.innerText">me</div>`,
+      ),
+    });
+    await take();
+    await hasControl();
+    await sees(GREEN);
+    const canvas = await page.locator('.screen canvas').boundingBox();
+    const { x = 0, y = 0, width = 0, height = 0 } = canvas ?? {};
+    const at = (top: number) => ({ x: x + (400 / 1920) * width, y: y + (top / 1080) * height });
+    const cdp = await context().newCDPSession(page);
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...touchPoints: { x: number; y: number }[]) =>
+      cdp.send('Input.dispatchTouchEvent', { type, touchPoints });
+    await touch('touchStart', at(PLACES.press));
+    await touch('touchEnd');
+    await shownTab('tapped').waitFor();
+    await touch('touchStart', at(PLACES.ask));
+    for (const by of [5, 10, 20, 40, 60]) await touch('touchMove', at(PLACES.ask + by));
+    await touch('touchEnd');
+    await shownTab('moved me').waitFor();
+    await cdp.detach();
+    await handBack();
+  });
+
   it('keys that are held when control is lost are lifted', async () => {
     await agent.call('browser_navigate', {
       url: html(
@@ -299,7 +349,7 @@ describe('the end', () => {
 });
 
 describe('replay', () => {
-  it('the video is beside the timeline, and an event seeks to its place', async () => {
+  it('[B11] the video is beside the timeline, an event seeks to its place, and it can be had as MP4', async () => {
     const videos = await eventually('the videos', async () => {
       const artifacts = await console.sessions.listArtifacts(lease.sessionId);
       return artifacts.length >= 2 && artifacts.every(({ state }) => state === 'stored') && artifacts;
@@ -317,6 +367,13 @@ describe('replay', () => {
     expect(await page.locator('.chapters [aria-current=true]').innerText()).toContain('user_action.requested');
 
     expect(await accessibilityFaults(page)).toEqual([]);
+
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download as MP4' }).click();
+    const mp4 = await readFile(await (await download).path());
+    expect((await download).suggestedFilename()).toMatch(/^tab-\d+\.mp4$/);
+    expect(mp4.subarray(4, 8).toString()).toBe('ftyp');
+    expect(mp4.includes('avc1')).toBe(true);
 
     // Seeking needs parts.
     const source = await video.getAttribute('src');

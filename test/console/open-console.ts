@@ -21,7 +21,8 @@ export interface OpenConsole extends AsyncDisposable {
   readonly faults: string[];
 }
 
-export async function openConsole(): Promise<OpenConsole> {
+/** Pages of `embedOrigins` may have a preview in a frame. */
+export async function openConsole({ embedOrigins = [] as readonly string[] } = {}): Promise<OpenConsole> {
   await using started = new AsyncDisposableStack();
   const folder = await newFolder();
   started.defer(() => rm(folder, { recursive: true, force: true }));
@@ -31,6 +32,7 @@ export async function openConsole(): Promise<OpenConsole> {
     folder,
     log: pino({ level: 'silent' }),
     egress: { allowedCidrs: [`${new URL(site.url).hostname}/32`] },
+    settings: { [ENV.consoleEmbedOrigins]: embedOrigins.join(',') },
     runnerEnv: { ...shell(), [ENV.insecureLoginOrigins]: site.url },
   });
   started.defer(() => stack.stop());

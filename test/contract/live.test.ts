@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { liveTokenOf, liveTokenProtocol, viewerMessage } from '../../contract/live.ts';
-import { LIVE_PROTOCOL } from '../../contract/live-limits.ts';
+import { liveTokenOf, viewerMessage } from '../../contract/live.ts';
+import { LIVE_PROTOCOL, liveTokenProtocol } from '../../contract/live-limits.ts';
 import { decodePicture, encodePicture, type LivePicture } from '../../contract/live-picture.ts';
 
 test('a picture arrives as it was sent', () => {

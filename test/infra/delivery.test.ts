@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 describe('images', () => {
-  test.each(['controller', 'runner', 'egress'])('the repository of %s never moves a tag, scans and encrypts', image => {
+  test.each(['controller', 'runner', 'egress', 'console'])('the repository of %s never moves a tag, scans and encrypts', image => {
     expect(one(dev, 'Repository', image).props).toMatchObject({
       name: `omicron-browser-dev/${image}`,
       imageTagMutability: 'IMMUTABLE',

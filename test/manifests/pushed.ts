@@ -4,7 +4,7 @@ const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
 
 /** The environment as it is once its images are pushed; those that are stay as they are. */
 export const pushed = (env: Environment): Environment => {
-  const { controller, runner, egress, pause } = env.images;
+  const { controller, runner, egress, console, pause } = env.images;
   const image = (is: string, part: string) => is || `registry.test/omicron-browser/${part}@${DIGEST}`;
   return {
     ...env,
@@ -12,6 +12,7 @@ export const pushed = (env: Environment): Environment => {
       controller: image(controller, 'controller'),
       runner: image(runner, 'runner'),
       egress: image(egress, 'egress'),
+      console: image(console, 'console'),
       pause,
     },
   };

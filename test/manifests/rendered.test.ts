@@ -103,6 +103,7 @@ test('of the outputs of a stack the manifests keep what they need, and not the k
       controllerRepositoryUrl: 'a.example/c',
       runnerRepositoryUrl: 'a.example/r',
       egressRepositoryUrl: 'a.example/e',
+      consoleRepositoryUrl: 'a.example/o',
       vpcCidr: '10.40.0.0/16',
       serviceCidr: '172.20.0.0/16',
       natAddresses: ['203.0.113.1'],

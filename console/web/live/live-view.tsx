@@ -6,6 +6,7 @@ import { ControlBar } from './control-bar.tsx';
 import { sendKeys } from './keyboard.ts';
 import { type Painter, painter } from './painter.ts';
 import { sendPointer } from './pointer.ts';
+import type { Admit } from './socket.ts';
 import { TabBar } from './tab-bar.tsx';
 import { type Live, type LiveState, useLive } from './use-live.ts';
 import './live.css';
@@ -13,25 +14,28 @@ import './live.css';
 export interface LiveViewProps {
   sessionId: string;
   liveRole: LiveRole;
-  /** The agent asks for something, or no longer does. */
-  onAsk: () => void;
+  /** The agent asks for something, or no longer does: all that it asks for now, in its words. */
+  onAsk: (reasons: readonly string[]) => void;
+  /** Gets a live token for each connection; without it the sign-in admits. */
+  admit?: Admit | undefined;
   /** Called with what hands control back; undefined while this page has none. */
   onControl?: (handBack: (() => void) | undefined) => void;
 }
 
 /** The browser of a session while it runs: seen by every viewer, used by the one who has control. */
-export function LiveView({ sessionId, liveRole, onAsk, onControl }: LiveViewProps) {
+export function LiveView({ sessionId, liveRole, onAsk, onControl, admit }: LiveViewProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [pictures] = useState(() => painter(() => canvas.current));
   const [isSeen, setSeen] = useState(false);
   const live = useLive({
-    ...{ sessionId, role: liveRole, onAsk },
+    ...{ sessionId, role: liveRole, admit },
     async onPicture(picture) {
       await pictures.paint(picture);
       setSeen(true);
     },
   });
   const { state, send } = live;
+  useEffect(() => onAsk(state.asks.map(({ reason }) => reason)), [state.asks]);
   useEffect(() => {
     onControl?.(state.isMine ? () => send({ t: 'release' }) : undefined);
   }, [state.isMine]);

@@ -1,5 +1,5 @@
 import type { LiveRole, ServerMessage, ViewerMessage } from '../../../contract/live.ts';
-import { LIVE_CLOSE, LIVE_LIMITS, LIVE_PROTOCOL } from '../../../contract/live-limits.ts';
+import { LIVE_CLOSE, LIVE_LIMITS, LIVE_PROTOCOL, liveTokenProtocol } from '../../../contract/live-limits.ts';
 import { decodePicture, type LivePicture } from '../../../contract/live-picture.ts';
 import { path, signedOut } from '../api.ts';
 
@@ -15,9 +15,14 @@ export interface LiveSocket {
   close(): void;
 }
 
+/** Gets a live token for one connection. */
+export type Admit = (signal: AbortSignal) => Promise<string>;
+
 export interface LiveSocketOptions {
   readonly sessionId: string;
   readonly role: LiveRole;
+  /** Without it the cookie of the sign-in admits. */
+  readonly admit: Admit | undefined;
   readonly onMessage: (message: ServerMessage) => void;
   /** Resolves when the picture is shown: the next one may come. */
   readonly onPicture: (picture: LivePicture) => Promise<void>;
@@ -30,20 +35,22 @@ const SILENT_MS = 2.25 * LIVE_LIMITS.pingSeconds * 1_000;
 
 /** Opens the live view of a session's browser, again and again until its lease or the sign-in ends. */
 export function openLiveSocket(options: LiveSocketOptions): LiveSocket {
-  const { sessionId, role, onMessage, onPicture, onConnection } = options;
+  const { sessionId, role, admit, onMessage, onPicture, onConnection } = options;
   const url = `${location.origin.replace(/^http/, 'ws')}/api${path`/browser-sessions/${sessionId}`}/live?role=${role}`;
   let socket: WebSocket | undefined;
   let attempts = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let isClosed = false;
+  const closed = new AbortController();
 
   function send(message: ViewerMessage): void {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
   }
 
-  function open(): void {
+  async function open(): Promise<void> {
     onConnection({ is: 'connecting' });
-    const mine = new WebSocket(url, LIVE_PROTOCOL);
+    const token = await admit?.(closed.signal);
+    if (closed.signal.aborted) return;
+    const mine = new WebSocket(url, token === undefined ? LIVE_PROTOCOL : [LIVE_PROTOCOL, liveTokenProtocol(token)]);
     mine.binaryType = 'arraybuffer';
     socket = mine;
     mine.onmessage = ({ data }) => {
@@ -72,11 +79,11 @@ export function openLiveSocket(options: LiveSocketOptions): LiveSocket {
   }
 
   function lost(which: WebSocket, code: number, why: string): void {
-    if (isClosed || socket !== which) return;
+    if (closed.signal.aborted || socket !== which) return;
     clearTimeout(timer);
     socket = undefined;
     which.close();
-    if (code === LIVE_CLOSE.revoked) signedOut.dispatchEvent(new Event('signed-out'));
+    if (code === LIVE_CLOSE.revoked && admit === undefined) signedOut.dispatchEvent(new Event('signed-out'));
     if (code === LIVE_CLOSE.revoked || code === LIVE_CLOSE.leaseEnded) {
       onConnection({ is: 'ended', why });
       return;
@@ -84,14 +91,15 @@ export function openLiveSocket(options: LiveSocketOptions): LiveSocket {
     onConnection({ is: 'retrying', why });
     const waitMs = Math.min(RETRY_MS.max, RETRY_MS.first * 2 ** attempts);
     attempts += 1;
-    timer = setTimeout(open, waitMs * (0.5 + Math.random() / 2));
+    timer = setTimeout(start, waitMs * (0.5 + Math.random() / 2));
   }
 
-  open();
+  const start = () => void open().catch(() => undefined); // it was closed while it waited for a token
+  start();
   return {
     send,
     close() {
-      isClosed = true;
+      closed.abort();
       clearTimeout(timer);
       socket?.close();
     },

@@ -1,8 +1,9 @@
-import { useCallback, useEffect, useReducer, useRef } from 'preact/hooks';
+import { useCallback, useEffect, useReducer, useRef, useState } from 'preact/hooks';
 import type { LiveControl, LiveRole, LiveTab, ServerMessage, ViewerMessage } from '../../../contract/live.ts';
 import { LIVE_LIMITS } from '../../../contract/live-limits.ts';
 import type { LivePicture } from '../../../contract/live-picture.ts';
-import { type Connection, type LiveSocket, openLiveSocket } from './socket.ts';
+import { openPolledView } from './polled.ts';
+import { type Admit, type Connection, type LiveSocket, openLiveSocket } from './socket.ts';
 
 type Of<T extends ServerMessage['t']> = Extract<ServerMessage, { t: T }>;
 
@@ -19,6 +20,8 @@ export interface LiveState {
   /** Of each tab. */
   readonly dialogs: readonly Of<'dialog'>[];
   readonly choosers: readonly Of<'files'>[];
+  /** What the agent asks its person for. */
+  readonly asks: readonly Of<'ask'>[];
   /** The last thing that acted on the page, and its number. */
   readonly act: (Of<'act'> & { readonly n: number }) | undefined;
   /** Text that was copied, until it is in the clipboard. */
@@ -34,7 +37,7 @@ type Change =
 
 const START: LiveState = {
   ...{ connection: { is: 'connecting' }, isMine: false, mayControl: false, you: '', control: undefined, tabs: [] },
-  ...{ dialogs: [], choosers: [], act: undefined, clip: undefined, refusal: undefined },
+  ...{ dialogs: [], choosers: [], asks: [], act: undefined, clip: undefined, refusal: undefined },
 };
 
 const without = <T extends { tab: number }>(list: readonly T[], tab: number): T[] =>
@@ -61,6 +64,10 @@ function change(state: LiveState, message: Change): LiveState {
       return { ...state, choosers: [...without(state.choosers, message.tab), message] };
     case 'answered':
       return { ...state, choosers: without(state.choosers, message.tab) };
+    case 'ask':
+      return { ...state, asks: [...state.asks.filter(({ id }) => id !== message.id), message] };
+    case 'ask_closed':
+      return { ...state, asks: state.asks.filter(({ id }) => id !== message.id) };
     case 'act':
       return { ...state, act: { ...message, n: (state.act?.n ?? 0) + 1 } };
     case 'clip':
@@ -84,6 +91,12 @@ const withControl = (state: LiveState, control: LiveControl): LiveState => ({
 /** Set while this tab of the person's browser has control, so that a reload keeps it. */
 const heldKey = (sessionId: string) => `omicron-control ${sessionId}`;
 
+/** By one WebSocket, or by requests where a network lets none through. */
+export type Transport = 'stream' | 'pictures';
+const TRANSPORT_KEY = 'omicron-live-transport';
+/** A socket that was never open after this many attempts is given up for pictures. */
+const ATTEMPTS_MAX = 3;
+
 export interface Live {
   readonly state: LiveState;
   /** Sends a message, or drops it where there is no connection. */
@@ -92,6 +105,9 @@ export interface Live {
   readonly note: () => void;
   /** The chooser of this tab has its files. */
   readonly answered: (tab: number) => void;
+  readonly transport: Transport;
+  /** Changes it, for this browser. */
+  readonly setTransport: (transport: Transport) => void;
   /** When control returns without further input, by `performance.now()`. */
   readonly idleAtMs: () => number;
 }
@@ -100,52 +116,63 @@ export interface UseLiveOptions {
   readonly sessionId: string;
   readonly role: LiveRole;
   readonly onPicture: (picture: LivePicture) => Promise<void>;
-  /** The agent asks its person for something, or no longer does. */
-  readonly onAsk: () => void;
+  readonly admit: Admit | undefined;
 }
 
 /** A live view, connected while the page is visible or has control. */
-export function useLive({ sessionId, role, onPicture, onAsk }: UseLiveOptions): Live {
+export function useLive({ sessionId, role, onPicture, admit }: UseLiveOptions): Live {
   const [state, dispatch] = useReducer(change, START);
+  const [transport, setTransport] = useState<Transport>(() =>
+    admit === undefined && localStorage.getItem(TRANSPORT_KEY) === 'pictures' ? 'pictures' : 'stream',
+  );
   const socket = useRef<LiveSocket | undefined>(undefined);
   const idleAt = useRef(0);
   const isMine = useRef(false);
   isMine.current = state.isMine;
-  const callbacks = useRef({ onPicture, onAsk });
-  callbacks.current = { onPicture, onAsk };
+  const callbacks = useRef({ onPicture, admit });
+  callbacks.current = { onPicture, admit };
 
   useEffect(() => {
     const key = heldKey(sessionId);
     const read = (message: ServerMessage) => {
-      if (message.t === 'ask' || message.t === 'ask_closed') callbacks.current.onAsk();
       const { control } = message.t === 'hello' || message.t === 'control' ? message : {};
       if (control?.idle_ms != null) idleAt.current = performance.now() + control.idle_ms;
       if (message.t === 'hello' && control?.state === 'person' && sessionStorage.getItem(key) !== null)
         socket.current?.send({ t: 'take' });
-      dispatch(message);
+      // Who wanted to see only is not offered more, whatever their token allows.
+      dispatch(message.t === 'hello' && role === 'view' ? { ...message, role } : message);
+    };
+    let wasOpen = false;
+    let attempts = 0;
+    const follow = (connection: Connection) => {
+      if (connection.is === 'open') wasOpen = true;
+      if (connection.is === 'retrying') attempts += 1;
+      if (transport === 'stream' && !wasOpen && attempts === ATTEMPTS_MAX && admit === undefined)
+        setTransport('pictures');
+      dispatch({ t: 'connection', connection });
     };
     const connect = () => {
-      socket.current ??= openLiveSocket({
-        ...{ sessionId, role, onMessage: read },
+      socket.current ??= (transport === 'stream' ? openLiveSocket : openPolledView)({
+        ...{ sessionId, role, admit: callbacks.current.admit, onMessage: read },
         onPicture: picture => callbacks.current.onPicture(picture),
-        onConnection: connection => dispatch({ t: 'connection', connection }),
+        onConnection: follow,
       });
     };
     const disconnect = () => {
       socket.current?.close();
       socket.current = undefined;
     };
-    const follow = () => {
+    const adjust = () => {
       if (!document.hidden) connect();
       else if (!isMine.current) disconnect();
     };
-    follow();
-    document.addEventListener('visibilitychange', follow);
+    adjust();
+    document.addEventListener('visibilitychange', adjust);
     return () => {
-      document.removeEventListener('visibilitychange', follow);
+      document.removeEventListener('visibilitychange', adjust);
       disconnect();
     };
-  }, [sessionId, role]);
+  }, [sessionId, role, transport]);
 
   useEffect(() => {
     if (state.isMine) sessionStorage.setItem(heldKey(sessionId), '');
@@ -158,5 +185,9 @@ export function useLive({ sessionId, role, onPicture, onAsk }: UseLiveOptions): 
   }, []);
   const note = useCallback(() => dispatch({ t: 'noted' }), []);
   const answered = useCallback((tab: number) => dispatch({ t: 'answered', tab }), []);
-  return { state, send, note, answered, idleAtMs: () => idleAt.current };
+  const choose = useCallback((chosen: Transport) => {
+    localStorage.setItem(TRANSPORT_KEY, chosen);
+    setTransport(chosen);
+  }, []);
+  return { state, send, note, answered, transport, setTransport: choose, idleAtMs: () => idleAt.current };
 }

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
-import type { PolicyDocument } from '../../../contract/policy/document.ts';
 import type { CredentialList } from '../../../contract/secrets.ts';
 import { call, path } from '../api.ts';
 import { Confirm } from '../confirm.tsx';
 import { CredentialForm } from '../credential-form.tsx';
+import { CredentialTestForm } from '../credential-test.tsx';
 import { go } from '../location.ts';
+import { useMay } from '../me.ts';
 import { Empty, Failure, Loading, Success } from '../notices.tsx';
 import { messageOf, usePolled } from '../use-polled.ts';
 import { UserChoice } from '../user-choice.tsx';
@@ -33,26 +34,20 @@ export function CredentialsPage({ url }: { url: URL }) {
   );
 }
 
-interface Known {
-  sites: CredentialList['sites'];
-  policy: PolicyDocument | null;
-}
-
 function UserCredentials({ userId }: { userId: string }) {
-  const known = usePolled<Known>(`credentials ${userId}`, 15_000, async signal => {
-    const [{ sites }, { policy }] = await Promise.all([
-      call<CredentialList>('GET', path`/users/${userId}/credentials`, undefined, signal),
-      call<{ policy: PolicyDocument | null }>('GET', path`/users/${userId}/policy`, undefined, signal),
-    ]);
-    return { sites, policy };
+  const known = usePolled(`credentials ${userId}`, 15_000, async signal => {
+    const { sites } = await call<CredentialList>('GET', path`/users/${userId}/credentials`, undefined, signal);
+    return sites;
   });
-  const [editing, setEditing] = useState<string | null>(null);
+  const mayChange = useMay('operator');
+  /** The credential whose form is open, and which one. */
+  const [opened, setOpened] = useState<{ site: string; form: 'edit' | 'test' } | null>(null);
   const [done, setDone] = useState<string>();
   const [failure, setFailure] = useState<string>();
   const saved = (text: string) => {
     setDone(text);
     setFailure(undefined);
-    setEditing(null);
+    setOpened(null);
     known.refresh();
   };
   const remove = (site: string) => async () => {
@@ -64,8 +59,7 @@ function UserCredentials({ userId }: { userId: string }) {
     }
   };
   if (!known.value) return known.error ? <Failure text={known.error} /> : <Loading what="credentials" />;
-  const { sites, policy } = known.value;
-  const targets = (site: string) => policy?.credentials[site] ?? [];
+  const sites = known.value;
   return (
     <>
       <Failure text={failure ?? known.error} />
@@ -93,19 +87,35 @@ function UserCredentials({ userId }: { userId: string }) {
                 </div>
               )}
               <div>{problem === null ? `Filled on ${filled_on.join(', ')}.` : `Filled nowhere: ${problem}.`}</div>
-              {editing === site ? (
+              {opened?.site === site && opened.form === 'edit' && (
                 <CredentialForm
                   userId={userId}
                   site={site}
                   url={url}
-                  targets={targets(site)}
                   onSaved={() => saved(`The credential of ${site} is replaced.`)}
-                  onCancel={() => setEditing(null)}
+                  onCancel={() => setOpened(null)}
                 />
-              ) : (
+              )}
+              {opened?.site === site && opened.form === 'test' && (
+                <CredentialTestForm userId={userId} site={site} filledOn={filled_on} onClose={() => setOpened(null)} />
+              )}
+              {mayChange && opened?.site !== site && (
                 <p class="actions">
-                  <button type="button" class="quiet" aria-label={`Edit ${site}`} onClick={() => setEditing(site)}>
+                  <button
+                    type="button"
+                    class="quiet"
+                    aria-label={`Edit ${site}`}
+                    onClick={() => setOpened({ site, form: 'edit' })}
+                  >
                     Edit
+                  </button>
+                  <button
+                    type="button"
+                    class="quiet"
+                    aria-label={`Test ${site}`}
+                    onClick={() => setOpened({ site, form: 'test' })}
+                  >
+                    Test
                   </button>
                   <Confirm
                     label={`Delete ${site}`}
@@ -118,13 +128,16 @@ function UserCredentials({ userId }: { userId: string }) {
           ))}
         </ul>
       )}
-      <h2>Add a credential</h2>
-      <CredentialForm
-        key={sites.length}
-        userId={userId}
-        targets={[]}
-        onSaved={site => saved(`The credential of ${site} is stored.`)}
-      />
+      {mayChange && (
+        <>
+          <h2>Add a credential</h2>
+          <CredentialForm
+            key={sites.length}
+            userId={userId}
+            onSaved={site => saved(`The credential of ${site} is stored.`)}
+          />
+        </>
+      )}
     </>
   );
 }

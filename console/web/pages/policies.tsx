@@ -5,11 +5,22 @@ import { Confirm } from '../confirm.tsx';
 import { go } from '../location.ts';
 import { Failure, Loading, Success } from '../notices.tsx';
 import { PolicyTest } from '../policy-test.tsx';
+import { type Schema, SchemaForm } from '../schema-form.tsx';
 import { messageOf, usePolled } from '../use-polled.ts';
 import { UserChoice } from '../user-choice.tsx';
 
 const NEW_POLICY = { version: 1, tools: [] };
 const written = (policy: unknown): string => JSON.stringify(policy, null, 2);
+
+/** Undefined: the text is not that of an object. */
+function documentOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 interface Presets {
   presets: { name: string; title: string; policy: PolicyDocument }[];
@@ -38,13 +49,18 @@ function PolicyLayer({ userId }: { userId: string }) {
     call<{ policy: PolicyDocument | null }>('GET', at, undefined, signal),
   );
   const presets = usePolled('presets', 3_600_000, signal => call<Presets>('GET', '/policy-presets', undefined, signal));
+  const schema = usePolled('policy schema', 3_600_000, signal =>
+    call<Schema>('GET', '/policy-schema', undefined, signal),
+  );
   /** Null: as it is stored. */
   const [draft, setDraft] = useState<string | null>(null);
+  const [editor, setEditor] = useState<'form' | 'json'>('form');
   const [errors, setErrors] = useState<readonly string[]>([]);
   const [done, setDone] = useState<string>();
   if (!stored.value) return stored.error ? <Failure text={stored.error} /> : <Loading what="the policy" />;
   const { policy } = stored.value;
   const text = draft ?? written(policy ?? NEW_POLICY);
+  const document = documentOf(text);
 
   const edit = (next: string) => {
     setDraft(next);
@@ -80,16 +96,35 @@ function PolicyLayer({ userId }: { userId: string }) {
           </button>
         ))}
       </fieldset>
-      <label class="editor">
-        Policy document (JSON)
-        <textarea
-          rows={18}
-          spellcheck={false}
-          value={text}
-          aria-invalid={errors.length > 0}
-          onInput={event => edit(event.currentTarget.value)}
-        />
-      </label>
+      <fieldset class="choices">
+        <legend class="unseen">Edit as</legend>
+        {(['form', 'json'] as const).map(each => (
+          <label>
+            <input type="radio" name="editor" checked={editor === each} onChange={() => setEditor(each)} />
+            {each === 'form' ? 'Form' : 'JSON'}
+          </label>
+        ))}
+      </fieldset>
+      {editor === 'json' && (
+        <label class="editor">
+          Policy document (JSON)
+          <textarea
+            rows={18}
+            spellcheck={false}
+            value={text}
+            aria-invalid={errors.length > 0}
+            onInput={event => edit(event.currentTarget.value)}
+          />
+        </label>
+      )}
+      {editor === 'form' && document === undefined && (
+        <Failure text="The document is not JSON, so there is no form for it. Correct it as JSON, or discard the changes." />
+      )}
+      {editor === 'form' && document !== undefined && schema.value && (
+        <div class="form">
+          <SchemaForm schema={schema.value} value={document} onChange={next => edit(written(next))} />
+        </div>
+      )}
       {errors.length > 0 && (
         <ul class="notice failure" role="alert">
           {errors.map(error => (

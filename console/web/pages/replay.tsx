@@ -5,7 +5,7 @@ import { newEvents } from '../events.ts';
 import { Empty, Failure, Loading } from '../notices.tsx';
 import { type Chapter, chaptersOf, clockOf, type Video, videoAt, videosOf } from '../replay.ts';
 import { usePolled } from '../use-polled.ts';
-import { eventLine } from '../words.ts';
+import { eventLine, eventTitle } from '../words.ts';
 
 /** A lease that has ended changes no more; a video that is being stored still comes. */
 const POLL_MS = 10_000;
@@ -76,6 +76,10 @@ function Leases({ id, recorded: { events, videos } }: { id: string; recorded: Re
 function Player(props: { sessionId: string; videos: readonly Video[]; chapters: readonly Chapter[] }) {
   const { sessionId, videos, chapters } = props;
   const element = useRef<HTMLVideoElement>(null);
+  const formats = usePolled('formats', 3_600_000, signal =>
+    call<{ formats: string[] }>('GET', '/video-formats', undefined, signal),
+  );
+  const hasMp4 = formats.value?.formats.includes('mp4');
   const [shown, setShown] = useState(videos[0]);
   const [nowMs, setNowMs] = useState(videos[0]?.startMs ?? 0);
   const [speed, setSpeed] = useState<number>(1);
@@ -103,6 +107,7 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
   };
   const current = chapters.findLast(({ startMs }) => startMs <= nowMs);
   const source = (video: Video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
+  const mp4Of = (video: Video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/mp4`;
   return (
     <div class="replay">
       <section aria-label="Video">
@@ -154,9 +159,16 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
             </label>
           )}
           {shown && (
-            <a href={source(shown)} download={shown.file}>
-              Download
-            </a>
+            <>
+              <a href={source(shown)} download={shown.file}>
+                Download
+              </a>
+              {hasMp4 && (
+                <a href={mp4Of(shown)} download={shown.file.replace(/webm$/, 'mp4')}>
+                  Download as MP4
+                </a>
+              )}
+            </>
           )}
         </p>
       </section>
@@ -169,7 +181,7 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
               aria-current={chapter === current}
               onClick={() => seek(chapter.startMs)}
             >
-              <span class="at">{clockOf(chapter.startMs - beginMs)}</span> <strong>{titleOf(chapter.event)}</strong>{' '}
+              <span class="at">{clockOf(chapter.startMs - beginMs)}</span> <strong>{eventTitle(chapter.event)}</strong>{' '}
               <span class="muted long">{eventLine(chapter.event)}</span>
             </button>
           </li>
@@ -198,5 +210,3 @@ function Track(props: { chapters: readonly Chapter[]; beginMs: number; endMs: nu
     </div>
   );
 }
-
-const titleOf = ({ kind, data }: SessionEvent): string => (kind === 'tool.call' ? String(data.tool) : kind);

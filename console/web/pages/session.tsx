@@ -4,6 +4,7 @@ import type { PendingUserActionList } from '../../../contract/user-action.ts';
 import { call, path } from '../api.ts';
 import { Confirm } from '../confirm.tsx';
 import { LiveView } from '../live/live-view.tsx';
+import { useMay } from '../me.ts';
 import { Failure, Loading, Success } from '../notices.tsx';
 import { Request } from '../request.tsx';
 import { Status } from '../status.tsx';
@@ -19,6 +20,7 @@ export function SessionPage({ id, requests }: { id: string; requests: Polled<Pen
   const session = usePolled(`session ${id}`, POLL_MS, signal =>
     call<Session>('GET', path`/browser-sessions/${id}`, undefined, signal),
   );
+  const mayAct = useMay('operator');
   const row = session.value;
   if (!row)
     return (
@@ -44,13 +46,19 @@ export function SessionPage({ id, requests }: { id: string; requests: Polled<Pen
         {row.conversation_id} <Status session={row} />
       </h1>
       <Failure text={session.error} />
-      <Use session={row} waiting={waiting} refresh={requests.refresh} />
-      <Facts session={row} />
-      <Actions session={row} onDone={session.refresh} />
-      <h2>Timeline</h2>
-      <Timeline sessionId={id} />
-      <h2>Artifacts</h2>
-      <Artifacts session={row} />
+      <div class="session">
+        <div>
+          <Use session={row} waiting={waiting} refresh={requests.refresh} />
+          <Facts session={row} />
+          {mayAct && <Actions session={row} onDone={session.refresh} />}
+          <h2>Artifacts</h2>
+          <Artifacts session={row} />
+        </div>
+        <section class="beside" aria-labelledby="timeline">
+          <h2 id="timeline">Timeline</h2>
+          <Timeline sessionId={id} />
+        </section>
+      </div>
     </>
   );
 }
@@ -59,6 +67,7 @@ export function SessionPage({ id, requests }: { id: string; requests: Polled<Pen
 function Use(props: { session: Session; waiting: PendingUserActionList['user_actions']; refresh: () => void }) {
   const { session, waiting, refresh } = props;
   const handBack = useRef<() => void>(undefined);
+  const mayAct = useMay('operator');
   return (
     <>
       {waiting.map(request => (
@@ -75,7 +84,7 @@ function Use(props: { session: Session; waiting: PendingUserActionList['user_act
         <LiveView
           key={session.epoch}
           sessionId={session.session_id}
-          liveRole="control"
+          liveRole={mayAct ? 'control' : 'view'}
           onAsk={refresh}
           onControl={back => {
             handBack.current = back;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { liveTokenAnswer, liveTokenProtocol } from '../../../contract/live.ts';
-import { LIVE_PROTOCOL } from '../../../contract/live-limits.ts';
+import { liveTokenAnswer } from '../../../contract/live.ts';
+import { LIVE_PROTOCOL, liveTokenProtocol } from '../../../contract/live-limits.ts';
 import { eventually } from '../../eventually.ts';
 import { type Stack, someUser, startStack } from '../stack.ts';
 

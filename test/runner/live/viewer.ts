@@ -1,5 +1,5 @@
-import { liveTokenProtocol, type ServerMessage, serverMessage, type ViewerMessage } from '../../../contract/live.ts';
-import { LIVE_PROTOCOL } from '../../../contract/live-limits.ts';
+import { type ServerMessage, serverMessage, type ViewerMessage } from '../../../contract/live.ts';
+import { LIVE_PROTOCOL, liveTokenProtocol } from '../../../contract/live-limits.ts';
 import { decodePicture, type LivePicture } from '../../../contract/live-picture.ts';
 import { eventually } from '../../eventually.ts';
 

@@ -1,0 +1,69 @@
+import type { FastifyInstance } from 'fastify';
+import { CONSOLE_ROUTES } from '../../contract/console.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import type { Clock } from '../../http/clock.ts';
+import type { Begun, IdentityProvider } from './oidc.ts';
+import { problemOf } from './problems.ts';
+import type { SignIns } from './sign-ins.ts';
+
+/** A person who takes longer at the provider begins again. */
+const BEGUN_MS = 10 * 60_000;
+/** Sign-ins that were begun and not finished; older ones are forgotten. */
+const BEGUN_MAX = 10_000;
+
+/** A sign-in is finished by the browser that began it: its cookie holds the state, or another person's code could be slipped in. */
+const COOKIE = 'omicron-console-oidc';
+
+export interface OidcRoutes {
+  provider: IdentityProvider;
+  signIns: SignIns;
+  url: URL;
+  clock: Clock;
+}
+
+/** Signing in at the identity provider, and being signed out by it. */
+export function oidcRoutes(app: FastifyInstance, { provider, signIns, url, clock }: OidcRoutes): void {
+  const begun = new Map<string, Begun & { readonly expiresMs: number }>();
+  const secure = url.protocol === 'https:' ? '; Secure' : '';
+  // Lax: the provider's redirect comes from another site.
+  const cookie = (value: string, seconds: number) =>
+    `${COOKIE}=${value}; Path=${CONSOLE_ROUTES.oidc}; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure}`;
+
+  function forget(): void {
+    const nowMs = clock.nowMs();
+    for (const [state, { expiresMs }] of begun) if (expiresMs <= nowMs || begun.size > BEGUN_MAX) begun.delete(state);
+  }
+
+  app.get(CONSOLE_ROUTES.oidc, async (_request, reply) => {
+    const { to, begun: mine } = await provider.begin();
+    forget();
+    begun.set(mine.state, { ...mine, expiresMs: clock.nowMs() + BEGUN_MS });
+    return reply.header('set-cookie', cookie(mine.state, BEGUN_MS / 1_000)).redirect(to);
+  });
+
+  app.get(CONSOLE_ROUTES.oidcCallback, async (request, reply) => {
+    const [, state = ''] = new RegExp(`(?:^|; )${COOKIE}=([^;]+)`).exec(request.headers.cookie ?? '') ?? [];
+    const mine = begun.get(state);
+    begun.delete(state);
+    try {
+      if (mine === undefined || mine.expiresMs <= clock.nowMs())
+        throw new OmicronError('unauthorized', 'This sign-in was not begun here, or took too long.');
+      const person = await provider.finish(new URL(request.url, url).search, mine);
+      return reply.header('set-cookie', [signIns.open(person), cookie('', 0)]).redirect('/');
+    } catch (error) {
+      const { code } = problemOf(error, request.log);
+      return reply.header('set-cookie', cookie('', 0)).redirect(`/sign-in?refused=${code}`); // a page says it in words
+    }
+  });
+
+  app.register(async scope => {
+    scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
+      done(null, new URLSearchParams(String(body))),
+    );
+    scope.post(CONSOLE_ROUTES.oidcLogout, async (request, reply) => {
+      const token = request.body instanceof URLSearchParams ? request.body.get('logout_token') : null;
+      signIns.closeAll(await provider.loggedOut(token ?? ''));
+      return reply.status(200).header('cache-control', 'no-store').send();
+    });
+  });
+}

@@ -1,0 +1,97 @@
+import type { ServerMessage, ViewerMessage } from '../../../contract/live.ts';
+import { LIVE_CLOSE } from '../../../contract/live-limits.ts';
+import { type LivePicture, PICTURE_HEADERS } from '../../../contract/live-picture.ts';
+import type { PolledViewMessages, PolledViewNews, PolledViewOpened } from '../../../contract/polled-view.ts';
+import { call, path } from '../api.ts';
+import { messageOf } from '../use-polled.ts';
+import type { LiveSocket, LiveSocketOptions } from './socket.ts';
+
+const RETRY_MS = 2_000;
+
+/** The live view without a WebSocket: asks for what is new, and sends what the person does by requests (A11). */
+export function openPolledView({ sessionId, role, onMessage, onPicture, onConnection }: LiveSocketOptions): LiveSocket {
+  const closed = new AbortController();
+  const { signal } = closed;
+  let view: string | undefined;
+  let picture = -1;
+  let waiting: ViewerMessage[] = [];
+  let sending = false;
+
+  function read(message: ServerMessage): void {
+    if (message.t === 'hello') onConnection({ is: 'open' });
+    onMessage(message);
+  }
+
+  /** Until the view is closed. */
+  async function follow(id: string): Promise<NonNullable<PolledViewNews['closed']>> {
+    let after = 0;
+    for (;;) {
+      const query = new URLSearchParams({ after: String(after), picture: String(picture) });
+      const news = await call<PolledViewNews>('GET', `${path`/polled-views/${id}`}?${query}`, undefined, signal);
+      news.messages.forEach(read);
+      after = news.next;
+      if (news.closed !== null) return news.closed;
+      if (news.picture === picture) continue;
+      const seen = await readPicture(id, signal);
+      if (seen === undefined) continue;
+      picture = seen.seq;
+      await onPicture(seen);
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      onConnection({ is: 'connecting' });
+      picture = -1;
+      let why = '';
+      try {
+        const at = path`/browser-sessions/${sessionId}/polled-views`;
+        ({ view } = await call<PolledViewOpened>('POST', at, { role }, signal));
+        const { code, reason } = await follow(view);
+        if (code === LIVE_CLOSE.leaseEnded) return onConnection({ is: 'ended', why: reason });
+        why = reason;
+      } catch (error) {
+        if (signal.aborted) return;
+        why = messageOf(error);
+      }
+      view = undefined;
+      onConnection({ is: 'retrying', why });
+      await new Promise(resolve => setTimeout(resolve, RETRY_MS));
+    }
+  }
+
+  /** In order: one request at a time, with all that came meanwhile. */
+  async function flush(): Promise<void> {
+    if (sending) return;
+    sending = true;
+    while (waiting.length > 0 && view !== undefined) {
+      const body: PolledViewMessages = { picture, messages: waiting.splice(0, 200) };
+      await call('POST', path`/polled-views/${view}/messages`, body).catch(() => undefined); // late input does harm
+    }
+    waiting = [];
+    sending = false;
+  }
+
+  void run();
+  return {
+    send(message) {
+      waiting.push(message);
+      void flush();
+    },
+    close() {
+      closed.abort();
+      if (view !== undefined) void call('DELETE', path`/polled-views/${view}`).catch(() => undefined);
+    },
+  };
+}
+
+async function readPicture(view: string, signal: AbortSignal): Promise<LivePicture | undefined> {
+  const answer = await fetch(`/api${path`/polled-views/${view}/picture`}`, { signal });
+  if (answer.status !== 200) return undefined;
+  const number = (name: string) => Number(answer.headers.get(name));
+  return {
+    ...{ kind: 'screencast', seq: Number(answer.headers.get('etag')?.replaceAll('"', '')), atMs: Date.now() },
+    ...{ tab: number(PICTURE_HEADERS.tab), cssWidth: number(PICTURE_HEADERS.width) },
+    ...{ cssHeight: number(PICTURE_HEADERS.height), jpeg: new Uint8Array(await answer.arrayBuffer()) },
+  };
+}

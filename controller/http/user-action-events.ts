@@ -1,0 +1,63 @@
+import { PassThrough } from 'node:stream';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import * as z from 'zod';
+import type { PendingUserActions, UserActionEvent } from '../lease/pending-user-actions.ts';
+import { serviceOnly } from './bearer.ts';
+import { describeRoutes } from './describe.ts';
+
+export interface UserActionEventRoutes {
+  serviceKey: Uint8Array;
+  pendingUserActions: PendingUserActions;
+}
+
+/** Proxies close connections that are silent for 60 s. */
+const PING_MS = 20_000;
+/** A reader that leaves this much unread is closed; it connects again and is told what is pending then. */
+const UNREAD_BYTES_MAX = 1024 * 1024;
+
+/**
+ * A10: tells a platform at once when an agent waits for its person, and when it no longer does, as server-sent events
+ * (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). Who connects again is told of all that is pending: no
+ * event has to be kept.
+ */
+export const userActionEventRoutes: FastifyPluginAsyncZod<UserActionEventRoutes> = async (app, parts) => {
+  const streams = new Set<PassThrough>();
+  app.addHook('onRoute', describeRoutes('service'));
+  app.decorateRequest('userId', null);
+  app.addHook('onRequest', serviceOnly(parts.serviceKey));
+  app.addHook('preClose', async () => {
+    for (const stream of streams) stream.end();
+  });
+
+  app.get(
+    '/events',
+    {
+      schema: {
+        operationId: 'streamUserActions',
+        summary:
+          'User actions as server-sent events: `user_action.requested` for each pending one, `user_action.closed`',
+        response: { 200: { description: 'Until it is closed', content: { 'text/event-stream': { schema: z.any() } } } },
+      },
+    },
+    async (request, reply) => {
+      const stream = new PassThrough();
+      streams.add(stream);
+      const write = (text: string) => {
+        stream.write(text);
+        if (stream.writableLength > UNREAD_BYTES_MAX) stream.destroy();
+      };
+      write(': listening\n\n'); // the head goes out with it
+      const ping = setInterval(() => write(': ping\n\n'), PING_MS);
+      const unlisten = parts.pendingUserActions.listen(request.userId, event => write(textOf(event)));
+      stream.once('close', () => {
+        clearInterval(ping);
+        unlisten();
+        streams.delete(stream);
+      });
+      return reply.type('text/event-stream').header('cache-control', 'no-store').send(stream);
+    },
+  );
+};
+
+const textOf = ({ kind, action }: UserActionEvent): string =>
+  `event: ${kind}\nid: ${action.id}\ndata: ${JSON.stringify(action)}\n\n`;

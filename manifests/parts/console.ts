@@ -1,0 +1,77 @@
+import { k8s } from 'cdk8s-plus-28';
+import type { Construct } from 'constructs';
+import { ENV, NAMESPACES, PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
+import type { ConsoleChoices, Environment } from '../environment-type.ts';
+import { SECRETS } from '../secrets.ts';
+import { workload } from './deployment.ts';
+import { CONSOLE, meta, port } from './meta.ts';
+
+/** Settings of the console that are not secret; `console/config.ts` parses them. */
+export const consoleSettings = (choices: ConsoleChoices): Readonly<Record<string, string>> => {
+  const { url, embedOrigins = [], oidc, platform, claims = {} } = choices;
+  return {
+    [ENV.consoleUrl]: url,
+    [ENV.consolePort]: String(PORTS.console),
+    [ENV.controllerUrl]: `http://${SERVICES.controller}:${PORTS.controller}`,
+    ...(embedOrigins.length > 0 ? { [ENV.consoleEmbedOrigins]: embedOrigins.join(',') } : {}),
+    ...(oidc ? { [ENV.consoleOidcIssuer]: oidc.issuer, [ENV.consoleOidcClientId]: oidc.clientId } : {}),
+    ...(platform ? { [ENV.consolePlatformIssuer]: platform.issuer } : {}),
+    ...(claims.user ? { [ENV.consoleUserClaim]: claims.user } : {}),
+    ...(claims.role ? { [ENV.consoleRoleClaim]: claims.role } : {}),
+    ...(claims.roleWithout ? { [ENV.consoleRoleWithout]: claims.roleWithout } : {}),
+  };
+};
+
+/** The console and the way in to it, where the environment has one. */
+export function webConsole(scope: Construct, { console: choices, images }: Environment): void {
+  if (choices === undefined) return;
+  const namespace = NAMESPACES.system;
+  const health = { httpGet: { path: '/healthz', port: port(PORTS.console) }, timeoutSeconds: 5 };
+  new k8s.KubeServiceAccount(scope, `account-${SERVICE_ACCOUNTS.console}`, {
+    metadata: meta(SERVICE_ACCOUNTS.console, { namespace, wave: 'isolation' }),
+    automountServiceAccountToken: false,
+  });
+  workload(scope, {
+    name: SERVICES.console,
+    labels: CONSOLE,
+    account: SERVICE_ACCOUNTS.console,
+    image: images.console,
+    replicas: 1,
+    alone: 'Sign-ins are in its memory, and no agent needs it: a restart costs people one redirect (ADR 0080).',
+    settings: consoleSettings(choices),
+    secret: SECRETS.console,
+    optionalKeys: [ENV.consoleOidcClientSecret, ENV.consolePlatformSecret],
+    ports: [{ name: 'http', containerPort: PORTS.console, protocol: 'TCP' }],
+    probes: {
+      startupProbe: { ...health, periodSeconds: 2, failureThreshold: 30 },
+      readinessProbe: { ...health, periodSeconds: 5, failureThreshold: 2 },
+      livenessProbe: { ...health, periodSeconds: 10, failureThreshold: 3 },
+    },
+    resources: { cpu: ['50m', '1'], memory: ['128Mi', '512Mi'], ephemeralStorage: ['32Mi', '64Mi'] },
+    folders: { '/tmp': '32Mi' },
+    stopSeconds: 10,
+  });
+  const { className, annotations = {}, tlsSecret } = choices.ingress;
+  const { hostname } = new URL(choices.url);
+  new k8s.KubeIngress(scope, 'ingress-console', {
+    metadata: meta(SERVICES.console, { namespace, wave: 'after', labels: CONSOLE, annotations }),
+    spec: {
+      ingressClassName: className,
+      ...(tlsSecret ? { tls: [{ hosts: [hostname], secretName: tlsSecret }] } : {}),
+      rules: [
+        {
+          host: hostname,
+          http: {
+            paths: [
+              {
+                path: '/',
+                pathType: 'Prefix',
+                backend: { service: { name: SERVICES.console, port: { name: 'http' } } },
+              },
+            ],
+          },
+        },
+      ],
+    },
+  });
+}

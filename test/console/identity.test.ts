@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { Lease } from '../../client/lease.ts';
+import { consoleSettings } from '../../console/config.ts';
+import { signInBy } from '../../console/identity.ts';
+import { type Console, startConsole } from '../../console/server/console.ts';
+import { LIVE_CLOSE, LIVE_PROTOCOL } from '../../contract/live-limits.ts';
+import { ENV } from '../../contract/names.ts';
+import { type FakeIdentityProvider, fakeIdentityProvider } from '../fakes/identity-provider.ts';
+import { freePort } from '../port.ts';
+import { type OpenConsole, openConsole } from './open-console.ts';
+
+let local: OpenConsole;
+let provider: FakeIdentityProvider;
+let served: Console;
+let lease: Lease;
+let context: BrowserContext;
+let page: Page;
+
+beforeAll(async () => {
+  local = await openConsole();
+  provider = await fakeIdentityProvider();
+  const { stack } = local;
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const settings = consoleSettings({
+    [ENV.consoleUrl]: url,
+    [ENV.controllerUrl]: stack.url,
+    [ENV.serviceSecret]: stack.serviceSecret,
+    [ENV.consoleOidcIssuer]: provider.url,
+    [ENV.consoleOidcClientId]: provider.client.id,
+    [ENV.consoleOidcClientSecret]: provider.client.secret,
+    [ENV.consolePlatformIssuer]: provider.url,
+    [ENV.consoleRoleClaim]: 'app_metadata.roles',
+  });
+  const { controllerUrl, serviceSecret } = settings;
+  served = await startConsole({
+    url,
+    controllerUrl,
+    serviceSecret,
+    identity: signInBy(settings),
+    log: pino({ level: 'silent' }),
+  });
+  lease = await local.sessions.acquire({ userId: 'ada', conversationId: 'bread' });
+});
+afterAll(async () => {
+  await served?.stop();
+  await provider?.[Symbol.asyncDispose]();
+  await local?.[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  context = await local.browser.newContext();
+  page = await context.newPage();
+});
+afterEach(() => context.close());
+
+/** Someone with this role, as the provider describes them. */
+const person = (sub: string, ...roles: string[]) => ({
+  sub,
+  email: `${sub}@example.com`,
+  sid: `s-${sub}`,
+  app_metadata: { roles },
+});
+async function signIn(sub: string, ...roles: string[]): Promise<void> {
+  provider.person = person(sub, ...roles);
+  await page.goto(served.url);
+  await page.getByRole('link', { name: 'Sign in with your organisation' }).click();
+}
+const sessionsHeading = () => page.getByRole('heading', { name: 'Sessions', exact: true });
+/** What the console's server answers to a request of the page. */
+const ask = (path: string, method = 'GET', body?: unknown): Promise<number> =>
+  page.evaluate(
+    ([at, verb, content]) =>
+      fetch(`/api${at}`, {
+        method: verb as string,
+        ...(content === undefined
+          ? {}
+          : { body: JSON.stringify(content), headers: { 'content-type': 'application/json' } }),
+      }).then(({ status }) => status),
+    [path, method, body] as const,
+  );
+
+describe('an OpenID Connect provider', () => {
+  it('signs in by the code flow with PKCE; a code without the browser that began is worth nothing', async () => {
+    let returned = '';
+    page.on('request', request => {
+      if (request.url().includes('/callback')) returned = request.url();
+    });
+    await signIn('root', 'omicron-admin');
+    await sessionsHeading().waitFor();
+    await page.getByRole('link', { name: 'bread' }).waitFor();
+    await page.getByText('root@example.com').waitFor();
+    const [cookie] = (await context.cookies()).filter(({ path }) => path === '/');
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' });
+
+    const thief = await fetch(returned, { redirect: 'manual' });
+    expect(thief.headers.get('location')).toBe('/sign-in?refused=unauthorized');
+    expect(thief.headers.getSetCookie().join()).not.toContain(cookie?.name);
+  });
+
+  it('a viewer sees their own sessions, and changes nothing', async () => {
+    await signIn('ada', 'omicron-viewer');
+    await page.getByRole('link', { name: 'bread' }).click();
+    await page.getByText('The agent acts on the browser').waitFor();
+    expect(await page.getByRole('button', { name: 'Take control' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'End the lease' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Policies' }).count()).toBe(0);
+    expect(await ask(`/browser-sessions/${lease.sessionId}`, 'DELETE')).toBe(403);
+    expect(await ask('/users/ada/credentials/shop', 'PUT', { username: 'a', password: 'b' })).toBe(403);
+  });
+
+  it("an operator has their own sessions and credentials; another user's do not exist, and policies are not theirs", async () => {
+    await signIn('grace', 'omicron-operator');
+    await page.getByText('No sessions yet').waitFor();
+    expect(await ask(`/browser-sessions/${lease.sessionId}`)).toBe(404);
+    expect(await ask(`/browser-sessions/${lease.sessionId}`, 'DELETE')).toBe(404);
+    expect(await ask('/users/ada/credentials')).toBe(403);
+    expect(await ask('/users/ada/credentials/shop/test', 'POST', { url: 'https://shop.example' })).toBe(403);
+    expect(await ask('/users/grace/policy', 'DELETE')).toBe(403);
+    expect(await ask('/users/grace/credentials/shop.example', 'PUT', { username: 'a', password: 'b' })).toBe(204);
+    await page.getByRole('link', { name: 'Credentials' }).click();
+    await page.getByText('SHOP_EXAMPLE_PASSWORD').waitFor(); // without a choice of the user
+  });
+
+  it('someone without a role is told so, and gets no sign-in', async () => {
+    await signIn('mallory', 'another-role');
+    await page.getByRole('alert').getByText('Your account has no role in this console').waitFor();
+    expect(await ask('/me')).toBe(401);
+  });
+
+  it('[N8] closes the live view of a person within a second when the provider signs them out', async () => {
+    await signIn('ada', 'omicron-operator');
+    await sessionsHeading().waitFor();
+    const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
+    const socket = new WebSocket(
+      `${served.url.replace('http', 'ws')}/api/browser-sessions/${lease.sessionId}/live`,
+      LIVE_PROTOCOL,
+      { headers: { cookie, origin: served.url } },
+    );
+    await new Promise(resolve => socket.once('message', resolve));
+    const closed = new Promise<number>(resolve => socket.once('close', resolve));
+    const logout = (claims: object) =>
+      provider
+        .sign({ ...claims, events: { 'http://schemas.openid.net/event/backchannel-logout': {} } })
+        .then(logout_token =>
+          fetch(`${served.url}/api/sign-in/oidc/logout`, {
+            method: 'POST',
+            body: new URLSearchParams({ logout_token }),
+          }),
+        );
+    expect((await logout({ aud: 'another-client', sub: 'ada' })).status).toBe(401);
+    expect((await logout({ sub: 'ada', nonce: randomUUID() })).status).toBe(401); // an ID token is no logout token
+    expect(await ask('/me')).toBe(200);
+    expect((await logout({ sid: 's-ada' })).status).toBe(200);
+    expect(await closed).toBe(LIVE_CLOSE.revoked);
+    expect(await ask('/me')).toBe(401);
+  });
+});
+
+describe("the platform's own tokens", () => {
+  const token = (change = {}) =>
+    provider.sign({ aud: 'authenticated', ...person('ada', 'omicron-operator'), ...change });
+  const open = (accessToken: string) => page.goto(`${served.url}/sign-in#access_token=${accessToken}`);
+
+  it('sign in with the role that they name, and leave the address bar', async () => {
+    await open(await token());
+    await page.getByRole('link', { name: 'bread' }).waitFor();
+    expect(page.url()).toBe(`${served.url}/`);
+  });
+
+  it.each([
+    ['for another audience', { aud: 'another' }],
+    ['of another issuer', { iss: 'https://another.example' }],
+    ['that has expired', { exp: 1 }],
+  ])('are refused: one %s', async (_what, change) => {
+    await open(await token(change));
+    await page.getByRole('alert').getByText('sign in there again').waitFor();
+  });
+});
