@@ -175,6 +175,8 @@ export const ENV = {
   startSeconds: 'OMICRON_START_SECONDS',
   /** Where people open the console, e.g. `https://console.example.com/`: agents' requests lead there. */
   consoleUrl: 'OMICRON_CONSOLE_URL',
+  /** Where pages in a chat open live views, e.g. `https://browser.example.com/live`. */
+  liveUrl: 'OMICRON_LIVE_URL',
   /** The gateway's address, e.g. `https://browser.example.com/mcp`; without it there is no gateway. */
   gatewayUrl: 'OMICRON_GATEWAY_URL',
   /** OIDC issuer of the access tokens that the gateway takes. */

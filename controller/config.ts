@@ -179,6 +179,8 @@ export const VARIABLES = {
 
   /** Where people open the console; clients that can send their person there do. */
   consoleUrl: [ENV.consoleUrl, privateUrl().optional()],
+  /** Where pages in a chat reach `/live` of this service, to show the browser by a socket; without it they ask by calls. */
+  liveUrl: [ENV.liveUrl, privateUrl().optional()],
   /** Where clients reach the gateway, `/mcp` of this service; without it there is none. */
   gatewayUrl: [
     ENV.gatewayUrl,

@@ -155,7 +155,7 @@ void abandoned({
 }).then(gone => gone && runner.stop('the controller is gone and the runner is not leased'));
 
 const exitCode = await Promise.race([runner.ended, tooLate()]);
-if (sharesPort) await Promise.race([terminated, delay(SUCCESSOR_MS)]);
+if (sharesPort && exitCode === 0) await Promise.race([terminated, delay(SUCCESSOR_MS)]);
 await allAccepted();
 server.close();
 server.closeIdleConnections();
