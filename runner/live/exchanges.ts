@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { LiveTokenClaims } from '../../contract/live.ts';
 import { type LiveExchangeAnswer, liveExchange } from '../../contract/live-exchange.ts';
-import type { Clock } from '../../http/clock.ts';
+import { type Clock, neverAborts } from '../../http/clock.ts';
 import type { LiveView } from './live-view.ts';
 import type { ViewerSocket } from './viewer.ts';
 
@@ -30,7 +30,7 @@ export function liveExchanges({ live, claims, clock }: ExchangesOptions): Exchan
     const mailbox = new Mailbox();
     mailboxes.set(viewer, mailbox);
     mailbox.once('close', () => {
-      void clock.sleep(CLOSED_MS, NEVER, true).then(() => mailboxes.delete(viewer));
+      void clock.sleep(CLOSED_MS, neverAborts(), true).then(() => mailboxes.delete(viewer));
     });
     live.connect(mailbox, claims);
     return viewer;
@@ -49,7 +49,6 @@ export function liveExchanges({ live, claims, clock }: ExchangesOptions): Exchan
   };
 }
 
-const NEVER = new AbortController().signal;
 const OPEN = 1;
 const CLOSED = 3;
 
