@@ -24,6 +24,7 @@ import type { SessionRow } from '../store/rows.ts';
 import type { UserActions } from '../store/user-actions.ts';
 import { bearerOf, leaseOf, leaseOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
+import { userActionNotFound } from './problems.ts';
 import { STATE_BODY_BYTES_MAX } from './profiles.ts';
 
 export interface RunnerRoutes extends RedeemParts {
