@@ -65,7 +65,12 @@ test('a page of another origin opens nothing, but with its token what is there f
   async function handshake(at: string): Promise<number | undefined> {
     const { token } = await tokenOf(lease.session_id, { role: 'control', viewer: 'grace' });
     const headers = {
-      ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAA' },
+      ...{
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+      },
       ...{ 'sec-websocket-protocol': `${LIVE_PROTOCOL}, ${liveTokenProtocol(token)}`, origin: 'https://evil.example' },
     };
     const { promise, resolve } = Promise.withResolvers<number | undefined>();
