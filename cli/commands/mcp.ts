@@ -65,7 +65,6 @@ export async function mcp(cli: Cli, options: McpOptions): Promise<void> {
         return { contents: [appContents([])] }; // the page shows the browser by calls
       });
       server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-        if (isAppTool(params.name)) return browser.callOfPage(params.name, params.arguments ?? {}, mcpReq.signal);
         const progressToken = mcpReq._meta?.progressToken;
         const onProgress =
           progressToken === undefined
@@ -76,7 +75,11 @@ export async function mcp(cli: Cli, options: McpOptions): Promise<void> {
                   params: { ...progress, progressToken } as never,
                 });
         try {
-          return await browser.call(params.name, params.arguments ?? {}, { signal: mcpReq.signal, onProgress });
+          const { name, arguments: args = {} } = params;
+          const { signal } = mcpReq;
+          return await (isAppTool(name)
+            ? browser.callOfPage(name, args, signal)
+            : browser.call(name, args, { signal, onProgress }));
         } catch (error) {
           return toolFailure('browser_unavailable', errorLine(error));
         }

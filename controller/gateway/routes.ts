@@ -34,7 +34,7 @@ export interface GatewaySettings extends AccessTokenRules {
   /** The gateway's address, under which clients know it and tokens are issued for it. */
   readonly url: string;
   readonly toolset: Toolset;
-  /** Where pages in a chat open sockets of live views; undefined: nowhere. */
+  /** Where pages in a chat open sockets of live views (`ws:`, `wss:`); undefined: nowhere. */
   readonly liveUrl: string | undefined;
 }
 
@@ -175,7 +175,7 @@ async function authenticate(
 
 /** What the gateway answers without a runner: who it is, and what tools there are. */
 function ownAnswersOf(tools: GatewayTools, liveUrl: string | undefined, { policies, version, log }: GatewayParts) {
-  const app = appContents(liveUrl === undefined ? [] : [new URL(liveUrl).origin.replace(/^http/, 'ws')]);
+  const app = appContents(liveUrl === undefined ? [] : [new URL(liveUrl).origin]);
   const handler = createMcpHandler(
     ({ authInfo, requestInfo }) => {
       const name = requestInfo?.headers.get(SESSION_HEADER) ?? undefined;

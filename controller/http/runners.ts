@@ -35,7 +35,7 @@ export interface RunnerRoutes extends RedeemParts {
   changes: Changes;
   /** Where people open the console. */
   consoleUrl: string | undefined;
-  /** Where pages open sockets of live views, `/live` of this service; undefined: nowhere. */
+  /** Where pages in a chat open sockets of live views (`ws:`, `wss:`), `/live` of this service; undefined: nowhere. */
   liveUrl: string | undefined;
   /** Null: this deployment keeps no profiles. */
   profileKeeper: ProfileKeeper | null;
@@ -194,8 +194,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       const session = await liveSession(request);
       if (liveUrl === undefined) return { socket: null };
       const { token } = liveToken(keys, await liveRunner(directory, session.id, null), CHAT_VIEWER);
-      const url = `${liveUrl.replace(/^http/, 'ws').replace(/\/$/, '')}/${session.id}`;
-      return { socket: { url, protocols: [LIVE_PROTOCOL, liveTokenProtocol(token)] } };
+      return { socket: { url: `${liveUrl}/${session.id}`, protocols: [LIVE_PROTOCOL, liveTokenProtocol(token)] } };
     },
   );
 
