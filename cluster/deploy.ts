@@ -13,7 +13,11 @@ import { type ClusterImages, clusterImages } from './images.ts';
 import { apply, clusterEnvironment, kubectl, localTool, tryKubectl } from './kubectl.ts';
 
 /** The environment `local`, made of these images. */
-const localEnvironment = ({ controller, runner, egress }: Pick<ClusterImages, 'controller' | 'runner' | 'egress'>): Environment => ({
+const localEnvironment = ({
+  controller,
+  runner,
+  egress,
+}: Pick<ClusterImages, 'controller' | 'runner' | 'egress'>): Environment => ({
   ...ENVIRONMENTS.local,
   images: { ...ENVIRONMENTS.local.images, controller, runner, egress },
 });

@@ -2,8 +2,8 @@ import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 
-// `npm run console`: writes the pages to console/assets/, which is committed; test/console/assets.test.ts builds them again and
-// compares.
+// `npm run console`: writes the pages to console/assets/ and contract/mcp-app.json, which are committed; test/console/assets.test.ts
+// builds them again and compares.
 
 const WEB = fileURLToPath(new URL('web/', import.meta.url));
 
@@ -14,6 +14,23 @@ const ENTRIES = { 'console.js': `${WEB}main.tsx`, 'preview.js': `${WEB}preview-e
 export async function consoleAssets(): Promise<ReadonlyMap<string, string>> {
   const bundles = await Promise.all(Object.entries(ENTRIES).map(([name, entry]) => bundle(name, entry)));
   return new Map(bundles.flat());
+}
+
+/** The page in the chat (M3) as one file, a line each: `contract/mcp-app.json`, for the programs that serve it. */
+export async function appPage(): Promise<string> {
+  const files = new Map(await bundle('app.js', `${WEB}app/main.tsx`));
+  const script = (files.get('app.js') ?? '').replaceAll('</script', '<\\/script');
+  const html = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Browser</title>
+<style>
+${files.get('console.css')}</style>
+<body></body>
+<script type="module">
+${script}</script>
+</html>`;
+  return `${JSON.stringify({ html: html.split('\n') }, null, 1)}\n`;
 }
 
 async function bundle(name: string, entry: string): Promise<(readonly [string, string])[]> {
@@ -52,4 +69,5 @@ if (import.meta.main) {
   await mkdir(assets);
   for (const [name, content] of await consoleAssets()) await writeFile(`${assets}${name}`, content);
   for (const name of COPIED) await copyFile(`${WEB}${name}`, `${assets}${name}`);
+  await writeFile(fileURLToPath(new URL('../contract/mcp-app.json', import.meta.url)), await appPage());
 }

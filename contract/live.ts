@@ -32,6 +32,9 @@ export const liveTokenClaims = z.object({
 });
 export type LiveTokenClaims = z.infer<typeof liveTokenClaims>;
 
+/** The person in the chat, who watches by an MCP App: the host shows it to no other. */
+export const CHAT_VIEWER = { role: 'control', viewer: 'the person in the chat' } as const;
+
 /** Body of `POST /internal/browser-sessions/{session_id}/live-token`. */
 export const liveTokenRequest = z
   .strictObject({

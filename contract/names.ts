@@ -200,6 +200,8 @@ export const ENV = {
   consoleOperatorRole: 'OMICRON_CONSOLE_OPERATOR_ROLE',
   consoleAdminRole: 'OMICRON_CONSOLE_ADMIN_ROLE',
   consoleRoleWithout: 'OMICRON_CONSOLE_ROLE_WITHOUT',
+  /** Where pages in a chat open live views, e.g. `https://browser.example.com/live`. */
+  liveUrl: 'OMICRON_LIVE_URL',
   /** The gateway's address, e.g. `https://browser.example.com/mcp`; without it there is no gateway. */
   gatewayUrl: 'OMICRON_GATEWAY_URL',
   /** OIDC issuer of the access tokens that the gateway takes. */

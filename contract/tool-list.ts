@@ -12,6 +12,7 @@ export const listedTool = z.object({
     properties: z.record(z.string(), z.record(z.string(), z.json())).optional(),
     required: z.array(z.string()).optional(),
   }),
+  outputSchema: z.looseObject({ type: z.literal('object') }).optional(),
   annotations: z.record(z.string(), z.boolean()),
 });
 export type ListedTool = z.infer<typeof listedTool>;

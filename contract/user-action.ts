@@ -47,6 +47,7 @@ export type AskedUserAction = z.infer<typeof askedUserAction>;
 export const userActionAnswer = z
   .strictObject({ status: z.enum(['done', 'declined']), note: z.string().max(2_000).optional() })
   .meta({ id: 'UserActionAnswer' });
+export type UserActionAnswer = z.infer<typeof userActionAnswer>;
 
 /** Body of `POST /internal/runner-user-actions` (lease token). Repeating it with the same id reads its state. */
 export const userActionRequest = z

@@ -178,6 +178,7 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     uploads: uploadSites(settings.artifactEndpoints),
     consoleUrl: settings.consoleUrl,
     publicUrl: settings.publicUrl,
+    liveUrl: settings.liveUrl,
     provider: provider.name,
     version: manifest.version,
   });
@@ -188,7 +189,8 @@ async function gatewayOf(core: Core, getOrCreate: GetOrCreate) {
   const { gatewayUrl: url, gatewayIssuer: issuer, gatewayAudience: audience = url, ...settings } = core.settings;
   if (url === undefined || issuer === undefined || audience === undefined) return undefined;
   const { gatewayRoutes } = await import('./gateway/routes.ts');
-  const gateway = { url, issuer, audience, userClaim: settings.gatewayUserClaim, toolset: settings.gatewayToolset };
+  const { gatewayUserClaim: userClaim, gatewayToolset: toolset, liveUrl } = settings;
+  const gateway = { url, issuer, audience, userClaim, toolset, liveUrl };
   const parts = { ...core, getOrCreate, derivation: core.keys.derivation, version: manifest.version };
   return (app: FastifyInstance) => gatewayRoutes(app, gateway, parts);
 }

@@ -179,6 +179,13 @@ export const VARIABLES = {
 
   /** Where people open the console; clients that can send their person there do. */
   consoleUrl: [ENV.consoleUrl, privateUrl().optional()],
+  /** Where pages in a chat reach `/live` of this service, to show the browser by a socket; without it they ask by calls. */
+  liveUrl: [
+    ENV.liveUrl,
+    privateUrl()
+      .transform(url => url.replace(/^http/, 'ws').replace(/\/$/, ''))
+      .optional(),
+  ],
   /** Where clients reach the gateway, `/mcp` of this service; without it there is none. */
   gatewayUrl: [
     ENV.gatewayUrl,

@@ -68,7 +68,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     databaseUrl: options.databaseUrl ?? null,
     port,
     poolIdle: options.poolIdle ?? 1,
-    settings: { ...settings, [ENV.consoleUrl]: consoleUrl, ...(egress && { [ENV.egressUrl]: egress.url }) },
+    settings: {
+      ...settings,
+      [ENV.consoleUrl]: consoleUrl,
+      [ENV.liveUrl]: `${settings[ENV.publicUrl] ?? `http://127.0.0.1:${port}`}/live`,
+      ...(egress && { [ENV.egressUrl]: egress.url }),
+    },
     runnerEnv: options.runnerEnv ?? {},
     log: options.log,
   });

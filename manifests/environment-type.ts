@@ -89,6 +89,8 @@ export interface Environment {
     readonly audience?: string;
     readonly userClaim?: string;
     readonly toolset?: string;
+    /** Where pages in a chat reach `/live` of the controller. */
+    readonly liveUrl?: string;
     /** The ingress that passes the requests of clients on. */
     readonly from: k8s.NetworkPolicyPeer;
   };

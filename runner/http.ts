@@ -62,6 +62,8 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
   };
 
   async function mcp(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // A kept connection that breaks with the runner does not tell its client whether the request was read.
+    response.setHeader('connection', 'close');
     checkOrigin(request.headers, mcpOrigins);
     const endpoint = runner.endpoint(/^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]);
     const body = request.method === 'POST' ? await json(request, MCP_BYTES_MAX) : undefined;

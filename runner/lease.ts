@@ -1,16 +1,21 @@
 import { type CallToolResult, ResourceNotFoundError, type Tool } from '@modelcontextprotocol/server';
 import type { BrowserContext } from 'playwright-core';
 import * as z from 'zod';
+import { SHOW_TOOL } from '../contract/app-names.ts';
 import { SNAPSHOTS, type Snapshot, type Toolset } from '../contract/assignment.ts';
 import { REFUSALS } from '../contract/egress.ts';
 import { leaseEnded } from '../contract/lease-ended.ts';
+import { CHAT_VIEWER } from '../contract/live.ts';
+import { APP_RESOURCE, APP_URI, appContents, isAppTool, withApp } from '../contract/mcp-app.ts';
 import type { ToolVerdict } from '../contract/policy/tools.ts';
 import { CODE_META, refused } from '../contract/tool-failure.ts';
 import type { Clock } from '../http/clock.ts';
 import type { EgressForwarder } from './browser/egress-forwarder.ts';
 import { fitted, TOKENS_MAX, TOKENS_MIN } from './budget/fit.ts';
 import type { Captures } from './capture/captures.ts';
+import { appCalls } from './live/app-calls.ts';
 import { controlledTurn } from './live/controlled-turn.ts';
+import { liveExchanges } from './live/exchanges.ts';
 import { type LiveView, liveView } from './live/live-view.ts';
 import type { Caller } from './mcp/caller.ts';
 import { type ConsoleMessages, consoleMessages } from './mcp/console-messages.ts';
@@ -134,13 +139,28 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
     isClosed: () => documents.isGuarding() || !policy.lists('browser_console_messages'),
   });
   const files = downloads({ context: options.context, conceal, documents });
-  const run = judgedCalls(options, available, live, messages, files);
+  const isOwnName = leaseName(sessionId);
+  const run = judgedCalls(options, { available, live, messages, files, isOwnName });
+  const socket = (signal: AbortSignal) => controller.liveSocket(leaseToken, signal);
+  const app = appCalls({
+    ...{ live, exchanges: liveExchanges({ live, claims: CHAT_VIEWER, clock }), socket },
+    answer: (id, given, signal) => controller.answerUser(leaseToken, id, given, signal),
+  });
+  const mayBeShown = () => policy.lists(SHOW_TOOL);
 
   return {
     live,
-    listTools: () => listed(available, policy),
-    listResources: () => files.list().map(file => ({ ...file, name: redact(file.name) })),
-    async readResource(uri, { traceparent }) {
+    listTools: showsApps =>
+      showsApps && mayBeShown() ? withApp(listed(available, policy)) : listed(available, policy),
+    listResources: showsApps => [
+      ...(showsApps && mayBeShown() ? [APP_RESOURCE] : []),
+      ...files.list().map(file => ({ ...file, name: redact(file.name) })),
+    ],
+    async readResource(uri, { signal, traceparent }) {
+      if (uri === APP_URI) {
+        const opened = await socket(signal).catch(() => null); // without one the page shows the browser by calls
+        return { contents: [appContents(opened === null ? [] : [new URL(opened.url).origin])] };
+      }
       if (lifetime.isOver()) throw new ResourceNotFoundError(uri, 'The lease has ended.');
       const finished = lifetime.callStarted();
       const startMs = clock.nowMs();
@@ -159,6 +179,10 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
     },
     instructions: instructions(logins.names),
     async call(name, args, caller) {
+      if (isAppTool(name) && caller.showsApps && mayBeShown() && !lifetime.isOver()) {
+        const { sessionId, ...given } = args;
+        return isOwnName(sessionId) ? app.call(name, given, caller.signal) : SESSION_MISMATCH;
+      }
       const span = callSpan(caller.traceparent);
       const finished = lifetime.callStarted();
       const startMs = clock.nowMs();
@@ -188,25 +212,28 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
 }
 
 const listed = (available: ReadonlyMap<string, LeaseTool>, policy: ToolPolicy): Tool[] =>
-  [...available.values()].map(({ tool }) => tool).filter(({ name }) => policy.lists(name));
+  [...available.values()].map(({ tool }) => tool).filter(({ name }) => name !== SHOW_TOOL && policy.lists(name));
 
 type Call = (name: string, args: Record<string, unknown>, caller: Caller) => Promise<Done>;
 
+/** What calls need beside the lease's options. */
+interface CallParts {
+  readonly available: ReadonlyMap<string, LeaseTool>;
+  readonly live: LiveView;
+  readonly messages: ConsoleMessages;
+  readonly files: Downloads;
+  /** Whether a call's `sessionId` is of this lease. */
+  readonly isOwnName: (given: unknown) => boolean;
+}
+
 /** Runs calls one after the other, each judged by what holds when it starts. */
-function judgedCalls(
-  options: LeaseOptions,
-  available: ReadonlyMap<string, LeaseTool>,
-  live: LiveView,
-  messages: ConsoleMessages,
-  files: Downloads,
-): Call {
-  const { sessionId: ownId, playwright, lifetime, policy, forwarder } = options;
+function judgedCalls(options: LeaseOptions, { available, live, messages, files, isOwnName }: CallParts): Call {
+  const { playwright, lifetime, policy, forwarder } = options;
   const { control } = live;
   const turn = controlledTurn({
     ...{ turn: playwright.turn, control, clock: options.clock, refusal: PERSON_HAS_CONTROL },
     afterPerson: result => withNotes(result, [PERSON_ACTED]),
   });
-  const isOwnName = leaseName(ownId);
   /** Whether the model has seen web content in this lease. */
   let untrusted = false;
 

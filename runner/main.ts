@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import { ENV } from '../contract/names.ts';
@@ -29,8 +30,10 @@ import { warmUp } from './warm-up.ts';
 const PING_MS = 15_000;
 const CONTROLLER_GONE_MS = 120_000;
 /** What was asked before the server closes is answered in this time. */
-const LAST_ANSWERS_MS = 300;
-/** After this time the process exits, whatever has not ended. */
+const LAST_ANSWERS_MS = 2_000;
+/** How long the port is kept for a controller that has not taken it yet. */
+const SUCCESSOR_MS = 3_000;
+/** After this time the process begins to exit, whatever has not ended. */
 const END_MS = 10_000;
 
 function settingsOrExit(): RunnerSettings {
@@ -108,7 +111,12 @@ function executableOrThrow(given: string | undefined): string {
   }
 }
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => runner.stop(`got ${signal}`));
+const { promise: terminated, resolve: terminate } = Promise.withResolvers<void>();
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  process.on(signal, () => {
+    runner.stop(`got ${signal}`);
+    terminate();
+  });
 process.on('uncaughtException', error => {
   log.fatal({ err: error }, 'uncaught exception');
   runner.stop('an uncaught exception', 1);
@@ -121,8 +129,9 @@ server.on('error', error => {
   log.fatal({ err: error }, `cannot listen on ${settings.host}:${settings.port}`);
   process.exit(1);
 });
-// On a machine of several runners the controller takes the port before this process gives it up (maySharePort).
-server.listen({ port: settings.port, host: settings.host, reusePort: settings.portFile !== undefined && maySharePort });
+// On a machine of several runners the controller takes the port before it sends SIGTERM, so that clients find either of the two.
+const sharesPort = settings.portFile !== undefined && maySharePort;
+server.listen({ port: settings.port, host: settings.host, reusePort: sharesPort });
 await once(server, 'listening');
 // A server without a path has an AddressInfo.
 const { port } = server.address() as AddressInfo;
@@ -146,17 +155,33 @@ void abandoned({
 }).then(gone => gone && runner.stop('the controller is gone and the runner is not leased'));
 
 const exitCode = await Promise.race([runner.ended, tooLate()]);
+if (sharesPort && exitCode === 0) await Promise.race([terminated, delay(SUCCESSOR_MS)]);
+await allAccepted();
 server.close();
 server.closeIdleConnections();
-await Promise.race([once(server, 'close'), new Promise(resolve => setTimeout(resolve, LAST_ANSWERS_MS))]);
+await Promise.race([once(server, 'close'), delay(LAST_ANSWERS_MS)]);
 server.closeAllConnections();
 log.info({ exit_code: exitCode }, 'ended');
 process.exit(exitCode);
 
+/** Closing a server resets the connections that wait to be accepted: none does after a turn of the event loop that brought none. */
+async function allAccepted(): Promise<void> {
+  let came: boolean;
+  const onConnection = () => {
+    came = true;
+  };
+  server.on('connection', onConnection);
+  do {
+    came = false;
+    await nextTurn();
+  } while (came);
+  server.off('connection', onConnection);
+}
+
 /** Counts from when the runner begins to stop. */
 async function tooLate(): Promise<number> {
   await runner.stopped;
-  await new Promise(resolve => setTimeout(resolve, END_MS).unref());
+  await delay(END_MS, undefined, { ref: false });
   log.error(`shutdown took more than ${END_MS} ms`);
   return 1;
 }

@@ -1,7 +1,17 @@
 import { once } from 'node:events';
-import { type Progress, Server } from '@modelcontextprotocol/server';
+import { type Progress, ResourceNotFoundError, Server } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Toolset } from '../../contract/assignment.ts';
+import {
+  APP_RESOURCE,
+  APP_URI,
+  appContents,
+  declaresApps,
+  isAppTool,
+  showsApps,
+  UI_CAPABILITY,
+  withApp,
+} from '../../contract/mcp-app.ts';
 import { toolFailure } from '../../contract/tool-failure.ts';
 import { toolsOf } from '../../contract/tool-list.ts';
 import { type Cli, connectController } from '../connect.ts';
@@ -41,9 +51,19 @@ export async function mcp(cli: Cli, options: McpOptions): Promise<void> {
     () => {
       const server = new Server(
         { name: 'omicron-browser', version: manifest.version },
-        { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+        { capabilities: { tools: {}, resources: {}, ...UI_CAPABILITY }, instructions: INSTRUCTIONS },
       );
-      server.setRequestHandler('tools/list', () => ({ tools: [...toolsOf(toolset)] }));
+      server.setRequestHandler('tools/list', (_request, { mcpReq }) => {
+        const tools = toolsOf(toolset);
+        const isShown = declaresApps(mcpReq.envelope) || showsApps(server.getClientCapabilities());
+        return { tools: isShown ? withApp(tools) : [...tools] };
+      });
+      server.setRequestHandler('resources/list', () => ({ resources: [APP_RESOURCE] }));
+      server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
+      server.setRequestHandler('resources/read', ({ params: { uri } }) => {
+        if (uri !== APP_URI) throw new ResourceNotFoundError(uri, `${uri} is not a resource of this server.`);
+        return { contents: [appContents([])] }; // the page shows the browser by calls
+      });
       server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
         const progressToken = mcpReq._meta?.progressToken;
         const onProgress =
@@ -55,7 +75,11 @@ export async function mcp(cli: Cli, options: McpOptions): Promise<void> {
                   params: { ...progress, progressToken } as never,
                 });
         try {
-          return await browser.call(params.name, params.arguments ?? {}, { signal: mcpReq.signal, onProgress });
+          const { name, arguments: args = {} } = params;
+          const { signal } = mcpReq;
+          return await (isAppTool(name)
+            ? browser.callOfPage(name, args, signal)
+            : browser.call(name, args, { signal, onProgress }));
         } catch (error) {
           return toolFailure('browser_unavailable', errorLine(error));
         }

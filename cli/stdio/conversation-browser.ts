@@ -6,6 +6,8 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import type { LeasedBrowser } from '../../client/leased-browser.ts';
+import { leaseEnded } from '../../contract/lease-ended.ts';
+import { SHOWS_APPS } from '../../contract/mcp-app.ts';
 import { NO_LINKS_HEADER } from '../../contract/names.ts';
 import { PROBLEM_TYPE } from '../../contract/problem.ts';
 import { toolFailure } from '../../contract/tool-failure.ts';
@@ -15,6 +17,8 @@ import manifest from '../package.json' with { type: 'json' };
 export interface ConversationBrowser {
   /** Rejects when no browser can be leased, or with the signal's reason. */
   call(tool: string, args: Record<string, unknown>, options: CallOptions): Promise<CallToolResult>;
+  /** A call of the page in the chat, which leases nothing. */
+  callOfPage(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
   /** Ends the lease, if there is one. */
   end(): Promise<void>;
 }
@@ -42,7 +46,7 @@ export function conversationBrowser(acquire: () => Promise<LeasedBrowser>): Conv
     const lease = await acquire();
     const client = new Client(
       { name: 'omicron-browser', version: manifest.version },
-      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+      { versionNegotiation: { mode: { pin: '2026-07-28' } }, capabilities: SHOWS_APPS },
     );
     const requestInit = { headers: { ...lease.headers, accept: PROBLEM_TYPE, [NO_LINKS_HEADER]: '1' } };
     await client.connect(new StreamableHTTPClientTransport(new URL(lease.mcpUrl), { requestInit }));
@@ -81,6 +85,11 @@ export function conversationBrowser(acquire: () => Promise<LeasedBrowser>): Conv
           forgetConnection(connection);
         }
       }
+    },
+    async callOfPage(tool, args, signal) {
+      const connection = await connecting?.catch(() => undefined);
+      if (connection === undefined) return leaseEnded(null);
+      return connection.client.callTool({ name: tool, arguments: args }, { signal });
     },
     async end() {
       const last = await connecting?.catch(() => undefined);

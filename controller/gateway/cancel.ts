@@ -1,9 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import * as z from 'zod';
-import type { LeaseKey } from '../../contract/lease-key.ts';
-import { listQuery } from '../../contract/session.ts';
-import { mcpToken } from '../../contract/tokens.ts';
-import type { Directory } from '../store/directory.ts';
+import { type LiveLeaseParts, liveLeases } from './live-leases.ts';
 import { passedHeaders } from './relay.ts';
 import { callRunner } from './runner-call.ts';
 
@@ -21,16 +18,13 @@ export async function cancelCall(
   message: unknown,
   userId: string,
   headers: IncomingHttpHeaders,
-  { directory, derivation }: { directory: Directory; derivation: Uint8Array },
+  parts: LiveLeaseParts,
 ): Promise<void> {
-  const { sessions } = await directory.list({ ...listQuery.parse({ status: 'ready' }), user_id: userId });
+  const leases = await liveLeases(parts, userId);
   await Promise.allSettled(
-    sessions.map(async ({ id, epoch, runner_id, mcp_url }) => {
-      if (runner_id === null || mcp_url === null) return;
-      const lease: LeaseKey = { session_id: id, epoch, runner_id };
-      const authorization = `Bearer ${mcpToken(derivation, lease)}`;
-      const request = { headers: { ...passedHeaders(headers), authorization }, body: JSON.stringify(message) };
-      const sent = await callRunner(mcp_url, request, AbortSignal.timeout(TOLD_MS));
+    leases.map(async lease => {
+      const request = { headers: { ...passedHeaders(headers), ...lease.headers }, body: JSON.stringify(message) };
+      const sent = await callRunner(lease.url, request, AbortSignal.timeout(TOLD_MS));
       if (sent.outcome === 'answered') sent.answer.resume();
     }),
   );

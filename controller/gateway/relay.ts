@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Toolset } from '../../contract/assignment.ts';
+import { leaseEnded } from '../../contract/lease-ended.ts';
+import { isAppTool } from '../../contract/mcp-app.ts';
 import { NO_LINKS_HEADER } from '../../contract/names.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS, problemSchema } from '../../contract/problem.ts';
 import { getOrCreateRequest } from '../../contract/session.ts';
@@ -10,9 +12,10 @@ import type { GetOrCreate } from '../lease/get-or-create.ts';
 import type { Directory } from '../store/directory.ts';
 import { type Answer, INTERRUPTED, type OwnAnswers, ownAnswers, passedOn, textOf } from './answer.ts';
 import { DEFAULT_HANDLE, handleOf, isModern, type ToolCall, withoutHandle } from './handle.ts';
+import { type LiveLeaseParts, liveLeases } from './live-leases.ts';
 import { callRunner } from './runner-call.ts';
 
-export interface RelayParts {
+export interface RelayParts extends LiveLeaseParts {
   getOrCreate: Pick<GetOrCreate, 'run'>;
   directory: Directory;
   clock: Clock;
@@ -34,7 +37,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * tried again with the lease of that moment; one that may have begun never is. Rejects when `signal` aborts because the client has gone; for a
  * ReplicaStopped it answers.
  */
-export function relay({ getOrCreate, directory, clock }: RelayParts, toolset: Toolset) {
+export function relay(parts: RelayParts, toolset: Toolset) {
+  const { getOrCreate, directory, clock } = parts;
   /** A handle may also be the id of a session, which `browser_open` answers: of one of this user's. */
   async function conversationOf(handle: unknown, userId: string): Promise<unknown> {
     if (typeof handle !== 'string' || !UUID.test(handle)) return handle ?? DEFAULT_HANDLE;
@@ -68,14 +72,23 @@ export function relay({ getOrCreate, directory, clock }: RelayParts, toolset: To
     }
   }
 
+  /** A page in a chat that was opened long ago begins no lease, and keeps none. Undefined: the conversation has none. */
+  async function running(userId: string, conversation: unknown) {
+    return typeof conversation === 'string' ? (await liveLeases(parts, userId, conversation))[0] : undefined;
+  }
+
   return async (call: ToolCall, userId: string, headers: IncomingHttpHeaders, signal: AbortSignal): Promise<Answer> => {
     const own = ownAnswers(call.id, isModern(headers));
     const body = JSON.stringify(withoutHandle(call));
     const deadlineMs = clock.nowMs() + LEASE_MS;
+    const isOfPage = isAppTool(call.params.name);
     try {
       const conversation = await conversationOf(handleOf(call), userId);
       for (let attempt = 0; ; attempt++) {
-        const lease = await leased(userId, conversation, deadlineMs, signal);
+        const lease = isOfPage
+          ? await running(userId, conversation)
+          : await leased(userId, conversation, deadlineMs, signal);
+        if (lease === undefined) return own.json(leaseEnded(null));
         const sent = await callRunner(
           lease.url,
           {

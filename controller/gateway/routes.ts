@@ -1,16 +1,25 @@
-import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import {
   bearerAuthChallengeResponse,
   createMcpHandler,
   getOAuthProtectedResourceMetadataUrl,
   type OAuthTokenVerifier,
+  ResourceNotFoundError,
   Server,
   verifyBearerToken,
 } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Toolset } from '../../contract/assignment.ts';
+import {
+  APP_RESOURCE,
+  APP_URI,
+  appContents,
+  declaresApps,
+  namesApps,
+  sessionNameFor,
+  UI_CAPABILITY,
+} from '../../contract/mcp-app.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
 import type { Policies } from '../store/policies.ts';
@@ -19,12 +28,14 @@ import { cancelCall, cancellation } from './cancel.ts';
 import { headerMismatch, toolCall } from './handle.ts';
 import { type RelayParts, ReplicaStopped, relay } from './relay.ts';
 import { Running } from './running.ts';
-import { gatewayTools, toolsForUser } from './tool-listing.ts';
+import { type GatewayTools, gatewayTools, toolsForUser } from './tool-listing.ts';
 
 export interface GatewaySettings extends AccessTokenRules {
   /** The gateway's address, under which clients know it and tokens are issued for it. */
   readonly url: string;
   readonly toolset: Toolset;
+  /** Where pages in a chat open sockets of live views (`ws:`, `wss:`); undefined: nowhere. */
+  readonly liveUrl: string | undefined;
 }
 
 export interface GatewayParts extends RelayParts {
@@ -70,7 +81,7 @@ export async function gatewayRoutes(
   settings: GatewaySettings,
   parts: GatewayParts,
 ): Promise<void> {
-  const { url, issuer, toolset } = settings;
+  const { url, issuer, toolset, liveUrl } = settings;
   const resource = new URL(url);
   const challenge = {
     requiredScopes: [SCOPE],
@@ -80,8 +91,8 @@ export async function gatewayRoutes(
   const call = relay(parts, toolset);
   const running = new Running();
   const tools = gatewayTools(toolset);
-  const listed = new Set(tools.map(({ name }) => name));
-  const mcp = ownAnswersOf(tools, parts);
+  const listed = new Set(tools.apps.map(({ name }) => name));
+  const mcp = ownAnswersOf(tools, liveUrl, parts);
   app.decorateRequest('gatewayUser', null);
   const stopping = new AbortController();
   app.addHook('preClose', async () => {
@@ -163,20 +174,29 @@ async function authenticate(
 }
 
 /** What the gateway answers without a runner: who it is, and what tools there are. */
-function ownAnswersOf(tools: ReturnType<typeof gatewayTools>, { policies, version, log }: GatewayParts) {
+function ownAnswersOf(tools: GatewayTools, liveUrl: string | undefined, { policies, version, log }: GatewayParts) {
+  const app = appContents(liveUrl === undefined ? [] : [new URL(liveUrl).origin]);
   const handler = createMcpHandler(
-    ({ authInfo }) => {
+    ({ authInfo, requestInfo }) => {
+      const name = requestInfo?.headers.get(SESSION_HEADER) ?? undefined;
       const server = new Server(
         { name: 'omicron-browser', version },
         {
-          capabilities: { tools: {} },
+          capabilities: { tools: {}, resources: {}, ...UI_CAPABILITY },
           instructions: INSTRUCTIONS,
           cacheHints: { 'tools/list': { ttlMs: LIST_MS, cacheScope: 'private' } },
         },
       );
-      server.setRequestHandler('tools/list', async () => ({
-        tools: await toolsForUser(tools, authInfo?.clientId ?? '', policies),
-      }));
+      server.setRequestHandler('tools/list', async (_request, { mcpReq }) => {
+        const showsApps = namesApps(name) || declaresApps(mcpReq.envelope);
+        return { tools: await toolsForUser(tools, { userId: authInfo?.clientId ?? '', showsApps }, policies) };
+      });
+      server.setRequestHandler('resources/list', () => ({ resources: [APP_RESOURCE] }));
+      server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
+      server.setRequestHandler('resources/read', ({ params: { uri } }) => {
+        if (uri !== APP_URI) throw new ResourceNotFoundError(uri, `${uri} is not a resource of the gateway.`);
+        return { contents: [app] };
+      });
       return server;
     },
     { onerror: error => log.debug({ err: error }, 'gateway request refused') },
@@ -191,12 +211,10 @@ function ownAnswersOf(tools: ReturnType<typeof gatewayTools>, { policies, versio
         authInfo: { token: '', clientId: userId, scopes: [SCOPE] },
         ...parsedBody,
       });
-      // Clients of 2025 name themselves by it when they cancel; it stands for nothing else and is never checked.
-      if (isInitialisation(body)) answer.headers.set(SESSION_HEADER, randomUUID());
+      // Clients of 2025 name themselves by it when they cancel, and what they show; it is never checked.
+      const session = sessionNameFor(body);
+      if (session !== undefined) answer.headers.set(SESSION_HEADER, session);
       return answer;
     },
   };
 }
-
-const isInitialisation = (body: unknown): boolean =>
-  typeof body === 'object' && body !== null && 'method' in body && body.method === 'initialize';

@@ -1,4 +1,6 @@
+import { SHOW_TOOL } from '../../contract/app-names.ts';
 import type { Toolset } from '../../contract/assignment.ts';
+import { type AppTool, isAppTool, withApp } from '../../contract/mcp-app.ts';
 import type { LayeredPolicy } from '../../contract/policy/document.ts';
 import { neverAllowed } from '../../contract/policy/tools.ts';
 import { type ListedTool, toolsOf } from '../../contract/tool-list.ts';
@@ -11,16 +13,29 @@ const HANDLE_SCHEMA = {
   'x-mcp-header': HANDLE_HEADER_NAME,
 } as const;
 
-/** The tools of a runner, each with the conversation's handle among its arguments. */
-export function gatewayTools(toolset: Toolset): readonly ListedTool[] {
-  return toolsOf(toolset).map(tool => ({
-    ...tool,
-    inputSchema: { ...tool.inputSchema, properties: { ...tool.inputSchema.properties, [HANDLE]: HANDLE_SCHEMA } },
-  }));
+/** A tool with the conversation's handle among its arguments. */
+const withHandle = <T extends ListedTool>(tool: T): T => ({
+  ...tool,
+  inputSchema: { ...tool.inputSchema, properties: { ...tool.inputSchema.properties, [HANDLE]: HANDLE_SCHEMA } },
+});
+
+/** The tools of a runner, as a client is told them that shows apps, and one that shows none. */
+export interface GatewayTools {
+  readonly plain: readonly ListedTool[];
+  readonly apps: readonly AppTool[];
+}
+
+export function gatewayTools(toolset: Toolset): GatewayTools {
+  const tools = toolsOf(toolset);
+  return { plain: tools.map(withHandle), apps: withApp(tools).map(withHandle) };
 }
 
 /** Those that some call of this user may get through. A policy of one session is known to its runner alone. */
-export async function toolsForUser(tools: readonly ListedTool[], userId: string, policies: Policies) {
+export async function toolsForUser(
+  { plain, apps }: GatewayTools,
+  { userId, showsApps }: { userId: string; showsApps: boolean },
+  policies: Policies,
+): Promise<AppTool[]> {
   const layers: LayeredPolicy[] = [];
   for (const [layer, subject] of [
     ['deployment', ''],
@@ -29,5 +44,6 @@ export async function toolsForUser(tools: readonly ListedTool[], userId: string,
     const policy = await policies.get(layer, subject);
     if (policy !== null) layers.push({ layer, policy });
   }
-  return tools.filter(({ name }) => !neverAllowed(layers, name));
+  const tools = showsApps && !neverAllowed(layers, SHOW_TOOL) ? apps : plain;
+  return tools.filter(({ name }) => isAppTool(name) || !neverAllowed(layers, name));
 }

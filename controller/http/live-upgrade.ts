@@ -22,24 +22,27 @@ export interface LivePipes {
 }
 
 const PATH = /^\/internal\/browser-sessions\/([0-9a-f-]{36})\/live$/;
+/** For pages in a chat, whose origin is their host's; the token alone admits them. A browser adds nothing of its own to it, no cookie. */
+const PUBLIC_PATH = /^\/live\/([0-9a-f-]{36})$/;
 /** A runner that does not answer in this time is not reached. */
 const DIAL_MS = 5_000;
 /** Of the viewer's request, what the runner needs. Not `Origin`: it is judged here, by this server's name. */
 const PASSED_ON = ['sec-websocket-key', 'sec-websocket-version', 'sec-websocket-protocol'] as const;
 
 /**
- * Serves the WebSockets of `GET /internal/browser-sessions/{session_id}/live`: checks the viewer's token, then passes bytes
+ * Serves the WebSockets of `GET /internal/browser-sessions/{session_id}/live` and `GET /live/{session_id}`: checks the viewer's token, then passes bytes
  * between viewer and runner without reading them; the slower end slows the other one down.
  */
 export function pipeLiveViews(server: Server, { publicKeys, directory, log }: LiveUpgradeOptions): LivePipes {
   const open = new Set<Duplex>();
 
   async function admitted(request: IncomingMessage): Promise<LiveRunner> {
-    const sessionId = PATH.exec(request.url ?? '')?.[1];
+    const ownId = PATH.exec(request.url ?? '')?.[1];
+    const sessionId = ownId ?? PUBLIC_PATH.exec(request.url ?? '')?.[1];
     if (sessionId === undefined)
       throw new OmicronError('route_not_found', 'WebSockets are served at /internal/browser-sessions/{id}/live only.');
     const { origin, host } = request.headers;
-    if (origin !== undefined && URL.parse(origin)?.host !== host)
+    if (ownId !== undefined && origin !== undefined && URL.parse(origin)?.host !== host)
       throw new OmicronError('origin_refused', `Pages of the origin "${origin}" may not open a live view here.`);
     const token = liveTokenOf(request.headers['sec-websocket-protocol']);
     if (token === undefined)

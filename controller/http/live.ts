@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { type LiveTokenClaims, liveTokenAnswer, liveTokenRequest } from '../../contract/live.ts';
-import { LIVE_LIMITS } from '../../contract/live-limits.ts';
-import { AUDIENCES } from '../../contract/names.ts';
-import { signControllerToken } from '../../contract/tokens.ts';
+import { liveTokenAnswer, liveTokenRequest } from '../../contract/live.ts';
 import type { Keys } from '../lease/assignment-tokens.ts';
 import { liveRunner } from '../lease/live-runner.ts';
+import { liveToken } from '../lease/live-tokens.ts';
 import type { Directory } from '../store/directory.ts';
 import { serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
@@ -35,16 +32,10 @@ export const liveRoutes: FastifyPluginAsyncZod<LiveRoutes> = async (app, { servi
       },
     },
     async request => {
-      const { session, runnerId, bootId } = await liveRunner(directory, request.params.session_id, request.userId);
-      const { role = 'view', viewer = session.user_id } = request.body ?? {};
-      const claims: LiveTokenClaims = {
-        ...{ jti: randomUUID(), session_id: session.id, epoch: session.epoch },
-        ...{ role, viewer },
-      };
-      const times = { nowMs: Date.now(), seconds: LIVE_LIMITS.tokenSeconds };
-      const token = signControllerToken(keys.signing, AUDIENCES.live(runnerId, bootId), claims, times);
-      const expires_at = new Date(times.nowMs + times.seconds * 1_000).toISOString();
-      return { token, role, epoch: session.epoch, expires_at };
+      const runner = await liveRunner(directory, request.params.session_id, request.userId);
+      const { role = 'view', viewer = runner.session.user_id } = request.body ?? {};
+      const { token, expiresMs } = liveToken(keys, runner, { role, viewer });
+      return { token, role, epoch: runner.session.epoch, expires_at: new Date(expiresMs).toISOString() };
     },
   );
 };

@@ -9,6 +9,9 @@ import { methodsOfPaths } from './methods.ts';
 export const sessionNotFound = () =>
   new OmicronError('session_not_found', 'No session has this id; list sessions to find the right one.');
 
+export const userActionNotFound = () =>
+  new OmicronError('user_action_not_found', 'No user action of this session has this id.');
+
 /** What Fastify itself refuses. */
 function ofFastify(error: FastifyError, bodyBytesMax: number): OmicronError | undefined {
   switch (error.code) {

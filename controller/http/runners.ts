@@ -2,14 +2,19 @@ import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { redeemAnswer, redemptionClaims, totpAnswer, totpRequest } from '../../contract/assignment.ts';
+import { CHAT_VIEWER } from '../../contract/live.ts';
+import { liveSocketAnswer } from '../../contract/live-exchange.ts';
+import { LIVE_PROTOCOL, liveTokenProtocol } from '../../contract/live-limits.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { profileSave, profileSaved, runnerProfile } from '../../contract/profile.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
 import { type ControllerKeys, verifyControllerToken } from '../../contract/tokens.ts';
-import { askedUserAction, userActionRequest } from '../../contract/user-action.ts';
+import { askedUserAction, userAction, userActionAnswer, userActionRequest } from '../../contract/user-action.ts';
 import type { Changes } from '../lease/changes.ts';
+import { liveRunner } from '../lease/live-runner.ts';
+import { liveToken } from '../lease/live-tokens.ts';
 import { type RedeemParts, redeem } from '../lease/redeem.ts';
 import { totpOfSite } from '../lease/totp.ts';
 import { type ProfileKeeper, profilesNotConfigured } from '../profiles/profile-keeper.ts';
@@ -19,6 +24,7 @@ import type { SessionRow } from '../store/rows.ts';
 import type { UserActions } from '../store/user-actions.ts';
 import { bearerOf, leaseOf, leaseOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
+import { userActionNotFound } from './problems.ts';
 import { STATE_BODY_BYTES_MAX } from './profiles.ts';
 
 export interface RunnerRoutes extends RedeemParts {
@@ -29,13 +35,15 @@ export interface RunnerRoutes extends RedeemParts {
   changes: Changes;
   /** Where people open the console. */
   consoleUrl: string | undefined;
+  /** Where pages in a chat open sockets of live views (`ws:`, `wss:`), `/live` of this service; undefined: nowhere. */
+  liveUrl: string | undefined;
   /** Null: this deployment keeps no profiles. */
   profileKeeper: ProfileKeeper | null;
 }
 
 /** What runners and their uploaders call: the redemption (O4) and the reports. */
 export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, parts) => {
-  const { publicKeys, broker, directory, policies, secrets, userActions, changes, consoleUrl } = parts;
+  const { publicKeys, broker, directory, policies, secrets, userActions, changes, consoleUrl, keys, liveUrl } = parts;
   app.addHook('onRoute', describeRoutes('runner'));
   app.decorateRequest('lease', null);
 
@@ -146,6 +154,47 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       );
       const url = consoleUrl && new URL(`/sessions/${claims.session_id}`, consoleUrl).href;
       return { ...(answered ?? asked), url };
+    },
+  );
+
+  app.post(
+    '/internal/runner-user-actions/:action_id',
+    {
+      ...leaseOnly(publicKeys, AUDIENCES.lease),
+      schema: {
+        operationId: 'answerUserInChat',
+        summary: 'Answers one user action of the lease for the person in its chat; the first answer counts',
+        params: z.object({ action_id: z.uuid() }),
+        body: userActionAnswer,
+        response: { 200: userAction },
+      },
+    },
+    async request => {
+      const session = await liveSession(request);
+      const { status, note } = request.body;
+      const action = await userActions.answer(session.id, request.params.action_id, status, note ?? null);
+      if (!action) throw userActionNotFound();
+      changes.kick();
+      return action;
+    },
+  );
+
+  // M3: the page in the chat, whose host has no other way to the person's right to watch than the lease's own.
+  app.post(
+    '/internal/runner-live-socket',
+    {
+      ...leaseOnly(publicKeys, AUDIENCES.lease),
+      schema: {
+        operationId: 'openLiveSocket',
+        summary: 'Where the page in the chat of a lease may open one socket of its live view, within a minute',
+        response: { 200: liveSocketAnswer },
+      },
+    },
+    async request => {
+      const session = await liveSession(request);
+      if (liveUrl === undefined) return { socket: null };
+      const { token } = liveToken(keys, await liveRunner(directory, session.id, null), CHAT_VIEWER);
+      return { socket: { url: `${liveUrl}/${session.id}`, protocols: [LIVE_PROTOCOL, liveTokenProtocol(token)] } };
     },
   );
 

@@ -1,13 +1,12 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { OmicronError } from '../../contract/problem.ts';
 import { pendingUserActionList, userAction, userActionAnswer, userActionList } from '../../contract/user-action.ts';
 import type { Changes } from '../lease/changes.ts';
 import type { Directory } from '../store/directory.ts';
 import type { UserActions } from '../store/user-actions.ts';
 import { serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
-import { sessionNotFound } from './problems.ts';
+import { sessionNotFound, userActionNotFound } from './problems.ts';
 
 export interface UserActionRoutes {
   serviceKey: Uint8Array;
@@ -59,7 +58,7 @@ export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (
       await owned(session_id, request.userId);
       const { status, note } = request.body;
       const action = await userActions.answer(session_id, action_id, status, note ?? null);
-      if (!action) throw new OmicronError('user_action_not_found', 'No user action of this session has this id.');
+      if (!action) throw userActionNotFound();
       changes.kick();
       return action;
     },

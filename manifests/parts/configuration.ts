@@ -50,6 +50,7 @@ const gatewaySettings = ({ gateway }: Environment): Readonly<Record<string, stri
         ...(gateway.audience ? { [ENV.gatewayAudience]: gateway.audience } : {}),
         ...(gateway.userClaim ? { [ENV.gatewayUserClaim]: gateway.userClaim } : {}),
         ...(gateway.toolset ? { [ENV.gatewayToolset]: gateway.toolset } : {}),
+        ...(gateway.liveUrl ? { [ENV.liveUrl]: gateway.liveUrl } : {}),
       };
 
 /** Settings of the egress proxy that are not secret; `egress/config.ts` parses them. */

@@ -1,5 +1,4 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import type { WebSocket } from 'ws';
 import type { GivenBack, InputMessage, LiveTokenClaims, ServerMessage, ViewerMessage } from '../../contract/live.ts';
 import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { encodePicture } from '../../contract/live-picture.ts';
@@ -12,7 +11,7 @@ import { personInput } from './person-input.ts';
 import { livePopups } from './popups.ts';
 import { type OpenRequests, openRequests } from './requests.ts';
 import { liveTabs } from './tabs.ts';
-import { liveViewer, type Viewer } from './viewer.ts';
+import { liveViewer, type Viewer, type ViewerSocket } from './viewer.ts';
 
 /** What the viewers of a lease see, and what the person among them does who has control. */
 export interface LiveView {
@@ -22,7 +21,7 @@ export interface LiveView {
   /** Whether one more viewer is admitted. */
   isFull(): boolean;
   /** Serves a socket whose token was checked. */
-  connect(socket: WebSocket, claims: Pick<LiveTokenClaims, 'viewer' | 'role'>): void;
+  connect(socket: ViewerSocket, claims: Pick<LiveTokenClaims, 'viewer' | 'role'>): void;
   /** A call of the agent has ended, after which it acts on this tab: viewers see that one. */
   agentActed(tool: string, tab: Page | undefined): void;
   /** Closes every socket; control goes back. Resolves when what was held is lifted. */

@@ -1,7 +1,19 @@
-import { type RawData, WebSocket } from 'ws';
+import { WebSocket } from 'ws';
 import { type LiveRole, type ServerMessage, type ViewerMessage, viewerMessage } from '../../contract/live.ts';
 import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
 import type { Clock } from '../../http/clock.ts';
+
+/** What a viewer needs of its socket. */
+export interface ViewerSocket {
+  readonly readyState: number;
+  send(data: string | Uint8Array): void;
+  close(code: number, reason: string): void;
+  /** Ends it at once. */
+  terminate(): void;
+  on(event: 'message', listener: (data: unknown, isBinary: boolean) => void): unknown;
+  on(event: 'error', listener: () => void): unknown;
+  once(event: 'close', listener: () => void): unknown;
+}
 
 /** One socket of a live view. */
 export interface Viewer {
@@ -21,7 +33,7 @@ export interface ViewerOptions {
   readonly id: string;
   readonly name: string;
   readonly role: LiveRole;
-  readonly socket: WebSocket;
+  readonly socket: ViewerSocket;
   readonly onMessage: (message: Exclude<ViewerMessage, { t: 'ack' | 'pong' }>) => void;
   readonly onClose: () => void;
   readonly clock: Clock;
@@ -70,7 +82,7 @@ export function liveViewer({ id, name, role, socket, onMessage, onClose, clock }
     return inputs > LIVE_LIMITS.inputsPerSecond;
   }
 
-  function read(data: RawData, isBinary: boolean): void {
+  function read(data: unknown, isBinary: boolean): void {
     heardMs = clock.nowMs();
     const message = isBinary ? undefined : parsed(String(data));
     if (message === undefined) close(LIVE_CLOSE.badMessage, 'not a message of this protocol');

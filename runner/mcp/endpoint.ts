@@ -14,6 +14,7 @@ import {
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { leaseEnded, takesProblems, whyLeaseEnded } from '../../contract/lease-ended.ts';
+import { declaresApps, namesApps, sessionNameFor, UI_CAPABILITY } from '../../contract/mcp-app.ts';
 import { NO_LINKS_HEADER } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
@@ -23,16 +24,16 @@ import { reportProgress } from './progress.ts';
 
 /** What the agents of one lease are served. */
 export interface ServedTools {
-  /** Without those that the policy never allows, as it is now. */
-  listTools(): Tool[];
+  /** Without those that the policy never allows, as it is now; with what opens a page in the chat where the client shows apps. */
+  listTools(showsApps: boolean): Tool[];
   /** For the agent: how to log in, and how to treat web content. */
   readonly instructions: string;
   /** Never rejects. */
   call(name: string, args: Record<string, unknown>, caller: Caller): Promise<CallToolResult>;
-  /** Files that results link to. */
-  listResources(): Resource[];
+  /** Files that results link to, and the page in the chat where the client shows apps. */
+  listResources(showsApps: boolean): Resource[];
   /** Throws a `ProtocolError`. */
-  readResource(uri: string, caller: Pick<Caller, 'traceparent'>): Promise<ReadResourceResult>;
+  readResource(uri: string, caller: Pick<Caller, 'signal' | 'traceparent'>): Promise<ReadResourceResult>;
 }
 
 /**
@@ -69,7 +70,6 @@ const cancellation = z.object({
   method: z.literal('notifications/cancelled'),
   params: z.object({ requestId: z.union([z.string(), z.number()]) }),
 });
-const initialisation = z.object({ method: z.literal('initialize') });
 const toolCall = z.object({ method: z.literal('tools/call') });
 
 export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
@@ -85,7 +85,11 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
   }
 
   /** The SDK aborts a call as soon as its connection is gone. */
-  async function call({ name, arguments: args = {}, _meta }: CallToolParams, context: ServerContext, key: string) {
+  async function call(
+    { name, arguments: args = {}, _meta }: CallToolParams,
+    context: ServerContext,
+    { key, showsApps }: { key: string; showsApps: boolean },
+  ) {
     if (closed.signal.aborted) return leaseEnded(endReason);
     const { mcpReq } = context;
     const elicitation = await elicitationOf(name, args, context);
@@ -102,7 +106,8 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
     }
     try {
       const signal = AbortSignal.any([cancelled.signal, closed.signal]);
-      const result = await served.call(name, args, { signal, traceparent: _meta?.traceparent, elicitation });
+      const caller = { signal, traceparent: _meta?.traceparent, showsApps, elicitation };
+      const result = await served.call(name, args, caller);
       return closed.signal.aborted ? leaseEnded(endReason) : ((await elicitation?.required()) ?? result);
     } finally {
       answered.abort();
@@ -115,25 +120,32 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
     createMcpHandler(({ requestInfo }) => {
       const takesLinks =
         (requestInfo?.headers.get(VERSION_HEADER) ?? '') >= LINKS_SINCE && !requestInfo?.headers.has(NO_LINKS_HEADER);
-      const caller = requestInfo?.headers.get(SESSION_HEADER) ?? randomUUID();
+      const name = requestInfo?.headers.get(SESSION_HEADER) ?? undefined;
+      const caller = name ?? randomUUID();
+      const showsAppsTo = ({ mcpReq }: ServerContext) => namesApps(name) || declaresApps(mcpReq.envelope);
       // The low-level Server: tools are passed on as they are.
       const server = new Server(
         { name: 'omicron-browser', version: '1' },
         {
-          capabilities: { tools: { listChanged: true }, resources: {} },
+          capabilities: { tools: { listChanged: true }, resources: {}, ...UI_CAPABILITY },
           instructions: served.instructions,
           cacheHints: { 'tools/list': { ttlMs: LIST_MS, cacheScope: 'private' } },
         },
       );
-      server.setRequestHandler('tools/list', () => ({ tools: served.listTools() }));
+      server.setRequestHandler('tools/list', (_request, context) => ({
+        tools: served.listTools(showsAppsTo(context)),
+      }));
       server.setRequestHandler('tools/call', async ({ params }, context) => {
-        const result = await call(params, context, keyOf(caller, context.mcpReq.id));
+        const key = keyOf(caller, context.mcpReq.id);
+        const result = await call(params, context, { key, showsApps: showsAppsTo(context) });
         return takesLinks || isInputRequiredResult(result) ? result : withoutLinks(result);
       });
-      server.setRequestHandler('resources/list', () => ({ resources: served.listResources() }));
+      server.setRequestHandler('resources/list', (_request, context) => ({
+        resources: served.listResources(showsAppsTo(context)),
+      }));
       server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
-      server.setRequestHandler('resources/read', ({ params }) =>
-        served.readResource(params.uri, { traceparent: params._meta?.traceparent }),
+      server.setRequestHandler('resources/read', ({ params }, { mcpReq: { signal } }) =>
+        served.readResource(params.uri, { signal, traceparent: params._meta?.traceparent }),
       );
       return server;
     });
@@ -142,11 +154,10 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
 
   return {
     async handle(request, response, body) {
-      if (closed.signal.aborted) {
-        response.setHeader('connection', 'close'); // the next request is another process's
-        if (takesProblems(request.headers.accept)) throw new OmicronError('lease_ended', whyLeaseEnded(endReason));
-      }
-      if (initialisation.safeParse(body).success) response.setHeader(SESSION_HEADER, randomUUID());
+      if (closed.signal.aborted && takesProblems(request.headers.accept))
+        throw new OmicronError('lease_ended', whyLeaseEnded(endReason));
+      const session = sessionNameFor(body);
+      if (session !== undefined) response.setHeader(SESSION_HEADER, session);
       const cancelling = cancellation.safeParse(body).data;
       if (cancelling !== undefined)
         running.get(keyOf(String(request.headers[SESSION_HEADER]), cancelling.params.requestId))?.abort();

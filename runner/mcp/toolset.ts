@@ -1,5 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { Toolset } from '../../contract/assignment.ts';
+import { SHOW } from '../../contract/mcp-app.ts';
 import { type Refusal, refused } from '../../contract/tool-failure.ts';
 import type { Clock } from '../../http/clock.ts';
 import type { SecrecyRules } from '../secrecy/rules.ts';
@@ -15,6 +16,7 @@ import { tellingNewTabs } from '../tools/new-tabs.ts';
 import { normalised } from '../tools/result.ts';
 import { screenshot, takeScreenshot } from '../tools/screenshot.ts';
 import { scroll } from '../tools/scroll.ts';
+import { shown } from '../tools/show.ts';
 import { fillAndSubmit, type } from '../tools/typing.ts';
 import { requestUserAction } from '../tools/user-action.ts';
 import { wait } from '../tools/wait.ts';
@@ -75,6 +77,8 @@ export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyM
       judged: async args => args,
       run: (args, signal, elicitation) => requestUserAction.run(args, { lease, signal, clock, elicitation }),
     },
+    // The list for clients that show apps names it.
+    { tool: SHOW as Tool, inTurn: false, judged: async args => args, run: async () => shown },
   ];
   const compatible = toolset === 'compat' || toolset === 'both' ? COMPATIBLE.map(pageTool) : [];
   const all = [...compatible, ...always, ...upstream.map(tool => sideBySide(tool, compatible))];

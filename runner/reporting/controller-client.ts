@@ -1,10 +1,17 @@
 import { z } from 'zod';
 import { type RedeemAnswer, redeemAnswer, totpAnswer } from '../../contract/assignment.ts';
+import { type LiveSocketAnswer, liveSocketAnswer } from '../../contract/live-exchange.ts';
 import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import { type ProfileState, profileSaved, type RunnerProfile, runnerProfile } from '../../contract/profile.ts';
 import { type ArtifactReport, activityAnswer, type RunnerEvent } from '../../contract/reports.ts';
-import { type AskedUserAction, askedUserAction, type userActionRequest } from '../../contract/user-action.ts';
+import {
+  type AskedUserAction,
+  askedUserAction,
+  type UserActionAnswer,
+  userAction,
+  type userActionRequest,
+} from '../../contract/user-action.ts';
 import { httpCalls } from '../../http/call.ts';
 import { problemClient } from '../../http/problem-client.ts';
 
@@ -33,6 +40,10 @@ export interface ControllerClient {
     request: z.input<typeof userActionRequest>,
     signal: AbortSignal,
   ): Promise<AskedUserAction>;
+  /** Passes on what the person in the chat answers; the first answer counts. */
+  answerUser(leaseToken: string, id: string, answer: UserActionAnswer, signal: AbortSignal): Promise<void>;
+  /** Where the person of the lease may open one socket of its live view. */
+  liveSocket(leaseToken: string, signal: AbortSignal): Promise<LiveSocketAnswer['socket']>;
   /** The profile that the browser of the lease starts with. */
   profile(leaseToken: string, signal: AbortSignal): Promise<RunnerProfile>;
   /** Saves it over the version `base`. Resolves with the version that holds it. */
@@ -86,6 +97,11 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     },
     askUser: (token, request, signal) =>
       post('/internal/runner-user-actions', token, request, askedUserAction, signal, request.wait_ms),
+    answerUser: async (token, id, answer, signal) => {
+      await post(`/internal/runner-user-actions/${id}`, token, answer, userAction, signal);
+    },
+    liveSocket: async (token, signal) =>
+      (await post('/internal/runner-live-socket', token, {}, liveSocketAnswer, signal)).socket,
     profile: (token, signal) => get('/internal/runner-profile', token, runnerProfile, signal),
     saveProfile: async (token, base_version, state, signal) => {
       const request = {

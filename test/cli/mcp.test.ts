@@ -1,7 +1,9 @@
-import { Client } from '@modelcontextprotocol/client';
+import { Client, type ClientCapabilities } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
+import { APP_TOOLS, SHOW_TOOL } from '../../contract/app-names.ts';
+import { APP_URI, SHOWS_APPS } from '../../contract/mcp-app.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
 import { StackFolder } from '../../local/stack-folder.ts';
 import { eventually } from '../eventually.ts';
@@ -16,7 +18,12 @@ interface Desktop extends AsyncDisposable {
 }
 
 /** A desktop client: it starts the command and speaks to it over its standard streams. */
-async function desktop(folder: string, args: string[] = [], mode: 'legacy' | 'auto' = 'auto'): Promise<Desktop> {
+async function desktop(
+  folder: string,
+  args: string[] = [],
+  mode: 'legacy' | 'auto' = 'auto',
+  capabilities: ClientCapabilities = {},
+): Promise<Desktop> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [BIN, '--folder', folder, 'mcp', '--no-video', ...args],
@@ -27,7 +34,7 @@ async function desktop(folder: string, args: string[] = [], mode: 'legacy' | 'au
   transport.stderr?.on('data', chunk => {
     said += String(chunk);
   });
-  const client = new Client({ name: 'desktop', version: '1' }, { versionNegotiation: { mode } });
+  const client = new Client({ name: 'desktop', version: '1' }, { capabilities, versionNegotiation: { mode } });
   const wrong: string[] = [];
   client.onerror = error => wrong.push(error.message);
   await client.connect(transport);
@@ -63,7 +70,7 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
     (await sessions.list({ userId: 'desktop', conversationId })).sessions.map(({ status, epoch }) => [status, epoch]);
 
   it.each(['legacy', 'auto'] as const)(
-    'lists without a lease, leases at the first call, and releases when its client closes (%s)',
+    '[M8] lists without a lease, leases at the first call, and releases when its client closes (%s)',
     async mode => {
       const name = `of-${mode}`;
       {
@@ -80,6 +87,22 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
         expect(await statuses(name)).toEqual([['ready', 1]]);
       }
       await eventually('the lease to end', async () => (await statuses(name))[0]?.[0] === 'ended');
+    },
+  );
+
+  it.each(['legacy', 'auto'] as const)(
+    'shows apps: the page of one calls the leased browser, and leases none (%s)',
+    async mode => {
+      await using server = await desktop(stack.folder, ['--conversation', `app-${mode}`], mode, SHOWS_APPS);
+      const { client } = server;
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain(SHOW_TOOL);
+      const { contents } = await client.readResource({ uri: APP_URI });
+      expect(contents).toMatchObject([{ text: expect.stringContaining('<!doctype html>') }]);
+      const ofPage = () => client.callTool({ name: APP_TOOLS.exchange, arguments: { wait_ms: 0 } });
+      expect(textOf(await ofPage())).toContain('lease_ended');
+      expect(await statuses(`app-${mode}`)).toEqual([]);
+      await client.callTool({ name: SHOW_TOOL, arguments: {} });
+      expect((await ofPage()).structuredContent).toMatchObject({ viewer: expect.any(String), closed: null });
     },
   );
 

@@ -11,19 +11,22 @@ beforeAll(async () => {
 });
 
 describe('images', () => {
-  test.each(['controller', 'runner', 'egress', 'console'])('the repository of %s never moves a tag, scans and encrypts', image => {
-    expect(one(dev, 'Repository', image).props).toMatchObject({
-      name: `omicron-browser-dev/${image}`,
-      imageTagMutability: 'IMMUTABLE',
-      imageScanningConfiguration: { scanOnPush: true },
-      encryptionConfigurations: [
-        { encryptionType: 'KMS', kmsKey: 'arn:aws:kms:eu-central-1:111122223333:key/platform' },
-      ],
-    });
-    expect(dev.outputs[`${image}RepositoryUrl`]).toBe(
-      `111122223333.dkr.ecr.eu-central-1.amazonaws.com/omicron-browser-dev/${image}`,
-    );
-  });
+  test.each(['controller', 'runner', 'egress', 'console'])(
+    'the repository of %s never moves a tag, scans and encrypts',
+    image => {
+      expect(one(dev, 'Repository', image).props).toMatchObject({
+        name: `omicron-browser-dev/${image}`,
+        imageTagMutability: 'IMMUTABLE',
+        imageScanningConfiguration: { scanOnPush: true },
+        encryptionConfigurations: [
+          { encryptionType: 'KMS', kmsKey: 'arn:aws:kms:eu-central-1:111122223333:key/platform' },
+        ],
+      });
+      expect(dev.outputs[`${image}RepositoryUrl`]).toBe(
+        `111122223333.dkr.ecr.eu-central-1.amazonaws.com/omicron-browser-dev/${image}`,
+      );
+    },
+  );
 
   test('untagged layers go after a week, of the others the newest sixty stay', () => {
     const policy = JSON.parse(String(one(dev, 'LifecyclePolicy', 'runner').props.policy));

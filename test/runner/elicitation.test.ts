@@ -92,7 +92,7 @@ describe('a client that opens addresses', () => {
   });
 });
 
-test('a client that shows forms only, and one of a deployment without a console, wait', async () => {
+test('[M2] a client that shows forms only, and one of a deployment without a console, wait', async () => {
   const forms = await clientWith('form', async () => ({ action: 'decline' }));
   const waiting = forms.call({ reason: 'Form?' });
   Object.assign(await actionOf('Form?'), { status: 'done' });
@@ -130,7 +130,7 @@ async function round(runner: LeasedRunner, args: object, given: object = {}) {
   return JSON.parse((await response.text()).replace(/^[^{]*/, ''));
 }
 
-test('what a round leaves to the next is sealed to its arguments and its lease', async () => {
+test('[M2] what a round leaves to the next is sealed to its arguments and its lease', async () => {
   const args = { reason: 'Sealed?' };
   const { result } = await round(lease, args);
   expect(result).toMatchObject({ resultType: 'input_required', inputRequests: { person: expect.anything() } });

@@ -5,8 +5,10 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { CODE_META } from '../../contract/tool-failure.ts';
+import { TOKENS_DEFAULT } from '../../runner/budget/fit.ts';
 import { textOf } from '../../runner/tools/result.ts';
 import { eventually } from '../eventually.ts';
+import { tokensOf } from '../tokens/tokens.ts';
 import { type LeasedRunner, startLease } from './start-lease.ts';
 
 const NOISY = `<!doctype html><title>Noisy</title>
@@ -16,6 +18,9 @@ const NOISY = `<!doctype html><title>Noisy</title>
 <input id=name><input id=password type=password>
 <button id=leak onclick="console.log('it is ' + password.value)">Leak</button>
 <script>console.warn('while it loaded')</script>`;
+/** Too long for an answer, whatever is asked of it. */
+const LONG = `<!doctype html><title>Long</title><main>${Array.from({ length: 3_000 }, (_, n) => `<p><b>Loaf ${n}</b> of rye</p>`).join('')}</main>
+<script>for (let n = 0; n < 300; n += 1) { console.error('error ' + n + ' of the oven'); fetch((n ? '/?' : '/long?') + n + 'x'.repeat(100)) }</script>`;
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 
@@ -24,7 +29,9 @@ let lease: LeasedRunner;
 let url: string;
 const clients: Client[] = [];
 beforeAll(async () => {
-  site = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(NOISY));
+  site = createServer(({ url: path }, response) =>
+    response.setHeader('content-type', 'text/html').end(path?.startsWith('/long') ? LONG : NOISY),
+  );
   await once(site.listen(0, '127.0.0.1'), 'listening');
   url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`; // a TCP server has a port
   lease = await startLease({
@@ -100,6 +107,35 @@ test('[M4] a result that is JSON is there as structured content too, and fits it
   }
   const snapshot = await client.callTool({ name: 'browser_snapshot', arguments: {} });
   expect(snapshot.structuredContent).toBeUndefined();
+});
+
+test('[M5] every answer stays within its budget, by default and as its call asks, and says what it lacks', async () => {
+  await call('browser_navigate', { url: `${url}long` });
+  await call('browser_wait_for', { time: 1 });
+  const requests = await call('browser_network_requests', { tokensMax: 100_000 });
+  const index = Number(/^(\d+)\. \[GET\] \S+\/long\?/m.exec(requests)?.[1]);
+  for (const [name, args] of [
+    ['browser_snapshot', { snapshot: 'playwright' }],
+    ['browser_find', { text: 'Loaf' }],
+    ['browser_get_content', { format: 'text' }],
+    ['browser_get_content', { format: 'html' }],
+    ['browser_get_content', { format: 'accessibility' }],
+    ['browser_evaluate', { function: '() => document.body.outerHTML' }],
+    ['browser_console_messages', { level: 'error' }],
+    ['browser_network_requests', {}],
+    ['browser_network_request', { index, part: 'response-body' }],
+  ] as const) {
+    for (const tokensMax of [undefined, 500]) {
+      const text = await call(name, { ...args, ...(tokensMax && { tokensMax }) });
+      // Tokens are estimated, and never below 0.9 of what they are.
+      expect(tokensOf(text), name).toBeLessThanOrEqual((tokensMax ?? TOKENS_DEFAULT) / 0.9);
+      expect(text, name).toMatch(/tokensMax|more|browser_find/);
+    }
+  }
+  // The own writer collapses what is alike, and needs no cut.
+  const whole = await call('browser_snapshot');
+  expect(tokensOf(whole)).toBeLessThanOrEqual(TOKENS_DEFAULT / 0.9);
+  expect(whole).toMatch(/browser_find/);
 });
 
 test.each(['auto', 'legacy'] as const)(

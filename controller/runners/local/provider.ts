@@ -59,7 +59,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
   const deathOf = (runnerId: string) => processes.deathOf(runnerId, folder(runnerId));
   const keepPort = async (runnerId: string) => {
     const port = await folder(runnerId).readPort();
-    if (port !== null) ended.keep(runnerId, port);
+    if (port !== null) await ended.keep(runnerId, port);
   };
 
   return {

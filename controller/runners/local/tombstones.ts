@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { leaseMcpPath } from '../../../contract/names.ts';
 import { type Clock, neverAborts } from '../../../http/clock.ts';
@@ -7,10 +8,10 @@ import { maySharePort } from '../../../http/share-port.ts';
 /** Keeps the ports of ended runners, so that clients that are still connected read there why their lease has ended. */
 export interface Tombstones {
   /**
-   * Listens in place of a runner that is ending, beside it where the system allows that. Does nothing when it does already, or when the
-   * port is taken: call again when the process has ended.
+   * Listens in place of a runner that is ending, beside it where the system allows that; resolves when it does. Does nothing when it
+   * does already, or when the port is taken: call again when the process has ended.
    */
-  keep(runnerId: string, port: number): void;
+  keep(runnerId: string, port: number): Promise<void>;
 }
 
 export interface TombstoneOptions {
@@ -40,7 +41,7 @@ export function tombstones({ controllerUrl, stopped, clock }: TombstoneOptions):
 
   stopped.addEventListener('abort', () => [...kept.keys()].forEach(giveBack), { once: true });
   return {
-    keep(runnerId, port) {
+    async keep(runnerId, port) {
       if (kept.has(runnerId) || stopped.aborted) return;
       const [oldest] = kept.keys();
       if (oldest !== undefined && kept.size >= PORTS_MAX) giveBack(oldest);
@@ -49,6 +50,7 @@ export function tombstones({ controllerUrl, stopped, clock }: TombstoneOptions):
       server.on('error', () => giveBack(runnerId));
       server.listen({ port, host: '127.0.0.1', reusePort: maySharePort }).unref();
       void clock.sleep(KEEP_MS, neverAborts(), true).then(() => giveBack(runnerId));
+      await once(server, 'listening', { signal: stopped }).catch(() => undefined);
     },
   };
 }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { APP_TOOLS, SHOW_TOOL } from '../../../contract/app-names.ts';
+import { APP_URI, SHOWS_APPS } from '../../../contract/mcp-app.ts';
 import { eventually } from '../../eventually.ts';
 import { type Stack, someUser } from '../stack.ts';
 import { type Gateway, gatewayClient, HOLD, startGateway, textOf } from './gateway.ts';
@@ -6,7 +8,7 @@ import { type Gateway, gatewayClient, HOLD, startGateway, textOf } from './gatew
 let gateway: Gateway;
 let stack: Stack;
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startGateway({ OMICRON_LIVE_URL: 'https://browsers.example/live' });
   stack = await gateway.replica();
 });
 afterAll(() => gateway?.[Symbol.asyncDispose]());
@@ -19,7 +21,7 @@ const sessionsOf = async (user: string) =>
 describe.each(['legacy', 'auto'] as const)('a client of the gateway (%s)', mode => {
   const connect = async (user: string) => gatewayClient(stack, await gateway.issuer.token(user), mode);
 
-  it('lists the tools without a lease, and the first call of a conversation leases its browser', async () => {
+  it('[M7] lists the tools without a lease, and the first call of a conversation leases its browser', async () => {
     const user = someUser();
     const client = await connect(user);
     expect(client.getNegotiatedProtocolVersion()).toBe(mode === 'auto' ? '2026-07-28' : '2025-11-25');
@@ -111,6 +113,28 @@ describe.each(['legacy', 'auto'] as const)('a client of the gateway (%s)', mode 
     await eventually('the call to run', () => gateway.ran.some(({ args }) => args.of === `${user}-gone`));
     await leaving.close();
     await eventually('its cancellation', () => gateway.cancelled.includes(`${user}-gone`));
+    await client.close();
+  });
+
+  it('shows apps to clients that have a place for them; what their pages call begins no lease, and keeps none', async () => {
+    const user = someUser();
+    expect((await (await connect(user)).listTools()).tools.map(({ name }) => name)).not.toContain(SHOW_TOOL);
+    const client = await gatewayClient(stack, await gateway.issuer.token(user), mode, SHOWS_APPS);
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === SHOW_TOOL)?._meta).toEqual({ ui: { resourceUri: APP_URI } });
+    expect(tools.find(({ name }) => name === APP_TOOLS.exchange)?._meta).toEqual({ ui: { visibility: ['app'] } });
+    const [page] = (await client.readResource({ uri: APP_URI })).contents;
+    expect(page).toMatchObject({
+      mimeType: 'text/html;profile=mcp-app',
+      _meta: { ui: { csp: { connectDomains: ['wss://browsers.example'] } } },
+    });
+    const ofPage = () => client.callTool({ name: APP_TOOLS.exchange, arguments: { sessionId: 'c', wait_ms: 0 } });
+    expect(textOf(await ofPage())).toContain('lease_ended');
+    expect((await sessionsOf(user)).sessions).toEqual([]);
+    await client.callTool({ name: SHOW_TOOL, arguments: { sessionId: 'c' } });
+    const [before] = (await sessionsOf(user)).sessions;
+    expect(textOf(await ofPage())).toMatch(/ran browser_live_exchange/);
+    expect((await sessionsOf(user)).sessions).toEqual([before]);
     await client.close();
   });
 

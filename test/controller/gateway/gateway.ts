@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { CallToolResult, ClientCapabilities } from '@modelcontextprotocol/client';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { type Clock, realClock } from '../../../http/clock.ts';
 import { mcpEndpoint } from '../../../runner/mcp/endpoint.ts';
@@ -83,8 +83,9 @@ export async function gatewayClient(
   at: { url: string },
   token: string,
   mode: 'legacy' | 'auto' = 'auto',
+  capabilities: ClientCapabilities = {},
 ): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode } });
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   await client.connect(
     new StreamableHTTPClientTransport(new URL('/mcp', at.url), { requestInit, fetch: asIngress(HOST) }),

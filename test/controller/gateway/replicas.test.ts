@@ -8,7 +8,9 @@ import { gatewayClient, HOLD, HOST, startGateway, textOf } from './gateway.ts';
 const CALLS = 2_000;
 const CONVERSATIONS = 8;
 
-it(`loses none of ${CALLS} calls when a replica stops, and runs none of them twice`, { timeout: 300_000 }, async () => {
+it(`[M7] loses none of ${CALLS} calls when a replica stops, and runs none of them twice`, {
+  timeout: 300_000,
+}, async () => {
   await using gateway = await startGateway({ OMICRON_USER_LIMIT: CONVERSATIONS });
   const replicas: [Stack, Stack] = [await gateway.replica(), await gateway.replica()];
   const token = await gateway.issuer.token(someUser());

@@ -58,19 +58,35 @@ test('a token opens the live view of its own lease only', async () => {
   socket?.close();
 });
 
-test('a page of another origin opens nothing', async () => {
+test('a page of another origin opens nothing, but with its token what is there for pages in a chat', async () => {
   const lease = await stack.lease({ user_id: someUser() });
-  const { token } = await tokenOf(lease.session_id, { role: 'control', viewer: 'grace' });
-  const handshake = {
-    ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAA' },
-    ...{ 'sec-websocket-protocol': `${LIVE_PROTOCOL}, ${liveTokenProtocol(token)}`, origin: 'https://evil.example' },
-  };
-  const { promise, resolve } = Promise.withResolvers<number | undefined>();
-  request(`${stack.url}${path(lease.session_id)}/live`, { headers: handshake })
-    .on('response', response => resolve(response.resume().statusCode))
-    .on('upgrade', () => resolve(101))
-    .end();
-  expect(await promise).toBe(403);
+  const other = await stack.lease({ user_id: someUser() });
+  /** The status with which the handshake of a page is answered. */
+  async function handshake(at: string): Promise<number | undefined> {
+    const { token } = await tokenOf(lease.session_id, { role: 'control', viewer: 'grace' });
+    const headers = {
+      ...{
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+      },
+      ...{ 'sec-websocket-protocol': `${LIVE_PROTOCOL}, ${liveTokenProtocol(token)}`, origin: 'https://evil.example' },
+    };
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    request(`${stack.url}${at}`, { headers })
+      .on('response', response => resolve(response.resume().statusCode))
+      .on('upgrade', (_response, socket) => {
+        resolve(101);
+        socket.destroy();
+      })
+      .end();
+    return promise;
+  }
+  expect(await handshake(`${path(lease.session_id)}/live`)).toBe(403);
+  expect(await handshake(`/live/${lease.session_id}`)).toBe(101);
+  expect(await handshake(`/live/${other.session_id}`)).toBe(401);
+  expect(await handshake(`/live/${randomUUID()}`)).toBe(404);
 });
 
 test('tokens are given to who may see the session, while its browser runs', async () => {

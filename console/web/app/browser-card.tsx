@@ -1,0 +1,281 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { APP_TOOLS } from '../../../contract/app-names.ts';
+import type { LiveControl, LiveTab, ServerMessage, ViewerMessage } from '../../../contract/live.ts';
+import { sendKeys } from '../live/keyboard.ts';
+import { type Painter, painter } from '../live/painter.ts';
+import { sendPointer } from '../live/pointer.ts';
+import type { Host } from './host.ts';
+import { failureOf } from './tool-result.ts';
+import { openWay, type Way, type WayState } from './way.ts';
+
+type Of<T extends ServerMessage['t']> = Extract<ServerMessage, { t: T }>;
+
+/** What the page has been told. */
+interface Told {
+  readonly state: WayState;
+  /** This viewer's name among viewers. */
+  readonly you: string;
+  readonly control: LiveControl | undefined;
+  readonly tabs: readonly LiveTab[];
+  readonly dialog: Of<'dialog'> | undefined;
+  readonly ask: Of<'ask'> | undefined;
+  readonly note: string;
+}
+
+const NOTHING: Told = {
+  ...{ state: { is: 'connecting', why: '' }, you: '', control: undefined, tabs: [] },
+  ...{ dialog: undefined, ask: undefined, note: '' },
+};
+
+function after(told: Told, message: ServerMessage): Told {
+  switch (message.t) {
+    case 'hello':
+      return { ...NOTHING, state: told.state, you: message.you, control: message.control, tabs: message.tabs };
+    case 'control':
+      return { ...told, control: message.control, note: '' };
+    case 'tabs':
+      return { ...told, tabs: message.tabs };
+    case 'dialog':
+      return { ...told, dialog: message };
+    case 'dialog_closed':
+      return { ...told, dialog: undefined };
+    case 'files':
+      return { ...told, note: 'The page asks for a file. Give it in the console.' };
+    case 'ask':
+      return { ...told, ask: message };
+    case 'ask_closed':
+      return { ...told, ask: undefined };
+    case 'clip':
+      void navigator.clipboard?.writeText(message.text).catch(() => undefined);
+      return told;
+    case 'refused':
+      return { ...told, note: message.text };
+    default:
+      return told;
+  }
+}
+
+export interface BrowserCardProps {
+  host: Host;
+  /** The arguments with which the page names its conversation. */
+  names: () => Readonly<Record<string, unknown>>;
+  mode: 'inline' | 'fullscreen';
+  /** Aborts when the host takes the page away. */
+  ended: AbortSignal;
+}
+
+/** The browser beside the chat: its picture, where it is, and the buttons of the person who takes control. */
+export function BrowserCard({ host, names, mode, ended }: BrowserCardProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [pictures] = useState(() => painter(() => canvas.current));
+  const [told, setTold] = useState(NOTHING);
+  const way = useRef<Way | undefined>(undefined);
+  const send = (message: ViewerMessage) => way.current?.send(message);
+  const { state, control, dialog, ask } = told;
+  const isMine = state.is === 'open' && control?.state === 'person' && control.holder === told.you;
+
+  useEffect(() => {
+    const opened = openWay({
+      call: (name, args) => host.call(name, { ...args, ...names() }),
+      onMessage: message => setTold(before => after(before, message)),
+      onPicture: picture => pictures.paint(picture),
+      onState: state => setTold(before => ({ ...before, state })),
+    });
+    way.current = opened;
+    const close = () => {
+      opened.send({ t: 'release' });
+      opened.close();
+    };
+    ended.addEventListener('abort', close, { once: true });
+    return close;
+  }, [host, ended]);
+
+  /** Control goes back with the answer: the agent goes on at once. */
+  async function answer(id: string, status: 'done' | 'declined'): Promise<void> {
+    if (isMine) send({ t: 'release' });
+    const result = await host.call(APP_TOOLS.answer, { ...names(), id, status });
+    if (result.isError) setTold(before => ({ ...before, note: failureOf(result).message }));
+  }
+
+  const shown = told.tabs.find(tab => tab.shown);
+  return (
+    <section class="live" aria-label="Browser" data-by={state.is === 'open' ? state.by : undefined}>
+      <div class="control-bar">
+        <p role="status">
+          <span class={`status ${isMine ? 'ready' : ''}`}>{isMine ? 'you' : 'the agent'}</span> {sentence(told, isMine)}
+        </p>
+        <p class="actions">
+          <button
+            type="button"
+            class="control"
+            disabled={state.is !== 'open' || (!isMine && control?.state !== 'agent')}
+            onClick={() => send({ t: isMine ? 'release' : 'take' })}
+          >
+            {isMine ? 'Hand back' : 'Take control'}
+          </button>
+          {host.canExpand && (
+            <button type="button" class="quiet" onClick={() => host.show(mode === 'inline' ? 'fullscreen' : 'inline')}>
+              {mode === 'inline' ? 'Expand' : 'Shrink'}
+            </button>
+          )}
+        </p>
+      </div>
+      {ask && (
+        <section class="notice" aria-label="The agent asks you">
+          <p>The agent asks you: {ask.reason}</p>
+          <p class="actions">
+            <button type="button" onClick={() => answer(ask.id, 'done')}>
+              Done
+            </button>
+            <button type="button" class="quiet" onClick={() => answer(ask.id, 'declined')}>
+              Decline
+            </button>
+          </p>
+        </section>
+      )}
+      <Address tabs={told.tabs} isMine={isMine} send={send} />
+      <div class={isMine ? 'screen mine' : 'screen'}>
+        <canvas
+          ref={canvas}
+          width={1280}
+          height={720}
+          role="img"
+          aria-label={`Picture of ${shown?.title || shown?.url || 'the browser'}`}
+        />
+        {dialog && <Dialog dialog={dialog} isMine={isMine} send={send} />}
+        {isMine && <Input pictures={pictures} canvas={canvas} send={send} />}
+      </div>
+      {told.note !== '' && <p class="notice">{told.note}</p>}
+    </section>
+  );
+}
+
+function sentence({ state, control }: Told, isMine: boolean): string {
+  if (state.is === 'ended') return state.why || 'The browser has ended.';
+  if (state.is === 'connecting') return state.why ? `${state.why} Connecting again …` : 'Connecting to the browser …';
+  if (isMine) return 'You have control; the agent waits until you hand back.';
+  if (control?.state === 'person') return `${control.name ?? 'A person'} has control.`;
+  return control?.state === 'pausing'
+    ? 'You get control when the call that is running has ended.'
+    : 'acts on the browser.';
+}
+
+interface AddressProps {
+  tabs: readonly LiveTab[];
+  isMine: boolean;
+  send: Way['send'];
+}
+
+/** Where the shown tab is. The person in control changes it. */
+function Address({ tabs, isMine, send }: AddressProps) {
+  const [edited, setEdited] = useState<string>();
+  const shown = tabs.find(tab => tab.shown);
+  const nav = (to: 'back' | 'forward' | 'reload', label: string, sign: string) => (
+    <button type="button" class="quiet" aria-label={label} disabled={!isMine} onClick={() => send({ t: 'nav', to })}>
+      {sign}
+    </button>
+  );
+  return (
+    <form
+      class="address"
+      onSubmit={event => {
+        event.preventDefault();
+        if (edited?.trim()) send({ t: 'goto', url: edited.trim() });
+        setEdited(undefined);
+      }}
+    >
+      {nav('back', 'Back', '←')}
+      {nav('forward', 'Forward', '→')}
+      {nav('reload', 'Reload', '↻')}
+      {tabs.length > 1 && (
+        <select
+          aria-label="Tab"
+          disabled={!isMine}
+          value={shown?.id}
+          onChange={event => send({ t: 'tab', id: Number(event.currentTarget.value), do: 'show' })}
+        >
+          {tabs.map(tab => (
+            <option key={tab.id} value={tab.id}>
+              {tab.title || tab.url}
+            </option>
+          ))}
+        </select>
+      )}
+      <input
+        aria-label="Address"
+        title={shown?.title}
+        autocomplete="off"
+        spellcheck={false}
+        readOnly={!isMine}
+        value={edited ?? shown?.url ?? ''}
+        onInput={event => setEdited(event.currentTarget.value)}
+        onBlur={() => setEdited(undefined)}
+      />
+    </form>
+  );
+}
+
+function Dialog({ dialog, isMine, send }: { dialog: Of<'dialog'>; isMine: boolean; send: Way['send'] }) {
+  const [typed, setTyped] = useState(dialog.value);
+  const answer = (accept: boolean) =>
+    send({ t: 'answer', tab: dialog.tab, accept, ...(dialog.type === 'prompt' && accept ? { text: typed } : {}) });
+  return (
+    <div class="asked">
+      <section class="notice" aria-label="The page says">
+        <p>{dialog.text}</p>
+        {dialog.type === 'prompt' && (
+          <input
+            aria-label="Answer"
+            value={typed}
+            disabled={!isMine}
+            onInput={event => setTyped(event.currentTarget.value)}
+          />
+        )}
+        <p class="actions">
+          <button type="button" disabled={!isMine} onClick={() => answer(true)}>
+            OK
+          </button>
+          {dialog.type !== 'alert' && (
+            <button type="button" class="quiet" disabled={!isMine} onClick={() => answer(false)}>
+              Cancel
+            </button>
+          )}
+        </p>
+      </section>
+    </div>
+  );
+}
+
+interface InputProps {
+  pictures: Painter;
+  canvas: { current: HTMLCanvasElement | null };
+  send: Way['send'];
+}
+
+/** Takes mouse, fingers and keys while this page has control. */
+function Input({ pictures, canvas, send }: InputProps) {
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (canvas.current === null || area.current === null) return;
+    const keyboard = area.current;
+    const leave = () => keyboard.closest('.live')?.querySelector<HTMLElement>('.control')?.focus();
+    const onPress = () => keyboard.focus({ preventScroll: true });
+    const ends = [
+      sendKeys(keyboard, send, leave),
+      sendPointer({ canvas: canvas.current, send, size: pictures.shown, onPress }),
+    ];
+    return () => {
+      for (const end of ends) end();
+    };
+  }, [pictures, canvas]);
+  return (
+    <textarea
+      ref={area}
+      class="keys"
+      aria-label="Keyboard of the browser; Shift+Escape leaves it"
+      autocomplete="off"
+      autocapitalize="off"
+      spellcheck={false}
+    />
+  );
+}

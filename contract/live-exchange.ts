@@ -1,0 +1,31 @@
+import * as z from 'zod';
+import { viewerMessage } from './live.ts';
+
+/**
+ * The live view by calls instead of a socket: what a viewer says, and what it was told since its last call. For pages that may open no
+ * sockets, which have the tools of MCP alone.
+ */
+export const liveExchange = z.strictObject({
+  /** From the answer to the first call, which names none. */
+  viewer: z.uuid().optional(),
+  say: z.array(viewerMessage).max(1_000).default([]),
+  /** How long the call waits where there is nothing to tell yet. Left out: it only says, and is told nothing. */
+  wait_ms: z.int().min(0).max(1_000).optional(),
+});
+
+export const liveExchangeAnswer = z.object({
+  viewer: z.uuid(),
+  /** In order; a `serverMessage` each. */
+  messages: z.array(z.string()),
+  /** Base64, as `live-picture.ts` writes them. */
+  pictures: z.array(z.string()),
+  /** The code and the reason with which a socket would have been closed. */
+  closed: z.object({ code: z.int(), reason: z.string() }).nullable(),
+});
+export type LiveExchangeAnswer = z.infer<typeof liveExchangeAnswer>;
+
+/** Where a page may open a socket of the live view, once within a minute, and the subprotocols that it offers; null: nowhere. */
+export const liveSocketAnswer = z
+  .object({ socket: z.object({ url: z.url(), protocols: z.array(z.string()) }).nullable() })
+  .meta({ id: 'LiveSocketAnswer' });
+export type LiveSocketAnswer = z.infer<typeof liveSocketAnswer>;
