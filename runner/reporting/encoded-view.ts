@@ -44,42 +44,74 @@ const ALPHABETS: readonly Alphabet[] = [
 
 /** Words have the digits of base64 too, but what they are read as is seldom legible for longer. */
 const LEGIBLE_MIN = 4;
+/** Of UTF-16 about every second byte is zero, where most of it is of the Latin alphabet. */
+const ZEROS_MIN = 0.25;
 
-/**
- * What runs of base64, hexadecimal and binary digits say, as far as it is legible; undefined: nothing. Of UTF-16 the zeros
- * are left out.
- */
+/** What runs of base64, hexadecimal and binary digits say, as far as it is legible; undefined: nothing. */
 export function decodedRuns(view: View): View | undefined {
   const writer = new ViewWriter(1_000);
   let any = false;
   for (const { runs, read } of ALPHABETS)
     for (const { 0: run, index } of view.text.matchAll(runs))
-      for (const decoded of read(run)) any = writeLegible(writer, view, index, decoded) || any;
+      for (const decoded of read(run)) {
+        const legible = legibleWriter(writer, view, index, decoded.digitAt);
+        for (const characters of readings(decoded.bytes)) any = legible(characters) || any;
+      }
   return any ? writer.view() : undefined;
 }
 
-function writeLegible(writer: ViewWriter, { from, to }: View, index: number, { bytes, digitAt }: Decoded): boolean {
-  let any = false;
-  let stretch: { text: string; byte: number; size: number }[] = [];
-  const flush = () => {
-    if (stretch.length >= LEGIBLE_MIN) {
-      for (const { text, byte, size } of stretch) {
-        const last = index + digitAt(byte + size) - 1;
-        writer.add(text, from[index + digitAt(byte)] ?? 0, to[last] ?? to[to.length - 1] ?? 0);
-      }
-      writer.add(BARRIER, from[index] ?? 0, from[index] ?? 0);
-      any = true;
-    }
-    stretch = [];
-  };
+/** A character, with the bytes from which it was read. */
+type Character = readonly [text: string, byte: number, size: number];
+
+function readings(bytes: Buffer): Iterable<Character>[] {
+  let zeros = 0;
+  for (const byte of bytes) if (byte === 0) zeros += 1;
+  if (zeros < bytes.length * ZEROS_MIN) return [utf8(bytes)];
+  return [0, 1].flatMap(start => [utf16(bytes, start, 'readUInt16LE'), utf16(bytes, start, 'readUInt16BE')]);
+}
+
+function* utf8(bytes: Buffer): Generator<Character> {
   for (let byte = 0; byte < bytes.length; ) {
     const lead = bytes[byte] ?? 0;
     const size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    const text = lead < 0x80 ? String.fromCharCode(lead) : bytes.toString('utf8', byte, byte + size);
-    if (lead !== 0 && /^[^\p{C}\ufffd]$|^\s$/u.test(text)) stretch.push({ text, byte, size });
-    else if (lead !== 0) flush();
+    yield [lead < 0x80 ? String.fromCharCode(lead) : bytes.toString('utf8', byte, byte + size), byte, size];
     byte += size;
   }
-  flush();
-  return any;
 }
+
+function* utf16(bytes: Buffer, start: number, read: 'readUInt16LE' | 'readUInt16BE'): Generator<Character> {
+  for (let byte = start; byte + 1 < bytes.length; byte += 2) yield [String.fromCharCode(bytes[read](byte)), byte, 2];
+}
+
+/** Writes stretches of characters that are long enough; false: there is none. */
+function legibleWriter(writer: ViewWriter, { from, to }: View, index: number, digitAt: Decoded['digitAt']) {
+  const write = ([text, byte, size]: Character) => {
+    const last = index + digitAt(byte + size) - 1;
+    writer.add(text, from[index + digitAt(byte)] ?? 0, to[last] ?? to[to.length - 1] ?? 0);
+  };
+  return (characters: Iterable<Character>): boolean => {
+    let any = false;
+    let length = 0;
+    let waiting: Character[] = [];
+    for (const character of characters) {
+      if (LEGIBLE.test(character[0])) {
+        length += 1;
+        if (length > LEGIBLE_MIN) write(character);
+        else waiting.push(character);
+        if (length === LEGIBLE_MIN) {
+          waiting.forEach(write);
+          any = true;
+        }
+        continue;
+      }
+      if (length >= LEGIBLE_MIN) writer.add(BARRIER, from[index] ?? 0, from[index] ?? 0);
+      length = 0;
+      waiting = [];
+    }
+    if (length >= LEGIBLE_MIN) writer.add(BARRIER, from[index] ?? 0, from[index] ?? 0);
+    return any;
+  };
+}
+
+/** Of UTF-16 also the halves of a character. */
+const LEGIBLE = /^(?:[^\p{C}\ufffd]|\s|[\ud800-\udfff])$/u;

@@ -1,16 +1,15 @@
 import type { Needle } from './needles.ts';
 import type { View } from './view.ts';
 
-/** Where in the source a value stands. */
-export interface Hit {
+/** A place in a view at which a value stands. */
+export interface Run {
   readonly needle: Needle;
-  /** From where to where, in parts between which something else stands. */
-  readonly parts: readonly Part[];
+  readonly start: number;
+  readonly end: number;
   readonly isWhole: boolean;
-  /** How much of the needle was found. */
-  readonly length: number;
 }
 
+/** From where to where of the source. */
 export interface Part {
   readonly from: number;
   readonly to: number;
@@ -25,7 +24,7 @@ const PIECES_MIN = 8;
  * The runs of a needle in a view that are long enough. About linear in the view: every such run has one of the needle's
  * anchors in it, and is grown from there.
  */
-export function* hitsIn(view: View, needle: Needle): Generator<Hit> {
+export function* hitsIn(view: View, needle: Needle): Generator<Run> {
   const size = Math.ceil(needle.size / 2);
   const step = needle.size - size + 1;
   for (let offset = 0; offset + size <= needle.text.length; offset += step)
@@ -33,7 +32,7 @@ export function* hitsIn(view: View, needle: Needle): Generator<Hit> {
 }
 
 /** Those in which the needle's part of this size at this offset is. */
-function* hitsAround(view: View, needle: Needle, offset: number, size: number): Generator<Hit> {
+function* hitsAround(view: View, needle: Needle, offset: number, size: number): Generator<Run> {
   const { text } = view;
   const wanted = needle.text;
   const anchor = wanted.slice(offset, offset + size);
@@ -44,30 +43,60 @@ function* hitsAround(view: View, needle: Needle, offset: number, size: number): 
     while (start > origin && start > 0 && text[start - 1] === wanted[start - 1 - origin]) start -= 1;
     while (end < origin + wanted.length && text[end] === wanted[end - origin]) end += 1;
     const isLong = end - start >= needle.size;
-    if (isLong && hangsTogether(view, start, end, wanted.length)) yield hit(view, needle, start, end);
+    if (isLong && hangsTogether(view, start, end, wanted.length)) yield run(needle, start, end);
     else if (isLong)
       // What stands beside the pieces may look like the next of them.
       for (let first = start; first + needle.size <= end; first += 1)
         if (hangsTogether(view, first, first + needle.size, wanted.length))
-          yield hit(view, needle, first, first + needle.size);
+          yield run(needle, first, first + needle.size);
     // In a text that repeats itself the next run is the same one, moved on.
     at = text.indexOf(anchor, isLong ? Math.max(at + 1, end - size) : at + 1);
   }
 }
 
-const hit = (view: View, needle: Needle, start: number, end: number): Hit => ({
+const run = (needle: Needle, start: number, end: number): Run => ({
   needle,
-  parts: partsOf(view, start, end),
+  start,
+  end,
   isWhole: end - start === needle.text.length,
-  length: end - start,
 });
 
-function partsOf({ from, to }: View, start: number, end: number): Part[] {
+/** Runs that overlap as one, named by what was found whole, else by what was found most of. */
+export function merged(runs: Iterable<Run>): Run[] {
+  const found: Run[] = [];
+  for (const each of runs) {
+    const last = found.at(-1);
+    // In a text that repeats itself there are as many as letters.
+    if (last !== undefined && last.needle === each.needle && each.start >= last.start && each.start < last.end)
+      found[found.length - 1] = union(last, each);
+    else found.push(each);
+  }
+  found.sort((a, b) => a.start - b.start || b.end - a.end);
+  const all: Run[] = [];
+  for (const each of found) {
+    const last = all.at(-1);
+    if (last !== undefined && each.start < last.end) all[all.length - 1] = union(last, each);
+    else all.push(each);
+  }
+  return all;
+}
+
+const union = (one: Run, other: Run): Run => ({
+  ...(isBetter(other, one) ? other : one),
+  start: Math.min(one.start, other.start),
+  end: Math.max(one.end, other.end),
+});
+
+const isBetter = (one: Run, other: Run): boolean =>
+  one.isWhole === other.isWhole ? one.end - one.start > other.end - other.start : one.isWhole;
+
+/** Where the view's characters stand in the source, without what stands between them. */
+export function partsOf({ from, to }: View, start: number, end: number): Part[] {
   const parts: { from: number; to: number }[] = [];
   for (let at = start; at < end; at += 1) {
     const part = { from: from[at] ?? 0, to: Math.max(to[at] ?? 0, from[at] ?? 0) };
     const last = parts.at(-1);
-    if (last !== undefined && part.from <= last.to) last.to = Math.max(last.to, part.to);
+    if (last !== undefined && part.from >= last.from && part.from <= last.to) last.to = Math.max(last.to, part.to);
     else parts.push(part);
   }
   return parts;

@@ -1,8 +1,8 @@
 import { barePieces, characterCodes, foldedView, plainView, readings } from './decoded-view.ts';
 import { decodedRuns } from './encoded-view.ts';
-import { type Hit, hitsIn, type Part } from './find-needles.ts';
+import { hitsIn, merged, type Part, partsOf, type Run } from './find-needles.ts';
 import { needlesOf, type SecretValueKind } from './needles.ts';
-import { type Slots, slotsIn } from './slots.ts';
+import { slotsIn } from './slots.ts';
 import type { View } from './view.ts';
 
 /** Takes the secrets of one lease out of a text. */
@@ -25,6 +25,12 @@ interface Searched {
   readonly kind: SecretValueKind;
   readonly needles: ReturnType<typeof needlesOf>;
   readonly isCurrent: () => boolean;
+}
+
+/** A value that was found, with its parts: between them stands something else. */
+interface Hit {
+  readonly run: Run;
+  readonly parts: readonly Part[];
 }
 
 const CHARACTERS_MAX = 4_000_000;
@@ -54,8 +60,8 @@ export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
       const searched = current().filter(({ kind }) => kind !== 'username');
       if (searched.length === 0) return false;
       // A part of a code is in every page with numbers.
-      for (const { needle, isWhole } of search(text, marksIn(text, names), searched))
-        if (isWhole || needle.kind === 'password') return true;
+      for (const { run } of search(text, marksIn(text, names), searched))
+        if (run.isWhole || run.needle.kind === 'password') return true;
       return false;
     },
   };
@@ -73,8 +79,11 @@ const ENCODINGS_MAX = 3;
 
 function* search(text: string, marks: readonly [number, number][], searched: readonly Searched[]): Generator<Hit> {
   const plain = plainView(text, marks);
-  const find = function* (view: View, which: keyof Searched['needles']): Generator<Hit> {
+  const runs = function* (view: View, which: keyof Searched['needles']): Generator<Run> {
     for (const { needles } of searched) for (const needle of needles[which]) yield* hitsIn(view, needle);
+  };
+  const find = function* (view: View, which: keyof Searched['needles']): Generator<Hit> {
+    for (const run of merged(runs(view, which))) yield { run, parts: partsOf(view, run.start, run.end) };
   };
   const findFolded = function* (view: View): Generator<Hit> {
     const folded = foldedView(view);
@@ -85,7 +94,8 @@ function* search(text: string, marks: readonly [number, number][], searched: rea
   yield* find(plain, 'exact');
   for (const reading of readings(plain)) {
     yield* findFolded(reading);
-    for (const slots of slotsIn(reading)) for (const hit of findFolded(slots.view)) yield placed(hit, slots);
+    for (const { view, partsAt } of slotsIn(reading))
+      for (const { run, parts } of findFolded(view)) yield { run, parts: parts.flatMap(partsAt) };
     let encoded: View | undefined = reading;
     for (let depth = 0; depth < ENCODINGS_MAX; depth += 1) {
       encoded = decodedRuns(encoded);
@@ -99,38 +109,20 @@ function* search(text: string, marks: readonly [number, number][], searched: rea
   }
 }
 
-/** A hit in pieces, with the places of these. */
-function placed(hit: Hit, { placeOf }: Slots): Hit {
-  const parts = new Map<number, Part>();
-  for (const { from, to } of hit.parts)
-    for (let offset = from; offset < to; offset += 1) {
-      const part = placeOf(offset);
-      parts.set(part.from, part);
-    }
-  return { ...hit, parts: [...parts.values()] };
-}
-
 /** The end of a line or of a text in JSON: what a value is parted by here stays, so that the rest can be read. */
 const BOUNDARY = /\n|(?<!\\)"/;
 
-/** Hits that overlap become one, named by what was found whole, else by what was found most of. */
 function replaced(text: string, hits: readonly Hit[]): string {
-  const found = hits.flatMap(hit => joined(text, hit.parts).map(part => ({ ...part, hit })));
-  if (found.length === 0) return text;
-  found.sort((a, b) => a.from - b.from || b.to - a.to);
-  const merged: { from: number; to: number; best: Hit }[] = [];
-  for (const { from, to, hit } of found) {
-    const last = merged.at(-1);
-    if (last !== undefined && from < last.to) {
-      last.to = Math.max(last.to, to);
-      if (isBetter(hit, last.best)) last.best = hit;
-    } else merged.push({ from, to, best: hit });
-  }
+  if (hits.length === 0) return text;
+  // As runs of the source they are merged as those of a view are.
+  const runs = hits.flatMap(({ run, parts }) =>
+    joined(text, parts).map(({ from, to }) => ({ ...run, start: from, end: to })),
+  );
   const pieces: string[] = [];
   let at = 0;
-  for (const { from, to, best } of merged) {
-    pieces.push(text.slice(at, from), `<secret>${best.needle.name}</secret>`);
-    at = to;
+  for (const { start, end, needle } of merged(runs)) {
+    pieces.push(text.slice(at, start), `<secret>${needle.name}</secret>`);
+    at = end;
   }
   return pieces.join('') + text.slice(at);
 }
@@ -140,14 +132,12 @@ function joined(text: string, parts: readonly Part[]): Part[] {
   const all: { from: number; to: number }[] = [];
   for (const { from, to } of parts) {
     const last = all.at(-1);
-    if (last !== undefined && !BOUNDARY.test(text.slice(last.to, from))) last.to = to;
+    if (last !== undefined && from >= last.from && !BOUNDARY.test(text.slice(last.to, from)))
+      last.to = Math.max(last.to, to);
     else all.push({ from, to });
   }
   return all;
 }
-
-const isBetter = (one: Hit, other: Hit): boolean =>
-  one.isWhole === other.isWhole ? one.length > other.length : one.isWhole;
 
 /** Longest string that an event keeps. */
 const STRING_CHARACTERS_MAX = 2_048;

@@ -1,12 +1,12 @@
 import { characterCodes, plainView } from './decoded-view.ts';
-import type { Part } from './find-needles.ts';
+import { type Part, partsOf } from './find-needles.ts';
 import type { View } from './view.ts';
 
 /** Pieces that stand in equal places of a text, as one text. */
 export interface Slots {
   readonly view: View;
-  /** From where to where of the source the piece at an offset of the view stands. */
-  placeOf(offset: number): Part;
+  /** Where in the source a part of the view stands. */
+  partsAt(part: Part): Part[];
 }
 
 /**
@@ -14,7 +14,7 @@ export interface Slots {
  * attribute, the end of an address, an entry of a numbered list. A key of JSON is none.
  */
 const SLOT =
-  /(?<=[{,]\s{0,20})"(?:\\.|[^"\\\n]){0,60}"\s?:|(["'])((?:\\.|(?!\1)[^\\\n]){1,60}?)\1|(?<=[:=.)/#]\s{0,2})([^\s"'`,;(){}[\]<>/#]{1,24}|[^\s])(?=[\s"',;)}\]<]|$)/g;
+  /(?<=[{,]\s{0,20})"(?:\\.|[^"\\\n]){0,60}"\s?:|(["'])((?:\\.|(?!\1)[^\\\n]){1,60}?)\1|(?<=[:=.)/#][ \t]{0,2})([^\s"'`,;(){}[\]<>/#]{1,24}|[^\s"'])(?=[\s"',;)}\]<]|$)/g;
 /** What comes before it and says what it is, but for its numbers. */
 const LABEL = /[\p{L}\p{N}_-]{0,20}[^\p{L}\p{N}]{0,6}$/u;
 const LABEL_CHARACTERS = 30;
@@ -66,12 +66,13 @@ export function slotsIn(view: View): Slots[] {
 /** The pieces joined, without what they all begin and end with, and where they are numbers, their characters. */
 function readings(pieces: Pieces): Slots[] {
   const { text, starts, from, to } = pieces;
-  const placeOf = (at: number): Part => ({ from: from[at] ?? 0, to: to[at] ?? 0 });
+  const source = { text, from: Int32Array.from(from), to: Int32Array.from(to) };
+  const partsAt = (part: Part): Part[] => partsOf(source, part.from, part.to);
   const through = (read: string, at: readonly number[]): Slots => ({
     view: plainView(read),
-    placeOf: offset => placeOf(at[offset] ?? 0),
+    partsAt: part => at.slice(part.from, part.to).flatMap(offset => partsOf(source, offset, offset + 1)),
   });
-  const found: Slots[] = [{ view: plainView(text), placeOf }];
+  const found: Slots[] = [{ view: plainView(text), partsAt }];
   const all = pieces.all();
   const [before, after] = [shared(all), shared(all.map(reversed))];
   if (before + after > 0) {

@@ -146,13 +146,20 @@ test.each(Object.entries(ATTACKS))(
     const results = [await callText(client, 'browser_navigate', { url: attackUrl(attack) })];
     if (told === undefined) await callText(client, 'browser_wait_for', { time: 1 });
     else
-      await eventually(`a result with "${told}"`, async () => {
-        results.push(await callText(client, 'browser_tabs', { action: 'list' }));
-        return results.some(text => text.includes(told));
-      });
+      await eventually(
+        `a result with "${told}"`,
+        async () => {
+          results.push(await callText(client, 'browser_tabs', { action: 'list' }));
+          return results.some(text => text.includes(told));
+        },
+        TOLD_MS,
+      );
     await expectServed();
   },
 );
+
+/** A slow machine takes its time to exhaust itself. */
+const TOLD_MS = 60_000;
 
 /** A tab that dies under a navigation may cost that call; it says that the next one is served. */
 async function expectServed(): Promise<void> {

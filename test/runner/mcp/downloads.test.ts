@@ -95,6 +95,9 @@ test('once a credential was filled in, text is read without it, and bytes are no
   expect(filled.isError).toBeUndefined();
   await expect(client.readResource({ uri })).rejects.toThrow('not a file to be read');
   expect((await client.listResources()).resources.map(({ name }) => name)).not.toContain('data.bin');
+  // What the page that was filled offers may be made of it, in a form that is not known.
+  expect(await downloaded('report.txt')).toEqual([]);
+  await client.callTool({ name: 'browser_navigate', arguments: { url } });
   const [link] = await downloaded('leak.txt');
   const leak = await client.readResource({ uri: link?.type === 'resource_link' ? link.uri : '' });
   expect(JSON.stringify(leak)).not.toContain('horse');

@@ -71,4 +71,28 @@ export const ENCODERS: Readonly<Record<string, Escaper>> = {
   hex: text => Buffer.from(text).toString('hex'),
   backwards: text => [...text].reverse().join(''),
   'codes of characters': text => JSON.stringify([...text].map(each => each.codePointAt(0))),
+  'codes by their places': text => JSON.stringify({ ...[...text].map(each => each.codePointAt(0)) }),
+  'base64 of an address': text => Buffer.from(encodeURIComponent(text)).toString('base64'),
+  'base64 of JSON': text => Buffer.from(JSON.stringify({ user: 'x', password: text })).toString('base64'),
+  'base64 of base64': text => Buffer.from(Buffer.from(text).toString('base64')).toString('base64'),
+  'base64 of UTF-16': text => Buffer.from(text, 'utf16le').toString('base64'),
+  'hex of UTF-16': text => Buffer.from(text, 'utf16le').toString('hex'),
+  'hex of entities': text =>
+    Buffer.from(text.replace(/[^a-z0-9]/gi, each => `&#${each.codePointAt(0)};`)).toString('hex'),
+  'binary digits': text => [...Buffer.from(text)].map(byte => byte.toString(2).padStart(8, '0')).join(' '),
+};
+
+/** They give each letter a place of its own, and leave the places. */
+export const LISTS: Readonly<Record<string, (letters: readonly string[]) => string>> = {
+  'buttons of a snapshot': all => all.map((each, at) => `- button ${JSON.stringify(each)} [ref=e${at}]`).join('\n'),
+  'links of a snapshot': all =>
+    all.map((each, at) => `- link ${JSON.stringify(each)} [ref=e${at}] /x#${at}`).join('\n'),
+  'buttons in JSON': all =>
+    JSON.stringify({ buttons: all.map((text, at) => ({ text, selector: `#k > :nth-child(${at})` })) }),
+  'ends of addresses': all =>
+    JSON.stringify(all.map(each => ({ text: 'x', href: `http://site.test/a/${encodeURIComponent(each)}` }))),
+  'characters by their places': all => JSON.stringify({ ...all }),
+  'titles in HTML': all =>
+    all.map(each => `<i title="${each.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></i>`).join('\n'),
+  'a numbered list': all => all.map((each, at) => `${at + 1}. ${each}`).join('\n'),
 };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { redactor } from '../../../runner/reporting/redact.ts';
 import { leaksOf } from '../secrecy/leaks.ts';
-import { ENCODERS, ESCAPERS } from './escapers.ts';
+import { ENCODERS, ESCAPERS, LISTS } from './escapers.ts';
 
 const MARK = '<secret>X_PASSWORD</secret>';
 const letters = 'abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ0123456789';
@@ -62,6 +62,22 @@ test.each(Object.entries(ENCODERS))('%s: a value is found', (_name, encode) => {
   );
 });
 
+test.each(Object.entries(LISTS))('%s: a value is found in its pieces, and what is around them stays', (_name, list) => {
+  fc.assert(
+    fc.property(value, whole => {
+      const pieces = [...whole];
+      const { redact, holds } = redactor({ X_PASSWORD: whole });
+      const text = list(pieces);
+      const clean = redact(text);
+      expect(holds(text)).toBe(true);
+      expect(clean.split(MARK).length).toBeGreaterThan(pieces.length / 2);
+      expect(clean.split('\n')).toHaveLength(text.split('\n').length);
+      if (text.startsWith('{')) expect(() => JSON.parse(clean)).not.toThrow();
+    }),
+    { numRuns: 60 },
+  );
+});
+
 test('an escaper in an escaper is undone', () => {
   // A path of an address turns the backslashes of another escaper round: that is not undone.
   const some = fc.constantFrom(
@@ -111,6 +127,9 @@ test('ordinary text stays as it is', () => {
     X_USERNAME: 'alice.smith@mail.invalid',
     X_PASSWORD: 'correct horse "battery" & staple 77',
   });
+  const list =
+    '{"items":[{"name":"a","n":1},{"name":"b","n":22},{"name":"cc","n":333}]}\n1. a\n2. b\n- button "OK" [ref=e1]';
+  expect(redact(list)).toBe(list);
   const text = `The horse was correct about the battery; a staple is 77 cents. Call %d of &amp; \\n C:\\new <b>bold</b>
 - button "Send" [ref=e4]: 12, 13, 14, 15\n- link "Mail" [ref=e5]: invalid`;
   expect(redact(text)).toBe(text);
@@ -134,6 +153,10 @@ test('hostile text takes no longer than any other of its length', () => {
     '\\u',
     '\u0301',
     '<secret>',
+    '"a",',
+    '{"a":"b"}',
+    'name="',
+    'YWFh',
   ])
     expect(redact(piece.repeat(Math.ceil(1_000_000 / piece.length))).length).toBeGreaterThan(0);
 });

@@ -43,6 +43,16 @@ test('nothing is tainted before a value was filled in', async () => {
   expect(await tainted()).toBe(false);
 });
 
+test('what an earlier lease left in a storage taints, once that is looked for', async () => {
+  await page.evaluate(value => localStorage.setItem('kept', encodeURIComponent(value)), SECRET);
+  expect(await tainted()).toBe(false);
+  documents.guard();
+  expect(await tainted()).toBe(true);
+  await page.evaluate(() => localStorage.clear());
+  await page.goto(site.url('other'));
+  expect(await tainted()).toBe(false);
+});
+
 test.each<[string, () => Promise<unknown>]>([
   ['a new address alone', () => page.evaluate("history.pushState(0, '', '/other')")],
   ['a fragment', () => page.evaluate("location.hash = '#x'")],
