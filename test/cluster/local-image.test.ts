@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chown, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -92,6 +92,12 @@ describe('the local stack as one container', { timeout: 120_000 }, () => {
     );
     expect(pages.statusCode).toBe(200);
     pages.destroy();
+  });
+
+  test('the command in it knows its stack, and the profile for its sandbox is beside it', async () => {
+    expect(await container.exec('omicron-browser', 'console')).toContain('http://127.0.0.1:8081/sign-in#');
+    const profile = join('infra', SECCOMP_PROFILE);
+    expect(await container.exec('cat', SECCOMP_PROFILE)).toBe(await readFile(profile, 'utf8'));
   });
 
   test("Chromium's sandbox is on, and no process is root's", async () => {
