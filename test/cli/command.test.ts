@@ -113,6 +113,9 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
       { site: 'bank', secret_names: ['BANK_USERNAME', 'BANK_PASSWORD'] },
       { site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'] },
     ]);
+    expect((await run('--output', 'table', 'credentials', 'list', '--user', 'ada')).stdout).toContain(
+      'nowhere: nothing says where "shop" may be used: store it with a url',
+    );
     for (const file of ['controller.log', 'secrets.jwe'])
       expect(await readFile(join(stack.folder, file), 'utf8')).not.toContain('battery');
     expect(piped.stdout + stack.said()).not.toContain('battery');

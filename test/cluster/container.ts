@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { eventually } from '../eventually.ts';
 import { inNetworkOf } from './node.ts';
@@ -23,6 +24,8 @@ export interface ContainerOptions {
 export interface Container {
   /** Its first process, as this machine sees it. */
   readonly pid: number;
+  /** Runs a command in it; answers what it prints. */
+  exec(...command: string[]): Promise<string>;
   /** Sends SIGTERM and answers the exit code. */
   stop(): Promise<number>;
   /** What it printed. */
@@ -67,6 +70,7 @@ export async function runContainer({
   return {
     pid,
     said: () => said,
+    exec: async (...command) => (await ctr('tasks', 'exec', '--exec-id', randomUUID(), name, ...command)).stdout,
     async stop() {
       await ctr('tasks', 'kill', '--signal', 'SIGTERM', name);
       return exited;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chown, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,13 +17,13 @@ import { processTree, ROOT, run } from '../local/machine.ts';
 import { type Container, NETWORK, runContainer } from './container.ts';
 import { look } from './node.ts';
 
-const URL = `http://${NETWORK.container}:8080`;
+const CONTROLLER_URL = `http://${NETWORK.container}:8080`;
 /** The user of the image. */
 const UID = 1000;
 
 describe('the local stack as one container', { timeout: 120_000 }, () => {
   const serviceSecret = randomBytes(32).toString('hex');
-  const sessions = new BrowserSessions({ url: URL, serviceSecret });
+  const sessions = new BrowserSessions({ url: CONTROLLER_URL, serviceSecret });
   let data: string;
   let site: DemoSite;
   let container: Container;
@@ -43,13 +43,13 @@ describe('the local stack as one container', { timeout: 120_000 }, () => {
         seccompProfile: join(ROOT, 'infra', SECCOMP_PROFILE),
         env: {
           [ENV.serviceSecret]: serviceSecret,
-          [ENV.publicUrl]: URL,
+          [ENV.publicUrl]: CONTROLLER_URL,
           [ENV.egressAllowedCidrs]: `${NETWORK.machine}/32`,
           [ENV.insecureLoginOrigins]: `http://${NETWORK.machine}:${sitePort}`,
         },
       });
       const ready = () =>
-        fetch(`${URL}/readyz`).then(
+        fetch(`${CONTROLLER_URL}/readyz`).then(
           ({ ok }) => ok,
           () => false,
         );
@@ -75,14 +75,14 @@ describe('the local stack as one container', { timeout: 120_000 }, () => {
         env: {
           PYTHONPATH: join(ROOT, 'clients', 'python', 'src'),
           PYTHONDONTWRITEBYTECODE: '1',
-          [ENV.controllerUrl]: URL,
+          [ENV.controllerUrl]: CONTROLLER_URL,
           [ENV.serviceSecret]: serviceSecret,
         },
       },
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const { mcp_url, orders, tabs } = JSON.parse(stdout);
-    expect(mcp_url).toMatch(new RegExp(`^${URL}/runners/`));
+    expect(mcp_url).toMatch(new RegExp(`^${CONTROLLER_URL}/runners/`));
     expect(orders).toContain('Welcome back, Ada');
     expect(tabs).toContain('/orders');
     // as a published port shows it: under the name that the person's browser has for it
@@ -92,6 +92,12 @@ describe('the local stack as one container', { timeout: 120_000 }, () => {
     );
     expect(pages.statusCode).toBe(200);
     pages.destroy();
+  });
+
+  test('the command in it knows its stack, and the profile for its sandbox is beside it', async () => {
+    expect(await container.exec('omicron-browser', 'console')).toContain('http://127.0.0.1:8081/sign-in#');
+    const profile = join('infra', SECCOMP_PROFILE);
+    expect(await container.exec('cat', SECCOMP_PROFILE)).toBe(await readFile(profile, 'utf8'));
   });
 
   test("Chromium's sandbox is on, and no process is root's", async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { beforeRollout } from '../../cli/commands/before-rollout.ts';
 import { clusterEnvironment, kubectl, stream } from '../../cluster/kubectl.ts';
 import { type ApiNamespace, LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
+import type { Environment } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { type KubernetesObject, objects } from '../../manifests/render.ts';
 import { eventually } from '../eventually.ts';
@@ -36,8 +37,10 @@ function moved(object: KubernetesObject): KubernetesObject {
 }
 
 const RULES = ['Namespace', 'NetworkPolicy', 'ResourceQuota', 'LimitRange', 'ServiceAccount', 'Role', 'RoleBinding'];
-const rules = (apiNamespace: ApiNamespace) =>
-  [...objects({ ...ENVIRONMENTS.local, apiNamespace }).values()].filter(({ kind }) => RULES.includes(kind)).map(moved);
+const rules = (apiNamespace: ApiNamespace, sizes: Partial<Environment> = {}) =>
+  [...objects({ ...ENVIRONMENTS.local, ...sizes, apiNamespace }).values()]
+    .filter(({ kind }) => RULES.includes(kind))
+    .map(moved);
 
 const pod = (namespace: string, name: string, labels: Record<string, string> = {}, restricted = false) => ({
   apiVersion: 'v1',
@@ -184,6 +187,20 @@ describe('[O24] a platform that runs already', () => {
   test('back from step 3: without the label it is where it was', async () => {
     await kubectl(['-n', API, 'label', 'pod', 'api', `${LABELS.mcpClient}-`]);
     await eventually('the controller is closed to it', async () => (await toController()) === 'closed', 60_000);
+    expect(await platform()).toEqual(UNTOUCHED);
+  });
+
+  test('step 5: with room for all users, it is reached and reaches out as before', async () => {
+    const { limits } = ENVIRONMENTS.local;
+    const larger = rules('existing', { limits: { ...limits, capacity: 2 * limits.capacity } });
+    await kubectl(['apply', '--server-side', '-f', '-'], stream(larger));
+    expect(await platform()).toEqual(UNTOUCHED);
+  });
+
+  test('back from step 1: what was applied is removed, and nothing of it is', async () => {
+    const applied = rules('existing').filter(({ kind }) => kind !== 'Namespace');
+    await kubectl(['delete', '-f', '-'], stream(applied));
+    await kubectl(['-n', API, 'get', 'pod', 'api']);
     expect(await platform()).toEqual(UNTOUCHED);
   });
 

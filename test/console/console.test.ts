@@ -196,6 +196,13 @@ describe('credentials', () => {
     expect((await sessions.list({ userId: 'ada', tags: { purpose: 'credential-test' } })).sessions).toEqual([]);
   });
 
+  it('says which one is filled nowhere, and why', async () => {
+    await sessions.putCredential('ada', 'walmart', { username: 'ada', password: PASSWORD });
+    await page.reload();
+    await see('Filled nowhere: nothing says where "walmart" may be used: store it with a url');
+    await sessions.deleteCredential('ada', 'walmart');
+  });
+
   it('deletes one after a question', async () => {
     await page.getByRole('button', { name: 'Delete bakery' }).click();
     await page.getByRole('group').getByRole('button', { name: 'Delete bakery' }).click();

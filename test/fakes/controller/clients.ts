@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { liveTokenRequest } from '../../../contract/live.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import { credentialSchema } from '../../../contract/secrets.ts';
 import {
@@ -44,6 +45,8 @@ const CALLS: { call: RegExp; query?: z.ZodType; body?: z.ZodType }[] = [
   { call: RegExp(`^GET ${SESSION}/events$`), query: eventQuery },
   { call: RegExp(`^GET ${SESSION}/(artifacts|user-actions|policy/effective)$`) },
   { call: RegExp(`^POST ${SESSION}/user-actions/[^/]+$`), body: userActionAnswer },
+  { call: RegExp(`^POST ${SESSION}/live-token$`), body: liveTokenRequest.optional() },
+  { call: /^GET \/internal\/user-actions$/ },
   { call: /^GET \/internal\/users\/[^/]+\/credentials$/ },
   { call: /^PUT \/internal\/users\/[^/]+\/credentials\/[^/]+$/, body: credentialSchema },
   { call: /^DELETE \/internal\/users\/[^/]+\/credentials\/[^/]+$/ },
