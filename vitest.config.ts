@@ -26,7 +26,7 @@ const UNIT = [
   'test/runner/{phase,redeem,settings}.test.ts',
   'test/runner/browser/!(forwarder-users).test.ts',
   'test/runner/capture/{guarded-frames,mask}.test.ts',
-  'test/runner/live/control.test.ts',
+  'test/runner/live/{control,popups}.test.ts',
   'test/runner/recording/still-page.test.ts',
   'test/runner/{budget,snapshot}/*.test.ts',
   'test/runner/reporting/*.test.ts',
