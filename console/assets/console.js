@@ -1724,7 +1724,7 @@ function ControlBar({ live }) {
 					onClick: () => send({ t: "take" }),
 					children: "Take control"
 				})),
-				/* @__PURE__ */ a("button", {
+				live.mayChangeTransport && /* @__PURE__ */ a("button", {
 					type: "button",
 					class: "quiet",
 					"aria-pressed": live.transport === "pictures",
@@ -2562,22 +2562,27 @@ function useLive({ sessionId, role, onPicture, admit }) {
 		state.isMine,
 		state.connection.is
 	]);
+	const send = b((message) => {
+		idleAt.current = performance.now() + LIVE_LIMITS.idleSeconds * 1e3;
+		socket.current?.send(message);
+	}, []);
+	const note = b(() => dispatch({ t: "noted" }), []);
+	const answered = b((tab) => dispatch({
+		t: "answered",
+		tab
+	}), []);
+	const choose = b((chosen) => {
+		localStorage.setItem(TRANSPORT_KEY, chosen);
+		setTransport(chosen);
+	}, []);
 	return {
 		state,
-		send: b((message) => {
-			idleAt.current = performance.now() + LIVE_LIMITS.idleSeconds * 1e3;
-			socket.current?.send(message);
-		}, []),
-		note: b(() => dispatch({ t: "noted" }), []),
-		answered: b((tab) => dispatch({
-			t: "answered",
-			tab
-		}), []),
+		send,
+		note,
+		answered,
 		transport,
-		setTransport: b((chosen) => {
-			localStorage.setItem(TRANSPORT_KEY, chosen);
-			setTransport(chosen);
-		}, []),
+		mayChangeTransport: admit === void 0,
+		setTransport: choose,
 		idleAtMs: () => idleAt.current
 	};
 }
