@@ -8,6 +8,7 @@ import { defineConfig } from 'vitest/config';
 const UNIT = [
   'test/cli/program.test.ts',
   'test/client/*.test.ts',
+  'test/console/login-form.test.ts',
   'test/contract/!(tokens).test.ts',
   'test/contract/policy/*.test.ts',
   'test/controller/lease/!(get-or-create).test.ts',
@@ -26,7 +27,7 @@ const UNIT = [
   'test/runner/{phase,redeem,settings}.test.ts',
   'test/runner/browser/!(forwarder-users).test.ts',
   'test/runner/capture/{guarded-frames,mask}.test.ts',
-  'test/runner/live/control.test.ts',
+  'test/runner/live/{control,popups}.test.ts',
   'test/runner/recording/still-page.test.ts',
   'test/runner/{budget,snapshot}/*.test.ts',
   'test/runner/reporting/*.test.ts',

@@ -1206,9 +1206,11 @@ function read(schema, typed) {
 	const number = schema.type === "number" || schema.type === "integer" ? Number(typed) : NaN;
 	return Number.isNaN(number) ? typed : number;
 }
-/** A list of words or numbers, one a line. */
+/** A list of words or numbers, one a line. What was typed stays as it is while it means the same. */
 function Lines({ schema, name, value, onChange }) {
 	const lines = Array.isArray(value) ? value.map(String) : [];
+	const [typed, setTyped] = d("");
+	const text = linesOf(typed).join("\n") === lines.join("\n") ? typed : lines.join("\n");
 	return /* @__PURE__ */ a("label", { children: [
 		name,
 		" ",
@@ -1219,14 +1221,16 @@ function Lines({ schema, name, value, onChange }) {
 		/* @__PURE__ */ a("textarea", {
 			rows: Math.max(2, lines.length + 1),
 			spellcheck: false,
-			value: lines.join("\n"),
-			onChange: (event) => {
-				const next = event.currentTarget.value.split("\n").map((line) => line.trim()).filter((line) => line !== "").map((line) => read(schema, line));
-				onChange(next.length === 0 ? void 0 : next);
+			value: text,
+			onInput: (event) => {
+				const next = linesOf(event.currentTarget.value);
+				setTyped(event.currentTarget.value);
+				onChange(next.length === 0 ? void 0 : next.map((line) => read(schema, line)));
 			}
 		})
 	] });
 }
+var linesOf = (text) => text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
 /** A list of objects. */
 function List({ root, schema, name, value, onChange }) {
 	const entries = Array.isArray(value) ? value : [];
@@ -1720,7 +1724,7 @@ function ControlBar({ live }) {
 					onClick: () => send({ t: "take" }),
 					children: "Take control"
 				})),
-				/* @__PURE__ */ a("button", {
+				live.mayChangeTransport && /* @__PURE__ */ a("button", {
 					type: "button",
 					class: "quiet",
 					"aria-pressed": live.transport === "pictures",
@@ -2558,22 +2562,27 @@ function useLive({ sessionId, role, onPicture, admit }) {
 		state.isMine,
 		state.connection.is
 	]);
+	const send = b((message) => {
+		idleAt.current = performance.now() + LIVE_LIMITS.idleSeconds * 1e3;
+		socket.current?.send(message);
+	}, []);
+	const note = b(() => dispatch({ t: "noted" }), []);
+	const answered = b((tab) => dispatch({
+		t: "answered",
+		tab
+	}), []);
+	const choose = b((chosen) => {
+		localStorage.setItem(TRANSPORT_KEY, chosen);
+		setTransport(chosen);
+	}, []);
 	return {
 		state,
-		send: b((message) => {
-			idleAt.current = performance.now() + LIVE_LIMITS.idleSeconds * 1e3;
-			socket.current?.send(message);
-		}, []),
-		note: b(() => dispatch({ t: "noted" }), []),
-		answered: b((tab) => dispatch({
-			t: "answered",
-			tab
-		}), []),
+		send,
+		note,
+		answered,
 		transport,
-		setTransport: b((chosen) => {
-			localStorage.setItem(TRANSPORT_KEY, chosen);
-			setTransport(chosen);
-		}, []),
+		mayChangeTransport: admit === void 0,
+		setTransport: choose,
 		idleAtMs: () => idleAt.current
 	};
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 
 /** As much of JSON Schema as the schema of a policy uses. */
 export interface Schema {
@@ -146,25 +147,33 @@ function read(schema: Schema, typed: string): unknown {
   return Number.isNaN(number) ? typed : number;
 }
 
-/** A list of words or numbers, one a line. */
+/** A list of words or numbers, one a line. What was typed stays as it is while it means the same. */
 function Lines({ schema, name, value, onChange }: FieldProps) {
   const lines = Array.isArray(value) ? value.map(String) : [];
+  const [typed, setTyped] = useState('');
+  const text = linesOf(typed).join('\n') === lines.join('\n') ? typed : lines.join('\n');
   return (
     <label>
       {name} <span class="muted">one a line</span>
       <textarea
         rows={Math.max(2, lines.length + 1)}
         spellcheck={false}
-        value={lines.join('\n')}
-        onChange={event => {
-          const typed = event.currentTarget.value.split('\n').map(line => line.trim());
-          const next = typed.filter(line => line !== '').map(line => read(schema, line));
-          onChange(next.length === 0 ? undefined : next);
+        value={text}
+        onInput={event => {
+          const next = linesOf(event.currentTarget.value);
+          setTyped(event.currentTarget.value);
+          onChange(next.length === 0 ? undefined : next.map(line => read(schema, line)));
         }}
       />
     </label>
   );
 }
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '');
 
 /** A list of objects. */
 function List({ root, schema, name, value, onChange }: FieldProps) {

@@ -60,6 +60,8 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
   const tabs = liveTabs({
     ...{ context, captures, conceal },
     onPicture(picture, tab) {
+      const page = tabs.page(tab);
+      if (picture.kind === 'screencast' && page !== undefined && popups.replaces(page)) return;
       seq = (seq + 1) % 2 ** 32;
       newest = { tab, bytes: encodePicture({ ...picture, tab, seq }) };
       for (const viewer of viewers.values()) viewer.show(newest.bytes);
@@ -77,6 +79,7 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
     onTaken: ({ name }) => onTaken(name),
     async onGivenBack({ name }, why, seconds) {
       await input.end();
+      popups.end();
       onGivenBack(name, why, seconds);
     },
   });

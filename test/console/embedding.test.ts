@@ -156,6 +156,7 @@ describe('picture mode', () => {
   });
 
   it('a press on a picture of another tab is refused, and an unchanged picture is not sent again', async () => {
+    await agent.call('browser_navigate', { url: 'data:text/html,<title>Still</title>still' });
     const { url } = console.stack.console;
     const ask = (path: string, init: { method?: string; data?: unknown; headers?: Record<string, string> } = {}) =>
       context.request.fetch(`${url}/api${path}`, { ...init, headers: { origin: url, ...init.headers } });

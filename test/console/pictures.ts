@@ -7,12 +7,13 @@ import { openConsole } from './open-console.ts';
 
 const FOLDER = join(import.meta.dirname, '../../docs/images');
 const WAIT_MS = 60_000;
+const DESKTOP = { width: 1360, height: 900 };
 
 await using console_ = await openConsole();
 const { page, stack, sessions, site } = console_;
 page.setDefaultTimeout(WAIT_MS);
 await mkdir(FOLDER, { recursive: true });
-await page.setViewportSize({ width: 1280, height: 860 });
+await page.setViewportSize(DESKTOP);
 
 const open = (path: string) => page.goto(`${stack.console.url}${path}`);
 async function picture(name: string): Promise<void> {
@@ -26,6 +27,22 @@ await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor();
 
 await sessions.putCredential('ada', 'bakery', { ...site.login, url: ['https://bakery.example'] });
 await sessions.putCredential('ada', 'museum.example', { username: 'ada', password: 'difference-engine-1822' });
+
+await sessions.importProfile('ada', 'mail', {
+  cookies: ['mail.example', 'calendar.example'].map(domain => ({
+    ...{
+      name: 'login',
+      value: 'x',
+      domain,
+      path: '/',
+      expires: -1,
+      httpOnly: true,
+      secure: true,
+      sameSite: 'Lax' as const,
+    },
+  })),
+  origins: [],
+});
 
 const recorded = await sessions.acquire({ userId: 'ada', conversationId: 'find a loaf', tags: { team: 'bakery' } });
 {
@@ -67,7 +84,7 @@ await picture('session');
 await page.setViewportSize({ width: 390, height: 844 });
 await page.emulateMedia({ colorScheme: 'dark' });
 await picture('session-phone');
-await page.setViewportSize({ width: 1280, height: 860 });
+await page.setViewportSize(DESKTOP);
 await page.emulateMedia({ colorScheme: 'light' });
 await page.getByRole('article').getByRole('button', { name: 'Done' }).click();
 await asking;

@@ -41,15 +41,17 @@ export function ControlBar({ live }: { live: Live }) {
               Take control
             </button>
           ))}
-        <button
-          type="button"
-          class="quiet"
-          aria-pressed={live.transport === 'pictures'}
-          title="Pictures by plain requests, for networks that block the stream"
-          onClick={() => live.setTransport(live.transport === 'stream' ? 'pictures' : 'stream')}
-        >
-          Pictures only
-        </button>
+        {live.mayChangeTransport && (
+          <button
+            type="button"
+            class="quiet"
+            aria-pressed={live.transport === 'pictures'}
+            title="Pictures by plain requests, for networks that block the stream"
+            onClick={() => live.setTransport(live.transport === 'stream' ? 'pictures' : 'stream')}
+          >
+            Pictures only
+          </button>
+        )}
         <button type="button" class="quiet" onClick={event => void expand(event.currentTarget)}>
           Expand
         </button>

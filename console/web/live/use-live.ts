@@ -106,6 +106,8 @@ export interface Live {
   /** The chooser of this tab has its files. */
   readonly answered: (tab: number) => void;
   readonly transport: Transport;
+  /** False: who is admitted by a token has the stream only. */
+  readonly mayChangeTransport: boolean;
   /** Changes it, for this browser. */
   readonly setTransport: (transport: Transport) => void;
   /** When control returns without further input, by `performance.now()`. */
@@ -189,5 +191,9 @@ export function useLive({ sessionId, role, onPicture, admit }: UseLiveOptions): 
     localStorage.setItem(TRANSPORT_KEY, chosen);
     setTransport(chosen);
   }, []);
-  return { state, send, note, answered, transport, setTransport: choose, idleAtMs: () => idleAt.current };
+  const mayChangeTransport = admit === undefined;
+  return {
+    ...{ state, send, note, answered, transport, mayChangeTransport, setTransport: choose },
+    idleAtMs: () => idleAt.current,
+  };
 }

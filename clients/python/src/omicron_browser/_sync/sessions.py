@@ -194,20 +194,6 @@ class BrowserSessions:
         path = f"{session_path(session_id)}/archive"
         return self._connection.call(wire.Session, "POST", path, user_id=user_id)
 
-    def create_live_token(
-        self,
-        session_id: str,
-        *,
-        role: wire.LiveRole = "view",
-        viewer: str | None = None,
-        user_id: str | None = None,
-    ) -> str:
-        """A token that opens one live view of the running browser within a minute, for an embedded preview."""
-        path = f"{session_path(session_id)}/live-token"
-        body = {"role": role} if viewer is None else {"role": role, "viewer": viewer}
-        answer = self._connection.call(wire.LiveTokenAnswer, "POST", path, body=body, user_id=user_id)
-        return answer["token"]
-
     def list_events(
         self, session_id: str, *, cursor: str | None = None, limit: int | None = None, user_id: str | None = None
     ) -> wire.EventPage:
