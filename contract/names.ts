@@ -30,7 +30,7 @@ export const SERVICES = {
 export const PORTS = {
   /** Controller: sessions API, broker, metrics. */
   controller: 8080,
-  /** Runner: /mcp, /assign, /drain, /healthz. */
+  /** Runner: /mcp, /assign, /drain, /files, /healthz. */
   runner: 8080,
   /** Console: its pages and their API. */
   console: 8080,
@@ -230,6 +230,10 @@ export const ENV = {
   downloadsMb: 'OMICRON_DOWNLOADS_MB',
   /** Number of downloads of a lease. */
   downloadsMax: 'OMICRON_DOWNLOADS_MAX',
+  /** MiB of one file that is brought in, of all of a lease's, and their number. */
+  fileMb: 'OMICRON_FILE_MB',
+  filesMb: 'OMICRON_FILES_MB',
+  filesMax: 'OMICRON_FILES_MAX',
   /** Base64 SHA-256 digests of public keys, comma-separated, that the browser trusts besides its own roots (B6). */
   chromiumSpki: 'OMICRON_CHROMIUM_SPKI',
   /** Default toolset of leases. */
@@ -296,6 +300,9 @@ export const RUNNER_VARIABLES = [
   ENV.downloadMb,
   ENV.downloadsMb,
   ENV.downloadsMax,
+  ENV.fileMb,
+  ENV.filesMb,
+  ENV.filesMax,
 ];
 
 /**
