@@ -8,7 +8,6 @@ import { dirname, join } from 'node:path';
 const ASSETS = [
   join('console', 'assets'),
   join('controller', 'store'),
-  join('runner', 'files'),
   join('runner', 'secrecy'),
   join('runner', 'settle'),
   join('runner', 'tools'),

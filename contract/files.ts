@@ -1,12 +1,10 @@
 import * as z from 'zod';
 import { epoch } from './lease-key.ts';
+import { FILE_FOLDERS } from './names.ts';
 
 /** What a platform brought in, and what the browser downloaded. */
 export const FILE_SOURCES = ['upload', 'download'] as const;
 export type FileSource = (typeof FILE_SOURCES)[number];
-
-/** Folder of a source below a lease's output and its prefix in the artifact store. Names of videos have no slash. */
-export const FILE_FOLDERS = { upload: 'uploads', download: 'downloads' } as const satisfies Record<FileSource, string>;
 
 export const FILE_NAME_BYTES_MAX = 200;
 

@@ -73,6 +73,9 @@ export const VIDEO_PREFIX = 'pw-videos';
 export const videoPrefix = (env: string, sessionId: string, epoch: number, runnerId: string): string =>
   `${VIDEO_PREFIX}/${env}/${sessionId}/${epoch}-${runnerId}/`;
 
+/** Folders of a lease's files, by their source, below its output and its prefix in the artifact store. Names of videos have no folder. */
+export const FILE_FOLDERS = { upload: 'uploads', download: 'downloads' } as const;
+
 /** Prefix of all profile objects. */
 export const PROFILE_PREFIX = 'profiles';
 

@@ -1,11 +1,18 @@
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import * as z from 'zod';
+
+/** What the thread is given. */
+export interface PdfWork {
+  readonly bytes: Uint8Array;
+  readonly charactersMax: number;
+}
 
 /** What a PDF says. Fewer pages than there are: the rest is left out. */
 const pdfText = z.object({ pages: z.array(z.string()), pagesTotal: z.int() });
 export type PdfText = z.infer<typeof pdfText>;
 
-const WORKER = new URL('./pdf-text.worker.js', import.meta.url);
+const WORKER = new URL(`./pdf-text.worker${extname(import.meta.url)}`, import.meta.url);
 const CHARACTERS_MAX = 500_000;
 /** Of the thread; its documents have at most 32 MiB. */
 const HEAP_MB = 256;
@@ -22,7 +29,7 @@ export async function readPdf(bytes: Buffer, signal: AbortSignal): Promise<PdfTe
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const worker = new Worker(WORKER, {
-    workerData: { bytes: new Uint8Array(bytes), charactersMax: CHARACTERS_MAX },
+    workerData: { bytes: new Uint8Array(bytes), charactersMax: CHARACTERS_MAX } satisfies PdfWork,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     env: {},
     execArgv: [],
