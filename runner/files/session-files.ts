@@ -11,6 +11,7 @@ import type { FileLimits } from './limits.ts';
 import { freeName, safeFileName } from './names.ts';
 import { openPlain, readRange } from './plain-file.ts';
 import { textIn } from './text.ts';
+import { uploadQuota } from './upload-quota.ts';
 
 /** A file of the lease, whole and never changed again. */
 export interface KeptFile extends SessionFile {
@@ -56,13 +57,12 @@ export interface SessionFilesOptions {
 
 /** Longer texts are not searched for secrets as a whole: they are kept as their site sent them. */
 export const TEXT_BYTES_MAX = 1024 * 1024;
-const MIB = 1024 * 1024;
 
 export function sessionFiles({ outputDir, limits, beforeFirst, conceal, onAdded }: SessionFilesOptions): SessionFiles {
   const files = new Map<string, KeptFile>();
   /** Names that are being given. */
   const taken = new Set<string>();
-  const uploads = { count: 0, bytes: 0 };
+  const begin = uploadQuota(limits);
   let prepared: Promise<void> | undefined;
 
   async function prepare(): Promise<void> {
@@ -112,36 +112,18 @@ export function sessionFiles({ outputDir, limits, beforeFirst, conceal, onAdded 
     find: name => files.get(name),
     async put(name, content) {
       if (taken.has(name)) throw exists(name, 'is just being stored');
-      if (!files.has(name) && uploads.count >= limits.filesMax)
-        throw new OmicronError('files_quota_exceeded', `A lease takes ${limits.filesMax} files at most.`);
-      let bytes = 0;
-      const bounded = async function* () {
-        for await (const chunk of content) {
-          bytes += chunk.length;
-          uploads.bytes += chunk.length;
-          if (bytes > limits.fileBytes) throw tooLarge(limits.fileBytes);
-          if (uploads.bytes > limits.filesBytes)
-            throw new OmicronError(
-              'files_quota_exceeded',
-              `A lease takes ${limits.filesBytes / MIB} MiB of files at most.`,
-            );
-          yield chunk;
-        }
-      };
-      const isNew = !files.has(name);
+      const known = files.get(name);
+      const share = begin(known === undefined);
       taken.add(name);
-      uploads.count += isNew ? 1 : 0;
-      let isStored = false;
       try {
-        const file = await store('upload', name, bounded());
-        isStored = isNew;
+        const file = await store('upload', name, share.bounded(content));
+        if (file === known) share.giveBack();
         return file;
+      } catch (error) {
+        share.giveBack();
+        throw error;
       } finally {
         taken.delete(name);
-        if (!isStored) {
-          uploads.bytes -= bytes;
-          uploads.count -= isNew ? 1 : 0;
-        }
       }
     },
     async keepDownload(suggestedName, path) {
@@ -184,6 +166,3 @@ function sameFile(stored: KeptFile, { sha256, source }: KeptFile): KeptFile {
 
 const exists = (name: string, why: string): OmicronError =>
   new OmicronError('file_exists', `The lease has a file of the name "${name}", which ${why}: choose another name.`);
-
-const tooLarge = (bytesMax: number): OmicronError =>
-  new OmicronError('payload_too_large', `A file may have at most ${bytesMax / MIB} MiB.`);

@@ -164,6 +164,7 @@ it('refuses names that lead elsewhere, other content under a name, and what is t
   expect((await put('/b.txt', 'b')).status).toBe(200);
   expect((await put('/empty.txt', '')).status).toBe(200);
   expect(await codeOf(await put('/fifth.txt', '5'))).toEqual([422, 'files_quota_exceeded']);
+  expect((await put('/b.txt', 'b')).status).toBe(200);
   expect(await codeOf(await put('/c.txt', 'c', 'bob'))).toEqual([404, 'session_not_found']);
   expect(await codeOf(await call('/a.txt', { userId: 'bob' }))).toEqual([404, 'session_not_found']);
   expect(await codeOf(await call('/none.txt'))).toEqual([404, 'file_not_found']);
