@@ -126,7 +126,7 @@ export function openLease(
   });
   const leaseFiles: LeaseFiles = {
     ...files,
-    mayReadBytes: ({ source }) => source === 'upload' || !documents.isGuarding(),
+    mayReadBytes: ({ source, isTainted }) => !isTainted && (source === 'upload' || !documents.isGuarding()),
   };
   const available = leaseTools(options.toolset, {
     playwright,

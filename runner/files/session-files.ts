@@ -20,6 +20,8 @@ export interface KeptFile extends SessionFile {
   readonly sha256: string;
   /** Whether it is a text of at most `TEXT_BYTES_MAX`. */
   readonly isText: boolean;
+  /** Of a page that may have held a secret: no agent gets it, in whatever form. */
+  readonly isTainted: boolean;
 }
 
 /**
@@ -36,12 +38,12 @@ export interface SessionFiles {
    */
   put(name: string, content: AsyncIterable<Uint8Array>): Promise<KeptFile>;
   /** Stores a copy of a finished download under a name that is free. A short text is stored without the lease's secrets. */
-  keepDownload(suggestedName: string, path: string): Promise<KeptFile>;
+  keepDownload(suggestedName: string, path: string, about: Pick<KeptFile, 'isTainted'>): Promise<KeptFile>;
 }
 
 /** As the tools of the lease read them. */
 export interface LeaseFiles extends Pick<SessionFiles, 'list' | 'find'> {
-  /** False for what a page sent, once a credential was filled in: bytes could hold it in a form that is not known. */
+  /** False for a tainted file, and for what a page sent, once a credential was filled in: bytes could hold it in a form that is not known. */
   mayReadBytes(file: KeptFile): boolean;
 }
 
@@ -76,7 +78,10 @@ export function sessionFiles({ outputDir, limits, beforeFirst, conceal, onAdded 
   };
 
   /** Writes the content aside, then gives it its name: the uploader sees whole files only. */
-  async function store(source: FileSource, name: string, content: AsyncIterable<Uint8Array>): Promise<KeptFile> {
+  async function store(
+    { source, name, isTainted }: Pick<KeptFile, 'source' | 'name' | 'isTainted'>,
+    content: AsyncIterable<Uint8Array>,
+  ): Promise<KeptFile> {
     const folder = await folderOf(source);
     const aside = join(folder, `.${randomUUID()}`);
     try {
@@ -95,7 +100,8 @@ export function sessionFiles({ outputDir, limits, beforeFirst, conceal, onAdded 
       );
       const isText = bytes <= TEXT_BYTES_MAX && textIn(await readRange(aside, 0, bytes)) !== undefined;
       const path = join(folder, name);
-      const file = { name, source, bytes, mime_type: mimeTypeOf(name), path, sha256: hash.digest('hex'), isText };
+      const about = { name, source, bytes, mime_type: mimeTypeOf(name), isText, isTainted };
+      const file = { ...about, path, sha256: hash.digest('hex') };
       const same = files.get(name);
       if (same !== undefined) return sameFile(same, file);
       await rename(aside, path);
@@ -116,7 +122,7 @@ export function sessionFiles({ outputDir, limits, beforeFirst, conceal, onAdded 
       const share = begin(known === undefined);
       taken.add(name);
       try {
-        const file = await store('upload', name, share.bounded(content));
+        const file = await store({ source: 'upload', name, isTainted: false }, share.bounded(content));
         if (file === known) share.giveBack();
         return file;
       } catch (error) {
@@ -126,12 +132,11 @@ export function sessionFiles({ outputDir, limits, beforeFirst, conceal, onAdded 
         taken.delete(name);
       }
     },
-    async keepDownload(suggestedName, path) {
-      const suggested = safeFileName(await conceal(suggestedName));
-      const name = freeName(suggested, each => files.has(each) || taken.has(each));
+    async keepDownload(suggestedName, path, { isTainted }) {
+      const name = freeName(safeFileName(suggestedName), each => files.has(each) || taken.has(each));
       taken.add(name);
       try {
-        return await store('download', name, await concealedContent(path, conceal));
+        return await store({ source: 'download', name, isTainted }, await concealedContent(path, conceal));
       } finally {
         taken.delete(name);
       }

@@ -24,7 +24,8 @@ export interface FileResourcesOptions {
 export function fileResources({ files, conceal }: FileResourcesOptions): FileResources {
   const uriOf = ({ name, source }: KeptFile): string =>
     `${source}:/${files.list().findIndex(each => each.name === name) + 1}`;
-  const isOpen = (file: KeptFile): boolean => file.bytes <= TEXT_BYTES_MAX && (file.isText || files.mayReadBytes(file));
+  const isOpen = (file: KeptFile): boolean =>
+    file.bytes <= TEXT_BYTES_MAX && ((file.isText && !file.isTainted) || files.mayReadBytes(file));
   const resourceOf = (file: KeptFile): Resource => ({
     uri: uriOf(file),
     name: file.name,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { KeptFile, LeaseFiles } from '../files/session-files.ts';
-import { fileNotFound } from '../tools/files.ts';
+import { FILE_TAINTED, fileNotFound } from '../tools/files.ts';
 import type { PlaywrightMcp } from './playwright-mcp.ts';
 
 const uploadArguments = z.object({ paths: z.array(z.string()).optional() });
@@ -22,8 +22,10 @@ export async function uploadByName(
   const found = names.map(name => files.find(name));
   const missing = names.filter((_, index) => found[index] === undefined);
   if (missing.length > 0) return fileNotFound(missing, files);
+  const chosen = found.filter(file => file !== undefined);
+  if (chosen.some(({ isTainted }) => isTainted)) return FILE_TAINTED;
   const { uploadsDir } = playwright;
-  const paths = await Promise.all(found.filter(file => file !== undefined).map(file => placed(file, uploadsDir)));
+  const paths = await Promise.all(chosen.map(file => placed(file, uploadsDir)));
   const result = await playwright.call(tool, { ...args, paths }, signal);
   return withoutFolder(result, uploadsDir);
 }

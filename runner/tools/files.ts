@@ -48,6 +48,7 @@ export const readFile = defineTool({
   async run({ name, offset }, { lease: { files, conceal }, signal }: ToolContext) {
     const file = files.find(name);
     if (file === undefined) return fileNotFound([name], files);
+    if (file.isTainted) return FILE_TAINTED;
     const about = { name, mimeType: file.mime_type, bytes: file.bytes };
     const part = (text: string) => said({ ...about, ...windowOf(text, offset) });
     if (isPdf(await readRange(file.path, 0, Math.min(file.bytes, PDF_SIGN.length)))) {
@@ -95,6 +96,13 @@ export const fileNotFound = (names: readonly string[], files: Pick<LeaseFiles, '
         .join(', ') || 'none'
     }.`,
   });
+
+/** What a page with a credential made is no way out for it. */
+export const FILE_TAINTED = refused({
+  code: 'file_closed',
+  why: 'The file came from a page into which a credential was filled.',
+  instead: 'The person can fetch it. Files of the pages after the login can be read.',
+});
 
 const BYTES_CLOSED = refused({
   code: 'file_closed',
