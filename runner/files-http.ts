@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pipeline } from 'node:stream/promises';
+import { finished, pipeline } from 'node:stream/promises';
 import type * as z from 'zod';
 import { fileName, type runnerFiles, type SessionFile } from '../contract/files.ts';
 import { OmicronError } from '../contract/problem.ts';
@@ -18,12 +18,22 @@ export async function serveFiles(
   if (encoded === undefined) {
     json(200, { files: files.list().map(described) } satisfies z.infer<typeof runnerFiles>);
   } else if (request.method === 'PUT') {
-    json(200, described(await files.put(nameIn(encoded), request)));
+    json(200, described(await putFile(files, nameIn(encoded), request)));
   } else {
     const name = nameIn(encoded);
     const file = files.find(name);
     if (file === undefined) throw new OmicronError('file_not_found', `The session has no file "${name}".`);
     await sendFile(file, request, response);
+  }
+}
+
+/** What is left of a file that is refused is read all the same: a peer that still sends reads no answer. */
+async function putFile(files: SessionFiles, name: string, request: IncomingMessage): Promise<KeptFile> {
+  try {
+    return await files.put(name, request.iterator({ destroyOnReturn: false }));
+  } catch (error) {
+    await finished(request.resume()).catch(() => undefined);
+    throw error;
   }
 }
 

@@ -132,7 +132,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   if (problem.code === 'unauthorized') response.setHeader('www-authenticate', 'Bearer');
   if (problem.retry_after_seconds !== undefined) response.setHeader('retry-after', problem.retry_after_seconds);
   // What is left of an oversized body is not read.
-  if (problem.code === 'payload_too_large' || !request.complete) response.setHeader('connection', 'close');
+  if (problem.code === 'payload_too_large' && !request.complete) response.setHeader('connection', 'close');
   send(response, PROBLEMS[problem.code].status, problem, PROBLEM_TYPE);
 }
 
