@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { type LiveTokenAnswer, liveTokenAnswer, type liveTokenRequest } from '../contract/live.ts';
 import { fileList, type ListedFile, type SessionFile, sessionFile } from '../contract/files.ts';
+import { type LiveTokenAnswer, liveTokenAnswer, type liveTokenRequest } from '../contract/live.ts';
 import {
   type EffectivePolicy,
   effectivePolicy,
