@@ -167,10 +167,8 @@ async function upload(work: Work, name: string, final: boolean): Promise<void> {
   if (file.state.storedBytes === undefined && isVideo && !final && !(await isEnded(file.path, size)))
     return store.advance(file, size);
   if (file.state.storedBytes === undefined) {
-    const bytes = isVideo ? await settledBytes(file.path, work.signal) : size;
-    const flaw = isVideo ? await flawOf(file.path, bytes) : undefined;
+    const { bytes, flaw } = isVideo ? await endedVideo(file) : { bytes: size };
     if (flaw !== undefined) await store.giveUp(file);
-    else if (!(await isEnded(file.path, bytes))) await mend(file.path, bytes);
     const stored = flaw === undefined ? await store.finish(file, bytes) : undefined;
     const taken = `another object has the key ${file.key}; nothing is overwritten`;
     if (typeof stored !== 'number') return finish(work, { state: 'lost', name, reason: flaw ?? taken });
@@ -178,6 +176,15 @@ async function upload(work: Work, name: string, final: boolean): Promise<void> {
     await state.save();
   }
   await finish(work, { state: 'stored', name, uri: store.uri(file.key), bytes: file.state.storedBytes });
+}
+
+/** The size of a video that nothing writes to any more, its head mended; or why it is none. */
+async function endedVideo({ path, signal }: RecordingUpload): Promise<{ bytes: number; flaw?: string }> {
+  const bytes = await settledBytes(path, signal);
+  const flaw = await flawOf(path, bytes);
+  if (flaw !== undefined) return { bytes, flaw };
+  if (!(await isEnded(path, bytes))) await mend(path, bytes);
+  return { bytes };
 }
 
 /** Reported first, a video deleted then: a restart in between reports again, which is harmless. */

@@ -14,7 +14,7 @@ import { type Answer, type Stack, startStack } from '../stack.ts';
 interface Operation {
   operationId: string;
   security: Record<string, unknown>[];
-  requestBody?: { content: { 'application/json': { schema: object } } };
+  requestBody?: { content: Record<string, { schema: object }> };
   responses: Record<string, { content?: Record<string, { schema: object }> }>;
 }
 
