@@ -23,6 +23,8 @@ const rooms = {
   manifests: ['contract/names'],
   policies: ['contract'],
   images: ['contract/names'],
+  // builds the wheel with the Python of the tests
+  release: ['local/test-tools'],
   // a deployment for tests and for the main job, with sites for browsers to visit
   cluster: ['contract', 'client', 'local', 'images', 'infra/root-application', 'manifests', 'test/site'],
 };
@@ -34,16 +36,17 @@ const all = Object.keys(rooms);
 const runnerGroups = {
   browser: [],
   budget: [],
+  files: [],
   reporting: [],
   secrecy: ['browser', 'reporting'],
   settle: ['browser'],
   capture: ['browser', 'secrecy'],
   recording: ['browser', 'capture'],
   live: ['browser', 'capture', 'reporting'],
-  tools: ['browser', 'reporting', 'secrecy', 'settle'],
+  tools: ['browser', 'files', 'reporting', 'secrecy', 'settle'],
   snapshot: ['budget', 'tools'],
-  mcp: ['browser', 'budget', 'secrecy', 'settle', 'snapshot', 'tools'],
-  uploader: ['reporting'],
+  mcp: ['browser', 'budget', 'files', 'secrecy', 'settle', 'snapshot', 'tools'],
+  uploader: ['files', 'reporting'],
 };
 
 /** @type {import('dependency-cruiser').IConfiguration} */

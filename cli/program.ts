@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { credentialCommands } from './commands/credentials.ts';
+import { fileCommands } from './commands/file.ts';
 import { machineCommands } from './commands/machine.ts';
 import { policyCommands } from './commands/policy.ts';
 import { profileCommands } from './commands/profile.ts';
@@ -52,6 +53,7 @@ export async function runCommand(args: readonly string[], process: Process): Pro
   };
   machineCommands(program, cli);
   sessionCommands(program, cli);
+  fileCommands(program, cli);
   policyCommands(program, cli);
   credentialCommands(program, cli);
   profileCommands(program, cli);

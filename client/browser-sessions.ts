@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { fileList, type ListedFile, type SessionFile, sessionFile } from '../contract/files.ts';
 import { type LiveTokenAnswer, liveTokenAnswer, type liveTokenRequest } from '../contract/live.ts';
 import {
   type EffectivePolicy,
@@ -44,6 +45,7 @@ import {
 import { type Clock, realClock } from '../http/clock.ts';
 import { acquireAndConnect } from './connect.ts';
 import { type Call, type Connection, type ControllerApi, controllerApi } from './controller-api.ts';
+import { type FileContent, fileCalls } from './file-calls.ts';
 import { Lease, type LeaseCalls, type ReadyLease } from './lease.ts';
 import type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 import { retrying } from './retry.ts';
@@ -111,12 +113,14 @@ const PROFILE_MS = 30_000;
  */
 export class BrowserSessions implements BrowserSource {
   readonly #api: ControllerApi;
+  readonly #fileCall: ReturnType<typeof fileCalls>;
   readonly #clock: Clock;
   readonly #fetch: typeof globalThis.fetch;
 
   constructor(options: BrowserSessionsOptions) {
     this.#fetch = options.fetch ?? globalThis.fetch;
     this.#api = controllerApi(options, this.#fetch);
+    this.#fileCall = fileCalls(options, this.#fetch);
     this.#clock = options.clock ?? realClock;
   }
 
@@ -179,10 +183,42 @@ export class BrowserSessions implements BrowserSource {
     return this.#call({ method: 'GET', path, query: { cursor, limit }, answer: eventPage, ...options });
   }
 
-  /** The session's recordings. */
+  /** What is kept of the session: its videos, and its files. */
   async listArtifacts(sessionId: string, options: CallOptions = {}): Promise<Artifact[]> {
     const path = `${sessionPath(sessionId)}/artifacts`;
     return (await this.#call({ method: 'GET', path, answer: artifactList, ...options })).artifacts;
+  }
+
+  /**
+   * Brings a file to the session's running browser: agents name it in `browser_file_upload`. A name is given once in a lease; the same
+   * content again changes nothing. Throws `file_exists`, `payload_too_large`, `files_quota_exceeded`, `lease_ended`.
+   */
+  async putFile(
+    sessionId: string,
+    name: string,
+    content: FileContent,
+    options: CallOptions = {},
+  ): Promise<SessionFile> {
+    const path = `${filesPath(sessionId)}/${encodeURIComponent(name)}`;
+    const answer = await this.#fileCall({ method: 'PUT', path, content, ...options });
+    return sessionFile.parse(await answer.json());
+  }
+
+  /** What was brought in and what the browser downloaded, also after the lease's end; of equal names the newest. */
+  async listFiles(sessionId: string, options: CallOptions = {}): Promise<ListedFile[]> {
+    return (await this.#call({ method: 'GET', path: filesPath(sessionId), answer: fileList, ...options })).files;
+  }
+
+  /** The bytes of a file, or those from `start` to `end`, both inclusive. Throws `file_not_found`. */
+  async readFile(
+    sessionId: string,
+    name: string,
+    { start, end, ...options }: CallOptions & { start?: number | undefined; end?: number | undefined } = {},
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const path = `${filesPath(sessionId)}/${encodeURIComponent(name)}`;
+    const range = start === undefined && end === undefined ? undefined : `bytes=${start ?? 0}-${end ?? ''}`;
+    const answer = await this.#fileCall({ method: 'GET', path, range, ...options });
+    return new Uint8Array(await answer.arrayBuffer());
   }
 
   /** What agents of the session asked of their user, oldest first. */
@@ -345,6 +381,7 @@ export class BrowserSessions implements BrowserSource {
 
 const SESSIONS = '/internal/browser-sessions';
 const sessionPath = (sessionId: string) => `${SESSIONS}/${encodeURIComponent(sessionId)}`;
+const filesPath = (sessionId: string) => `${sessionPath(sessionId)}/files`;
 const userPath = (userId: string) => `/internal/users/${encodeURIComponent(userId)}`;
 const credentialsPath = (userId: string) => `${userPath(userId)}/credentials`;
 const profilesPath = (userId: string) => `${userPath(userId)}/profiles`;

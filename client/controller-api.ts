@@ -1,6 +1,6 @@
 import { serviceKey, signServiceToken } from '../contract/tokens.ts';
 import { fetchCalls } from '../http/fetch-calls.ts';
-import { type Answered, type ApiCall, problemClient } from '../http/problem-client.ts';
+import { type Answered, type ApiCall, type ApiPeer, problemClient } from '../http/problem-client.ts';
 
 /** Where a controller is, and the secret under which calls to it are signed. */
 export interface Connection {
@@ -20,16 +20,20 @@ export type ControllerApi = <Answer>(call: Call<Answer>) => Promise<Answered<Ans
 
 const TIMEOUT_MS = 15_000;
 
+export const peerOf = ({ url }: Connection): ApiPeer => ({
+  url,
+  name: 'The controller',
+  unreachable: 'controller_unreachable',
+  garbled: 'internal_error',
+});
+
 /**
  * Calls of one controller, each with a fresh token of 60 s (O5). Throws OmicronError: the controller's problem, or
  * `controller_unreachable` when no answer of its own came. An aborted `signal` throws its reason.
  */
 export function controllerApi(connection: Connection, fetch: typeof globalThis.fetch): ControllerApi {
   const key = serviceKey(connection.serviceSecret);
-  const call = problemClient(
-    { url: connection.url, name: 'The controller', unreachable: 'controller_unreachable', garbled: 'internal_error' },
-    fetchCalls(fetch),
-  );
+  const call = problemClient(peerOf(connection), fetchCalls(fetch));
   return async ({ userId, timeoutMs = TIMEOUT_MS, ...rest }) =>
     call({ ...rest, timeoutMs, token: await signServiceToken(key, userId) });
 }

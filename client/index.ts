@@ -3,6 +3,7 @@
 import './node-version.ts';
 
 export type { Snapshot, Toolset } from '../contract/assignment.ts';
+export type { ListedFile, SessionFile } from '../contract/files.ts';
 export type { EffectivePolicy, PolicyDocument } from '../contract/policy/document.ts';
 export { OmicronError, type ProblemCode } from '../contract/problem.ts';
 export type { Profile, ProfileDetail, ProfileState, ProfileVersion } from '../contract/profile.ts';
@@ -27,6 +28,7 @@ export {
   type PolicyOwner,
 } from './browser-sessions.ts';
 export { browserSource } from './browser-source.ts';
+export type { FileContent } from './file-calls.ts';
 export { Lease } from './lease.ts';
 export type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 export type { Tool, ToolContent, ToolResult } from './mcp.ts';

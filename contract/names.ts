@@ -30,7 +30,7 @@ export const SERVICES = {
 export const PORTS = {
   /** Controller: sessions API, broker, metrics. */
   controller: 8080,
-  /** Runner: /mcp, /assign, /drain, /healthz. */
+  /** Runner: /mcp, /assign, /drain, /files, /healthz. */
   runner: 8080,
   /** Console: its pages and their API. */
   console: 8080,
@@ -72,6 +72,9 @@ export const VIDEO_PREFIX = 'pw-videos';
 
 export const videoPrefix = (env: string, sessionId: string, epoch: number, runnerId: string): string =>
   `${VIDEO_PREFIX}/${env}/${sessionId}/${epoch}-${runnerId}/`;
+
+/** Folders of a lease's files, by their source, below its output and its prefix in the artifact store. Names of videos have no folder. */
+export const FILE_FOLDERS = { upload: 'uploads', download: 'downloads' } as const;
 
 /** Prefix of all profile objects. */
 export const PROFILE_PREFIX = 'profiles';
@@ -230,6 +233,10 @@ export const ENV = {
   downloadsMb: 'OMICRON_DOWNLOADS_MB',
   /** Number of downloads of a lease. */
   downloadsMax: 'OMICRON_DOWNLOADS_MAX',
+  /** MiB of one file that is brought in, of all of a lease's, and their number. */
+  fileMb: 'OMICRON_FILE_MB',
+  filesMb: 'OMICRON_FILES_MB',
+  filesMax: 'OMICRON_FILES_MAX',
   /** Base64 SHA-256 digests of public keys, comma-separated, that the browser trusts besides its own roots (B6). */
   chromiumSpki: 'OMICRON_CHROMIUM_SPKI',
   /** Default toolset of leases. */
@@ -296,6 +303,9 @@ export const RUNNER_VARIABLES = [
   ENV.downloadMb,
   ENV.downloadsMb,
   ENV.downloadsMax,
+  ENV.fileMb,
+  ENV.filesMb,
+  ENV.filesMax,
 ];
 
 /**

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { fileArtifactName } from './files.ts';
 import { leaseKey } from './lease-key.ts';
 import { isStorable } from './storable.ts';
 
@@ -28,6 +29,7 @@ export const RUNNER_EVENT_KINDS = [
   'browser.crashed',
   'page.closed',
   'download.cancelled',
+  'file.added',
   'recording.started',
   'recording.stopped',
   'secrets.loaded',
@@ -53,18 +55,21 @@ export type RunnerEvent = z.infer<typeof runnerEvent>;
 /** Body of `POST /internal/runner-events` (lease token; artifact token for events at the lease's end). */
 export const eventReport = z.strictObject({ events: z.array(runnerEvent).min(1).max(100) }).meta({ id: 'EventReport' });
 
+/** Of a video, or of a file: the folder of its source and its own name. */
+const artifactName = z.union([z.string().regex(/^[A-Za-z0-9._-]{1,128}$/), fileArtifactName]);
+
 /** Body of `POST /internal/runner-artifacts` (artifact token); idempotent by `name`. */
 export const artifactReport = z
   .discriminatedUnion('state', [
     z.strictObject({
       state: z.literal('stored'),
-      name: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/),
+      name: artifactName,
       uri: z.string().max(2048).refine(isStorable),
       bytes: z.int().min(0),
     }),
     z.strictObject({
       state: z.literal('lost'),
-      name: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/),
+      name: artifactName,
       reason: z.string().min(1).max(1024).refine(isStorable),
     }),
   ])
@@ -73,7 +78,7 @@ export type ArtifactReport = z.infer<typeof artifactReport>;
 
 /**
  * The upload order, which a runner leaves for its uploader beside the videos (`/output/upload.json`, mode 0600),
- * written before the first frame and deleted with the videos.
+ * written before the first frame or file, and deleted once all is stored.
  */
 export const uploadOrder = leaseKey.extend({
   record_video: z.boolean(),

@@ -211,14 +211,16 @@ export const eventPage = z
   .meta({ id: 'EventPage' });
 export type EventPage = z.infer<typeof eventPage>;
 
-/** A video: stored, lost with a reason, or past its retention. */
+/** A video or a file of the session: stored, lost with a reason, or past its retention. */
 export const artifactSchema = z
   .object({
     id: z.uuid(),
     session_id: z.uuid(),
     epoch,
     runner_id: z.uuid(),
-    kind: z.literal('video'),
+    kind: z.enum(['video', 'file']),
+    /** e.g. `tab-001.webm`, `downloads/report.pdf`. */
+    name: z.string(),
     state: z.enum(['stored', 'lost', 'expired']),
     /** `file://` or `s3://`; null when lost. */
     uri: z.string().nullable(),

@@ -2,8 +2,8 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ENV, PROFILE_PREFIX } from '../contract/names.ts';
-import { bucketArtifacts } from './artifacts/bucket.ts';
 import { folderArtifacts } from './artifacts/folder.ts';
+import { uncheckedArtifacts } from './artifacts/unchecked.ts';
 import type { Settings } from './config.ts';
 import type { ArtifactStore } from './ports/artifacts.ts';
 import type { Database } from './ports/database.ts';
@@ -26,10 +26,20 @@ const artifactUrl = ({ artifactStore, dataDir }: Settings): string =>
 
 export async function artifactStore(settings: Settings): Promise<ArtifactStore> {
   const url = artifactUrl(settings);
-  if (!url.startsWith('file:')) return bucketArtifacts; // uploaders reach it through the egress proxy
+  if (!url.startsWith('file:')) return bucketAt(new URL(url).hostname, settings);
   const folder = fileURLToPath(url);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return folderArtifacts(folder);
+}
+
+/** The AWS SDK is loaded where it is used alone: the published command leaves it out. */
+async function bucketAt(
+  bucket: string,
+  { awsRegion, awsS3Endpoint, environmentName }: Settings,
+): Promise<ArtifactStore> {
+  if (awsRegion === undefined) return uncheckedArtifacts;
+  const { bucketArtifacts } = await import('./artifacts/bucket.ts');
+  return bucketArtifacts({ bucket, region: awsRegion, endpoint: awsS3Endpoint, env: environmentName });
 }
 
 /** The settings' rules require what each store needs. */

@@ -18,6 +18,7 @@ import { prometheusMetrics } from './metrics.ts';
 import type { Database } from './ports/database.ts';
 import type { MakeProvider } from './ports/runners.ts';
 import { ProfileKeeper } from './profiles/profile-keeper.ts';
+import { httpRunnerFiles } from './runners/http-files.ts';
 import { httpRunnerLink } from './runners/http-link.ts';
 import { sqlBroker } from './store/broker.ts';
 import { sqlDirectory } from './store/directory.ts';
@@ -136,6 +137,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     artifacts: await artifactStore(settings),
     metrics: prometheusMetrics(directory),
     link,
+    runnerFiles: httpRunnerFiles,
     provider: await makeProvider({
       ...{ controllerUrl, jwks, healthOf, onChange: wake.liveness.kick },
       ...{ stopped: stopped.signal, clock, log },

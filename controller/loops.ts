@@ -9,6 +9,7 @@ import { markLostRunners, removeOrphans } from './loops/liveness.ts';
 import { loop } from './loops/loop.ts';
 import { poolLoop } from './loops/pool.ts';
 import { reap, retainArtifacts } from './loops/reap.ts';
+import { surveyArtifacts } from './loops/survey.ts';
 import type { Metrics } from './metrics.ts';
 import type { ArtifactStore } from './ports/artifacts.ts';
 import type { RunnerLink } from './ports/runner-link.ts';
@@ -112,6 +113,7 @@ export function loopsOf(parts: LoopParts): Loops {
     every('orphans', reapMs, () => removeOrphans(parts)),
     every('reap', reapMs, () => reapOnce(parts)),
     every('profiles', 60_000, async () => parts.profileKeeper?.sweep()),
+    every('survey', 3_600_000, () => surveyArtifacts({ ...parts, days: settings.artifactsRetentionDays })),
     every('retain', 3_600_000, () => retainArtifacts({ ...parts, days: settings.artifactsRetentionDays })),
   ];
 

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { END_REASONS } from '../contract/session.ts';
+import type { StoreSurvey } from './ports/artifacts.ts';
 import type { Directory } from './store/directory.ts';
 
 export interface Metrics {
@@ -8,6 +9,9 @@ export interface Metrics {
   /** A runner start failed. */
   runnerFailed(): void;
   reaped(leases: number): void;
+  /** What the artifact store holds, and the days that artifacts are to be kept. */
+  surveyed(survey: StoreSurvey, retentionDays: number): void;
+  surveyFailed(): void;
   /** Prometheus text. Counts are read from the database at each scrape. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -63,6 +67,22 @@ export function prometheusMetrics(directory: Directory): Metrics {
     registers,
   });
 
+  const store = (name: string, help: string) =>
+    new Gauge({ name: `omicron_artifact_store_${name}`, help, labelNames: ['prefix'], registers });
+  const stored = {
+    objects: store('objects', 'Objects in the artifact store, at the last look'),
+    bytes: store('bytes', 'Bytes of the objects in the artifact store, at the last look'),
+    oldest: store('oldest_timestamp_seconds', 'When the oldest object was stored; absent where there is none'),
+    expiry: store('expiry_days', 'Days after which the store removes objects; 0 where no rule does'),
+    retention: store('retention_days', 'Days after which objects are to be removed'),
+  };
+
+  const unchecked = new Counter({
+    name: 'omicron_artifact_store_check_failures_total',
+    help: 'Looks at the artifact store that failed; one is due every hour',
+    registers,
+  });
+
   const readStats = async () => {
     const now = await directory.stats();
     active.set(now.active);
@@ -80,6 +100,18 @@ export function prometheusMetrics(directory: Directory): Metrics {
     acquired: (seconds, outcome) => created.observe({ outcome }, seconds),
     runnerFailed: () => failures.inc(),
     reaped: leases => deletes.inc(leases),
+    surveyFailed: () => unchecked.inc(),
+    surveyed({ prefixes }, retentionDays) {
+      for (const { prefix, objects, bytes, oldestMs, expiryDays } of prefixes) {
+        const labels = { prefix };
+        stored.objects.set(labels, objects);
+        stored.bytes.set(labels, bytes);
+        if (oldestMs === null) stored.oldest.remove(labels);
+        else stored.oldest.set(labels, oldestMs / 1_000);
+        stored.expiry.set(labels, expiryDays ?? 0);
+        stored.retention.set(labels, retentionDays);
+      }
+    },
     async text() {
       await readStats();
       return registry.metrics();

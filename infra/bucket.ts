@@ -20,7 +20,7 @@ export class ArtifactBucket extends pulumi.ComponentResource {
 
   constructor(
     deployment: Deployment,
-    args: { config: StackConfig['artifacts']; uploader: aws.iam.Role; reader: aws.iam.Role },
+    args: { config: StackConfig['artifacts']; uploader: aws.iam.Role; reader: aws.iam.Role; controller: aws.iam.Role },
   ) {
     super('omicron:infra:ArtifactBucket', 'artifacts');
     const opts = { parent: this };
@@ -33,14 +33,15 @@ export class ArtifactBucket extends pulumi.ComponentResource {
 
     // A key's own policy calls the key `*`; its ARN, known later, completes what the other documents need.
     const known = pulumi
-      .all([bucket.bucket, deployment.accountId, args.uploader.arn, args.reader.arn])
-      .apply(([name, accountId, uploaderRoleArn, readerRoleArn]) => ({
+      .all([bucket.bucket, deployment.accountId, args.uploader.arn, args.reader.arn, args.controller.arn])
+      .apply(([name, accountId, uploaderRoleArn, readerRoleArn, controllerRoleArn]) => ({
         bucketArn: arnOf(name),
         env: deployment.env,
         region: deployment.region,
         accountId,
         uploaderRoleArn,
         readerRoleArn,
+        controllerRoleArn,
       }));
     const made = key(
       deployment,

@@ -67,7 +67,12 @@ export function stack(
     description: 'Administrators read recordings',
     trust: accountId.apply(id => roleTrust(config.artifacts.readerRoles.map(name => roleArn(id, name)))),
   });
-  const artifacts = new ArtifactBucket(deployment, { config: config.artifacts, uploader: roles.uploader, reader });
+  const artifacts = new ArtifactBucket(deployment, {
+    config: config.artifacts,
+    uploader: roles.uploader,
+    controller: roles.controller,
+    reader,
+  });
   grant('uploader', roles.uploader, artifacts.recordings.apply(uploaderPolicy));
   grant('controller', roles.controller, artifacts.recordings.apply(controllerPolicy));
   grant(

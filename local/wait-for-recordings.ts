@@ -12,7 +12,9 @@ export async function waitForRecordings(
 ): Promise<Artifact[]> {
   const deadline = AbortSignal.timeout(withinSeconds * 1000);
   while (!deadline.aborted) {
-    const found = (await sessions.listArtifacts(sessionId)).filter(artifact => artifact.epoch === epoch);
+    const found = (await sessions.listArtifacts(sessionId)).filter(
+      artifact => artifact.kind === 'video' && artifact.epoch === epoch,
+    );
     if (found.length > 0) return found;
     await realClock.sleep(POLL_MS, deadline).catch(() => {}); // the deadline
   }

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } from '../contract/assignment.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../contract/problem.ts';
 import type { profileSaved } from '../contract/profile.ts';
+import { serveFiles } from './files-http.ts';
 import { serveLive } from './live-upgrade.ts';
 import { checkOrigin } from './mcp/origin.ts';
 import type { Runner } from './runner.ts';
@@ -20,7 +21,7 @@ export interface RunnerServerOptions {
   readonly log: Logger;
 }
 
-/** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/healthz`, `/health`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
+/** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/healthz`, `/health`, `/files`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
 export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOptions): Server {
   const routes: Record<
     string,
@@ -59,19 +60,26 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
       },
     },
     '/mcp': { GET: mcp, POST: mcp, DELETE: mcp },
+    '/files': { GET: files },
+    '/files/{name}': { GET: files, PUT: files },
   };
 
   async function mcp(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // A kept connection that breaks with the runner does not tell its client whether the request was read.
     response.setHeader('connection', 'close');
     checkOrigin(request.headers, mcpOrigins);
-    const endpoint = runner.endpoint(/^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]);
+    const endpoint = runner.endpoint(bearerOf(request));
     const body = request.method === 'POST' ? await json(request, MCP_BYTES_MAX) : undefined;
     await endpoint.handle(request, response, body);
   }
 
+  async function files(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const served = await runner.files(bearerOf(request));
+    await serveFiles(served, request, response, (status, body) => send(response, status, body));
+  }
+
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = request.url?.split('?')[0] ?? '';
+    const path = (request.url?.split('?')[0] ?? '').replace(/^\/files\/[^/]+$/, '/files/{name}');
     const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
     const handler =
       methods !== undefined && Object.hasOwn(methods, request.method ?? '') ? methods[request.method ?? ''] : undefined;
@@ -79,7 +87,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
       if (methods !== undefined) response.setHeader('allow', Object.keys(methods).join(', '));
       throw new OmicronError(
         methods === undefined ? 'route_not_found' : 'method_not_allowed',
-        'A runner serves POST /assign, POST /drain, POST /save-profile, GET /healthz, GET /health and /mcp.',
+        'A runner serves POST /assign, POST /drain, POST /save-profile, GET /healthz, GET /health, /files and /mcp.',
       );
     }
     await handler(request, response);
@@ -94,6 +102,9 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   return server;
 }
+
+const bearerOf = ({ headers }: IncomingMessage): string | undefined =>
+  /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1];
 
 const healthy = ({ phase, browser }: RunnerHealth): boolean =>
   browser.process.ok && browser.protocol.ok && phase !== 'failed' && phase !== 'draining';
@@ -121,7 +132,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   if (problem.code === 'unauthorized') response.setHeader('www-authenticate', 'Bearer');
   if (problem.retry_after_seconds !== undefined) response.setHeader('retry-after', problem.retry_after_seconds);
   // What is left of an oversized body is not read.
-  if (problem.code === 'payload_too_large') response.setHeader('connection', 'close');
+  if (problem.code === 'payload_too_large' && !request.complete) response.setHeader('connection', 'close');
   send(response, PROBLEMS[problem.code].status, problem, PROBLEM_TYPE);
 }
 

@@ -13,6 +13,8 @@ import type { Clock } from '../http/clock.ts';
 import type { EgressForwarder } from './browser/egress-forwarder.ts';
 import { fitted, TOKENS_MAX, TOKENS_MIN } from './budget/fit.ts';
 import type { Captures } from './capture/captures.ts';
+import type { FileLimits } from './files/limits.ts';
+import { type LeaseFiles, type SessionFiles, sessionFiles } from './files/session-files.ts';
 import { appCalls } from './live/app-calls.ts';
 import { controlledTurn } from './live/controlled-turn.ts';
 import { liveExchanges } from './live/exchanges.ts';
@@ -21,6 +23,7 @@ import type { Caller } from './mcp/caller.ts';
 import { type ConsoleMessages, consoleMessages } from './mcp/console-messages.ts';
 import { type Downloads, downloads } from './mcp/downloads.ts';
 import type { ServedTools } from './mcp/endpoint.ts';
+import { fileResources } from './mcp/file-resources.ts';
 import { leaseName } from './mcp/lease-name.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import { currentTab } from './mcp/tabs.ts';
@@ -71,6 +74,12 @@ export interface LeaseOptions {
   readonly imageText: boolean;
   readonly insecureLoginOrigins: readonly string[];
   readonly forwarder: EgressForwarder | undefined;
+  readonly outputDir: string;
+  readonly fileLimits: FileLimits;
+  /** Puts what the uploader needs on disk. */
+  readonly writeOrder: () => Promise<void>;
+  /** A download that could not be kept. */
+  readonly onFileLost: (error: unknown) => void;
   readonly clock: Clock;
 }
 
@@ -81,7 +90,9 @@ export const UNTRUSTED = { 'omicron.dev/untrusted': true } as const;
  * What the agents of one lease may do with its browser. Each call is judged by the policy, counts as activity, is
  * written to the timeline, and has the secrets taken out of its result.
  */
-export function openLease(options: LeaseOptions): ServedTools & { readonly live: LiveView } {
+export function openLease(
+  options: LeaseOptions,
+): ServedTools & { readonly live: LiveView; readonly files: SessionFiles } {
   const { sessionId, redeemed, playwright, lifetime, events, recording, captures, policy, controller, clock } = options;
   const { secrets, sites, leaseToken } = redeemed;
   const { redact, holds, add } = redactor(secrets);
@@ -109,6 +120,14 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
     onGivenBack: (viewer, why, seconds) =>
       events.add('control.given_back', { viewer: redactJson(viewer, redact), why, seconds }),
   });
+  const files = sessionFiles({
+    ...{ outputDir: options.outputDir, limits: options.fileLimits, beforeFirst: options.writeOrder, conceal },
+    onAdded: ({ name, source, bytes }) => events.add('file.added', { name: redact(name), source, bytes }),
+  });
+  const leaseFiles: LeaseFiles = {
+    ...files,
+    mayReadBytes: ({ source, isTainted }) => !isTainted && (source === 'upload' || !documents.isGuarding()),
+  };
   const available = leaseTools(options.toolset, {
     playwright,
     clock,
@@ -122,6 +141,7 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
       ...{ documents, before },
       pictures: options.pictures,
       conceal,
+      files: leaseFiles,
       askUser: (request, signal) =>
         live.requests.during(request, () => controller.askUser(leaseToken, request, signal)),
       openActions: new Map(),
@@ -138,9 +158,13 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
     conceal,
     isClosed: () => documents.isGuarding() || !policy.lists('browser_console_messages'),
   });
-  const files = downloads({ context: options.context, conceal, documents });
+  const resources = fileResources({ files: leaseFiles, conceal });
+  const arrivals = downloads({
+    ...{ context: options.context, documents, files, resources, conceal },
+    onFailed: options.onFileLost,
+  });
   const isOwnName = leaseName(sessionId);
-  const run = judgedCalls(options, { available, live, messages, files, isOwnName });
+  const run = judgedCalls(options, { available, live, messages, arrivals, isOwnName });
   const socket = (signal: AbortSignal) => controller.liveSocket(leaseToken, signal);
   const app = appCalls({
     ...{ live, exchanges: liveExchanges({ live, claims: CHAT_VIEWER, clock }), socket },
@@ -150,11 +174,12 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
 
   return {
     live,
+    files,
     listTools: showsApps =>
       showsApps && mayBeShown() ? withApp(listed(available, policy)) : listed(available, policy),
     listResources: showsApps => [
       ...(showsApps && mayBeShown() ? [APP_RESOURCE] : []),
-      ...files.list().map(file => ({ ...file, name: redact(file.name) })),
+      ...resources.list().map(file => ({ ...file, name: redact(file.name) })),
     ],
     async readResource(uri, { signal, traceparent }) {
       if (uri === APP_URI) {
@@ -166,7 +191,7 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
       const startMs = clock.nowMs();
       let outcome = 'error';
       try {
-        const contents = [await files.read(uri)];
+        const contents = [await resources.read(uri)];
         outcome = 'ok';
         return { contents, _meta: UNTRUSTED };
       } finally {
@@ -221,13 +246,13 @@ interface CallParts {
   readonly available: ReadonlyMap<string, LeaseTool>;
   readonly live: LiveView;
   readonly messages: ConsoleMessages;
-  readonly files: Downloads;
+  readonly arrivals: Downloads;
   /** Whether a call's `sessionId` is of this lease. */
   readonly isOwnName: (given: unknown) => boolean;
 }
 
 /** Runs calls one after the other, each judged by what holds when it starts. */
-function judgedCalls(options: LeaseOptions, { available, live, messages, files, isOwnName }: CallParts): Call {
+function judgedCalls(options: LeaseOptions, { available, live, messages, arrivals, isOwnName }: CallParts): Call {
   const { playwright, lifetime, policy, forwarder } = options;
   const { control } = live;
   const turn = controlledTurn({
@@ -256,7 +281,7 @@ function judgedCalls(options: LeaseOptions, { available, live, messages, files, 
     untrusted ||= tool.inTurn && playwright.showsContent();
     const acts = tool.inTurn && tool.tool.annotations?.readOnlyHint !== true;
     const written = acts ? await messages.take() : [];
-    const { notes: downloaded, links } = files.take();
+    const { notes: downloaded, links } = arrivals.take();
     const notes = [
       ...refusals(forwarder, startMs),
       ...playwright.incidents.takeNotes(),

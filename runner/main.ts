@@ -16,6 +16,7 @@ import { BrowserNotFoundError, browserPath, commandPath } from './browser/browse
 import { egressForwarder } from './browser/egress-forwarder.ts';
 import { browserLimits } from './browser/limits.ts';
 import { createTempDir } from './browser/temp-dir.ts';
+import { fileLimits } from './files/limits.ts';
 import { runnerServer } from './http.ts';
 import { abandoned } from './reporting/abandoned.ts';
 import { controllerClient } from './reporting/controller-client.ts';
@@ -97,6 +98,7 @@ const runner = createRunner({
   insecureLoginOrigins: settings.insecureLoginOrigins,
   outputDir: settings.outputDir,
   filesDir: temp.files,
+  fileLimits: fileLimits(settings),
   clock: realClock,
   ffmpeg: ffmpeg ?? settings.ffmpegPath,
   log,

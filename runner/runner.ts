@@ -7,6 +7,7 @@ import {
   type RunnerHealth,
   saveProfileClaims,
 } from '../contract/assignment.ts';
+import { filesClaims } from '../contract/files.ts';
 import type { LiveTokenClaims } from '../contract/live.ts';
 import { LIVE_LIMITS } from '../contract/live-limits.ts';
 import { AUDIENCES } from '../contract/names.ts';
@@ -14,6 +15,7 @@ import { OmicronError } from '../contract/problem.ts';
 import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../contract/tokens.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { guardPages } from './browser/page-guard.ts';
+import type { SessionFiles } from './files/session-files.ts';
 import type { LiveView } from './live/live-view.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { type PlaywrightMcp, playwrightMcp } from './mcp/playwright-mcp.ts';
@@ -40,6 +42,8 @@ export interface Runner {
   endpoint(bearerToken: string | undefined): McpEndpoint;
   /** The live view for a viewer's token, which it uses up; throws `unauthorized` for any other. */
   liveView(token: string | undefined): Promise<AdmittedViewer>;
+  /** The files of the lease, by a signed token of the controller. Throws `lease_ended` where none is served. */
+  files(token: string | undefined): Promise<SessionFiles>;
   health(): Promise<RunnerHealth>;
   /** Neither assigned nor stopping. */
   isUnleased(): boolean;
@@ -67,6 +71,7 @@ export interface RunnerOptions
     | 'insecureLoginOrigins'
     | 'outputDir'
     | 'ffmpeg'
+    | 'fileLimits'
     | 'clock'
     | 'log'
   > {
@@ -208,6 +213,12 @@ export function createRunner(options: RunnerOptions): Runner {
         'unauthorized',
         "The bearer token is not this runner's lease's; ask for the session again.",
       );
+    },
+    async files(token = '') {
+      await verifyControllerToken(keys, audience, token, filesClaims);
+      if (served === undefined || machine.phase === 'draining')
+        throw new OmicronError('lease_ended', 'This runner serves no lease.');
+      return served.files;
     },
     async liveView(token) {
       const lease = served;

@@ -1,11 +1,14 @@
 import type { Logger } from 'pino';
 import type { Assignment, Snapshot, Toolset } from '../contract/assignment.ts';
 import { AUDIENCES } from '../contract/names.ts';
+import type { UploadOrder } from '../contract/reports.ts';
 import type { ControllerKeys } from '../contract/tokens.ts';
 import type { Clock } from '../http/clock.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import type { EgressForwarder } from './browser/egress-forwarder.ts';
 import { type Captures, captureTabs } from './capture/captures.ts';
+import type { FileLimits } from './files/limits.ts';
+import type { SessionFiles } from './files/session-files.ts';
 import { openLease } from './lease.ts';
 import { type Admission, liveAdmission } from './live/admission.ts';
 import type { LiveView } from './live/live-view.ts';
@@ -20,11 +23,13 @@ import { type EventQueue, eventQueue } from './reporting/events.ts';
 import { leaseClock } from './reporting/lease-clock.ts';
 import { redactor } from './reporting/redact.ts';
 import { guardPictures } from './secrecy/pictures.ts';
+import { uploadOrderWriter } from './upload-order.ts';
 
 /** A lease while it is served. */
 export interface ServedLease {
   readonly endpoint: McpEndpoint;
   readonly live: LiveView;
+  readonly files: SessionFiles;
   /** Checks the token of a viewer. Throws `unauthorized`. */
   readonly admission: Admission;
   /** Ends activity reports and the recording, and writes the crash to the timeline; agents are still answered. */
@@ -62,6 +67,7 @@ export interface ServeLeaseOptions {
   readonly insecureLoginOrigins: readonly string[];
   readonly outputDir: string;
   readonly ffmpeg: string;
+  readonly fileLimits: FileLimits;
   readonly clock: Clock;
   readonly log: Logger;
   /** Called once: the lease is over. */
@@ -94,7 +100,8 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
   });
   const pictures = guardPictures(options.browser.context);
   const captures = captureTabs({ context: options.browser.context, pictures, clock });
-  const recording = recordLease(options, captures, events);
+  const writeOrder = uploadOrderWriter(options.outputDir, orderOf(assignment, redeemed));
+  const recording = recordLease(options, captures, events, writeOrder);
   forwarder?.lease({
     ...{ runnerId: assignment.runner_id, credential: redeemed.egressCredential },
     holdsSecret: redactor(redeemed.secrets).holds,
@@ -108,11 +115,14 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     isProfileTainted: options.profile?.isTainted === true,
     ...{ toolset, snapshot, tokensMax: options.tokensMax, imageText: options.imageText },
     ...{ insecureLoginOrigins, forwarder, clock },
+    ...{ outputDir: options.outputDir, fileLimits: options.fileLimits, writeOrder },
+    onFileLost: error => log.warn({ err: error }, 'download not kept'),
   });
   const endpoint = mcpEndpoint(served, clock);
   return {
     endpoint,
     live: served.live,
+    files: served.files,
     admission: liveAdmission({
       keys: options.keys,
       audience: AUDIENCES.live(assignment.runner_id, assignment.boot_id),
@@ -140,25 +150,26 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
   };
 }
 
-function recordLease(options: ServeLeaseOptions, captures: Captures, events: EventQueue): Recording {
-  const { assignment, redeemed, browser, ffmpeg, outputDir, clock, log } = options;
+const orderOf = (assignment: Assignment, { artifactToken, uploadCredential }: Redeemed): UploadOrder => ({
+  session_id: assignment.session_id,
+  epoch: assignment.epoch,
+  runner_id: assignment.runner_id,
+  record_video: assignment.options.record_video,
+  artifacts_prefix: assignment.artifacts_prefix,
+  artifact_token: artifactToken,
+  ...(uploadCredential === undefined ? {} : { upload_credential: uploadCredential }),
+});
+
+function recordLease(
+  options: ServeLeaseOptions,
+  captures: Captures,
+  events: EventQueue,
+  writeOrder: () => Promise<void>,
+): Recording {
+  const { assignment, browser, ffmpeg, outputDir, clock, log } = options;
   if (!assignment.options.record_video) return NO_RECORDING;
-  const { artifactToken, uploadCredential } = redeemed;
   return startRecording({
-    context: browser.context,
-    ffmpeg,
-    outputDir,
-    captures,
-    clock,
-    order: {
-      session_id: assignment.session_id,
-      epoch: assignment.epoch,
-      runner_id: assignment.runner_id,
-      record_video: true,
-      artifacts_prefix: assignment.artifacts_prefix,
-      artifact_token: artifactToken,
-      ...(uploadCredential === undefined ? {} : { upload_credential: uploadCredential }),
-    },
+    ...{ context: browser.context, ffmpeg, outputDir, captures, clock, writeOrder },
     onStarted: details => events.add('recording.started', details),
     onStopped(details) {
       log.warn(details, 'recording stopped');

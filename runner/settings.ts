@@ -15,6 +15,7 @@ import {
 } from '../http/environment.ts';
 import { DEFAULT_LIMITS } from './browser/limits.ts';
 import { TOKENS_DEFAULT, TOKENS_MAX, TOKENS_MIN } from './budget/fit.ts';
+import { DEFAULT_FILE_LIMITS } from './files/limits.ts';
 
 /** The runner changes its working directory, so paths are made absolute here. */
 const path = () =>
@@ -64,6 +65,9 @@ const VARIABLES = {
   downloadMb: [ENV.downloadMb, integer(0, 1_048_576).default(DEFAULT_LIMITS.downloadMb)],
   downloadsMb: [ENV.downloadsMb, integer(0, 1_048_576).default(DEFAULT_LIMITS.downloadsMb)],
   downloadsMax: [ENV.downloadsMax, integer(0, 100_000).default(DEFAULT_LIMITS.downloadsMax)],
+  fileMb: [ENV.fileMb, integer(0, 1_048_576).default(DEFAULT_FILE_LIMITS.fileMb)],
+  filesMb: [ENV.filesMb, integer(0, 1_048_576).default(DEFAULT_FILE_LIMITS.filesMb)],
+  filesMax: [ENV.filesMax, integer(0, 100_000).default(DEFAULT_FILE_LIMITS.filesMax)],
   egressUrl: [ENV.egressUrl, httpUrl().optional()],
   chromiumSpki: [ENV.chromiumSpki, spki.optional()],
   toolset: [ENV.toolset, choice(...TOOLSETS).default('playwright')],

@@ -11,6 +11,7 @@ import { controllerKeys, type SigningKey, sha256Hex, signControllerToken, signin
 import { realClock } from '../http/clock.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { TOKENS_DEFAULT } from './budget/fit.ts';
+import { DEFAULT_FILE_LIMITS, fileLimits } from './files/limits.ts';
 import { runnerServer } from './http.ts';
 import { controllerClient } from './reporting/controller-client.ts';
 import { createRunner } from './runner.ts';
@@ -51,6 +52,7 @@ async function warmUpLease(
     filesDir,
     outputDir: filesDir,
     ffmpeg: '',
+    fileLimits: fileLimits(DEFAULT_FILE_LIMITS),
     log,
     clock: realClock,
     insecureLoginOrigins: [],

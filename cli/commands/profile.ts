@@ -1,9 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { profileState } from '../../contract/profile.ts';
 import { type Cli, connectController } from '../connect.ts';
 import { UsageError } from '../exit.ts';
+import { writeNewFile } from '../write-new-file.ts';
 
 /** `profile ...`. */
 export function profileCommands(program: Command, cli: Cli): void {
@@ -66,10 +67,7 @@ async function restoreProfile(cli: Cli, user: string, name: string, text: string
 async function exportProfile(cli: Cli, user: string, name: string, file: string): Promise<void> {
   const state = await (await connectController(cli)).exportProfile(user, name);
   if (file === '-') return cli.out.fields({ ...state });
-  await writeFile(file, JSON.stringify(state), { mode: 0o600, flag: 'wx' }).catch((cause: NodeJS.ErrnoException) => {
-    const why = cause.code === 'EEXIST' ? 'it exists already; remove it, or choose another' : cause.message;
-    throw new UsageError(`${file} cannot be written: ${why}.`);
-  });
+  await writeNewFile(file, JSON.stringify(state), 0o600);
   cli.out.fields({ name, file });
 }
 

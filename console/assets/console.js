@@ -2936,7 +2936,7 @@ async function newEvents(sessionId, known, signal) {
 // console/web/replay.ts
 /** The stored videos of a lease, in the order in which their tabs were opened. */
 function videosOf(artifacts, events) {
-	return artifacts.filter(({ state }) => state === "stored").map(({ id, epoch, uri, created_at }) => {
+	return artifacts.filter(({ kind, state }) => kind === "video" && state === "stored").map(({ id, epoch, uri, created_at }) => {
 		const file = uri?.split("/").at(-1) ?? "";
 		const started = events.find((event) => event.epoch === epoch && event.kind === "recording.started" && event.data.file === file);
 		const ready = events.find((event) => event.epoch === epoch && event.kind === "session.ready");

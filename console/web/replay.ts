@@ -21,7 +21,7 @@ export interface Chapter {
 /** The stored videos of a lease, in the order in which their tabs were opened. */
 export function videosOf(artifacts: readonly Artifact[], events: readonly SessionEvent[]): Video[] {
   return artifacts
-    .filter(({ state }) => state === 'stored')
+    .filter(({ kind, state }) => kind === 'video' && state === 'stored')
     .map(({ id, epoch, uri, created_at }) => {
       const file = uri?.split('/').at(-1) ?? '';
       const started = events.find(

@@ -1,4 +1,115 @@
-import type { ArtifactStore } from '../ports/artifacts.ts';
+import { Readable } from 'node:stream';
+import {
+  GetBucketLifecycleConfigurationCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  type LifecycleRule,
+  ListObjectsV2Command,
+  NotFound,
+  paginateListObjectsV2,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { fileOfArtifact } from '../../contract/files.ts';
+import { VIDEO_PREFIX } from '../../contract/names.ts';
+import type { ArtifactStore, PrefixSurvey } from '../ports/artifacts.ts';
 
-/** Artifacts in a bucket: its lifecycle deletes them (infra/bucket.ts), and the controller's role may neither delete nor read them. */
-export const bucketArtifacts: ArtifactStore = { remove: async () => undefined, read: async () => null };
+export interface BucketOptions {
+  readonly bucket: string;
+  readonly region: string;
+  /** An S3 server of its own, which knows buckets by path and not by host name; undefined: AWS. */
+  readonly endpoint: string | undefined;
+  /** Of the deployment: its artifacts are below it. */
+  readonly env: string;
+}
+
+/**
+ * Artifacts in a bucket: its lifecycle deletes them (infra/bucket.ts). The controller's role may list them, and read files but not
+ * videos. Credentials are found by the SDK: the role of this process.
+ */
+export function bucketArtifacts({ bucket, region, endpoint, env }: BucketOptions): ArtifactStore {
+  const own = endpoint === undefined ? {} : { endpoint, forcePathStyle: true };
+  const client = new S3Client({ region, ...own });
+  const root = `s3://${bucket}/`;
+  const prefix = `${VIDEO_PREFIX}/${env}/`;
+  const at = (Key: string) => ({ Bucket: bucket, Key });
+  /** Undefined for what another store, or another bucket, has. */
+  const keyOf = (uri: string): string | undefined => (uri.startsWith(root) ? uri.slice(root.length) : undefined);
+
+  return {
+    async remove(uri) {
+      const key = keyOf(uri);
+      if (key === undefined) throw new Error(`the artifact is not in ${root}`);
+      // Only a list tells that it is gone: a role that may not read an object is refused, whether it is there or not.
+      const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1 });
+      const { Contents = [] } = await client.send(list);
+      return Contents.every(({ Key }) => Key !== key);
+    },
+    async read(uri) {
+      const key = keyOf(uri);
+      if (key === undefined || !isFile(key)) return null;
+      const bytes = await sizeOf(client, new HeadObjectCommand(at(key)));
+      if (bytes === null) return null;
+      return {
+        bytes,
+        stream: (start, end) =>
+          Readable.from(contentOf(client, new GetObjectCommand({ ...at(key), Range: `bytes=${start}-${end}` }))),
+      };
+    },
+    async survey() {
+      const [rules, held] = await Promise.all([rulesOf(client, bucket), heldBelow(client, bucket, prefix)]);
+      return { prefixes: [{ prefix, ...held, expiryDays: expiryDays(rules, prefix) }] };
+    },
+  };
+}
+
+/** Its key ends with the folder of its source and its name. */
+const isFile = (key: string): boolean => fileOfArtifact(key.split('/').slice(-2).join('/')) !== undefined;
+
+async function sizeOf(client: S3Client, command: HeadObjectCommand): Promise<number | null> {
+  try {
+    return (await client.send(command)).ContentLength ?? null;
+  } catch (error) {
+    if (error instanceof NotFound) return null;
+    throw error;
+  }
+}
+
+async function* contentOf(client: S3Client, command: GetObjectCommand): AsyncIterable<Uint8Array> {
+  const { Body } = await client.send(command);
+  if (Body instanceof Readable) yield* Body;
+}
+
+async function heldBelow(
+  client: S3Client,
+  Bucket: string,
+  Prefix: string,
+): Promise<Pick<PrefixSurvey, 'objects' | 'bytes' | 'oldestMs'>> {
+  let [objects, bytes, oldestMs] = [0, 0, Number.POSITIVE_INFINITY];
+  for await (const { Contents = [] } of paginateListObjectsV2({ client }, { Bucket, Prefix }))
+    for (const { Size = 0, LastModified } of Contents) {
+      objects += 1;
+      bytes += Size;
+      oldestMs = Math.min(oldestMs, LastModified?.getTime() ?? oldestMs);
+    }
+  return { objects, bytes, oldestMs: objects === 0 ? null : oldestMs };
+}
+
+async function rulesOf(client: S3Client, Bucket: string): Promise<LifecycleRule[]> {
+  try {
+    return (await client.send(new GetBucketLifecycleConfigurationCommand({ Bucket }))).Rules ?? [];
+  } catch (error) {
+    if (error instanceof S3ServiceException && error.name === 'NoSuchLifecycleConfiguration') return [];
+    throw error;
+  }
+}
+
+/** Of the rules that remove every object below the prefix, the soonest. */
+function expiryDays(rules: readonly LifecycleRule[], prefix: string): number | null {
+  const days = rules.flatMap(({ Status, Filter, Prefix, Expiration }) => {
+    const ofAll = Filter?.Tag === undefined && Filter?.And === undefined;
+    const covers = ofAll && prefix.startsWith(Filter?.Prefix ?? Prefix ?? '');
+    return Status === 'Enabled' && covers && Expiration?.Days !== undefined ? [Expiration.Days] : [];
+  });
+  return days.length === 0 ? null : Math.min(...days);
+}

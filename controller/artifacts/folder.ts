@@ -28,6 +28,7 @@ export function folderArtifacts(folder: string): ArtifactStore {
         stream: (start, end) => (bytes === 0 ? Readable.from([]) : createReadStream(path, { start, end })),
       };
     },
+    survey: async () => null,
     async remove(uri) {
       const path = pathOf(uri);
       if (path === undefined) throw new Error(`the artifact is not in ${root}`);
@@ -36,9 +37,10 @@ export function folderArtifacts(folder: string): ArtifactStore {
         try {
           await rmdir(parent);
         } catch {
-          return; // another artifact is still there
+          break; // another artifact is still there
         }
       }
+      return true;
     },
   };
 }

@@ -1,13 +1,16 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
+import { fileOfArtifact } from '../../contract/files.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { artifactList } from '../../contract/session.ts';
+import { mimeTypeOf } from '../../http/mime-type.ts';
+import { storedAnswer } from '../lease/stored-answer.ts';
 import type { ArtifactStore } from '../ports/artifacts.ts';
 import type { Directory } from '../store/directory.ts';
 import { serviceOnly } from './bearer.ts';
-import { byteRange } from './byte-range.ts';
 import { describeRoutes } from './describe.ts';
 import { sessionNotFound } from './problems.ts';
+import { sendContent } from './send-content.ts';
 
 export interface ArtifactRoutes {
   serviceKey: Uint8Array;
@@ -15,10 +18,10 @@ export interface ArtifactRoutes {
   artifacts: ArtifactStore;
 }
 
-/** Sent as a stream: nothing is serialized by this schema. */
-const VIDEO = { 'video/webm': { schema: z.any() } };
+/** Sent as a stream: nothing is serialized by this schema. A file has the type that its name stands for. */
+const BYTES = { 'video/webm': { schema: z.any() }, 'application/octet-stream': { schema: z.any() } };
 
-/** S1: the videos of a session, and their bytes. */
+/** S1: the videos and files of a session, and their bytes. */
 export const artifactRoutes: FastifyPluginAsyncZod<ArtifactRoutes> = async (app, parts) => {
   const { serviceKey, directory, artifacts } = parts;
   app.addHook('onRoute', describeRoutes('service'));
@@ -52,29 +55,26 @@ export const artifactRoutes: FastifyPluginAsyncZod<ArtifactRoutes> = async (app,
         summary: 'The bytes of a stored artifact, or with the header Range one part of them (206)',
         params: z.object({ session_id: z.uuid(), artifact_id: z.uuid() }),
         response: {
-          200: { description: 'The whole', content: VIDEO },
-          206: { description: 'The part that Range asked for', content: VIDEO },
-          416: z.null().describe('The video has no such part'),
+          200: { description: 'The whole', content: BYTES },
+          206: { description: 'The part that Range asked for', content: BYTES },
+          416: z.null().describe('The artifact has no such part'),
         },
       },
     },
     async (request, reply) => {
       const { session_id, artifact_id } = request.params;
       const list = await listOf(session_id, request.userId);
-      const { uri = null } = list.find(({ id }) => id === artifact_id) ?? {};
+      const artifact = list.find(({ id }) => id === artifact_id);
+      const uri = artifact?.uri ?? null;
       const content = uri === null ? null : await artifacts.read(uri);
-      if (content === null)
+      if (artifact === undefined || content === null)
         throw new OmicronError(
           'artifact_not_found',
           uri === null ? 'No stored artifact of this session has this id.' : `The controller cannot read ${uri}.`,
         );
-      const { bytes } = content;
-      const range = byteRange(request.headers.range, bytes);
-      reply.type('video/webm').header('accept-ranges', 'bytes').header('cache-control', 'private, no-store');
-      if (range === 'unsatisfiable') return reply.status(416).header('content-range', `bytes */${bytes}`).send(null);
-      const { start, end } = range ?? { start: 0, end: bytes - 1 };
-      if (range !== undefined) reply.status(206).header('content-range', `bytes ${start}-${end}/${bytes}`);
-      return reply.header('content-length', end - start + 1).send(content.stream(start, end));
+      const file = fileOfArtifact(artifact.name);
+      const about = { mimeType: mimeTypeOf(artifact.name), ...(file && { name: file.name }) };
+      return sendContent(reply, storedAnswer(content, about, request.headers.range));
     },
   );
 };

@@ -7,6 +7,7 @@ import { LIMITS } from '../../contract/session.ts';
 import { type ArtifactRoutes, artifactRoutes } from './artifacts.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
+import { type FileRoutes, fileRoutes } from './files.ts';
 import { type LeaseMcpRoutes, leaseMcpRoutes } from './lease-mcp.ts';
 import { type LeaseRoutes, leaseRoutes } from './leases.ts';
 import { type LiveRoutes, liveRoutes } from './live.ts';
@@ -28,6 +29,7 @@ export interface ServerParts
     LeaseMcpRoutes,
     LeaseRoutes,
     ArtifactRoutes,
+    FileRoutes,
     LiveRoutes,
     OperationsRoutes,
     PolicyRoutes,
@@ -71,6 +73,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(leaseRoutes, under('/internal/browser-sessions'));
   await app.register(sessionRoutes, under('/internal/browser-sessions'));
   await app.register(artifactRoutes, under('/internal/browser-sessions/:session_id/artifacts'));
+  await app.register(fileRoutes, under('/internal/browser-sessions/:session_id/files'));
   await app.register(liveRoutes, under('/internal/browser-sessions/:session_id'));
   await app.register(userActionRoutes, under('/internal/browser-sessions/:session_id/user-actions'));
   await app.register(pendingUserActionRoutes, under('/internal/user-actions'));

@@ -51,6 +51,10 @@ export const drainToken = (keys: Keys, runnerId: string, bootId: string, reason:
 export const saveProfileToken = (keys: Keys, runnerId: string, bootId: string): string =>
   orderToken(keys, runnerId, bootId, { order: 'save_profile' });
 
+/** Opens the files of a runner's lease. */
+export const filesToken = (keys: Keys, runnerId: string, bootId: string): string =>
+  orderToken(keys, runnerId, bootId, { order: 'files' });
+
 const orderToken = (keys: Keys, runnerId: string, bootId: string, order: Record<string, string>): string =>
   signControllerToken(keys.signing, AUDIENCES.runner(runnerId, bootId), order, {
     nowMs: Date.now(),

@@ -34,26 +34,26 @@ export interface RetentionParts {
   log: Logger;
 }
 
-/** Removes artifacts older than the retention (S4). One that cannot be removed stops nothing and is tried again. */
+/**
+ * Removes artifacts older than the retention (S4), and writes down those that are gone (O21). One that cannot be removed, or that its
+ * store has not removed yet, stops nothing and is looked at again the next time.
+ */
 export async function retainArtifacts(parts: RetentionParts): Promise<void> {
-  for (;;) {
-    const batch = await parts.maintenance.expiredArtifacts(parts.days, BATCH);
-    let removed = 0;
-    for (const artifact of batch) if (await removeArtifact(parts, artifact)) removed += 1;
-    // a batch of which nothing could be removed would be the same again
-    if (batch.length < BATCH || removed === 0) return;
+  for (let after: string | null = null; ; ) {
+    const batch: { id: string; uri: string }[] = await parts.maintenance.expiredArtifacts(parts.days, BATCH, after);
+    for (const artifact of batch) await removeArtifact(parts, artifact);
+    if (batch.length < BATCH) return;
+    after = batch.at(-1)?.id ?? null;
   }
 }
 
-async function removeArtifact(parts: RetentionParts, { id, uri }: { id: string; uri: string }): Promise<boolean> {
+async function removeArtifact(parts: RetentionParts, { id, uri }: { id: string; uri: string }): Promise<void> {
   const { maintenance, artifacts, days, log } = parts;
   try {
-    await artifacts.remove(uri);
+    if (!(await artifacts.remove(uri))) return;
     await maintenance.markExpired(id);
     log.info({ artifact_id: id, days }, 'expired artifact removed');
-    return true;
   } catch (err) {
     log.error({ err, artifact_id: id }, 'expired artifact not removed');
-    return false;
   }
 }

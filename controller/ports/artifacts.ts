@@ -2,14 +2,34 @@ import type { Readable } from 'node:stream';
 
 /** Where artifacts are kept. Uploaders write them; the controller reads them, and removes those past their retention. */
 export interface ArtifactStore {
-  /** Removes one artifact; does nothing when it is gone, or when the store removes it by itself. */
-  remove(uri: string): Promise<void>;
-  /** Null: it is gone, or the controller may not read this store. */
+  /**
+   * Removes one artifact, unless the store removes it by itself. Resolves with whether it is gone: false is to be asked again later.
+   * Throws where that cannot be told.
+   */
+  remove(uri: string): Promise<boolean>;
+  /** Null: it is gone, or the controller may not read it. */
   read(uri: string): Promise<ArtifactContent | null>;
+  /** O21: what the store holds now. Null: there is nothing to check. Throws where it cannot be checked. */
+  survey(): Promise<StoreSurvey | null>;
 }
 
 export interface ArtifactContent {
   readonly bytes: number;
   /** The bytes from `start` to `end`, both inclusive. */
   stream(start: number, end: number): Readable;
+}
+
+/** A store that removes artifacts by itself, looked at from outside. */
+export interface StoreSurvey {
+  readonly prefixes: readonly PrefixSurvey[];
+}
+
+export interface PrefixSurvey {
+  readonly prefix: string;
+  readonly objects: number;
+  readonly bytes: number;
+  /** Milliseconds since 1970; null: there is none. */
+  readonly oldestMs: number | null;
+  /** Days after which the store removes objects of this prefix; null: no rule does. */
+  readonly expiryDays: number | null;
 }

@@ -12,17 +12,17 @@ export interface LiveLease {
   remainingMs: number;
 }
 
-/** A lease whose recordings its runner's uploader may send, from its first moment until a day after its end. */
+/** A lease whose videos and files its runner's uploader may send, from its first moment until a day after its end. */
 export interface AwaitedUpload {
   lease: LeaseKey;
   remainingMs: number;
 }
 
-/** What the egress proxy may ask: which lease a runner holds, and whose recordings are awaited. */
+/** What the egress proxy may ask: which lease a runner holds, and whose uploads are awaited. */
 export interface EgressLeases {
   /** In the order asked; null where the runner holds no lease. */
   live(runnerIds: readonly string[]): Promise<(LiveLease | null)[]>;
-  /** In the order asked; null where no recording is awaited. */
+  /** In the order asked; null where no upload is awaited. */
   awaitedUploads(runnerIds: readonly string[]): Promise<(AwaitedUpload | null)[]>;
   /** Writes denials to the timelines; a repeated event is written once. */
   writeDenials(events: readonly EgressEvent[]): Promise<void>;

@@ -12,8 +12,8 @@ export interface Maintenance {
   failStuckStarts(most: number): Promise<string[]>;
   /** Ends every lease of this provider and drains its runners: the local stack stops. */
   endAll(provider: string): Promise<void>;
-  /** Stored recordings older than this. */
-  expiredArtifacts(days: number, most: number): Promise<{ id: string; uri: string }[]>;
+  /** Stored artifacts older than this, by id; those after `after`, null: from the first. */
+  expiredArtifacts(days: number, most: number, after: string | null): Promise<{ id: string; uri: string }[]>;
   markExpired(artifactId: string): Promise<void>;
 }
 
@@ -30,12 +30,12 @@ export function sqlMaintenance(database: Database, rules: { startSeconds: number
     async endAll(provider) {
       await call(database, 'end_all', { p_provider: provider });
     },
-    expiredArtifacts: (days, most) =>
+    expiredArtifacts: (days, most, after) =>
       database.query<{ id: string; uri: string }>(
         `select id, uri from omicron.artifacts
           where state = 'stored' and created_at < (select clock_timestamp()) - make_interval(days => $1)
-          order by created_at limit $2`,
-        [days, most],
+            and ($3::uuid is null or id > $3) order by id limit $2`,
+        [days, most, after],
       ),
     async markExpired(artifactId) {
       await database.query(

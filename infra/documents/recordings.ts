@@ -1,4 +1,4 @@
-import { VIDEO_PREFIX } from '../../contract/names.ts';
+import { FILE_FOLDERS, VIDEO_PREFIX } from '../../contract/names.ts';
 import { type Document, document, type Statement } from './document.ts';
 
 /** What the IAM documents about recordings refer to. */
@@ -10,6 +10,7 @@ export interface Recordings {
   readonly accountId: string;
   readonly uploaderRoleArn: string;
   readonly readerRoleArn: string;
+  readonly controllerRoleArn: string;
 }
 
 /** Keys of one environment; the uploader writes nowhere else. */
@@ -58,8 +59,37 @@ const listRecordings = (recordings: Recordings): Statement => ({
   Condition: { StringLike: { 's3:prefix': [`${recordingsPrefix(recordings.env)}*`] } },
 });
 
-/** The controller's role: check that a recording arrived or expired (O21). It cannot read one. */
-export const controllerPolicy = (recordings: Recordings): Document => document(listRecordings(recordings));
+/**
+ * The controller's role: checks what the bucket keeps and for how long (O21), and reads the files of sessions (B1). It cannot read a
+ * video: no name of one has a folder.
+ */
+export const controllerPolicy = (recordings: Recordings): Document =>
+  document(
+    listRecordings(recordings),
+    {
+      Sid: 'ReadLifecycle',
+      Effect: 'Allow',
+      Action: ['s3:GetLifecycleConfiguration'],
+      Resource: [recordings.bucketArn],
+    },
+    {
+      Sid: 'ReadFiles',
+      Effect: 'Allow',
+      Action: ['s3:GetObject'],
+      Resource: Object.values(FILE_FOLDERS).map(
+        folder => `${recordings.bucketArn}/${recordingsPrefix(recordings.env)}*/${folder}/*`,
+      ),
+    },
+    decryptRecordings(recordings),
+  );
+
+const decryptRecordings = (recordings: Recordings): Statement => ({
+  Sid: 'DecryptRecordings',
+  Effect: 'Allow',
+  Action: ['kms:Decrypt'],
+  Resource: [recordings.keyArn],
+  Condition: throughBucket(recordings),
+});
 
 /** The administrators' role: the only one that reads recordings (O15). */
 export function readerPolicy(recordings: Recordings): Document {
@@ -71,13 +101,7 @@ export function readerPolicy(recordings: Recordings): Document {
       Action: ['s3:GetObject'],
       Resource: [`${recordings.bucketArn}/${recordingsPrefix(recordings.env)}*`],
     },
-    {
-      Sid: 'DecryptRecordings',
-      Effect: 'Allow',
-      Action: ['kms:Decrypt'],
-      Resource: [recordings.keyArn],
-      Condition: throughBucket(recordings),
-    },
+    decryptRecordings(recordings),
   );
 }
 
@@ -111,5 +135,6 @@ export function recordingsKeyPolicy(recordings: Omit<Recordings, 'keyArn'>): Doc
     allow('AccountAdministers', `arn:aws:iam::${recordings.accountId}:root`, ADMINISTER),
     allow('UploaderEncrypts', recordings.uploaderRoleArn, ENCRYPT, throughBucket(recordings)),
     allow('ReaderDecrypts', recordings.readerRoleArn, ['kms:Decrypt'], throughBucket(recordings)),
+    allow('ControllerDecrypts', recordings.controllerRoleArn, ['kms:Decrypt'], throughBucket(recordings)),
   );
 }

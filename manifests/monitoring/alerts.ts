@@ -12,6 +12,7 @@ export interface Alert {
 // Every replica reads its gauges from the database, so they all report the same value.
 const any = (series: string): string => `max(${series})`;
 const runners = (state: string): string => `max(sum by (instance) (omicron_runners{state${state}}))`;
+const kept = (what: string): string => any(`omicron_artifact_store_${what}`);
 const pods = `count(kube_pod_info{namespace="${NAMESPACES.runners}"})`;
 const scraped = (app: string): string => `up{namespace="${NAMESPACES.system}",job="${app}"} == 1`;
 
@@ -22,6 +23,11 @@ const scraped = (app: string): string => `up{namespace="${NAMESPACES.system}",jo
 const PODS_SLACK = 5;
 /** A runner's grace period is two minutes; five times that is no slow upload any more. */
 const STUCK_SECONDS = 600;
+/**
+ * S3 removes at the midnight after an object's day, and then within some time:
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/lifecycle-expire-general-considerations.html
+ */
+const LIFECYCLE_DAYS = 3;
 
 export const ALERTS: readonly Alert[] = [
   {
@@ -79,6 +85,20 @@ export const ALERTS: readonly Alert[] = [
     expr: 'sum(rate(omicron_egress_policy_failures_total[5m])) > 0.1',
     for: '5m',
     severity: 'page',
+  },
+  {
+    alert: 'BrowserArtifactsNotExpiring',
+    summary: 'The lifecycle rule of the bucket of recordings is missing, has other days, or does not run',
+    expr: `${kept('expiry_days')} != ${kept('retention_days')} or time() - min(omicron_artifact_store_oldest_timestamp_seconds) > 86400 * (${kept('retention_days')} + ${LIFECYCLE_DAYS})`,
+    for: '2h',
+    severity: 'ticket',
+  },
+  {
+    alert: 'BrowserArtifactStoreUnchecked',
+    summary: 'The controller cannot look at the bucket of recordings: nothing is known of what it keeps',
+    expr: 'sum(increase(omicron_artifact_store_check_failures_total[6h])) > 4',
+    for: '10m',
+    severity: 'ticket',
   },
   {
     alert: 'BrowserEgressDenialsUnreported',

@@ -30,6 +30,8 @@ export const controllerSettings = (env: Environment): Readonly<Record<string, st
   [ENV.egressUrl]: EGRESS_URL,
   [ENV.artifactStore]: artifactStore(env),
   [ENV.artifactEndpoints]: artifactEndpoints(env).join(','),
+  // With a role it looks at the bucket, and reads files of it.
+  ...(env.roles ? { [ENV.awsRegion]: env.artifacts.region } : {}),
   ...gatewaySettings(env),
   ...(env.console ? { [ENV.consoleUrl]: env.console.url } : {}),
   [ENV.capacity]: String(env.limits.capacity),

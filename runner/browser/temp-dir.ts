@@ -30,7 +30,7 @@ export function createTempDir(runnerId: string): TempDir {
   mkdirSync(path, { mode: 0o711 });
   writeFileSync(join(path, OWNER_FILE), String(process.pid), { mode: 0o600 });
   const files = join(path, 'files');
-  mkdirSync(files, { mode: 0o700 });
+  mkdirSync(files, { mode: 0o711 });
   return { path, files, remove: () => remove(path) };
 }
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { createConnection } from '@playwright/mcp';
@@ -31,7 +32,7 @@ export async function connectPlaywright(context: BrowserContext, filesDir: strin
       secrets,
       webmcp: false,
       snapshot: { mode: 'none' },
-      outputDir: filesDir,
+      outputDir: join(filesDir, 'playwright'),
       outputMaxSize: FILES_BYTES_MAX,
       console: { level: 'error' },
       // The runner waits by a rule of its own.

@@ -29,7 +29,10 @@ const WORDS: Readonly<Record<string, Words>> = {
     tool: 'Run JavaScript in the page, or on one element',
     args: { target: TARGET, function: '() => {...}, or element => {...} with a target' },
   },
-  browser_file_upload: { tool: 'Answer a file chooser', args: { paths: 'Left out: it is cancelled' } },
+  browser_file_upload: {
+    tool: 'Answer a file chooser',
+    args: { paths: 'Names of browser_file_list; left out: it is cancelled' },
+  },
   browser_fill_form: {
     tool: 'Fill several fields at once',
     args: { value: 'Checkbox: true or false; combobox: the option’s text' },

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { Dialog, Page } from 'playwright-core';
 import { type Refusal, refused } from '../../contract/tool-failure.ts';
@@ -59,6 +60,8 @@ export interface PlaywrightMcp {
   setSecrets(secrets: Readonly<Record<string, string>>, conceal: Conceal): void;
   /** Tabs that were closed and downloads that were cancelled because they took too much. */
   readonly incidents: Incidents;
+  /** From here files are uploaded: Playwright MCP and the browser's user read what lies there. */
+  readonly uploadsDir: string;
   /** Whether any tab shows something else than a blank page. */
   showsContent(): boolean;
 }
@@ -66,7 +69,7 @@ export interface PlaywrightMcp {
 export interface PlaywrightMcpOptions {
   readonly browser: RunnerBrowser;
   readonly guard: PageGuard;
-  /** Folder for what Playwright MCP writes by itself (downloads, console logs). */
+  /** Folder for what Playwright MCP writes by itself (downloads, console logs), and for what it uploads. */
   readonly filesDir: string;
   /** Seconds that a call of this tool may take. */
   readonly secondsMax?: (tool: string) => number | undefined;
@@ -218,6 +221,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
       conceal = concealWith;
     },
     incidents: guard.incidents,
+    uploadsDir: join(filesDir, 'uploads'),
     showsContent: () => context.pages().some(page => page.url() !== 'about:blank'),
   };
 }

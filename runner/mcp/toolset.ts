@@ -5,15 +5,16 @@ import { type Refusal, refused } from '../../contract/tool-failure.ts';
 import type { Clock } from '../../http/clock.ts';
 import type { SecrecyRules } from '../secrecy/rules.ts';
 import { click } from '../tools/click.ts';
-import type { CustomTool, ToolLease } from '../tools/define-tool.ts';
+import type { CustomTool, ToolContext, ToolLease } from '../tools/define-tool.ts';
 import type { Elicitation } from '../tools/elicitation.ts';
 import { evaluateInDocument } from '../tools/evaluate.ts';
+import { listFiles, readFile } from '../tools/files.ts';
 import { getContent } from '../tools/get-content.ts';
 import { login } from '../tools/login.ts';
 import { siteDomain } from '../tools/login-origins.ts';
 import { navigate, open } from '../tools/navigate.ts';
 import { tellingNewTabs } from '../tools/new-tabs.ts';
-import { normalised } from '../tools/result.ts';
+import { failed, normalised, timedOut } from '../tools/result.ts';
 import { screenshot, takeScreenshot } from '../tools/screenshot.ts';
 import { scroll } from '../tools/scroll.ts';
 import { shown } from '../tools/show.ts';
@@ -21,11 +22,13 @@ import { fillAndSubmit, type } from '../tools/typing.ts';
 import { requestUserAction } from '../tools/user-action.ts';
 import { wait } from '../tools/wait.ts';
 import { waitForText, waitsForText } from '../tools/wait-for-text.ts';
+import { CANCELLED } from './bounds.ts';
 import { withoutFiles } from './files.ts';
 import { fillMaybeSecrets, typeMaybeSecret } from './filling.ts';
 import { CORE } from './listing.ts';
 import type { PlaywrightMcp } from './playwright-mcp.ts';
 import { filteredRequests } from './request-list.ts';
+import { uploadByName } from './upload-by-name.ts';
 
 /** One tool of a lease. */
 export interface LeaseTool {
@@ -80,8 +83,9 @@ export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyM
     // The list for clients that show apps names it.
     { tool: SHOW as Tool, inTurn: false, judged: async args => args, run: async () => shown },
   ];
+  const files = toolset === 'core' ? [] : [listFiles, readFile].map(custom => besidePage(custom, lease));
   const compatible = toolset === 'compat' || toolset === 'both' ? COMPATIBLE.map(pageTool) : [];
-  const all = [...compatible, ...always, ...upstream.map(tool => sideBySide(tool, compatible))];
+  const all = [...compatible, ...always, ...files, ...upstream.map(tool => sideBySide(tool, compatible))];
   return new Map(all.map(each => [each.tool.name, each.inTurn ? ruled(each, playwright, lease, rules) : each]));
 }
 
@@ -155,6 +159,23 @@ const onPage = ({ tool, seconds, run }: CustomTool, playwright: PlaywrightMcp, l
     ),
 });
 
+const besidePage = ({ tool, seconds, run }: CustomTool<ToolContext>, lease: ToolLease): LeaseTool => ({
+  tool,
+  inTurn: false,
+  judged: async args => args,
+  async run(args, signal) {
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
+    try {
+      return await run(args, { lease, signal: inTime });
+    } catch (error) {
+      if (signal.aborted) return CANCELLED;
+      return inTime.aborted
+        ? timedOut(tool.name, seconds)
+        : failed('action_failed', error instanceof Error ? error.message : String(error));
+    }
+  },
+});
+
 /** A policy may name domains for logins: it judges the page's own, whatever the agent says. */
 const loginArguments =
   (playwright: PlaywrightMcp): LeaseTool['judged'] =>
@@ -182,6 +203,9 @@ function playwrightTool(tool: Tool, playwright: PlaywrightMcp, lease: ToolLease,
       return { ...plain, run: (args, signal) => typeMaybeSecret(args, signal, playwright, lease) };
     case 'browser_fill_form':
       return { ...plain, run: (args, signal) => fillMaybeSecrets(args, signal, playwright, lease) };
+    case 'browser_drop':
+    case 'browser_file_upload':
+      return { ...plain, run: (args, signal) => uploadByName(name, args, signal, playwright, lease.files) };
     case 'browser_evaluate':
       return { ...plain, run: (args, signal) => evaluate(args, signal, playwright, lease, rules) };
     case 'browser_network_requests':

@@ -1,7 +1,6 @@
-import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
+import { UPLOAD_ORDER_FILE } from '../../contract/reports.ts';
 import type { Clock } from '../../http/clock.ts';
 import { VIEWPORT } from '../browser/browser.ts';
 import type { Captures } from '../capture/captures.ts';
@@ -29,7 +28,8 @@ export interface RecordingOptions {
   readonly context: BrowserContext;
   readonly ffmpeg: string;
   readonly outputDir: string;
-  readonly order: UploadOrder;
+  /** Writes what the uploader needs to disk. */
+  readonly writeOrder: () => Promise<void>;
   /** The first picture of a tab is written: its file begins. */
   readonly onStarted: (details: { file: string }) => void;
   /** A tab is not recorded (any more). */
@@ -43,7 +43,7 @@ const FILES_AT_ONCE_MAX = 8;
 
 /** Starts recording. What the uploader needs is on disk before the first frame. */
 export function startRecording(options: RecordingOptions): Recording {
-  const { context, outputDir, order, onStarted, onStopped } = options;
+  const { context, outputDir, onStarted, onStopped } = options;
   const tabs = new Map<Page, Promise<() => Promise<void>>>();
   let count = 0;
   let stopped = false;
@@ -74,7 +74,8 @@ export function startRecording(options: RecordingOptions): Recording {
   const onPage = (page: Page) => {
     if (!stopped) void record(page);
   };
-  const ready = writeOrder(outputDir, order)
+  const ready = options
+    .writeOrder()
     .then(async () => {
       if (stopped) return;
       context.on('page', onPage);
@@ -139,18 +140,4 @@ async function recordTab(
     if (!page.isClosed()) onFailed(error instanceof Error ? error.message : String(error));
   }
   return finish;
-}
-
-/** Atomic and for its owner only: it holds the artifact token. */
-async function writeOrder(outputDir: string, order: UploadOrder): Promise<void> {
-  await mkdir(outputDir, { recursive: true });
-  const path = join(outputDir, UPLOAD_ORDER_FILE);
-  const file = await open(`${path}.tmp`, 'w', 0o600);
-  try {
-    await file.writeFile(JSON.stringify(order));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${path}.tmp`, path);
 }

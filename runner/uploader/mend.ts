@@ -1,5 +1,6 @@
 import { constants, open } from 'node:fs/promises';
-import { CLUSTER, readRange, SEGMENT } from './recording-file.ts';
+import { readRange } from '../files/plain-file.ts';
+import { CLUSTER, SEGMENT } from './recording-file.ts';
 
 /**
  * Where ffmpeg leaves room for the duration until it ends the file: an element of 11 bytes that says nothing (Void,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { UPLOAD_ORDER_FILE, type UploadOrder, uploadOrder } from '../../contract/reports.ts';
-import { openPlain } from './recording-file.ts';
+import { openPlain } from '../files/plain-file.ts';
 
 /**
  * Reads what the runner left for its uploader; undefined while there is nothing. Throws when it is not an order,

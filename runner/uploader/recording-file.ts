@@ -1,36 +1,9 @@
-import { constants, type FileHandle, lstat, open } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readRange } from '../files/plain-file.ts';
 
 /** An encoder that outlived its runner writes its last bytes within milliseconds. */
 const QUIET_MS = 1_000;
-
-/**
- * Opens a plain file to be read. A compromised browser may write to the folder: no link is followed out of it, and no
- * pipe is waited for. To be closed by the caller.
- */
-export async function openPlain(path: string): Promise<FileHandle> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  if ((await file.stat()).isFile()) return file;
-  await file.close();
-  throw new Error(`${path} is not a plain file`);
-}
-
-/** The bytes of a range; fewer where the file ends before it does. */
-export async function readRange(path: string, from: number, to: number): Promise<Buffer> {
-  const file = await openPlain(path);
-  try {
-    const bytes = Buffer.allocUnsafe(to - from);
-    let length = 0;
-    while (length < bytes.length) {
-      const { bytesRead } = await file.read(bytes, length, bytes.length - length, from + length);
-      if (bytesRead === 0) break;
-      length += bytesRead;
-    }
-    return bytes.subarray(0, length);
-  } finally {
-    await file.close();
-  }
-}
 
 /** The file's size, once it has not been written to for a second. */
 export async function settledBytes(path: string, signal: AbortSignal): Promise<number> {

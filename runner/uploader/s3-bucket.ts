@@ -8,6 +8,7 @@ import {
   S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { mimeTypeOf } from '../../http/mime-type.ts';
 
 /** A part that the bucket has: number from 1, and the checksum under which it was taken (CRC32, base64). */
 export interface SentPart {
@@ -57,7 +58,7 @@ export function s3Bucket(client: S3Client, name: string): Bucket {
         const command = new PutObjectCommand({
           ...at(key),
           Body: body,
-          ContentType: 'video/webm',
+          ContentType: mimeTypeOf(key),
           ChecksumCRC32: crc32Of(body),
           IfNoneMatch: '*',
         });
@@ -67,7 +68,7 @@ export function s3Bucket(client: S3Client, name: string): Bucket {
     async begin(key, abortSignal) {
       const command = new CreateMultipartUploadCommand({
         ...at(key),
-        ContentType: 'video/webm',
+        ContentType: mimeTypeOf(key),
         ChecksumAlgorithm: 'CRC32',
       });
       const { UploadId } = await client.send(command, { abortSignal });

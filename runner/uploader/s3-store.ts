@@ -1,4 +1,4 @@
-import { readRange } from './recording-file.ts';
+import { readRange } from '../files/plain-file.ts';
 import type { RecordingStore, RecordingUpload } from './recording-store.ts';
 import { type Bucket, crc32Of, type SentPart } from './s3-bucket.ts';
 import type { FileState } from './state.ts';

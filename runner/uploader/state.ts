@@ -1,7 +1,7 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { openPlain } from './recording-file.ts';
+import { openPlain } from '../files/plain-file.ts';
 
 /**
  * Beside the recordings, mode 0600: what a restarted uploader must know. The role can ask the bucket for none of it.

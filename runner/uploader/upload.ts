@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import * as z from 'zod';
 import { REFUSAL_HEADER } from '../../contract/egress.ts';
+import { fileOfArtifact } from '../../contract/files.ts';
+import { FILE_FOLDERS } from '../../contract/names.ts';
 import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
 import { backoffMs } from '../../http/backoff.ts';
 import type { Clock } from '../../http/clock.ts';
@@ -67,9 +69,9 @@ interface Work extends Omit<UploadOptions, 'storeFor'> {
 type Failures = ReadonlyMap<string, unknown>;
 
 /**
- * The life of an uploader: waits for an order, sends recordings while they grow, ends them when they are final. Each
- * file is stored, reported, then deleted; at last the order itself. Another process on the same folder resumes where
- * one stopped.
+ * The life of an uploader: waits for an order, sends recordings while they grow, ends them when they are final; files of
+ * the session are final once they are there. Each is stored and reported, a video then deleted; at last the order itself.
+ * Another process on the same folder resumes where one stopped.
  */
 export async function uploadRecordings(options: UploadOptions): Promise<UploadResult> {
   const { outputDir, final, graceMs, clock, log } = options;
@@ -150,8 +152,9 @@ async function sendAll(work: Work, final: boolean, earlier: Failures): Promise<F
       log.warn({ session_id: order.session_id, name, cause: causeOf(error) }, 'upload failed; retrying');
     }
   }
-  // No file at all, at the end, is a loss too.
-  if (final && state.all.size === 0 && order.record_video)
+  // No video at all, at the end, is a loss too.
+  const sent = [...state.all.keys()].some(name => fileOfArtifact(name) === undefined);
+  if (final && !sent && order.record_video)
     await finish(work, NOTHING_RECORDED).catch(error => failures.set(NOTHING_RECORDED.name, error));
   return failures;
 }
@@ -160,13 +163,12 @@ async function upload(work: Work, name: string, final: boolean): Promise<void> {
   const { store, state } = work;
   const file = fileOf(work, name);
   const { size } = await lstat(file.path);
-  if (file.state.storedBytes === undefined && !final && !(await isEnded(file.path, size)))
+  const isVideo = fileOfArtifact(name) === undefined;
+  if (file.state.storedBytes === undefined && isVideo && !final && !(await isEnded(file.path, size)))
     return store.advance(file, size);
   if (file.state.storedBytes === undefined) {
-    const bytes = await settledBytes(file.path, work.signal);
-    const flaw = await flawOf(file.path, bytes);
+    const { bytes, flaw } = isVideo ? await endedVideo(file) : { bytes: size };
     if (flaw !== undefined) await store.giveUp(file);
-    else if (!(await isEnded(file.path, bytes))) await mend(file.path, bytes);
     const stored = flaw === undefined ? await store.finish(file, bytes) : undefined;
     const taken = `another object has the key ${file.key}; nothing is overwritten`;
     if (typeof stored !== 'number') return finish(work, { state: 'lost', name, reason: flaw ?? taken });
@@ -176,14 +178,24 @@ async function upload(work: Work, name: string, final: boolean): Promise<void> {
   await finish(work, { state: 'stored', name, uri: store.uri(file.key), bytes: file.state.storedBytes });
 }
 
-/** Reported first, deleted then: a restart in between reports again, which is harmless. */
+/** The size of a video that nothing writes to any more, its head mended; or why it is none. */
+async function endedVideo({ path, signal }: RecordingUpload): Promise<{ bytes: number; flaw?: string }> {
+  const bytes = await settledBytes(path, signal);
+  const flaw = await flawOf(path, bytes);
+  if (flaw !== undefined) return { bytes, flaw };
+  if (!(await isEnded(path, bytes))) await mend(path, bytes);
+  return { bytes };
+}
+
+/** Reported first, a video deleted then: a restart in between reports again, which is harmless. */
 async function finish(work: Work, outcome: ArtifactReport): Promise<void> {
   const { state, outputDir, order, log, done } = work;
   const { name } = outcome;
   await report(work, outcome);
   state.of(name).reported = true;
   await state.save();
-  await rm(join(outputDir, name), { force: true });
+  // A lease reads its files until it ends; they go with the folder.
+  if (fileOfArtifact(name) === undefined) await rm(join(outputDir, name), { force: true });
   done[outcome.state] += 1;
   log.info({ session_id: order.session_id, name, outcome: outcome.state }, 'recording finished');
 }
@@ -246,11 +258,20 @@ const fileOf = ({ outputDir, order, state, signal }: Work, name: string): Record
 /** The files that are not reported yet. */
 async function recordings({ outputDir, state }: Work): Promise<string[]> {
   const entries = await readdir(outputDir, { withFileTypes: true });
-  return entries
+  const videos = entries
     .filter(entry => entry.isFile() && /^[A-Za-z0-9_-]{1,100}\.webm$/.test(entry.name))
-    .map(({ name }) => name)
-    .filter(name => state.all.get(name)?.reported !== true)
-    .sort();
+    .map(({ name }) => name);
+  const files = await Promise.all(Object.values(FILE_FOLDERS).map(folder => filesIn(outputDir, folder)));
+  return [...videos, ...files.flat()].filter(name => state.all.get(name)?.reported !== true).sort();
+}
+
+/** The files of a source that are whole, as artifacts are named; those that are still written have names of their own. */
+async function filesIn(outputDir: string, folder: string): Promise<string[]> {
+  const entries = await readdir(join(outputDir, folder), { withFileTypes: true }).catch(() => []);
+  return entries
+    .filter(entry => entry.isFile())
+    .map(({ name }) => `${folder}/${name}`)
+    .filter(name => fileOfArtifact(name) !== undefined);
 }
 
 const answered = z.object({

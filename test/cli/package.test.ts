@@ -3,6 +3,9 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoSite } from '../../local/demo-site.ts';
+import { pythonOf } from '../../local/test-tools.ts';
+import { publish } from '../../release/publish.ts';
+import { version } from '../../release/version.ts';
 import { ready, renewed } from '../fakes/controller/clients.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { newFolder, ROOT, run } from '../local/machine.ts';
@@ -156,4 +159,14 @@ describe('the package @omicron-browser/cli', { timeout: INSTALL_MS }, () => {
         'install it (https://nodejs.org/en/download, or "nvm install 24") and run the command again.\n',
     );
   });
+});
+
+// here, because packing builds in the folders of the workspaces: no other file may do it meanwhile
+it('[P3] are published by one command, of which everything but the sending is tried here', {
+  timeout: INSTALL_MS,
+}, async () => {
+  const said: string[] = [];
+  await publish({ dryRun: true, python: pythonOf(ROOT, 'python_sdk'), log: line => said.push(line) });
+  for (const name of Object.values(PUBLISHED)) expect(said).toContain(`+ ${name}@${await version()}`);
+  expect(said.join('\n')).toContain('would upload 1 wheel by twine');
 });

@@ -3,9 +3,13 @@ import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { testCertificate } from '../site/certificate.ts';
+import { proxiedBrowser } from './proxied-browser.ts';
 import { type ProxyNetwork, proxyNetwork } from './proxy-network.ts';
 import { get, isAnswer, tunnel, untilClosed } from './raw-client.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
+
+/** From here the deployment's other proxy dials, whichever runner asks. */
+const FIXED_ADDRESS = '127.0.0.9';
 
 /** The deployment's other proxy: records what it is asked and dials it. */
 let upstream: Server;
@@ -19,7 +23,7 @@ function serve(proxy: Server): Server {
     asked.push({ url: request.url ?? '', authorization: request.headers['proxy-authorization'] });
     if (!accept) return void client.end('HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n');
     const { hostname, port } = new URL(`http://${request.url}`);
-    const site = connect(Number(port), hostname, () => {
+    const site = connect({ port: Number(port), host: hostname, localAddress: FIXED_ADDRESS }, () => {
       // Head and first bytes in one segment: nothing of the site's may be lost.
       client.write('HTTP/1.1 200 OK\r\nX-Some: header\r\n\r\n');
       if (head.length > 0) site.write(head);
@@ -101,5 +105,42 @@ it('reaches an https upstream proxy under the deployment’s own authority, and 
     await Promise.all(worlds.map(each => each.close()));
     secure.closeAllConnections();
     await new Promise(closed => secure.close(closed));
+  }
+});
+
+it("[B6] a browser's requests pass an https upstream proxy of a private authority, leave from its one address, and reach a site of a private authority", async () => {
+  accept = true;
+  const proxyCertificate = testCertificate('localhost');
+  const secure = serve(
+    createSecureServer({ ...proxyCertificate }, (_request, response) => response.writeHead(500).end()),
+  );
+  await new Promise<void>(listening => secure.listen(0, 'localhost', listening));
+  const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port; // TCP servers that listen
+  const trusted = testCertificate('intranet.test');
+  const sites = [trusted, testCertificate('intranet.test')].map(certificate =>
+    createSecureServer({ ...certificate }, ({ socket }, response) =>
+      response.end(`asked from ${socket.remoteAddress}`),
+    ),
+  );
+  for (const site of sites) await new Promise<void>(listening => site.listen(0, PUBLIC_ADDRESS, listening));
+  const [known = 0, unknown = 0] = sites.map(portOf);
+  const world = await proxyNetwork(
+    { 'intranet.test': { a: [PUBLIC_ADDRESS] } },
+    { OMICRON_EGRESS_UPSTREAM_URL: `https://localhost:${portOf(secure)}` },
+    config => ({ ...config, upstreamCa: proxyCertificate.cert }),
+  );
+  const { browser, close } = await proxiedBrowser(world, world.lease({ ports: [known, unknown] }), trusted.spki);
+  try {
+    const page = browser.context.pages()[0] ?? (await browser.context.newPage());
+    await page.goto(`https://intranet.test:${known}/`);
+    expect(await page.textContent('body')).toBe(`asked from ${FIXED_ADDRESS}`);
+    await expect(page.goto(`https://intranet.test:${unknown}/`)).rejects.toThrow('ERR_CERT_AUTHORITY_INVALID');
+  } finally {
+    await close();
+    await world.close();
+    for (const server of [secure, ...sites]) {
+      server.closeAllConnections();
+      await new Promise(closed => server.close(closed));
+    }
   }
 });

@@ -76,6 +76,16 @@ const podSeries = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [pod(index), '1x60']));
 const CAPACITY = 'omicron_capacity{instance="a"}';
 
+const FAILURES = 'omicron_artifact_store_check_failures_total{instance="a"}';
+/** A counter that rises by one every hour, each minute. */
+const hourly = (hours: number): string => Array.from({ length: hours }, (_, hour) => `${hour}x59`).join(' ');
+/** Ten hours of a bucket whose rule has these days, and whose oldest object is so many days old. Time begins at 1970. */
+const store = (expiryDays: number, ageDays: number): Record<string, string> => ({
+  'omicron_artifact_store_expiry_days{prefix="pw-videos/prod/"}': `${expiryDays}x600`,
+  'omicron_artifact_store_retention_days{prefix="pw-videos/prod/"}': '7x600',
+  'omicron_artifact_store_oldest_timestamp_seconds{prefix="pw-videos/prod/"}': `${-86_400 * ageDays}x600`,
+});
+
 export const ALERT_CASES: readonly AlertCase[] = [
   ...burns('BrowserSessionCreateErrors', `${COUNT}{outcome="ready"}`, `${COUNT}{outcome="store_unavailable"}`, {
     slow: 6,
@@ -126,6 +136,13 @@ export const ALERT_CASES: readonly AlertCase[] = [
       fast: 50,
     },
   ),
+
+  minutes('BrowserArtifactsNotExpiring', 'the rule is there and runs', store(7, 6), '10h', false),
+  minutes('BrowserArtifactsNotExpiring', 'there is no rule', store(0, 6), '10h', true),
+  minutes('BrowserArtifactsNotExpiring', 'the rule has other days', store(30, 6), '10h', true),
+  minutes('BrowserArtifactsNotExpiring', 'the rule removes nothing', store(7, 11), '10h', true),
+  minutes('BrowserArtifactStoreUnchecked', 'one look fails', { [FAILURES]: '0x60 1x540' }, '10h', false),
+  minutes('BrowserArtifactStoreUnchecked', 'every look fails', { [FAILURES]: hourly(10) }, '10h', true),
 
   minutes('BrowserControllerDown', 'one replica answers', { [up('browser-session-controller')]: '1x20' }, '10m', false),
   minutes('BrowserControllerDown', 'none answers', { [up('browser-session-controller')]: '1x5 0x20' }, '10m', true),

@@ -180,13 +180,24 @@ describe('[O15] administrators', () => {
 });
 
 describe('the controller', () => {
-  test('lists its prefix and reads nothing', async () => {
+  test('lists its prefix, and reads the lifecycle and files of sessions, but no video', async () => {
     const list = { ...TLS, 's3:prefix': 'pw-videos/dev/' };
     expect(await ask(controller, 's3:ListBucket', arn.bucket(documents.bucket), list)).toEqual(ALLOWED);
     expect(await ask(controller, 's3:ListBucket', arn.bucket(documents.bucket), TLS)).toEqual(NOT_GRANTED);
     expect(await ask(controller, 's3:GetObject', object(), TLS)).toEqual(NOT_GRANTED);
+    expect(await ask(controller, 's3:GetLifecycleConfiguration', arn.bucket(documents.bucket), TLS)).toEqual(ALLOWED);
+    const folder = KEY.slice(0, KEY.lastIndexOf('/'));
+    for (const source of ['uploads', 'downloads'])
+      expect(await ask(controller, 's3:GetObject', object(`${folder}/${source}/report.pdf`), TLS)).toEqual(ALLOWED);
+    for (const other of [
+      `${folder}/tab-001.webm`,
+      'profiles/downloads/report.pdf',
+      'pw-videos/prod/s/1-r/uploads/a.txt',
+    ])
+      expect(await ask(controller, 's3:GetObject', object(other), TLS), other).toEqual(NOT_GRANTED);
     expect(await put(controller)).toEqual(NOT_GRANTED);
-    expect(await useKey(controller, 'Decrypt')).toEqual(NOT_GRANTED);
+    expect(await useKey(controller, 'Decrypt')).toEqual(ALLOWED);
+    expect(await useKey(controller, 'Decrypt', without(throughS3(), 'kms:ViaService'))).toEqual(NOT_GRANTED);
   });
 });
 

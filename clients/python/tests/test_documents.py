@@ -36,3 +36,17 @@ def test_keeps_policies_and_names_the_path_of_an_error(sessions: BrowserSessions
     assert sessions.get_policy(user_id=user) is None
     with pytest.raises(ValueError, match="not both"):
         sessions.get_policy(user_id=user, session_id="s")
+
+
+def test_brings_a_file_and_reads_it_again(sessions: BrowserSessions, user: str) -> None:
+    lease = sessions.acquire(user, "files", record_video=False)
+    name = "letter to Löwe.txt"
+    put = sessions.put_file(lease.session_id, name, b"Sehr geehrte")
+    assert put["source"] == "upload"
+    assert [file["name"] for file in sessions.list_files(lease.session_id)] == [name]
+    assert sessions.read_file(lease.session_id, name) == b"Sehr geehrte"
+    assert sessions.read_file(lease.session_id, name, start=5) == b"geehrte"
+    with pytest.raises(OmicronError) as refused:
+        sessions.read_file(lease.session_id, "none.txt")
+    assert refused.value.code == "file_not_found"
+    lease.end()

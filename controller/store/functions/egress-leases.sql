@@ -9,7 +9,7 @@ language sql stable as $$
    where r.id = p_runner and r.state = 'leased' and s.status in ('starting', 'ready') and s.expires_at > clock_timestamp()
 $$;
 
--- The lease whose recordings a runner's uploader may still send: until a day after the lease's end, as its artifact
+-- The lease whose videos and files a runner's uploader may still send: until a day after the lease's end, as its artifact
 -- token. Null: none.
 create or replace function omicron.awaited_upload(p_runner uuid) returns jsonb
 language sql stable as $$
@@ -17,6 +17,6 @@ language sql stable as $$
            'remaining_ms', floor(extract(epoch from
              coalesce(r.draining_at, clock_timestamp()) + interval '1 day' - clock_timestamp()) * 1000))
     from omicron.runners r
-   where r.id = p_runner and r.recorded and r.redeemed_at is not null and r.state in ('leased', 'draining')
+   where r.id = p_runner and r.redeemed_at is not null and r.state in ('leased', 'draining')
      and coalesce(r.draining_at, clock_timestamp()) + interval '1 day' > clock_timestamp()
 $$;

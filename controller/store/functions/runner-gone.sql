@@ -20,7 +20,7 @@ begin
   if r.redeemed_at is not null then
     insert into omicron.artifacts (session_id, epoch, runner_id, name, state, reason)
     select r.session_id, r.epoch, r.id, 'recording', 'lost', 'The runner ended and left no recording.'
-     where r.recorded and not exists (select from omicron.artifacts where runner_id = r.id);
+     where r.recorded and not exists (select from omicron.artifacts where runner_id = r.id and kind = 'video');
     perform omicron.write_event(r.session_id, r.epoch, 'runner.gone', jsonb_build_object('runner_id', r.id, 'reason', r.reason));
   end if;
 end $$;

@@ -24,4 +24,4 @@ begin
 end $$;
 
 create or replace trigger tally_recording after insert or update of state on omicron.artifacts
-  for each row when (new.state in ('stored', 'lost')) execute function omicron.tally_recording();
+  for each row when (new.kind = 'video' and new.state in ('stored', 'lost')) execute function omicron.tally_recording();

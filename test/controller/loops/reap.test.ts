@@ -7,7 +7,6 @@ import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ENV } from '../../../contract/names.ts';
-import { bucketArtifacts } from '../../../controller/artifacts/bucket.ts';
 import { folderArtifacts } from '../../../controller/artifacts/folder.ts';
 import { reap, retainArtifacts } from '../../../controller/loops/reap.ts';
 import { eventually } from '../../eventually.ts';
@@ -123,22 +122,6 @@ describe('[S4] retention', () => {
     expect(existsSync(join(folder, 's', '1', 'b-old.webm'))).toBe(false);
     expect(existsSync(join(folder, 's', '1', 'c-new.webm'))).toBe(true);
     expect(said.join('')).toContain('expired artifact removed');
-  });
-
-  it('leaves a bucket to its lifecycle, and writes down that the recording is expired', async () => {
-    const database = await freshPostgres();
-    const p = protocol(database);
-    await p.warm(1);
-    const uri = 's3://bucket/pw-videos/local/tab-001.webm';
-    await p.broker.writeArtifact(p.leaseOf(await p.lease()), { state: 'stored', name: 'tab-001.webm', uri, bytes: 5 });
-    await database.query(`update omicron.artifacts set created_at = created_at - interval '8 days'`);
-    await retainArtifacts({
-      maintenance: p.maintenance,
-      artifacts: bucketArtifacts,
-      days: 7,
-      log: pino({ level: 'silent' }),
-    });
-    expect(await database.query('select state, uri from omicron.artifacts')).toEqual([{ state: 'expired', uri }]);
   });
 
   it('a bucket needs pods, and the addresses that their uploaders may reach', async () => {

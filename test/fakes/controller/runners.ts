@@ -58,6 +58,8 @@ export interface FakeRunnerRoutes {
   assignment(runner: RunnerBoot, options?: AssignmentOptions): Promise<Assigned>;
   /** A viewer's token for the lease that was assigned last. */
   liveToken(runner: RunnerBoot, options?: LiveTokenOptions): Promise<string>;
+  /** The token of `/files`. */
+  filesOrder(runner: RunnerBoot): Promise<string>;
   /** The token of `POST /drain`. */
   drainOrder(runner: RunnerBoot): Promise<string>;
 }
@@ -153,6 +155,7 @@ export async function fakeRunnerRoutes() {
       const by = signWith === 'stranger' ? stranger : key;
       return signControllerToken(by, AUDIENCES.live(runnerId, bootId), { ...claims }, { nowMs: Date.now(), seconds });
     },
+    filesOrder: async ({ runnerId, bootId }) => sign(AUDIENCES.runner(runnerId, bootId), { order: 'files' }),
     drainOrder: async ({ runnerId, bootId }) =>
       sign(AUDIENCES.runner(runnerId, bootId), { order: 'drain', reason: 'the session was deleted' }),
   };

@@ -10,6 +10,7 @@ import { createTempDir, type TempDir } from '../../../runner/browser/temp-dir.ts
 import { captureTabs } from '../../../runner/capture/captures.ts';
 import { startRecording } from '../../../runner/recording/recording.ts';
 import { guardPictures } from '../../../runner/secrecy/pictures.ts';
+import { uploadOrderWriter } from '../../../runner/upload-order.ts';
 import { eventually } from '../../eventually.ts';
 
 let temp: TempDir;
@@ -48,10 +49,10 @@ test('the recording shows nothing of what is done without pictures, and goes on 
     outputDir,
     clock: realClock,
     captures,
-    order: {
+    writeOrder: uploadOrderWriter(outputDir, {
       ...{ session_id: id, epoch: 1, runner_id: id, record_video: true },
       ...{ artifacts_prefix: '', artifact_token: '' },
-    },
+    }),
     onStarted: () => {},
     onStopped: details => {
       throw new Error(JSON.stringify(details));

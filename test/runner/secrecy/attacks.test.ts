@@ -14,7 +14,7 @@ const JUDGED = new RegExp(
     '\\w+ (?:fields\\.)?(?:\\w*[tT]arget|\\w*[sS]elector)',
     // Matched against nothing.
     '\\w+ (?:fields\\.)?(?:element|startElement|endElement|name|sessionId)|browser_request_user_action reason',
-    'browser_handle_dialog promptText|browser_(?:file_upload|drop) paths|browser_click modifiers',
+    'browser_handle_dialog promptText|browser_(?:file_upload|drop) paths|browser_file_read offset|browser_click modifiers',
     'browser_login (?:domain|site)', // the page's own domain, and names of credentials
     // Put into the page, or opened; addresses that look for a text are refused.
     'browser_type text|browser_fill_\\w+ fields\\.value|browser_(?:open|navigate|tabs) url|browser_press_key key',

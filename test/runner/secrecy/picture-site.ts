@@ -14,6 +14,7 @@ import { captureTabs } from '../../../runner/capture/captures.ts';
 import { startRecording } from '../../../runner/recording/recording.ts';
 import { guardPictures, isWithheld, type Pictures } from '../../../runner/secrecy/pictures.ts';
 import { putText } from '../../../runner/secrecy/secret-field.ts';
+import { uploadOrderWriter } from '../../../runner/upload-order.ts';
 
 /** Full blocks in green: wherever it is drawn, however small, a picture has many green pixels. */
 export const SECRET = '████████▙▙▙▙';
@@ -83,7 +84,8 @@ export async function startPictureSite(pages: Readonly<Record<string, string>>) 
     const outputDir = join(temp.path, randomUUID());
     const captures = captureTabs({ context, pictures, clock: realClock });
     const recording = startRecording({
-      ...{ context, ffmpeg, outputDir, captures, clock: realClock, order: order() },
+      ...{ context, ffmpeg, outputDir, captures, clock: realClock },
+      writeOrder: uploadOrderWriter(outputDir, order()),
       onStarted: () => {},
       onStopped: details => {
         throw new Error(JSON.stringify(details));

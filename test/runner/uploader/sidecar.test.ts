@@ -1,5 +1,6 @@
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -121,6 +122,27 @@ test('the file of a closed tab is sent while the session goes on', async () => {
   expect(await uploader.end()).toBe(0);
   expect((await lease.artifacts()).map(({ uri }) => uri?.split('/').at(-1))).toEqual([TAB, 'tab-002.webm']);
   expect(lease.files()).toEqual([]);
+});
+
+test('files of the session are stored while it goes on, stay for the lease, and are no recordings', async () => {
+  const recordings = () =>
+    w.stack.database.query("select * from omicron.tallies where metric = 'recordings' order by label");
+  const before = await recordings();
+  const uploader = await lease.upload();
+  lease.writeOrder({ record_video: false });
+  const name = 'downloads/Übersicht 1.pdf';
+  mkdirSync(join(lease.outputDir, 'downloads'));
+  writeFileSync(join(lease.outputDir, 'downloads', '.being-written'), 'not yet');
+  writeFileSync(join(lease.outputDir, name), '%PDF-1.4');
+  await eventually(`the file is stored: ${uploader.output()}`, async () => (await lease.artifacts()).length === 1);
+  expect(existsSync(join(lease.outputDir, name))).toBe(true);
+  expect(w.front.asked.at(-1)?.headers).toMatchObject({ 'content-type': 'application/pdf', 'if-none-match': '*' });
+  expect(await uploader.end()).toBe(0);
+  expect((await lease.object(name)).bytes).toBe(8);
+  expect(await lease.artifacts()).toMatchObject([
+    { kind: 'file', name, state: 'stored', uri: `s3://${BUCKET}/${lease.order.artifacts_prefix}${name}`, bytes: 8 },
+  ]);
+  expect(await recordings()).toEqual(before);
 });
 
 test.each(['PutObject', 'CompleteMultipartUpload'])('a %s whose answer was lost is known for its own', async action => {

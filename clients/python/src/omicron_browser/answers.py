@@ -22,6 +22,10 @@ def session_path(session_id: str) -> str:
     return f"{SESSIONS}/{segment(session_id)}"
 
 
+def files_path(session_id: str) -> str:
+    return f"{session_path(session_id)}/files"
+
+
 def credentials_path(user_id: str) -> str:
     return f"/internal/users/{segment(user_id)}/credentials"
 

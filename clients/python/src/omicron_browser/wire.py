@@ -12,7 +12,8 @@ class Artifact(TypedDict):
     session_id: str
     epoch: int
     runner_id: str
-    kind: Literal["video"]
+    kind: Literal["video", "file"]
+    name: str
     state: Literal["stored", "lost", "expired"]
     uri: str | None
     bytes: int | None
@@ -260,6 +261,14 @@ class Lease(TypedDict):
     ends_at: str
 
 
+class ListedFile(TypedDict):
+    name: str
+    source: Literal["upload", "download"]
+    bytes: int
+    mime_type: str
+    epoch: int
+
+
 LiveRole: TypeAlias = Literal["view", "control"]
 
 
@@ -321,12 +330,14 @@ class Problem(TypedDict):
         "session_not_found",
         "artifact_not_found",
         "user_action_not_found",
+        "file_not_found",
         "profile_not_found",
         "credential_not_found",
         "route_not_found",
         "method_not_allowed",
         "lease_superseded",
         "lease_ended",
+        "file_exists",
         "profile_in_use",
         "profile_changed",
         "profile_mismatch",
@@ -338,6 +349,7 @@ class Problem(TypedDict):
         "unsupported_media_type",
         "credentials_not_configured",
         "profiles_not_configured",
+        "files_quota_exceeded",
         "profile_quota_exceeded",
         "user_quota_exceeded",
         "capacity_exceeded",
@@ -471,6 +483,13 @@ class SessionEvent(TypedDict):
     data: dict[str, Any]
 
 
+class SessionFile(TypedDict):
+    name: str
+    source: Literal["upload", "download"]
+    bytes: int
+    mime_type: str
+
+
 class SessionPage(TypedDict):
     sessions: list[Session]
     next_cursor: str | None
@@ -553,6 +572,10 @@ class UserActionList(TypedDict):
 class EventPage(TypedDict):
     events: list[SessionEvent]
     next_cursor: str | None
+
+
+class FileList(TypedDict):
+    files: list[ListedFile]
 
 
 Policy = TypedDict(

@@ -6,13 +6,15 @@ from typing import TypeVar, cast
 
 import httpx
 
-from ..answers import not_understood, retry_after, unreachable, value_of
+from ..answers import not_understood, refusal, retry_after, unreachable, value_of
 from ..tokens import service_key, sign_service_token
 
 Answer = TypeVar("Answer")
 Query = dict[str, str | int | bool | list[str] | None]
 
 TIMEOUT_SECONDS = 15.0
+#: Of a file, while nothing of it passes.
+FILE_SECONDS = 60.0
 
 
 class Connection:
@@ -40,21 +42,38 @@ class Connection:
     ) -> tuple[object, float | None]:
         """The answer's document and its Retry-After in seconds. Raises OmicronError."""
         given = {name: text_of(value) for name, value in (query or {}).items() if value is not None}
+        request = self.http.build_request(method, self.url + path, params=given, json=body, timeout=timeout_seconds)
+        response = self._answer(request, user_id, timeout_seconds)
+        return value_of(response, self.url), retry_after(response)
+
+    def transfer(
+        self,
+        method: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        content: bytes | None = None,
+        byte_range: str | None = None,
+    ) -> httpx.Response:
+        """A call whose bodies are bytes. Raises OmicronError."""
+        headers = {"range": byte_range} if byte_range is not None else {}
+        if content is not None:
+            headers["content-type"] = "application/octet-stream"
+        url = self.url + path
+        request = self.http.build_request(method, url, content=content, headers=headers, timeout=FILE_SECONDS)
+        response = self._answer(request, user_id, FILE_SECONDS)
+        if not response.is_success:
+            raise refusal(response, self.url)
+        return response
+
+    def _answer(self, request: httpx.Request, user_id: str | None, timeout_seconds: float) -> httpx.Response:
+        request.headers["authorization"] = f"Bearer {sign_service_token(self._key, user_id)}"
         try:
-            response = self.http.request(
-                method,
-                self.url + path,
-                params=given,
-                json=body,
-                headers={"authorization": f"Bearer {sign_service_token(self._key, user_id)}"},
-                timeout=timeout_seconds,
-                follow_redirects=False,
-            )
+            return self.http.send(request, follow_redirects=False)
         except httpx.TimeoutException as error:
             raise unreachable(self.url, f"did not answer within {timeout_seconds:.0f} s") from error
         except httpx.TransportError as error:
             raise unreachable(self.url, "could not be reached") from error
-        return value_of(response, self.url), retry_after(response)
 
     def call(
         self,

@@ -10,7 +10,16 @@ from typing import Any, Literal, cast
 import httpx
 
 from .. import wire
-from ..answers import SESSIONS, credentials_path, policy_path, profile_path, profiles_path, segment, session_path
+from ..answers import (
+    SESSIONS,
+    credentials_path,
+    files_path,
+    policy_path,
+    profile_path,
+    profiles_path,
+    segment,
+    session_path,
+)
 from ..errors import OmicronError
 from ..retry import wait_seconds as seconds_until_retry
 from .connection import Connection
@@ -32,6 +41,7 @@ LiveRole = Literal["view", "control"]
 SessionState = Literal["starting", "ready", "ended", "error"]
 OnLost = Callable[[OmicronError], None]
 Artifacts = list[wire.Artifact]
+Files = list[wire.ListedFile]
 UserActions = list[wire.UserAction]
 PendingUserActions = list[wire.PendingUserAction]
 Profiles = list[wire.Profile]
@@ -203,9 +213,38 @@ class BrowserSessions:
         return self._connection.call(wire.EventPage, "GET", path, query=query, user_id=user_id)
 
     def list_artifacts(self, session_id: str, *, user_id: str | None = None) -> Artifacts:
-        """The session's recordings."""
+        """What is kept of the session: its videos, and its files."""
         path = f"{session_path(session_id)}/artifacts"
         return (self._connection.call(wire.ArtifactList, "GET", path, user_id=user_id))["artifacts"]
+
+    def put_file(self, session_id: str, name: str, content: bytes, *, user_id: str | None = None) -> wire.SessionFile:
+        """Brings a file to the session's running browser: agents name it in `browser_file_upload`.
+
+        A name is given once in a lease; the same content again changes nothing. Raises `file_exists`, `payload_too_large`,
+        `files_quota_exceeded`, `lease_ended`.
+        """
+        path = f"{files_path(session_id)}/{segment(name)}"
+        answer = self._connection.transfer("PUT", path, content=content, user_id=user_id)
+        return self._connection.document(wire.SessionFile, answer.json())
+
+    def list_files(self, session_id: str, *, user_id: str | None = None) -> Files:
+        """What was brought in and what the browser downloaded, also after the lease's end; of equal names the newest."""
+        return (self._connection.call(wire.FileList, "GET", files_path(session_id), user_id=user_id))["files"]
+
+    def read_file(
+        self,
+        session_id: str,
+        name: str,
+        *,
+        start: int | None = None,
+        end: int | None = None,
+        user_id: str | None = None,
+    ) -> bytes:
+        """The bytes of a file, or those from `start` to `end`, both inclusive. Raises `file_not_found`."""
+        whole = start is None and end is None
+        byte_range = None if whole else f"bytes={start or 0}-{'' if end is None else end}"
+        path = f"{files_path(session_id)}/{segment(name)}"
+        return (self._connection.transfer("GET", path, byte_range=byte_range, user_id=user_id)).content
 
     def list_user_actions(self, session_id: str, *, user_id: str | None = None) -> UserActions:
         """What agents of the session asked of their user, oldest first."""

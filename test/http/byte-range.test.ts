@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { byteRange } from '../../../controller/http/byte-range.ts';
+import { byteRange } from '../../http/byte-range.ts';
 
 it.each([
   [undefined, undefined],

@@ -1,0 +1,8 @@
+import type { ArtifactStore } from '../ports/artifacts.ts';
+
+/** Artifacts in a bucket that this controller was not told how to reach: nothing is known of them. */
+export const uncheckedArtifacts: ArtifactStore = {
+  remove: async () => false,
+  read: async () => null,
+  survey: async () => null,
+};

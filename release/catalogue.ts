@@ -1,0 +1,83 @@
+/** Who publishes: the namespace of the MCP registry is proven by this account. */
+const OWNER = 'example';
+const REPOSITORY = `https://github.com/${OWNER}/omicron-browser`;
+export const COMMAND_PACKAGE = '@omicron-browser/cli';
+export const REGISTRY_NAME = `io.github.${OWNER}/omicron-browser`;
+
+const TITLE = 'omicron-browser';
+const DESCRIPTION = 'An isolated browser for each conversation, leased from a self-hosted controller';
+
+/** What the command reads of its environment to find the controller. */
+const CONTROLLER = [
+  {
+    name: 'OMICRON_CONTROLLER_URL',
+    description: 'Address of the controller; without it, the local stack of this machine',
+    isSecret: false,
+  },
+  {
+    name: 'OMICRON_SERVICE_JWT_SECRET',
+    description: 'The secret under which calls to the controller are signed',
+    isSecret: true,
+  },
+] as const;
+
+/** `server.json` of the MCP registry: the command as a stdio server. <https://modelcontextprotocol.io/registry/package-types> */
+export const serverJson = (version: string) => ({
+  $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
+  name: REGISTRY_NAME,
+  title: TITLE,
+  description: DESCRIPTION,
+  version,
+  repository: { url: REPOSITORY, source: 'github' },
+  packages: [
+    {
+      registryType: 'npm',
+      identifier: COMMAND_PACKAGE,
+      version,
+      runtimeHint: 'npx',
+      transport: { type: 'stdio' },
+      packageArguments: [
+        { type: 'positional', value: 'mcp' },
+        { type: 'named', name: '--user', description: 'User whose browser is leased', isRequired: false },
+      ],
+      environmentVariables: CONTROLLER.map(({ name, description, isSecret }) => ({
+        ...{ name, description, isSecret, isRequired: false },
+      })),
+    },
+  ],
+});
+
+const ARGUMENTS = (version: string) => ['--yes', `${COMMAND_PACKAGE}@${version}`, 'mcp'];
+/** The command needs Node.js 24 and no browser: browsers are the controller's. */
+const IMAGE = 'docker.io/library/node:24-bookworm-slim';
+
+/**
+ * Entries for the catalogue of an MCP platform: `local`, a pod of the platform's that runs the command over stdio, with what is asked
+ * for at its installation; and `gateway`, the address of the controller's own gateway.
+ */
+export const catalogueEntries = (version: string) => ({
+  local: {
+    name: TITLE,
+    version,
+    description: DESCRIPTION,
+    serverType: 'local',
+    localConfig: {
+      dockerImage: IMAGE,
+      command: 'npx',
+      arguments: ARGUMENTS(version),
+      environment: CONTROLLER.map(({ name, isSecret }) => ({
+        ...{ key: name, type: isSecret ? 'secret' : 'plain_text', promptOnInstallation: true },
+      })),
+      transportType: 'stdio',
+    },
+  },
+  gateway: {
+    name: TITLE,
+    description: DESCRIPTION,
+    transportType: 'streamable-http',
+    httpPort: 8080,
+    httpPath: '/mcp',
+    category: 'system',
+    isSystemServer: false,
+  },
+});

@@ -1,0 +1,20 @@
+import { Command } from 'commander';
+import { pythonOf } from '../local/test-tools.ts';
+import { publish } from './publish.ts';
+import { setVersion, version } from './version.ts';
+
+const program = new Command('release').description('version, catalogue entries and packages');
+program
+  .command('version')
+  .description('write a version wherever it stands (default: the current one, after a change of the catalogue)')
+  .argument('[version]', 'e.g. 0.2.0')
+  .action(async (wanted?: string) => setVersion(wanted ?? (await version())));
+program
+  .command('publish')
+  .description('publish the npm packages, the wheel and the entry of the MCP registry')
+  .option('--dry-run', 'build and check everything, send nothing')
+  .option('--python <path>', 'Python with pip, hatchling and twine')
+  .action(({ dryRun = false, python = pythonOf(process.cwd(), 'python_sdk') }) =>
+    publish({ dryRun, python, log: line => console.log(line) }),
+  );
+await program.parseAsync().catch((error: Error) => program.error(error.message));

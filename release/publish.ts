@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { COMMAND_PACKAGE } from './catalogue.ts';
+import { faults } from './version.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const PYTHON_PACKAGE = join(ROOT, 'clients', 'python');
+
+export interface PublishOptions {
+  /** Builds and checks everything, and sends nothing. */
+  readonly dryRun: boolean;
+  /** A Python that has pip, hatchling and, to publish, twine. */
+  readonly python: string;
+  readonly log: (line: string) => void;
+}
+
+/**
+ * Publishes both npm packages, the wheel and the entry of the MCP registry, in the order in which each needs the one before. What was
+ * published before a failure stays: raise the version and run it again. Throws where a step fails.
+ */
+export async function publish({ dryRun, python, log }: PublishOptions): Promise<void> {
+  const found = await faults();
+  if (found.length > 0)
+    throw new Error(`not ready:\n${found.join('\n')}\n"npm run release -- version X" writes the version`);
+  const folder = mkdtempSync(join(tmpdir(), 'omicron-release-'));
+  try {
+    for (const workspace of ['omicron-browser', COMMAND_PACKAGE]) {
+      run('npm', ['pack', '--silent', '--workspace', workspace, '--pack-destination', folder], ROOT);
+      log(`built ${workspace}`);
+    }
+    run(
+      python,
+      ['-m', 'pip', 'wheel', '--quiet', '--no-deps', '--no-build-isolation', '--wheel-dir', folder, PYTHON_PACKAGE],
+      folder,
+    );
+    log('built the wheel');
+    const files = readdirSync(folder).map(name => join(folder, name));
+    const tarballs = files.filter(path => path.endsWith('.tgz'));
+    const wheels = files.filter(path => path.endsWith('.whl'));
+    const dry = dryRun ? ['--dry-run'] : ['--provenance'];
+    // Packages of a scope are private unless they say otherwise.
+    for (const tarball of tarballs)
+      send('npm', ['publish', tarball, '--access', 'public', '--loglevel=error', ...dry], ROOT, log);
+    if (dryRun) log(`would upload ${wheels.length} wheel by twine, and release/server.json by mcp-publisher`);
+    else {
+      send(python, ['-m', 'twine', 'upload', '--non-interactive', ...wheels], folder, log);
+      send('mcp-publisher', ['publish'], join(ROOT, 'release'), log);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function send(command: string, args: readonly string[], cwd: string, log: (line: string) => void): void {
+  log(run(command, args, cwd).trim());
+}
+
+function run(command: string, args: readonly string[], cwd: string): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' });
+  if (status === 0) return `${stdout}${stderr}`;
+  throw new Error(`${command} ${args.slice(0, 2).join(' ')} failed: ${error?.message ?? stderr}`);
+}

@@ -1,0 +1,29 @@
+import { constants, type FileHandle, open } from 'node:fs/promises';
+
+/**
+ * Opens a plain file to be read. A compromised browser may write to the folder: no link is followed out of it, and no
+ * pipe is waited for. To be closed by the caller.
+ */
+export async function openPlain(path: string): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new Error(`${path} is not a plain file`);
+}
+
+/** The bytes of a range; fewer where the file ends before it does. */
+export async function readRange(path: string, from: number, to: number): Promise<Buffer> {
+  const file = await openPlain(path);
+  try {
+    const bytes = Buffer.allocUnsafe(to - from);
+    let length = 0;
+    while (length < bytes.length) {
+      const { bytesRead } = await file.read(bytes, length, bytes.length - length, from + length);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return bytes.subarray(0, length);
+  } finally {
+    await file.close();
+  }
+}

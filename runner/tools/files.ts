@@ -1,0 +1,118 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import { refused } from '../../contract/tool-failure.ts';
+import { isPdf, PDF_SIGN, readPdf } from '../files/pdf-text.ts';
+import { readRange } from '../files/plain-file.ts';
+import type { KeptFile, LeaseFiles } from '../files/session-files.ts';
+import { textIn } from '../files/text.ts';
+import { defineTool, type ToolContext } from './define-tool.ts';
+
+/** Characters of a text that one answer has; some 3,000 tokens of English. */
+const WINDOW_LENGTH = 12_000;
+const PDF_BYTES_MAX = 32 * 1024 * 1024;
+const PICTURE_BYTES_MAX = 4 * 1024 * 1024;
+const PICTURES = /^image\/(?:png|jpeg|webp|gif)$/;
+const READ_SECONDS = 30;
+
+const said = (fields: Record<string, unknown>): CallToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify({ success: true, ...fields }) }],
+});
+
+/** B1 */
+export const listFiles = defineTool<Record<never, never>, ToolContext>({
+  name: 'browser_file_list',
+  title: 'List files',
+  does: 'reads',
+  description: 'Files that were downloaded, or brought in for uploads',
+  seconds: 10,
+  input: {},
+  output: { files: z.array(z.object({ name: z.string() })).optional() },
+  async run(_args, { lease: { files } }) {
+    return said({
+      files: files.list().map(({ name, source, bytes, mime_type }) => ({ name, source, bytes, mimeType: mime_type })),
+    });
+  },
+});
+
+export const readFile = defineTool({
+  name: 'browser_file_read',
+  title: 'Read a file',
+  does: 'reads',
+  description: 'Read a file: text, PDF or picture',
+  seconds: READ_SECONDS,
+  input: {
+    name: z.string(),
+    offset: z.int().min(0).default(0).describe('nextOffset of the answer before'),
+  },
+  output: { content: z.string().optional(), nextOffset: z.int().optional() },
+  async run({ name, offset }, { lease: { files, conceal }, signal }: ToolContext) {
+    const file = files.find(name);
+    if (file === undefined) return fileNotFound([name], files);
+    if (file.isTainted) return FILE_TAINTED;
+    const about = { name, mimeType: file.mime_type, bytes: file.bytes };
+    const part = (text: string) => said({ ...about, ...windowOf(text, offset) });
+    if (isPdf(await readRange(file.path, 0, Math.min(file.bytes, PDF_SIGN.length)))) {
+      if (file.bytes > PDF_BYTES_MAX) return notReadable(file);
+      const { pages, pagesTotal } = await readPdf(await readRange(file.path, 0, file.bytes), signal);
+      const text = pages.map((page, index) => `[page ${index + 1} of ${pagesTotal}]\n${page}`).join('\n');
+      return part(await conceal(text));
+    }
+    if (file.isText) return part(await conceal((await readRange(file.path, 0, file.bytes)).toString('utf8')));
+    if (!files.mayReadBytes(file)) return BYTES_CLOSED;
+    if (PICTURES.test(file.mime_type) && file.bytes <= PICTURE_BYTES_MAX) {
+      const data = (await readRange(file.path, 0, file.bytes)).toString('base64');
+      return { content: [...said(about).content, { type: 'image', data, mimeType: file.mime_type }] };
+    }
+    return longText(file, about, offset);
+  },
+});
+
+/** A part of a text, and where the next one begins. */
+function windowOf(text: string, offset: number): { content: string; nextOffset?: number } {
+  const content = text.slice(offset, offset + WINDOW_LENGTH);
+  const nextOffset = offset + content.length;
+  return nextOffset < text.length ? { content, nextOffset } : { content };
+}
+
+/** A part of what is too long to be read at once, where that is text: its offsets are bytes. */
+async function longText(file: KeptFile, about: Record<string, unknown>, offset: number): Promise<CallToolResult> {
+  const end = Math.min(offset + WINDOW_LENGTH, file.bytes);
+  const bytes = await readRange(file.path, Math.min(offset, end), end);
+  const content = textIn(bytes, { isCut: true });
+  if (content === undefined) return notReadable(file);
+  const nextOffset = offset + Buffer.byteLength(content);
+  return said({ ...about, content, ...(nextOffset < file.bytes ? { nextOffset } : {}) });
+}
+
+/** Names that the agent gave, and those that there are. */
+export const fileNotFound = (names: readonly string[], files: Pick<LeaseFiles, 'list'>): CallToolResult =>
+  refused({
+    code: 'file_not_found',
+    why: `This session has no file ${names.map(name => `"${name}"`).join(', ')}.`,
+    instead: `Its files: ${
+      files
+        .list()
+        .map(({ name }) => `"${name}"`)
+        .join(', ') || 'none'
+    }.`,
+  });
+
+/** What a page with a credential made is no way out for it. */
+export const FILE_TAINTED = refused({
+  code: 'file_closed',
+  why: 'The file came from a page into which a credential was filled.',
+  instead: 'The person can fetch it. Files of the pages after the login can be read.',
+});
+
+const BYTES_CLOSED = refused({
+  code: 'file_closed',
+  why: 'A credential was filled in: bytes that are no text could hold it.',
+  instead: 'Text and PDF can be read; the person can fetch the file.',
+});
+
+const notReadable = ({ name, mime_type }: KeptFile): CallToolResult =>
+  refused({
+    code: 'file_not_readable',
+    why: `"${name}" (${mime_type}) is no text, PDF or short picture.`,
+    instead: 'The person can fetch the file; browser_file_upload can send it to a page.',
+  });

@@ -1,0 +1,73 @@
+import { readFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import * as z from 'zod';
+import { COMMAND_PACKAGE, catalogueEntries, REGISTRY_NAME, serverJson } from '../../release/catalogue.ts';
+import { faults, setVersion, version } from '../../release/version.ts';
+import { ROOT, run } from '../local/machine.ts';
+
+const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
+
+/** What the registry asks of a server.json: <https://modelcontextprotocol.io/registry/package-types>, schema of 2025-12-11. */
+const registryEntry = z.strictObject({
+  $schema: z.url(),
+  name: z.string().regex(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/),
+  title: z.string().max(100),
+  description: z.string().min(1).max(100),
+  version: z.string().regex(/^\d+\.\d+\.\d+$/),
+  repository: z.strictObject({ url: z.url(), source: z.literal('github') }),
+  packages: z.tuple([
+    z.strictObject({
+      registryType: z.literal('npm'),
+      identifier: z.string(),
+      version: z.string(),
+      runtimeHint: z.literal('npx'),
+      transport: z.strictObject({ type: z.literal('stdio') }),
+      packageArguments: z.array(z.looseObject({ type: z.enum(['positional', 'named']) })),
+      environmentVariables: z.array(
+        z.strictObject({
+          ...{ name: z.string(), description: z.string(), isRequired: z.boolean(), isSecret: z.boolean() },
+        }),
+      ),
+    }),
+  ]),
+});
+
+/** A local entry as the catalogue of the documents has it (003). */
+const localEntry = z.strictObject({
+  ...{ name: z.string(), version: z.string(), description: z.string(), serverType: z.literal('local') },
+  localConfig: z.strictObject({
+    ...{
+      dockerImage: z.string(),
+      command: z.string(),
+      arguments: z.array(z.string()),
+      transportType: z.literal('stdio'),
+    },
+    environment: z.array(
+      z.strictObject({
+        ...{ key: z.string(), type: z.enum(['plain_text', 'secret']), promptOnInstallation: z.boolean() },
+      }),
+    ),
+  }),
+});
+
+it('has one version, from which every other place is written, and a change log that has it', async () => {
+  expect(await faults()).toEqual([]);
+  await expect(setVersion('next')).rejects.toThrow('"next" is no version');
+});
+
+it('[A12] has an entry for the MCP registry and for the catalogue of a platform, which name what is published', async () => {
+  const current = await version();
+  const entry = registryEntry.parse(await json('release/server.json'));
+  expect(entry).toEqual(serverJson(current));
+  const { mcpName, version: published } = await json('cli/package.json');
+  expect([mcpName, published]).toEqual([REGISTRY_NAME, current]);
+  expect(entry.packages[0]).toMatchObject({ identifier: COMMAND_PACKAGE, version: current });
+  const entries = await json('release/catalogue.json');
+  expect(entries).toEqual(catalogueEntries(current));
+  const { localConfig } = localEntry.parse(entries.local);
+  expect(localConfig.arguments).toContain(`${COMMAND_PACKAGE}@${current}`);
+  expect(localConfig.environment.find(({ type }) => type === 'secret')?.key).toBe('OMICRON_SERVICE_JWT_SECRET');
+  // The command line of the entries is one that the command takes.
+  const help = await run(process.execPath, ['cli/bin.js', 'mcp', '--help'], { cwd: ROOT });
+  expect(help.stdout).toContain('--user');
+});
