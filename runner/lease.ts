@@ -259,6 +259,7 @@ function judgedCalls(options: LeaseOptions, { available, live, messages, arrival
     ...{ turn: playwright.turn, control, clock: options.clock, refusal: PERSON_HAS_CONTROL },
     afterPerson: result => withNotes(result, [PERSON_ACTED]),
   });
+  const viewOfCall = views(options);
   /** Whether the model has seen web content in this lease. */
   let untrusted = false;
 
@@ -271,7 +272,7 @@ function judgedCalls(options: LeaseOptions, { available, live, messages, arrival
     }
     const { sessionId, snapshot, tokensMax, ...args } = given;
     if (!isOwnName(sessionId)) return { result: SESSION_MISMATCH };
-    const view = viewOf({ snapshot, tokensMax }, options);
+    const view = viewOfCall.safeParse({ snapshot, tokensMax });
     if (view.error !== undefined) return { result: invalidArguments(z.prettifyError(view.error)) };
     const verdict = policy.decide(name, await tool.judged(given, caller.signal), untrusted);
     if (verdict.action === 'block') return { result: policyBlocked(verdict.reason), verdict };
@@ -331,14 +332,12 @@ const SESSION_MISMATCH = refused({
     'Leave sessionId out, or send the session_id that came with this endpoint, or the name that its first call gave it.',
 });
 
-/** How a call wants its answer; what it does not say, its lease does. */
-const viewOf = (given: object, { snapshot, tokensMax }: Pick<LeaseOptions, 'snapshot' | 'tokensMax'>) =>
-  z
-    .object({
-      snapshot: z.enum(SNAPSHOTS).default(snapshot),
-      tokensMax: z.int().min(TOKENS_MIN).max(TOKENS_MAX).default(tokensMax),
-    })
-    .safeParse(given);
+/** How a call wants its answer; what it does not say, its lease does. Once a lease: a schema takes longer to make than to use. */
+const views = ({ snapshot, tokensMax }: Pick<LeaseOptions, 'snapshot' | 'tokensMax'>) =>
+  z.object({
+    snapshot: z.enum(SNAPSHOTS).default(snapshot),
+    tokensMax: z.int().min(TOKENS_MIN).max(TOKENS_MAX).default(tokensMax),
+  });
 
 const codeOf = ({ _meta }: CallToolResult): Record<string, unknown> => {
   const code = _meta?.[CODE_META];

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
 
 /** One recording on its way into a file. */
 export interface VideoFile {
@@ -39,6 +40,7 @@ export function videoFile({ ffmpeg, path, size }: VideoOptions): VideoFile {
     ...['-f', 'webm', '-cluster_time_limit', '1000', '-flush_packets', '1', '-y', path],
   ];
   const child = spawn(ffmpeg, args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true, env: {} });
+  yieldProcessor(child.pid);
   const { promise: ended, resolve } = Promise.withResolvers<string>();
   const { promise: failed, resolve: fail } = Promise.withResolvers<string>();
   let closing = false;
@@ -68,3 +70,14 @@ export function videoFile({ ffmpeg, path, size }: VideoOptions): VideoFile {
     },
   };
 }
+
+/** The agent waits for the browser, nobody for the encoder: it gets what is left of the processor. */
+function yieldProcessor(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, NICE);
+  } catch {
+    // it did not start, or has ended: its exit tells why
+  }
+}
+const NICE = 10;

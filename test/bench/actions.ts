@@ -1,6 +1,6 @@
 /**
- * Ten actions of an agent: `npm run bench -- actions [--rounds 12]`. Through `/mcp` of a lease, with a snapshot in results, with none, and
- * with a snapshot while a video is recorded; beside plain Playwright on the same browser and pages, in turns. Writes section `actions`
+ * Ten actions of an agent: `npm run bench -- actions [--rounds 12]`. Through `/mcp` of a lease, as results are unless a client asks for
+ * something else (the page after a navigation, then its changes), without snapshots, and the former while a video is recorded; beside plain Playwright on the same browser and pages, in turns. Writes section `actions`
  * of `.omicron/bench.json`: actions a second.
  */
 import { once } from 'node:events';
@@ -8,7 +8,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { chromium, type Page } from 'playwright-core';
 import { findTools, toolsEnvironment } from '../../local/machine-tools.ts';
 import { VIEWPORT } from '../../runner/browser/browser.ts';
@@ -56,11 +55,9 @@ async function plainly(page: Page, url: string): Promise<void> {
   await page.getByText('First page').first().waitFor();
 }
 
-async function leased(client: Client, url: string, snapshot: 'full' | 'none'): Promise<void> {
+async function leased(client: Client, url: string, view: { snapshot?: 'none' } = {}): Promise<void> {
   const call = async (name: string, args: Record<string, unknown> = {}) => {
-    const result = CallToolResultSchema.parse(
-      await client.callTool({ name: `browser_${name}`, arguments: { ...args, snapshot } }),
-    );
+    const result = await client.callTool({ name: `browser_${name}`, arguments: { ...args, ...view } });
     if (result.isError === true) throw new Error(`${name}: ${JSON.stringify(result.content).slice(0, 400)}`);
   };
   const look = async () => {
@@ -87,9 +84,9 @@ const recorded = await startLease({ env, recordVideo: true });
 
 const run: Record<Variant, (url: string) => Promise<void>> = {
   plain: url => plainly(page, url),
-  snapshot: url => leased(lease.client, url, 'full'),
-  none: url => leased(lease.client, url, 'none'),
-  video: url => leased(recorded.client, url, 'full'),
+  snapshot: url => leased(lease.client, url),
+  none: url => leased(lease.client, url, { snapshot: 'none' }),
+  video: url => leased(recorded.client, url),
 };
 
 /** Pages that are not looked at stand still. */
