@@ -13,6 +13,7 @@ import type { Captures } from './capture/captures.ts';
 import { controlledTurn } from './live/controlled-turn.ts';
 import { type LiveView, liveView } from './live/live-view.ts';
 import type { Caller } from './mcp/caller.ts';
+import { challengeNotes } from './mcp/challenge-notes.ts';
 import { type ConsoleMessages, consoleMessages } from './mcp/console-messages.ts';
 import { type Downloads, downloads } from './mcp/downloads.ts';
 import type { ServedTools } from './mcp/endpoint.ts';
@@ -134,7 +135,12 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
     isClosed: () => documents.isGuarding() || !policy.lists('browser_console_messages'),
   });
   const files = downloads({ context: options.context, conceal, documents });
-  const run = judgedCalls(options, available, live, messages, files);
+  const challenges = challengeNotes({
+    tab: playwright.answeringTab,
+    challenge: playwright.challenge,
+    onSeen: (challenge, url) => events.add('challenge.seen', { challenge, url: redactJson(url, redact) }),
+  });
+  const run = judgedCalls(options, available, live, { messages, files, challenges });
 
   return {
     live,
@@ -192,13 +198,22 @@ const listed = (available: ReadonlyMap<string, LeaseTool>, policy: ToolPolicy): 
 
 type Call = (name: string, args: Record<string, unknown>, caller: Caller) => Promise<Done>;
 
+/** What results tell beside what their tools answer. */
+interface Told {
+  readonly messages: ConsoleMessages;
+  readonly files: Downloads;
+  readonly challenges: ReturnType<typeof challengeNotes>;
+}
+
+/** They only read, but a page has changed after them. */
+const WAITS = new Set(['browser_wait', 'browser_wait_for']);
+
 /** Runs calls one after the other, each judged by what holds when it starts. */
 function judgedCalls(
   options: LeaseOptions,
   available: ReadonlyMap<string, LeaseTool>,
   live: LiveView,
-  messages: ConsoleMessages,
-  files: Downloads,
+  { messages, files, challenges }: Told,
 ): Call {
   const { sessionId: ownId, playwright, lifetime, policy, forwarder } = options;
   const { control } = live;
@@ -228,9 +243,11 @@ function judgedCalls(
     const result = await tool.run(args, caller.signal, caller.elicitation);
     untrusted ||= tool.inTurn && playwright.showsContent();
     const acts = tool.inTurn && tool.tool.annotations?.readOnlyHint !== true;
+    const challenged = acts || WAITS.has(name) ? await challenges(result) : [];
     const written = acts ? await messages.take() : [];
     const { notes: downloaded, links } = files.take();
     const notes = [
+      ...challenged,
       ...refusals(forwarder, startMs),
       ...playwright.incidents.takeNotes(),
       ...downloaded,
