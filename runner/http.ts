@@ -63,7 +63,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
 
   async function mcp(request: IncomingMessage, response: ServerResponse): Promise<void> {
     checkOrigin(request.headers, mcpOrigins);
-    const endpoint = runner.endpoint(/^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]);
+    const endpoint = await runner.endpoint(/^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]);
     const body = request.method === 'POST' ? await json(request, MCP_BYTES_MAX) : undefined;
     await endpoint.handle(request, response, body);
   }
