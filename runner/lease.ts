@@ -20,11 +20,13 @@ import { controlledTurn } from './live/controlled-turn.ts';
 import { liveExchanges } from './live/exchanges.ts';
 import { type LiveView, liveView } from './live/live-view.ts';
 import type { Caller } from './mcp/caller.ts';
+import { challengeNotes } from './mcp/challenge-notes.ts';
 import { type ConsoleMessages, consoleMessages } from './mcp/console-messages.ts';
 import { type Downloads, downloads } from './mcp/downloads.ts';
 import type { ServedTools } from './mcp/endpoint.ts';
 import { fileResources } from './mcp/file-resources.ts';
 import { leaseName } from './mcp/lease-name.ts';
+import { type PageFacts, pageFacts } from './mcp/page-facts.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import { currentTab } from './mcp/tabs.ts';
 import type { ToolPolicy } from './mcp/tool-policy.ts';
@@ -164,7 +166,12 @@ export function openLease(
     onFailed: options.onFileLost,
   });
   const isOwnName = leaseName(sessionId);
-  const run = judgedCalls(options, { available, live, messages, arrivals, isOwnName });
+  const challenges = challengeNotes({
+    tab: playwright.answeringTab,
+    challenge: playwright.challenge,
+    onSeen: (challenge, url) => events.add('challenge.seen', { challenge, url: redactJson(url, redact) }),
+  });
+  const run = judgedCalls(options, { available, live, messages, arrivals, challenges, isOwnName });
   const socket = (signal: AbortSignal) => controller.liveSocket(leaseToken, signal);
   const app = appCalls({
     ...{ live, exchanges: liveExchanges({ live, claims: CHAT_VIEWER, clock }), socket },
@@ -214,7 +221,7 @@ export function openLease(
       try {
         await recording.ready;
         const before = await fields.texts();
-        const { result: raw, verdict, tokensMax } = await run(name, args, caller);
+        const { result: raw, verdict, tokensMax, page } = await run(name, args, caller);
         const held = new Map([...before, ...(await fields.texts())]);
         const shown = redacted(raw, text => redact(maskFields(text, held)));
         const result = structured(fitted(shown, name, tokensMax ?? options.tokensMax));
@@ -223,6 +230,7 @@ export function openLease(
           arguments: redactJson(args, redact),
           outcome: verdict === undefined ? (result.isError ? 'error' : 'ok') : 'blocked',
           duration_ms: Math.round(clock.nowMs() - startMs),
+          ...(page && factsOf(page, redact)),
           ...span,
           ...(result.isError ? { error: redactJson(firstText(result), redact) } : {}),
           ...(verdict === undefined ? {} : { layer: verdict.layer, rule: verdict.index }),
@@ -247,12 +255,19 @@ interface CallParts {
   readonly live: LiveView;
   readonly messages: ConsoleMessages;
   readonly arrivals: Downloads;
+  readonly challenges: ReturnType<typeof challengeNotes>;
   /** Whether a call's `sessionId` is of this lease. */
   readonly isOwnName: (given: unknown) => boolean;
 }
 
+/** They only read, but a page has changed after them. */
+const WAITS = new Set(['browser_wait', 'browser_wait_for']);
+
 /** Runs calls one after the other, each judged by what holds when it starts. */
-function judgedCalls(options: LeaseOptions, { available, live, messages, arrivals, isOwnName }: CallParts): Call {
+function judgedCalls(
+  options: LeaseOptions,
+  { available, live, messages, arrivals, challenges, isOwnName }: CallParts,
+): Call {
   const { playwright, lifetime, policy, forwarder } = options;
   const { control } = live;
   const turn = controlledTurn({
@@ -262,6 +277,7 @@ function judgedCalls(options: LeaseOptions, { available, live, messages, arrival
   const viewOfCall = views(options);
   /** Whether the model has seen web content in this lease. */
   let untrusted = false;
+  const facts = pageFacts(options.context);
 
   const judgeAndRun: Call = async (name, given, caller) => {
     const tool = available.get(name);
@@ -278,19 +294,23 @@ function judgedCalls(options: LeaseOptions, { available, live, messages, arrival
     if (verdict.action === 'block') return { result: policyBlocked(verdict.reason), verdict };
     const startMs = Date.now();
     playwright.show(view.data);
+    if (tool.inTurn) facts.begin();
     const result = await tool.run(args, caller.signal, caller.elicitation);
     untrusted ||= tool.inTurn && playwright.showsContent();
     const acts = tool.inTurn && tool.tool.annotations?.readOnlyHint !== true;
+    const challenged = acts || WAITS.has(name) ? await challenges(result) : [];
     const written = acts ? await messages.take() : [];
     const { notes: downloaded, links } = arrivals.take();
     const notes = [
+      ...challenged,
       ...refusals(forwarder, startMs),
       ...playwright.incidents.takeNotes(),
       ...downloaded,
       ...(written.length > 0 ? [['Console:', ...written].join('\n')] : []),
     ];
     const noted = withNotes(result, notes);
-    return { result: { ...noted, content: [...noted.content, ...links] }, tokensMax: view.data.tokensMax };
+    const page = tool.inTurn ? facts.of(currentTab(options.context), result) : undefined;
+    return { result: { ...noted, content: [...noted.content, ...links] }, tokensMax: view.data.tokensMax, page };
   };
 
   return async (name, args, caller) => {
@@ -311,6 +331,7 @@ interface Done {
   readonly verdict?: ToolVerdict;
   /** What its answer may take, where the call was run. */
   readonly tokensMax?: number;
+  readonly page?: PageFacts | undefined;
 }
 
 const policyBlocked = (why: string): CallToolResult =>
@@ -343,6 +364,9 @@ const codeOf = ({ _meta }: CallToolResult): Record<string, unknown> => {
   const code = _meta?.[CODE_META];
   return code === undefined ? {} : { [CODE_META]: code };
 };
+
+const factsOf = (page: PageFacts, redact: Redact) =>
+  Object.fromEntries(Object.entries(page).map(([name, value]) => [name, redactJson(value, redact)]));
 
 const firstText = ({ content: [first] }: CallToolResult): string => (first?.type === 'text' ? first.text : '');
 
