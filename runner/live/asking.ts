@@ -1,6 +1,5 @@
 import type { Dialog, FileChooser, Page } from 'playwright-core';
 import type { ServerMessage } from '../../contract/live.ts';
-import type { Conceal } from '../tools/cut.ts';
 
 /** What pages ask of the person: dialogs, and files. */
 export interface Asking {
@@ -22,7 +21,8 @@ export interface AskingOptions {
   readonly idOf: (page: Page) => number;
   /** Tells every viewer. */
   readonly say: (message: ServerMessage) => void;
-  readonly conceal: Conceal;
+  /** Takes secrets out of a text. */
+  readonly conceal: (text: string) => Promise<string>;
 }
 
 export function liveAsking({ idOf, say, conceal }: AskingOptions): Asking {

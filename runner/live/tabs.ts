@@ -2,7 +2,6 @@ import type { BrowserContext, Page } from 'playwright-core';
 import type { LiveTab } from '../../contract/live.ts';
 import type { Captures } from '../capture/captures.ts';
 import type { Picture } from '../capture/picture.ts';
-import type { Conceal } from '../tools/cut.ts';
 
 /** The tabs of a lease for its viewers, who all see the same one. */
 export interface Tabs {
@@ -19,7 +18,8 @@ export interface Tabs {
 
 export interface TabsOptions {
   readonly context: BrowserContext;
-  readonly conceal: Conceal;
+  /** Takes secrets out of a text. */
+  readonly conceal: (text: string) => Promise<string>;
   readonly captures: Captures;
   readonly onPicture: (picture: Picture, tab: number) => void;
   /** A tab came, went, moved, or is shown now. */
