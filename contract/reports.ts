@@ -26,6 +26,7 @@ export const activityAnswer = z
 export const RUNNER_EVENT_KINDS = [
   'tool.call',
   'login',
+  'challenge.seen',
   'browser.crashed',
   'page.closed',
   'download.cancelled',

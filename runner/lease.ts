@@ -20,6 +20,7 @@ import { controlledTurn } from './live/controlled-turn.ts';
 import { liveExchanges } from './live/exchanges.ts';
 import { type LiveView, liveView } from './live/live-view.ts';
 import type { Caller } from './mcp/caller.ts';
+import { challengeNotes } from './mcp/challenge-notes.ts';
 import { type ConsoleMessages, consoleMessages } from './mcp/console-messages.ts';
 import { type Downloads, downloads } from './mcp/downloads.ts';
 import type { ServedTools } from './mcp/endpoint.ts';
@@ -164,7 +165,12 @@ export function openLease(
     onFailed: options.onFileLost,
   });
   const isOwnName = leaseName(sessionId);
-  const run = judgedCalls(options, { available, live, messages, arrivals, isOwnName });
+  const challenges = challengeNotes({
+    tab: playwright.answeringTab,
+    challenge: playwright.challenge,
+    onSeen: (challenge, url) => events.add('challenge.seen', { challenge, url: redactJson(url, redact) }),
+  });
+  const run = judgedCalls(options, { available, live, messages, arrivals, challenges, isOwnName });
   const socket = (signal: AbortSignal) => controller.liveSocket(leaseToken, signal);
   const app = appCalls({
     ...{ live, exchanges: liveExchanges({ live, claims: CHAT_VIEWER, clock }), socket },
@@ -247,12 +253,19 @@ interface CallParts {
   readonly live: LiveView;
   readonly messages: ConsoleMessages;
   readonly arrivals: Downloads;
+  readonly challenges: ReturnType<typeof challengeNotes>;
   /** Whether a call's `sessionId` is of this lease. */
   readonly isOwnName: (given: unknown) => boolean;
 }
 
+/** They only read, but a page has changed after them. */
+const WAITS = new Set(['browser_wait', 'browser_wait_for']);
+
 /** Runs calls one after the other, each judged by what holds when it starts. */
-function judgedCalls(options: LeaseOptions, { available, live, messages, arrivals, isOwnName }: CallParts): Call {
+function judgedCalls(
+  options: LeaseOptions,
+  { available, live, messages, arrivals, challenges, isOwnName }: CallParts,
+): Call {
   const { playwright, lifetime, policy, forwarder } = options;
   const { control } = live;
   const turn = controlledTurn({
@@ -281,9 +294,11 @@ function judgedCalls(options: LeaseOptions, { available, live, messages, arrival
     const result = await tool.run(args, caller.signal, caller.elicitation);
     untrusted ||= tool.inTurn && playwright.showsContent();
     const acts = tool.inTurn && tool.tool.annotations?.readOnlyHint !== true;
+    const challenged = acts || WAITS.has(name) ? await challenges(result) : [];
     const written = acts ? await messages.take() : [];
     const { notes: downloaded, links } = arrivals.take();
     const notes = [
+      ...challenged,
       ...refusals(forwarder, startMs),
       ...playwright.incidents.takeNotes(),
       ...downloaded,

@@ -9,7 +9,7 @@ import type { Incidents } from '../browser/incidents.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { recoverPages } from '../browser/recover-page.ts';
 import { TOKENS_DEFAULT } from '../budget/fit.ts';
-import { type Settled, settler } from '../settle/settle.ts';
+import { type Settler, settler } from '../settle/settle.ts';
 import { SNAPSHOT_MS, type View } from '../snapshot/view.ts';
 import { snapshotWriter } from '../snapshot/writer.ts';
 import type { Conceal } from '../tools/cut.ts';
@@ -23,7 +23,7 @@ import { listed } from './listing.ts';
 import { firstChangeMs, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
 import { type Reading, readingOf } from './reading.ts';
 import { addSnapshot } from './snapshot.ts';
-import { closeTabs, currentPage, TABS_FULL } from './tabs.ts';
+import { closeTabs, currentPage, currentTab, TABS_FULL } from './tabs.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
 
 /**
@@ -48,7 +48,10 @@ export interface PlaywrightMcp {
     work: (page: Page, signal: AbortSignal) => Promise<CallToolResult>,
   ): Promise<CallToolResult>;
   /** What acts on a page goes through it. */
-  readonly settled: Settled;
+  readonly settled: Settler['settled'];
+  readonly challenge: Settler['challenge'];
+  /** The tab that the next call acts on; undefined where there is none, or a dialog, behind which no page answers. */
+  answeringTab(): Page | undefined;
   /** What `withSnapshot` adds in this turn. Only inside a turn, at its start. */
   show(view: View): void;
   /** The result with a snapshot of the page as it is now, where the call wants one. Only inside a turn. */
@@ -190,7 +193,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
   }
 
   const writer = snapshotWriter(context, text => conceal(text));
-  const settled = settler(context, realClock.nowMs);
+  const { settled, challenge } = settler(context, realClock.nowMs);
   const current = () => currentPage(context);
   const leaving = (signal: AbortSignal, leave: () => Promise<CallToolResult>) =>
     leavePage({ current, guard, connection, signal }, leave);
@@ -207,6 +210,11 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     turn,
     call,
     settled,
+    challenge,
+    answeringTab() {
+      const page = currentTab(context);
+      return page !== undefined && guard.showsDialog(page) ? undefined : page;
+    },
     show(wanted) {
       view = wanted;
     },

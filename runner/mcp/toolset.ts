@@ -147,14 +147,18 @@ const FILLING = new Set(['browser_fill_and_submit', 'browser_fill_form', 'browse
 const CAME_MEANWHILE = 'The page came while the call ran: what it did is done, what it found is not told.';
 const RULES_SECONDS = 10;
 
-const onPage = ({ tool, seconds, run }: CustomTool, playwright: PlaywrightMcp, lease: ToolLease): LeaseTool => ({
+const onPage = (
+  { tool, seconds, run }: CustomTool,
+  { settled, challenge, ...playwright }: PlaywrightMcp,
+  lease: ToolLease,
+): LeaseTool => ({
   tool,
   inTurn: true,
   judged: async args => args,
   run: async (args, signal) =>
     normalised(
       await playwright.onPage(tool.name, seconds, signal, (page, inTime) =>
-        tellingNewTabs(page, () => run(args, { page, lease, signal: inTime, settled: playwright.settled })),
+        tellingNewTabs(page, () => run(args, { ...{ page, lease, signal: inTime }, settled, challenge })),
       ),
     ),
 });

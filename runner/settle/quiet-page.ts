@@ -20,12 +20,21 @@ export interface QuietPage {
   shows(): Promise<boolean>;
   /** Resolves with true once the document is quiet, with false where there is none that answers. */
   quiet(options: QuietOptions): Promise<boolean>;
-  /** What changes from now on changes by itself. */
-  end(): Promise<void>;
+  /** What changes from now on changes by itself. Resolves with what the document asks of its person. */
+  end(): Promise<Challenge | undefined>;
+  challenge(): Promise<Challenge | undefined>;
 }
+
+/** O20: what only a person can give. */
+const CHALLENGES = ['captcha', 'code'] as const;
+export type Challenge = (typeof CHALLENGES)[number];
+
+const challengeOf = (answer: { readonly value: unknown } | undefined): Challenge | undefined =>
+  CHALLENGES.find(each => each === answer?.value);
 
 const WORLD = 'omicron-settle';
 const SCRIPT = pageScript(new URL('./quiet.page.js', import.meta.url));
+const CHALLENGE_IN = pageScript(new URL('./challenge.page.js', import.meta.url));
 /** A page that is busy with a script does not answer. */
 const ANSWER_MS = 300;
 
@@ -48,7 +57,7 @@ export function quietPage(context: BrowserContext, page: Page): QuietPage {
     contextId ??= (await session.send('Page.createIsolatedWorld', { frameId, worldName: WORLD })).executionContextId;
     const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
       ...{ contextId, awaitPromise: true, returnByValue: true },
-      expression: `(globalThis.settle ??= (${SCRIPT})(${acting})).${call}`,
+      expression: `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN})).${call}`,
     });
     if (exceptionDetails !== undefined) throw new Error('the document went away');
     return result.value;
@@ -74,8 +83,9 @@ export function quietPage(context: BrowserContext, page: Page): QuietPage {
     },
     async end() {
       acting = false;
-      await ask('end()');
+      return challengeOf(await ask('end()'));
     },
+    challenge: async () => challengeOf(await ask('challenge()')),
     shows: async () => (await ask('shows()'))?.value === true,
     quiet: async options => (await ask(`quiet(${JSON.stringify(options)})`, options.capMs + ANSWER_MS)) !== undefined,
   };

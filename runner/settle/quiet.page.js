@@ -1,5 +1,6 @@
-// Runs in a world of its own in a document, beside the page's: tells when the document is quiet after an action.
-acting => {
+// Runs in a world of its own in a document, beside the page's: tells when the document is quiet after an action, and by `challengeIn`
+// what it then asks of its person.
+(acting, challengeIn) => {
   const BUSY_TEXT = /\b(loading|please wait|searching|saving|submitting|processing)\b|…$|\.\.\.$/i;
   const BUSY_CLASS = /spin|load|skelet|busy/i;
   const BUSY = '[aria-busy=true], [role=progressbar]:not([aria-valuenow])';
@@ -15,6 +16,8 @@ acting => {
   /** They change while no action runs, or too often. */
   const restless = new WeakSet();
   const observed = new WeakSet();
+  /** Documents and shadow roots; those that are gone are taken out when they are looked at. */
+  const roots = new Set();
 
   const observer = new MutationObserver(list => {
     for (const { type, target, attributeName, addedNodes } of list) {
@@ -41,6 +44,7 @@ acting => {
   function observe(root) {
     if (!root || observed.has(root)) return;
     observed.add(root);
+    roots.add(root);
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
     enter(root);
   }
@@ -68,8 +72,15 @@ acting => {
     return document.querySelector(BUSY) !== null;
   }
 
+  function challenge() {
+    for (const root of roots)
+      if (!(root.host ?? root.documentElement)?.isConnected || root.defaultView === null) roots.delete(root);
+    return challengeIn(roots);
+  }
+
   observe(document);
   return {
+    challenge,
     begin() {
       acting = true;
       changedMs = 0;
@@ -78,6 +89,7 @@ acting => {
     },
     end() {
       acting = false;
+      return challenge();
     },
     /** Whether something changed since the action began that does not say that more is to come. */
     shows: () => changedMs > 0 && !isBusy(),

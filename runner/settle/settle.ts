@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page, Request } from 'playwright-core';
-import { type QuietPage, quietPage } from './quiet-page.ts';
+import { type Challenge, type QuietPage, quietPage } from './quiet-page.ts';
 import { type ActionRequests, frameOf, REQUESTS_MAX, type RequestWatch, watchRequests } from './requests.ts';
 
 /**
@@ -9,6 +9,12 @@ import { type ActionRequests, frameOf, REQUESTS_MAX, type RequestWatch, watchReq
  * as the action does.
  */
 export type Settled = <T>(page: Page, action: () => Promise<T>, options?: SettleOptions<T>) => Promise<T>;
+
+export interface Settler {
+  readonly settled: Settled;
+  /** What the page asks of its person, as the last action left it; undefined where it does not answer too. */
+  challenge(page: Page): Promise<Challenge | undefined>;
+}
 
 export interface SettleOptions<T> {
   /** The first change comes in this time. */
@@ -38,7 +44,7 @@ const LOST_MAX = 3;
 /** A document that is here is shown in this time, or is a download. */
 const COMMIT_MS = 500;
 
-export function settler(context: BrowserContext, nowMs: () => number): Settled {
+export function settler(context: BrowserContext, nowMs: () => number): Settler {
   const requests = watchRequests(context, nowMs);
   const pages = new WeakMap<Page, QuietPage>();
   const quietOf = (page: Page): QuietPage => {
@@ -50,7 +56,10 @@ export function settler(context: BrowserContext, nowMs: () => number): Settled {
   for (const page of context.pages()) quietOf(page);
   context.on('page', quietOf);
 
-  return async (page, action, { firstMs = FIRST_CHANGE_MS, unless } = {}) => {
+  /** The answer to the end of the last action, which is sent in any case. */
+  let left: { readonly page: Page; readonly challenge: Promise<Challenge | undefined> } | undefined;
+
+  const settled: Settled = async (page, action, { firstMs = FIRST_CHANGE_MS, unless } = {}) => {
     const answer = watchAnswer(context, page, requests);
     const quiet = quietOf(page);
     try {
@@ -61,8 +70,17 @@ export function settler(context: BrowserContext, nowMs: () => number): Settled {
       return outcome;
     } finally {
       answer.stop();
-      void quiet.end();
+      left = { page, challenge: quiet.end() };
     }
+  };
+
+  return {
+    settled,
+    challenge(page) {
+      const known = left?.page === page ? left.challenge : quietOf(page).challenge();
+      left = undefined;
+      return known;
+    },
   };
 }
 

@@ -6,7 +6,7 @@ import type { LeaseFiles } from '../files/session-files.ts';
 import type { BeforeFill } from '../secrecy/before-fill.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
-import type { Settled } from '../settle/settle.ts';
+import type { Settler } from '../settle/settle.ts';
 import type { Credentials } from './credentials.ts';
 import type { Conceal } from './cut.ts';
 import { invalidArguments } from './result.ts';
@@ -37,9 +37,8 @@ export interface ToolContext {
 }
 
 /** With the page that Playwright MCP's tools act on. */
-export interface PageContext extends ToolContext {
+export interface PageContext extends ToolContext, Settler {
   readonly page: Page;
-  readonly settled: Settled;
 }
 
 /** A tool that is defined here, not by Playwright MCP. The same for every lease. */

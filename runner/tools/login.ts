@@ -111,7 +111,7 @@ export const login = defineTool({
       if (refusedCode !== undefined) return refusedCode;
       await send(context, code, undefined);
     }
-    return answer(await seenAfter(page));
+    return answer(await seenAfter(context));
   },
 });
 
@@ -138,32 +138,14 @@ async function send(
   });
 }
 
-/** O20: what only a person can do is said, never worked around. */
-const CHALLENGES = [
-  'iframe[src*="recaptcha" i][src*="bframe" i]',
-  'iframe[src*="recaptcha" i][src*="anchor" i]',
-  'iframe[src*="hcaptcha" i]',
-  'iframe[src*="challenges.cloudflare.com" i]',
-  'iframe[src*="arkoselabs" i]',
-  'iframe[title*="captcha" i]',
-  '[id*="captcha" i]:is(div, form, img, canvas)',
-  'input[autocomplete="one-time-code"]',
-  'input[name*="otp" i], input[name*="mfa" i], input[name*="2fa" i], input[name*="captcha" i]',
-  'input[name*="verification" i][name*="code" i], input[id*="one-time" i]',
-].join(', ');
-
-async function seenAfter(page: Page): Promise<Status> {
-  const visible = (selectors: string): Promise<boolean> =>
-    page
-      .locator(selectors)
-      .filter({ visible: true })
-      .count()
-      .then(
-        count => count > 0,
-        () => false,
-      );
-  if (await visible(CHALLENGES)) return 'captcha_or_mfa';
-  return (await visible('input[type=password]')) ? 'login_form_still_shown' : 'ok';
+async function seenAfter({ page, challenge }: PageContext): Promise<Status> {
+  if ((await challenge(page)) !== undefined) return 'captcha_or_mfa';
+  const isAsked = await page
+    .locator('input[type=password]')
+    .filter({ visible: true })
+    .count()
+    .catch(() => 0);
+  return isAsked > 0 ? 'login_form_still_shown' : 'ok';
 }
 
 function outcome(status: Status, domain: string, detail: string | undefined): CallToolResult {
