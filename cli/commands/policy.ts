@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
 import type { PolicyOwner } from '../../client/browser-sessions.ts';
 import { type LayeredPolicy, type PolicyDocument, parsePolicy } from '../../contract/policy/document.ts';
+import { POLICY_PRESETS, type PolicyPreset, PRESET_NAMES, withPresets } from '../../contract/policy/presets.ts';
 import { decideToolCall, explainToolCall } from '../../contract/policy/tools.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Cli, connectController } from '../connect.ts';
@@ -19,8 +20,13 @@ export function policyCommands(program: Command, cli: Cli): void {
   withOwner(policy.command('show').description('show the policy'))
     .option('--effective', 'show every layer that applies to the session')
     .action(options => showPolicy(cli, options));
-  withOwner(policy.command('apply').description('replace the policy with FILE (- for stdin)'))
-    .argument('<file>', 'policy document (JSON)')
+  policy
+    .command('presets')
+    .description('list the default policies that an installation may take with apply --preset')
+    .action(() => listPresets(cli));
+  withOwner(policy.command('apply').description('replace the policy with FILE (- for stdin), or add presets to it'))
+    .argument('[file]', 'policy document (JSON)')
+    .option('--preset <names>', `presets to add, joined by commas: ${PRESET_NAMES.join(', ')}`, presetNames)
     .action((file, options) => applyPolicy(cli, file, options));
   withOwner(policy.command('delete').description('delete the policy')).action(options => deletePolicy(cli, options));
   policy
@@ -59,8 +65,44 @@ async function showPolicy(cli: Cli, options: OwnerOptions & { effective?: boolea
   );
 }
 
+function presetNames(given: string): PolicyPreset[] {
+  return given.split(',').map(name => {
+    const known = PRESET_NAMES.find(preset => preset === name.trim());
+    if (known === undefined)
+      throw new InvalidArgumentError(`"${name}" is no preset; there are ${PRESET_NAMES.join(', ')}.`);
+    return known;
+  });
+}
+
+function listPresets(cli: Cli): void {
+  const presets = PRESET_NAMES.map(name => ({ name, ...POLICY_PRESETS[name] }));
+  cli.out.rows(
+    { presets },
+    ['PRESET', 'WHAT IT DOES'],
+    presets.map(({ name, title }) => [name, title]),
+  );
+}
+
+async function applyPolicy(
+  cli: Cli,
+  file: string | undefined,
+  { preset, ...owner }: OwnerOptions & { preset?: PolicyPreset[] },
+): Promise<void> {
+  if ((file === undefined) === (preset === undefined)) throw new UsageError('give a file or --preset.');
+  if (file !== undefined) await replacePolicy(cli, file, owner);
+  if (preset !== undefined) await addPresets(cli, preset, owner);
+}
+
+/** P4. Rules that the policy has are skipped, as are settings to which it has its own value. */
+async function addPresets(cli: Cli, names: readonly PolicyPreset[], owner: OwnerOptions): Promise<void> {
+  const sessions = await connectController(cli);
+  const { policy, created, skipped } = withPresets(await sessions.getPolicy(ownerOf(owner)), names);
+  if (created > 0) await sessions.putPolicy(ownerOf(owner), policy);
+  cli.out.fields({ created, skipped });
+}
+
 /** An invalid document is refused here, with the path of each fault, and nothing changes. */
-async function applyPolicy(cli: Cli, file: string, options: OwnerOptions): Promise<void> {
+async function replacePolicy(cli: Cli, file: string, options: OwnerOptions): Promise<void> {
   const policy = parsePolicy(parseJson(file === '-' ? await text(cli.stdin) : await readText(file), file));
   const sessions = await connectController(cli);
   cli.out.fields({ policy: await sessions.putPolicy(ownerOf(options), policy) });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type PolicyDocument, policyDocument } from './document.ts';
 
 /**
@@ -20,7 +21,7 @@ const INTERNAL_HOST = [
 
 const NAVIGATION = ['browser_navigate', 'browser_open', 'browser_tabs'];
 
-/** Default policies for an installation (P4), to be copied into the deployment's document. */
+/** Default policies for an installation (P4), to take or to leave. */
 export const POLICY_PRESETS = {
   'chain-allowlist': {
     title: 'Let browser tools chain within a session, and nothing else once web content was read',
@@ -36,7 +37,7 @@ export const POLICY_PRESETS = {
       defaults: { untrustedContext: 'block' },
     }),
   },
-  'ssrf-block': {
+  ssrf: {
     title: 'Block internal networks, cloud metadata and local files',
     policy: preset({
       tools: [
@@ -76,6 +77,43 @@ export const POLICY_PRESETS = {
     }),
   },
 } as const satisfies Record<string, { title: string; policy: PolicyDocument }>;
+
+export type PolicyPreset = keyof typeof POLICY_PRESETS;
+export const PRESET_NAMES = Object.keys(POLICY_PRESETS) as PolicyPreset[]; // `Object.keys` forgets the names
+
+/** A document with presets, and how many of their rules and settings it did not have, and had. */
+export interface WithPresets {
+  readonly policy: PolicyDocument;
+  readonly created: number;
+  readonly skipped: number;
+}
+
+/** Adds what presets say to a document, which keeps its own rules, and its own settings where a preset has another. */
+export function withPresets(before: PolicyDocument | null, names: readonly PolicyPreset[]): WithPresets {
+  let policy = before ?? preset({});
+  let created = 0;
+  let skipped = 0;
+  const add = (isThere: boolean, changed: Partial<PolicyDocument>) => {
+    if (isThere) skipped += 1;
+    else {
+      policy = { ...policy, ...changed };
+      created += 1;
+    }
+  };
+  for (const name of names) {
+    const { tools, sites, defaults }: PolicyDocument = POLICY_PRESETS[name].policy;
+    for (const rule of tools)
+      add(
+        policy.tools.some(own => isDeepStrictEqual(own, rule)),
+        { tools: [...policy.tools, rule] },
+      );
+    for (const [setting, value] of Object.entries(sites))
+      add(Object.hasOwn(policy.sites, setting), { sites: { ...policy.sites, [setting]: value } });
+    for (const [setting, value] of Object.entries(defaults))
+      add(Object.hasOwn(policy.defaults, setting), { defaults: { ...policy.defaults, [setting]: value } });
+  }
+  return { policy, created, skipped };
+}
 
 function preset(document: object): PolicyDocument {
   return policyDocument.parse({ version: 1, ...document });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicy } from '../../../contract/policy/document.ts';
-import { POLICY_PRESETS } from '../../../contract/policy/presets.ts';
+import { POLICY_PRESETS, withPresets } from '../../../contract/policy/presets.ts';
 import type { PolicyLayer } from '../../../contract/policy/sites.ts';
 import { coversTool, decideToolCall, explainToolCall } from '../../../contract/policy/tools.ts';
 
@@ -348,8 +348,8 @@ describe('[P4] the policy defaults offered at installation', () => {
       'javascript:alert(1)',
       'data:text/html,x',
     ],
-  ])('ssrf-block blocks %s', url => {
-    expect(decide('ssrf-block', nav(url))).toBe('block');
+  ])('ssrf blocks %s', url => {
+    expect(decide('ssrf', nav(url))).toBe('block');
   });
 
   it.each([
@@ -360,14 +360,34 @@ describe('[P4] the policy defaults offered at installation', () => {
     'https://a.example/?u=http://127.0.0.1/',
     'https://localhost.example.com/',
     'https://8.8.8.8/',
-  ])('ssrf-block leaves %s alone', url => {
-    expect(decide('ssrf-block', nav(url))).toBe('allow');
+  ])('ssrf leaves %s alone', url => {
+    expect(decide('ssrf', nav(url))).toBe('allow');
   });
 
   it('https-only refuses plain addresses at the tool and at the proxy', () => {
     expect(decide('https-only', nav('http://example.com/'))).toBe('block');
     expect(decide('https-only', nav('https://example.com/'))).toBe('allow');
     expect(POLICY_PRESETS['https-only'].policy.sites.httpsOnly).toBe(true);
+  });
+
+  it('are added to a document that keeps what it has', () => {
+    const own = parsePolicy({
+      version: 1,
+      tools: [{ tools: ['browser_*'], action: 'allow' }],
+      sites: { httpsOnly: false },
+    });
+    const all = withPresets(own, ['ssrf', 'https-only', 'chain-allowlist']);
+    // Two rules, a rule beside the setting that the document has, and a rule with a setting.
+    expect(all).toMatchObject({ created: 5, skipped: 1, policy: { sites: { httpsOnly: false } } });
+    expect(all.policy.tools).toHaveLength(5);
+    expect(all.policy.tools[0]).toEqual(own.tools[0]);
+    expect(all.policy.defaults).toEqual({ untrustedContext: 'block' });
+    expect(withPresets(all.policy, ['ssrf'])).toEqual({ policy: all.policy, created: 0, skipped: 2 });
+    expect(withPresets(null, ['https-only'])).toMatchObject({
+      created: 2,
+      skipped: 0,
+      policy: POLICY_PRESETS['https-only'].policy,
+    });
   });
 });
 
