@@ -34,14 +34,19 @@ export async function acquireAndConnect<Held extends LeasedBrowser>(
   }
 }
 
-/** A browser that does not answer, or refuses the token, may be one whose lease has ended: then that is the error. */
+/**
+ * A browser that does not answer, or refuses the token, may be one whose lease has ended: then that is the error. Where the token alone
+ * has expired, the call, which has not begun, is made with the next one.
+ */
 async function explained<T>(lease: LeasedBrowser, call: () => Promise<T>): Promise<T> {
+  const { headers } = lease;
   try {
     return await call();
   } catch (error) {
     if (error instanceof OmicronError && error.code !== 'invalid_request') {
       await lease.heartbeat().catch(() => {}); // what it says is in `signal`
       lease.signal.throwIfAborted();
+      if (error.code === 'unauthorized' && lease.headers.Authorization !== headers.Authorization) return call();
     }
     throw error;
   }

@@ -36,9 +36,9 @@ export class Lease implements LeasedBrowser {
   readonly sessionId: string;
   readonly epoch: number;
   readonly mcpUrl: string;
-  readonly headers: Readonly<Record<string, string>>;
   readonly #options: LeaseOptions;
   readonly #over = new AbortController();
+  #headers: Readonly<Record<string, string>>;
   #expiresAt: Date;
   #endsAt: Date;
   #renewedAtMs: number;
@@ -49,7 +49,7 @@ export class Lease implements LeasedBrowser {
     this.sessionId = answer.session_id;
     this.epoch = answer.epoch;
     this.mcpUrl = answer.mcp_url;
-    this.headers = answer.mcp_headers;
+    this.#headers = answer.mcp_headers;
     this.#options = options;
     this.#expiresAt = new Date(answer.expires_at);
     this.#endsAt = new Date(answer.ends_at);
@@ -59,6 +59,10 @@ export class Lease implements LeasedBrowser {
 
   get signal(): AbortSignal {
     return this.#over.signal;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.#headers;
   }
 
   /** When the lease ends unless it is used, by the database's clock. */
@@ -79,6 +83,7 @@ export class Lease implements LeasedBrowser {
     try {
       const answer = await calls.heartbeat(this.signal);
       this.#renewedAtMs = Math.max(this.#renewedAtMs, sentAtMs);
+      this.#headers = answer.mcp_headers ?? this.#headers;
       this.#expiresAt = new Date(answer.expires_at);
       this.#endsAt = new Date(answer.ends_at);
     } catch (error) {

@@ -52,15 +52,17 @@ export interface McpConnection {
 
 export interface McpAddress {
   readonly mcpUrl: string;
+  /** Read for each request: they may change. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Connects to an MCP endpoint (Streamable HTTP) and lists its tools. */
 export async function connectMcp(
-  { mcpUrl, headers }: McpAddress,
+  address: McpAddress,
   fetch: typeof globalThis.fetch,
   connectSignal: AbortSignal,
 ): Promise<McpConnection> {
+  const { mcpUrl } = address;
   let agreed: Record<string, string> = {};
   let lastId = 0;
 
@@ -68,7 +70,7 @@ export async function connectMcp(
     const response = await fetch(mcpUrl, {
       method: 'POST',
       headers: {
-        ...headers,
+        ...address.headers,
         ...agreed,
         'content-type': 'application/json',
         accept: `application/json, text/event-stream, ${PROBLEM_TYPE}`,

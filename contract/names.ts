@@ -58,8 +58,9 @@ export const LABELS = {
 /** Label and taint of the browser node group (O16). */
 export const BROWSER_NODES = { key: 'workload', value: 'browser', effect: 'NoSchedule' } as const;
 
-/** Pod and Service of one runner. */
-export const runnerName = (runnerId: string): string => `pw-mcp-${runnerId}`;
+export const RUNNER_NAME_PREFIX = 'pw-mcp-';
+/** Pod and Service of one runner; the prefix is a setting (S12). */
+export const runnerName = (runnerId: string, prefix = RUNNER_NAME_PREFIX): string => `${prefix}${runnerId}`;
 
 /** Temporary folder of a local runner and its browser; what kills the runner deletes it. */
 export const runnerTempName = (runnerId: string): string => `omicron-runner-${runnerId}`;
@@ -96,6 +97,8 @@ export const AUDIENCES = {
   console: 'console-links',
   /** Audience of an assignment: this runner, this boot of it. */
   runner: (runnerId: string, bootId: string): string => `runner/${runnerId}/${bootId}`,
+  /** Of a short-lived MCP token: the lease of this runner. */
+  mcp: (runnerId: string): string => `mcp/${runnerId}`,
   /** Of a viewer's token: the live view of this runner, this boot of it. */
   live: (runnerId: string, bootId: string): string => `live/${runnerId}/${bootId}`,
 } as const;
@@ -235,6 +238,12 @@ export const ENV = {
   filesMax: 'OMICRON_FILES_MAX',
   /** Base64 SHA-256 digests of public keys, comma-separated, that the browser trusts besides its own roots (B6). */
   chromiumSpki: 'OMICRON_CHROMIUM_SPKI',
+  /** Seconds that a lease's MCP token lives; unset: as long as its lease (S7). */
+  mcpTokenSeconds: 'OMICRON_MCP_TOKEN_SECONDS',
+  /** Runners that one start tries, each in an epoch of its own (S12). */
+  startAttempts: 'OMICRON_START_ATTEMPTS',
+  /** What names of runners' pods and Services begin with (S12). */
+  runnerNamePrefix: 'OMICRON_RUNNER_NAME_PREFIX',
   /** Default toolset of leases. */
   toolset: 'OMICRON_TOOLSET',
   /** What results show of the page, unless the lease or the call says otherwise. */

@@ -146,6 +146,8 @@ export const heartbeatRequest = z.strictObject({ epoch: epoch.optional() }).meta
 
 export const heartbeatAnswer = z
   .object({
+    /** Headers that an MCP client must send from now on, as those of get-or-create. */
+    mcp_headers: z.record(z.string(), z.string()).nullable().optional(),
     session_id: z.uuid(),
     status: z.enum(['starting', 'ready']),
     epoch,

@@ -11,6 +11,7 @@ import { buildServer } from './http/server.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
 import { Changes } from './lease/changes.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
+import { mcpAccess } from './lease/mcp-access.ts';
 import { pendingUserActions } from './lease/pending-user-actions.ts';
 import { uploadSites } from './lease/upload-sites.ts';
 import { loopsOf, wakes } from './loops.ts';
@@ -103,6 +104,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const signing = signingKey(settings.signingKey);
   const keys: Keys = { signing, derivation: Buffer.from(settings.derivationKey, 'base64') };
   const jwks = JSON.stringify({ keys: [signing.publicJwk] });
+  const publicKeys = controllerKeys(jwks);
   const rules = {
     userLimit: settings.userLimit,
     onUserLimit: settings.onUserLimit,
@@ -122,7 +124,8 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   return {
     settings,
     keys,
-    publicKeys: controllerKeys(jwks),
+    publicKeys,
+    mcpAccess: mcpAccess({ keys, publicKeys, tokenSeconds: settings.mcpTokenSeconds }),
     leases: sqlLeases(database, rules),
     fleet: sqlFleet(database),
     maintenance: sqlMaintenance(database, rules),
@@ -151,7 +154,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
 }
 
 async function serverOf(core: Core): Promise<FastifyInstance> {
-  const { settings, keys, provider, wake, changes } = core;
+  const { settings, provider, wake, changes } = core;
   /** A lease has ended here: its runner is drained, and watchers of leases look now. */
   const kickDrain = () => {
     wake.drain.kick();
@@ -161,6 +164,7 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     ...core,
     env: settings.environmentName,
     namespace: provider.name,
+    attemptsMax: settings.startAttempts,
     evicts: settings.onUserLimit === 'evict_oldest',
     beatMs: (settings.claimSeconds * 1000) / 3,
     kickLaunch: wake.launch.kick,
@@ -176,7 +180,7 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     ),
     serviceKey: serviceKey(settings.serviceSecret),
     egressKey: serviceKey(settings.egressSecret),
-    derivation: keys.derivation,
+    derivation: core.keys.derivation,
     uploads: uploadSites(settings.artifactEndpoints),
     consoleUrl: settings.consoleUrl,
     publicUrl: settings.publicUrl,

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import * as z from 'zod';
 import { TOOLSETS } from '../contract/assignment.ts';
-import { ENV } from '../contract/names.ts';
+import { ENV, RUNNER_NAME_PREFIX } from '../contract/names.ts';
 import {
   choice,
   decimal,
@@ -165,6 +165,11 @@ export const VARIABLES = {
   capacity: [ENV.capacity, integer(1, 100_000).default(120)],
   poolIdle: [ENV.poolIdle, integer(0, 1_000).default(2)],
   poolBurst: [ENV.poolBurst, integer(1, 100).default(4)],
+  /**
+   * How long the MCP token of a lease lives: each get-or-create and heartbeat answers with a new one, and those before work until they
+   * expire. Unset: a lease has one token, for as long as it lives.
+   */
+  mcpTokenSeconds: [ENV.mcpTokenSeconds, integer(30, 604_800).optional()],
   maxSessionMinutes: [ENV.maxSessionMinutes, decimal(0.05, 7 * 24 * 60).default(480)],
   /**
    * In a folder, recordings older than this are deleted. In a bucket its lifecycle deletes them (infra:
@@ -176,6 +181,17 @@ export const VARIABLES = {
   reapSeconds: [ENV.reapSeconds, decimal(0.05, 600).default(30)],
   claimSeconds: [ENV.claimSeconds, decimal(1, 120).default(15)],
   startSeconds: [ENV.startSeconds, decimal(2, 600).default(120)],
+  /** Runners that one start tries before it fails, each in an epoch of its own. */
+  startAttempts: [ENV.startAttempts, integer(1, 10).default(3)],
+  /** Of the names of runners' pods and Services. To be changed while there are none: their names are how they are found. */
+  runnerNamePrefix: [
+    ENV.runnerNamePrefix,
+    z
+      .string()
+      // A Service's name is a DNS label of 63 characters, 36 of which are the runner's id.
+      .regex(/^[a-z][a-z0-9-]{0,25}-$/, 'must be 2 to 27 of a-z, 0-9 and -, begin with a letter and end with -')
+      .default(RUNNER_NAME_PREFIX),
+  ],
 
   /** Where people open the console; clients that can send their person there do. */
   consoleUrl: [ENV.consoleUrl, privateUrl().optional()],

@@ -68,7 +68,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
     // A kept connection that breaks with the runner does not tell its client whether the request was read.
     response.setHeader('connection', 'close');
     checkOrigin(request.headers, mcpOrigins);
-    const endpoint = runner.endpoint(bearerOf(request));
+    const endpoint = await runner.endpoint(bearerOf(request));
     const body = request.method === 'POST' ? await json(request, MCP_BYTES_MAX) : undefined;
     await endpoint.handle(request, response, body);
   }

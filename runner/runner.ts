@@ -1,4 +1,4 @@
-import { randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   type AssignAnswer,
   type Assignment,
@@ -12,11 +12,12 @@ import type { LiveTokenClaims } from '../contract/live.ts';
 import { LIVE_LIMITS } from '../contract/live-limits.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
-import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../contract/tokens.ts';
+import { type ControllerKeys, verifyControllerToken } from '../contract/tokens.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { guardPages } from './browser/page-guard.ts';
 import type { SessionFiles } from './files/session-files.ts';
 import type { LiveView } from './live/live-view.ts';
+import { opensLease } from './mcp/bearer.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { type PlaywrightMcp, playwrightMcp } from './mcp/playwright-mcp.ts';
 import { type PhaseMachine, phaseMachine } from './phase.ts';
@@ -38,8 +39,8 @@ export interface Runner {
   saveProfile(token: string): Promise<number>;
   /** Stops for a reason of this process's own; `ended` resolves when all is done. */
   stop(reason: string, exitCode?: number): void;
-  /** The lease's MCP endpoint for this bearer token, also after its end; throws `unauthorized` for any other. */
-  endpoint(bearerToken: string | undefined): McpEndpoint;
+  /** The lease's MCP endpoint for this bearer token, also after its end; rejects with `unauthorized` for any other. */
+  endpoint(bearerToken: string | undefined): Promise<McpEndpoint>;
   /** The live view for a viewer's token, which it uses up; throws `unauthorized` for any other. */
   liveView(token: string | undefined): Promise<AdmittedViewer>;
   /** The files of the lease, by a signed token of the controller. Throws `lease_ended` where none is served. */
@@ -206,9 +207,11 @@ export function createRunner(options: RunnerOptions): Runner {
         throw new OmicronError('lease_ended', 'This runner serves no lease with a profile.');
       return served.profile.save(AbortSignal.any([abort.signal, AbortSignal.timeout(SAVE_MS)]));
     },
-    endpoint(bearerToken) {
-      const expected = assigned?.assignment.mcp_token_sha256;
-      if (served !== undefined && expected !== undefined && sameDigest(bearerToken, expected)) return served.endpoint;
+    async endpoint(bearerToken = '') {
+      const lease = served;
+      if (lease !== undefined && assigned !== undefined) {
+        if (await opensLease(bearerToken, assigned.assignment, { keys, nowMs: Date.now() })) return lease.endpoint;
+      }
       throw new OmicronError(
         'unauthorized',
         "The bearer token is not this runner's lease's; ask for the session again.",
@@ -282,6 +285,3 @@ const NOT_STARTED: RunnerHealth['browser'] = {
   process: { ok: false, detail: 'not started yet' },
   protocol: { ok: false, detail: 'not started yet' },
 };
-
-const sameDigest = (token: string | undefined, expectedHex: string): boolean =>
-  token !== undefined && timingSafeEqual(Buffer.from(sha256Hex(token)), Buffer.from(expectedHex));

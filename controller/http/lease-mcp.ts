@@ -1,12 +1,11 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { FastifyPluginAsync } from 'fastify';
 import * as z from 'zod';
 import { leaseEnded, takesProblems, whyLeaseEnded } from '../../contract/lease-ended.ts';
 import { leaseMcpPath } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { mcpToken, sha256Hex } from '../../contract/tokens.ts';
 import { toolsOf } from '../../contract/tool-list.ts';
 import { passOn } from '../../http/pass-on.ts';
+import type { McpAccess } from '../lease/mcp-access.ts';
 import type { Directory } from '../store/directory.ts';
 import type { RunnerRow } from '../store/rows.ts';
 import { bearerOf } from './bearer.ts';
@@ -15,8 +14,7 @@ export interface LeaseMcpRoutes {
   directory: Directory;
   /** Where clients reach this controller, and no runner; undefined: they reach the runners. */
   publicUrl: string | undefined;
-  /** The key of MCP tokens. */
-  derivation: Uint8Array;
+  mcpAccess: McpAccess;
   version: string;
 }
 
@@ -35,7 +33,7 @@ const BODY_BYTES_MAX = 4 * 1024 * 1024;
  * every call with the reason; its state is the runner's row. Until then, and where clients reach no runner, it passes requests on.
  */
 export const leaseMcpRoutes: FastifyPluginAsync<LeaseMcpRoutes> = async (app, parts) => {
-  const { directory, publicUrl, derivation, version } = parts;
+  const { directory, publicUrl, mcpAccess, version } = parts;
   app.decorateRequest('endedRunner', null);
   app.route<{ Params: { runner_id: string } }>({
     method: ['GET', 'POST', 'DELETE'],
@@ -45,7 +43,7 @@ export const leaseMcpRoutes: FastifyPluginAsync<LeaseMcpRoutes> = async (app, pa
     async onRequest(request, reply) {
       const id = z.uuid().safeParse(request.params.runner_id).data;
       const row = id === undefined ? null : await directory.runner(id);
-      if (row === null || !holds(bearerOf(request), row, derivation))
+      if (row === null || !(await holds(bearerOf(request), row, mcpAccess)))
         throw new OmicronError('unauthorized', 'The bearer token is not of a lease of this runner.');
       request.endedRunner = row;
       if (publicUrl === undefined || row.state !== 'leased') return;
@@ -60,10 +58,9 @@ export const leaseMcpRoutes: FastifyPluginAsync<LeaseMcpRoutes> = async (app, pa
   });
 };
 
-function holds(token: string, { id, session_id, epoch }: RunnerRow, derivation: Uint8Array): boolean {
+async function holds(token: string, { id, session_id, epoch }: RunnerRow, access: McpAccess): Promise<boolean> {
   if (session_id === null || epoch === null) return false;
-  const expected = mcpToken(derivation, { session_id, epoch, runner_id: id });
-  return timingSafeEqual(Buffer.from(sha256Hex(token)), Buffer.from(sha256Hex(expected)));
+  return access.isOf(token, { session_id, epoch, runner_id: id });
 }
 
 interface McpRequest {

@@ -12,6 +12,7 @@ import {
 } from '../../contract/session.ts';
 import { type EndingParts, untilUnserved } from '../lease/ending.ts';
 import type { GetOrCreate } from '../lease/get-or-create.ts';
+import type { McpAccess } from '../lease/mcp-access.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Renewed } from '../store/leases.ts';
 import type { SessionRow } from '../store/rows.ts';
@@ -23,6 +24,7 @@ import { sessionView } from './session-view.ts';
 export interface LeaseRoutes extends EndingParts {
   serviceKey: Uint8Array;
   getOrCreate: GetOrCreate;
+  mcpAccess: McpAccess;
   metrics: Metrics;
   /** Called when a lease ended: its runner is to be drained. */
   kickDrain: () => void;
@@ -32,7 +34,7 @@ const params = z.object({ session_id: z.uuid() });
 
 /** O1, O2, O3: leases for the platform. */
 export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts) => {
-  const { getOrCreate, leases, metrics, kickDrain } = parts;
+  const { getOrCreate, leases, metrics, kickDrain, mcpAccess } = parts;
   app.addHook('onRoute', describeRoutes('service'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
@@ -78,7 +80,7 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
     },
     async request => {
       const epoch = request.body?.epoch ?? null;
-      return heartbeat(await leases.heartbeat(request.params.session_id, request.userId, epoch));
+      return heartbeat(await leases.heartbeat(request.params.session_id, request.userId, epoch), mcpAccess);
     },
   );
 
@@ -106,7 +108,7 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
 };
 
 /** The answer to a heartbeat. Throws when there is no lease to keep alive. */
-function heartbeat(renewed: Renewed): HeartbeatAnswer {
+function heartbeat(renewed: Renewed, mcpAccess: McpAccess): HeartbeatAnswer {
   if (renewed.outcome === 'not_found') throw sessionNotFound();
   const { session } = renewed;
   if (renewed.outcome === 'superseded') throw superseded(session);
@@ -115,6 +117,7 @@ function heartbeat(renewed: Renewed): HeartbeatAnswer {
     throw new OmicronError('lease_ended', detail, { session_id: session.id });
   }
   return {
+    mcp_headers: mcpAccess.headersOf(session),
     session_id: session.id,
     status: session.status,
     epoch: session.epoch,

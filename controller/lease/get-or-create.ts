@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { OmicronError } from '../../contract/problem.ts';
 import type { GetOrCreateRequest, LeaseAnswer } from '../../contract/session.ts';
-import { mcpToken } from '../../contract/tokens.ts';
 import { RETRY, waitBackoff } from '../../http/backoff.ts';
 import { neverAborts } from '../../http/clock.ts';
 import type { SecretStore } from '../ports/secrets.ts';
@@ -14,22 +13,23 @@ import {
 import type { Fleet } from '../store/fleet.ts';
 import type { Acquired } from '../store/leases.ts';
 import type { SessionRow } from '../store/rows.ts';
+import type { McpAccess } from './mcp-access.ts';
 import { type StartParts, start } from './start.ts';
 import { before, Waiting } from './waiting.ts';
 
 export interface GetOrCreateParts extends StartParts {
   fleet: Fleet;
   secrets: SecretStore;
+  mcpAccess: McpAccess;
   /** Null: this deployment keeps no profiles. */
   profileKeeper: ProfileKeeper | null;
   namespace: string;
+  /** Runners that one start tries, each in an epoch of its own. */
+  attemptsMax: number;
 }
 
 type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
 type Led = { outcome: 'ready' | 'lost'; session: SessionRow };
-
-/** Runners that one request tries, each in an epoch of its own. */
-const ATTEMPTS = 3;
 
 /** Renews the lease of a conversation, or leads or awaits the start of a new one. */
 export class GetOrCreate {
@@ -109,7 +109,7 @@ export class GetOrCreate {
             started.error.message,
           );
       };
-      if (attempt === ATTEMPTS) {
+      if (attempt >= this.#parts.attemptsMax) {
         await giveUp();
         throw started.error;
       }
@@ -191,21 +191,13 @@ export class GetOrCreate {
   }
 
   #lease(session: SessionRow): LeaseAnswer {
-    const ready = session.status === 'ready' && session.runner_id !== null;
-    const token =
-      ready && session.runner_id
-        ? mcpToken(this.#parts.keys.derivation, {
-            session_id: session.id,
-            epoch: session.epoch,
-            runner_id: session.runner_id,
-          })
-        : null;
+    const headers = this.#parts.mcpAccess.headersOf(session);
     return {
       session_id: session.id,
-      status: ready ? 'ready' : 'starting',
+      status: headers ? 'ready' : 'starting',
       epoch: session.epoch,
-      mcp_url: ready ? session.mcp_url : null,
-      mcp_headers: token ? { Authorization: `Bearer ${token}` } : null,
+      mcp_url: headers && session.mcp_url,
+      mcp_headers: headers,
       expires_at: session.expires_at.toISOString(),
       ends_at: session.ends_at.toISOString(),
     };

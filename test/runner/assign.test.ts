@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { connectBrowser } from '../../client/connect.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { eventually } from '../eventually.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
@@ -46,6 +47,46 @@ test('the same assignment gets the same answer, also at once and again later; an
   expect(await callText(client, 'browser_tabs', { action: 'list' })).toContain('about:blank');
   await client.close();
   await expect(connect(runner.url, other.mcpToken)).rejects.toThrow();
+});
+
+test('[S7] short-lived MCP tokens open the lease that they name until they expire, and the SDK goes on with the next one', async () => {
+  const { token, sessionId } = await controller.assignment(runner, { toolset: 'compat' });
+  await runner.post('/assign', { token });
+  const [first, second] = [controller.mcpToken(runner), controller.mcpToken(runner, { seconds: 120 })];
+  for (const bearer of [first, second, first]) await (await connect(runner.url, bearer)).close();
+  for (const bad of [
+    controller.mcpToken(runner, { seconds: -60 }),
+    controller.mcpToken(runner, { epoch: 2 }),
+    controller.mcpToken(runner, { signWith: 'stranger' }),
+    await controller.liveToken(runner),
+  ])
+    await expect(connect(runner.url, bad)).rejects.toThrow(/unauthorized|bearer token/i);
+
+  // A connection whose token expires: a heartbeat brings the next one, and the call is made with it.
+  let bearer = first;
+  let heartbeats = 0;
+  await using browser = await connectBrowser(
+    {
+      mcpUrl: `${runner.url}/mcp`,
+      get headers() {
+        return { Authorization: `Bearer ${bearer}` };
+      },
+      signal: new AbortController().signal,
+      async heartbeat() {
+        heartbeats += 1;
+        bearer = second;
+      },
+      connect: () => Promise.reject(new Error('it is connected')),
+      release: async () => undefined,
+      end: async () => undefined,
+      [Symbol.asyncDispose]: async () => undefined,
+    },
+    fetch,
+  );
+  bearer = controller.mcpToken(runner, { seconds: -60 });
+  const opened = await browser.callTool('browser_open');
+  expect(JSON.parse(opened.text)).toMatchObject({ sessionId });
+  expect(heartbeats).toBe(1);
 });
 
 test('an assignment that is not for this boot of this runner, or not from the controller, changes nothing', async () => {

@@ -60,6 +60,11 @@ export interface FakeRunnerRoutes {
   liveToken(runner: RunnerBoot, options?: LiveTokenOptions): Promise<string>;
   /** The token of `/files`. */
   filesOrder(runner: RunnerBoot): Promise<string>;
+  /** A short-lived MCP token for the lease that was assigned last, or for another epoch of it. */
+  mcpToken(
+    runner: RunnerBoot,
+    options?: { seconds?: number; epoch?: number; signWith?: 'controller' | 'stranger' },
+  ): string;
   /** The token of `POST /drain`. */
   drainOrder(runner: RunnerBoot): Promise<string>;
 }
@@ -156,6 +161,11 @@ export async function fakeRunnerRoutes() {
       return signControllerToken(by, AUDIENCES.live(runnerId, bootId), { ...claims }, { nowMs: Date.now(), seconds });
     },
     filesOrder: async ({ runnerId, bootId }) => sign(AUDIENCES.runner(runnerId, bootId), { order: 'files' }),
+    mcpToken({ runnerId }, { seconds = 60, epoch = 1, signWith } = {}) {
+      const claims = { session_id: sessionId, epoch, runner_id: runnerId };
+      const by = signWith === 'stranger' ? stranger : key;
+      return signControllerToken(by, AUDIENCES.mcp(runnerId), claims, { nowMs: Date.now(), seconds });
+    },
     drainOrder: async ({ runnerId, bootId }) =>
       sign(AUDIENCES.runner(runnerId, bootId), { order: 'drain', reason: 'the session was deleted' }),
   };

@@ -239,6 +239,7 @@ class GetOrCreateRequest(TypedDict):
 
 
 class HeartbeatAnswer(TypedDict):
+    mcp_headers: NotRequired[dict[str, str] | None]
     session_id: str
     status: Literal["starting", "ready"]
     epoch: int

@@ -67,7 +67,7 @@ class AsyncLease:
 
     async def connect(self) -> AsyncConnectedBrowser:
         """Connects to the browser and lists its tools."""
-        browser = AsyncConnectedBrowser(self, AsyncMcp(self._connection.http, self.mcp_url, self.headers))
+        browser = AsyncConnectedBrowser(self, AsyncMcp(self._connection.http, self.mcp_url, lambda: self.headers))
         await browser._connect()
         return browser
 
@@ -90,6 +90,7 @@ class AsyncLease:
                 self._lose(error)
             raise
         self._renewed_at = max(self._renewed_at, sent_at)
+        self.headers = answer.get("mcp_headers") or self.headers
         self.expires_at = instant(answer["expires_at"])
         self.ends_at = instant(answer["ends_at"])
 
@@ -131,15 +132,21 @@ class AsyncLease:
         await self.release()
 
     async def _explained(self, call: Callable[[], Awaitable[Result]]) -> Result:
-        """A browser that does not answer, or refuses the token, may be one whose lease has ended: then that is the error."""
+        """A browser that does not answer, or refuses the token, may be one whose lease has ended: then that is the error.
+
+        Where the token alone has expired, the call, which has not begun, is made with the next one.
+        """
         if self._over is not None:
             raise self._over
+        headers = self.headers
         try:
             return await call()
         except OmicronError as error:
             if error.code != "invalid_request" and await self._is_over():
                 raise self._over or error from error
-            raise
+            if error.code != "unauthorized" or self.headers == headers:
+                raise
+        return await call()
 
     async def _is_over(self) -> bool:
         try:

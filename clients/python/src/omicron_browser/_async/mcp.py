@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -24,10 +24,11 @@ CONNECT_SECONDS = 15.0
 class AsyncMcp:
     """What is needed of MCP to use a browser: its tools. Raises OmicronError."""
 
-    def __init__(self, http: httpx.AsyncClient, url: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, http: httpx.AsyncClient, url: str, headers: Callable[[], Mapping[str, str]]) -> None:
         self._http = http
         self._url = url
-        self._headers = {**headers, "accept": "application/json, text/event-stream, application/problem+json"}
+        self._lease_headers = headers
+        self._headers = {"accept": "application/json, text/event-stream, application/problem+json"}
         self._last_id = 0
         self.tools: Sequence[Tool] = ()
         self.instructions = ""
@@ -69,7 +70,7 @@ class AsyncMcp:
             response = await self._http.post(
                 self._url,
                 json={"jsonrpc": "2.0", **message},
-                headers=self._headers,
+                headers={**self._lease_headers(), **self._headers},
                 timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
                 follow_redirects=False,
             )

@@ -1,0 +1,53 @@
+import { timingSafeEqual } from 'node:crypto';
+import { type LeaseKey, leaseKey } from '../../contract/lease-key.ts';
+import { AUDIENCES } from '../../contract/names.ts';
+import {
+  type ControllerKeys,
+  mcpToken,
+  sha256Hex,
+  signControllerToken,
+  verifyControllerToken,
+} from '../../contract/tokens.ts';
+import type { SessionRow } from '../store/rows.ts';
+import type { Keys } from './assignment-tokens.ts';
+
+/** Who may use the `/mcp` of a lease. */
+export interface McpAccess {
+  /** What a client sends, valid from now on; null while the lease has no browser. */
+  headersOf(session: SessionRow): Record<string, string> | null;
+  /** Whether a bearer token is, or was, of this lease. */
+  isOf(token: string, lease: LeaseKey): Promise<boolean>;
+}
+
+export interface McpAccessOptions {
+  readonly keys: Keys;
+  readonly publicKeys: ControllerKeys;
+  /** How long a token lives (S7); undefined: as long as its lease, which has one. */
+  readonly tokenSeconds: number | undefined;
+}
+
+export function mcpAccess({ keys, publicKeys, tokenSeconds }: McpAccessOptions): McpAccess {
+  const tokenOf = (lease: LeaseKey): string =>
+    tokenSeconds === undefined
+      ? mcpToken(keys.derivation, lease)
+      : signControllerToken(
+          keys.signing,
+          AUDIENCES.mcp(lease.runner_id),
+          { ...lease },
+          { nowMs: Date.now(), seconds: tokenSeconds },
+        );
+  return {
+    headersOf({ id, epoch, status, runner_id }) {
+      if (status !== 'ready' || runner_id === null) return null;
+      return { Authorization: `Bearer ${tokenOf({ session_id: id, epoch, runner_id })}` };
+    },
+    async isOf(token, lease) {
+      const derived = Buffer.from(sha256Hex(mcpToken(keys.derivation, lease)));
+      if (timingSafeEqual(Buffer.from(sha256Hex(token)), derived)) return true;
+      const signed = await verifyControllerToken(publicKeys, AUDIENCES.mcp(lease.runner_id), token, leaseKey).catch(
+        () => undefined,
+      );
+      return signed?.claims.session_id === lease.session_id && signed.claims.epoch === lease.epoch;
+    },
+  };
+}
