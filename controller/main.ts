@@ -12,18 +12,21 @@ import { postgresDatabase } from './store/postgres.ts';
 const RUNNER_ENV = [...RUNNER_VARIABLES, ENV.chromiumPath, ENV.ffmpegPath];
 
 /** Runners as pods of the cluster that this process, or its kubeconfig, is in. Watches it from here on. */
-const podRunners: MakeProvider = async context => {
-  const config = new KubeConfig();
-  config.loadFromDefault();
-  const runners = kubernetesRunners({
-    ...context,
-    config,
-    namespace: NAMESPACES.runners,
-    templateName: RUNNER_TEMPLATE,
-  });
-  await runners.start();
-  return runners;
-};
+const podRunners =
+  (namePrefix: string): MakeProvider =>
+  async context => {
+    const config = new KubeConfig();
+    config.loadFromDefault();
+    const runners = kubernetesRunners({
+      ...context,
+      config,
+      namespace: NAMESPACES.runners,
+      templateName: RUNNER_TEMPLATE,
+      namePrefix,
+    });
+    await runners.start();
+    return runners;
+  };
 
 /** The controller as a process of its own, on Postgres. SIGTERM stops it gracefully; runners stay leased. */
 async function main(): Promise<void> {
@@ -41,7 +44,7 @@ async function main(): Promise<void> {
     database,
     log,
     runnerEnv: pickVariables(process.env, RUNNER_ENV),
-    ...(settings.provider === 'kubernetes' ? { provider: podRunners } : {}),
+    ...(settings.provider === 'kubernetes' ? { provider: podRunners(settings.runnerNamePrefix) } : {}),
   });
   const stop = (name: NodeJS.Signals) => {
     log.info({ signal: name }, 'stopping; runners stay leased');

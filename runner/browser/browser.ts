@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Browser, type BrowserContext, type CDPSession, chromium } from 'playwright-core';
 import type { RunnerHealth } from '../../contract/assignment.ts';
-import { ENV } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { realClock } from '../../http/clock.ts';
 import { collectGarbage } from '../../http/garbage.ts';
@@ -270,8 +269,7 @@ function launchError(cause: unknown, lines: string[], sandbox: boolean): Omicron
     return new OmicronError(
       'sandbox_runtime_required',
       "Chromium's sandbox cannot run here. Allow unprivileged user namespaces (and, in a container, a seccomp profile " +
-        `that permits clone, unshare and chroot), or opt out with ${ENV.chromiumSandbox}=off for pages you trust. ` +
-        `The browser said: ${said}`,
+        `that permits clone, unshare and chroot). The browser said: ${said}`,
       { cause },
     );
   return new OmicronError('runner_start_failed', `The browser did not start. It said: ${said}`, { cause });

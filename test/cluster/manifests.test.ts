@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { kubectl, stream, tryKubectl } from '../../cluster/kubectl.ts';
-import { LABELS, NAMESPACES, RUNNER_TEMPLATE, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { LABELS, NAMESPACES, RUNNER_TEMPLATE, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { runnerPod, runnerService } from '../../controller/runners/kubernetes/objects.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
@@ -31,7 +31,7 @@ const createPod = (body: unknown, as = CONTROLLER) =>
 beforeAll(async () => {
   await cluster.borrow(argoCrds());
   const template = JSON.parse(await kubectl(['get', ...inRunners, 'podtemplate', RUNNER_TEMPLATE, '-o', 'json']));
-  pod = runnerPod(template, RUNNER_ID);
+  pod = runnerPod(template, RUNNER_ID, runnerName(RUNNER_ID));
   // A new policy is enforced within a moment, not at once.
   await eventually('every policy is enforced', async () => {
     const policies = new Map(HOSTILE_PODS.map(hostile => [hostile.policy, hostile]));

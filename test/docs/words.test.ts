@@ -25,6 +25,19 @@ it('the documentation uses none of them', () => {
   expect(lines).toEqual([]);
 });
 
+it('[S12] no page, and no message, advises to switch the sandbox off', async () => {
+  const texts = [...PAGES, ...(await filesOf(['cli', 'controller', 'runner', 'local', 'client'], /\.(ts|js)$/))];
+  const advice = /CHROMIUM_SANDBOX=off|chromiumSandbox\}=off/;
+  const lines = texts.flatMap(([file, text]) =>
+    text
+      .split('\n')
+      // What the runner says when it is off all the same is a warning.
+      .filter(line => advice.test(line) && !line.includes('WITHOUT its sandbox'))
+      .map(line => `${file}: ${line}`),
+  );
+  expect(lines).toEqual([]);
+});
+
 it('the titles of problems use none of them', () => {
   expect(Object.values(PROBLEMS).flatMap(({ title }) => found(title))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LABELS, NAMESPACES, PORTS, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { LABELS, NAMESPACES, PORTS, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { runnerPod } from '../../controller/runners/kubernetes/objects.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
@@ -67,6 +67,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     const pod = runnerPod(
       { metadata: { ...template.metadata, uid: 'u' }, template: Object(at(template, 'template')) },
       id,
+      runnerName(id),
     );
     expect(pod.metadata).toMatchObject({
       name: `pw-mcp-${id}`,

@@ -1,5 +1,5 @@
 import { type CoreV1Api, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
-import { LABELS, runnerName, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
+import { LABELS, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
 import { type Backoff, backoffMs } from '../../../http/backoff.ts';
 import { neverAborts } from '../../../http/clock.ts';
 import type { ProviderContext, RunnerProvider } from '../../ports/runners.ts';
@@ -12,6 +12,7 @@ export interface MarkParts extends Pick<ProviderContext, 'clock' | 'log'> {
   core: CoreV1Api;
   call: ApiCall;
   namespace: string;
+  nameOf: (runnerId: string) => string;
 }
 
 type Lease = Parameters<RunnerProvider['publish']>[1];
@@ -36,7 +37,7 @@ export async function markLeased(parts: MarkParts, runnerId: string, lease: Leas
  * Takes the pod from the template as well: deleting or replacing that must not take leased runners with it. It keeps
  * an owner (the VPC CNI's policy agent skips pods without one): the runners' service account.
  */
-async function patch({ core, call, namespace }: MarkParts, runnerId: string, lease: Lease): Promise<void> {
+async function patch({ core, call, namespace, nameOf }: MarkParts, runnerId: string, lease: Lease): Promise<void> {
   const account = await call(() => core.readNamespacedServiceAccount({ name: SERVICE_ACCOUNTS.runner, namespace }));
   const metadata = {
     labels: {
@@ -49,5 +50,5 @@ async function patch({ core, call, namespace }: MarkParts, runnerId: string, lea
       { apiVersion: 'v1', kind: 'ServiceAccount', name: SERVICE_ACCOUNTS.runner, uid: account.metadata?.uid },
     ],
   };
-  await call(() => core.patchNamespacedPod({ name: runnerName(runnerId), namespace, body: { metadata } }, MERGE_PATCH));
+  await call(() => core.patchNamespacedPod({ name: nameOf(runnerId), namespace, body: { metadata } }, MERGE_PATCH));
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { V1Pod, V1PodTemplate, V1Service } from '@kubernetes/client-node';
-import { LABELS, PORTS, runnerName } from '../../../contract/names.ts';
+import { LABELS, PORTS } from '../../../contract/names.ts';
 
 /** Digest of the pod that a template makes; the order of keys does not matter. */
 export function templateDigest(template: V1PodTemplate): string {
@@ -21,8 +21,8 @@ export function templateDigest(template: V1PodTemplate): string {
     .slice(0, 16);
 }
 
-/** The pod of one runner: the template's, under the runner's name, owned by the template until it is leased. */
-export function runnerPod(template: V1PodTemplate, runnerId: string): V1Pod {
+/** The pod of one runner: the template's, under this name, owned by the template until it is leased. */
+export function runnerPod(template: V1PodTemplate, runnerId: string, name: string): V1Pod {
   const { metadata, spec } = template.template ?? {};
   if (!spec || !template.metadata?.uid || !template.metadata.name)
     throw new Error('the PodTemplate has no pod spec; apply the rendered manifests again');
@@ -30,7 +30,7 @@ export function runnerPod(template: V1PodTemplate, runnerId: string): V1Pod {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      name: runnerName(runnerId),
+      name,
       labels: {
         ...metadata?.labels,
         [LABELS.app]: LABELS.runnerApp,

@@ -1,5 +1,5 @@
 import type { CoreV1Api, V1Pod, V1PodTemplate } from '@kubernetes/client-node';
-import { LABELS, runnerName } from '../../../contract/names.ts';
+import { LABELS } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import { neverAborts, timeoutSignal } from '../../../http/clock.ts';
 import type { ProviderContext } from '../../ports/runners.ts';
@@ -23,6 +23,8 @@ export interface PodParts extends Pick<ProviderContext, 'healthOf' | 'clock' | '
   call: ApiCall;
   namespace: string;
   pods: Watched<V1Pod>;
+  /** Name of a runner's pod and Service. */
+  nameOf: (runnerId: string) => string;
   /** The PodTemplate as it is now. Throws when there is none. */
   template: () => V1PodTemplate;
 }
@@ -38,14 +40,14 @@ export interface RunnerPods {
 }
 
 export function runnerPods(parts: PodParts): RunnerPods {
-  const { core, call, namespace, pods } = parts;
-  const seen = (runnerId: string) => pods.get(runnerName(runnerId), namespace);
+  const { core, call, namespace, pods, nameOf } = parts;
+  const seen = (runnerId: string) => pods.get(nameOf(runnerId), namespace);
 
   const find = async (runnerId: string): Promise<V1Pod | null> => {
     const pod = seen(runnerId);
     if (pod) return pod;
     try {
-      return await call(() => core.readNamespacedPod({ name: runnerName(runnerId), namespace }));
+      return await call(() => core.readNamespacedPod({ name: nameOf(runnerId), namespace }));
     } catch (error) {
       if (apiFault(error).fault === 'not_found') return null;
       throw error;
@@ -63,7 +65,7 @@ export function runnerPods(parts: PodParts): RunnerPods {
       if (pod?.metadata?.labels?.[LABELS.runnerId] !== runnerId)
         throw new OmicronError(
           'runner_start_failed',
-          `The pod ${runnerName(runnerId)} does not exist after it was created.`,
+          `The pod ${nameOf(runnerId)} does not exist after it was created.`,
         );
       const body = runnerService(pod, runnerId);
       await createOnce(parts, () => core.createNamespacedService({ namespace, body })).catch(throwStartFault);
@@ -85,9 +87,9 @@ export function runnerPods(parts: PodParts): RunnerPods {
  * The pod of the template as it is now. Policies that do not know that template yet, or any more, are asked again.
  */
 async function createPod(parts: PodParts, runnerId: string): Promise<void> {
-  const { core, namespace, template, clock, log } = parts;
+  const { core, namespace, template, nameOf, clock, log } = parts;
   for (let attempt = 1; ; attempt++) {
-    const body = runnerPod(template(), runnerId);
+    const body = runnerPod(template(), runnerId, nameOf(runnerId));
     try {
       return await createOnce(parts, () => core.createNamespacedPod({ namespace, body }));
     } catch (error) {
@@ -116,10 +118,10 @@ function throwStartFault(error: unknown): never {
   });
 }
 
-async function deletePod({ core, call, namespace }: PodParts, runnerId: string, uid: string): Promise<void> {
+async function deletePod({ core, call, namespace, nameOf }: PodParts, runnerId: string, uid: string): Promise<void> {
   const body = { preconditions: { uid } };
   try {
-    await call(() => core.deleteNamespacedPod({ name: runnerName(runnerId), namespace, body }));
+    await call(() => core.deleteNamespacedPod({ name: nameOf(runnerId), namespace, body }));
   } catch (error) {
     const { fault } = apiFault(error);
     if (fault !== 'not_found' && fault !== 'conflict') throw error; // conflict: another pod has the name now

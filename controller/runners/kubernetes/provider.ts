@@ -15,6 +15,8 @@ export interface KubernetesRunners extends Pick<ProviderContext, 'healthOf' | 'o
   namespace: string;
   /** Name of the PodTemplate that Argo CD syncs. */
   templateName: string;
+  /** Of the names of pods and Services. */
+  namePrefix?: string | undefined;
 }
 
 export interface WatchingProvider extends RunnerProvider {
@@ -25,7 +27,8 @@ export interface WatchingProvider extends RunnerProvider {
 
 /** Runners as pods, instantiated from the synced PodTemplate. */
 export function kubernetesRunners(options: KubernetesRunners): WatchingProvider {
-  const { config, namespace, templateName, onChange, clock, log } = options;
+  const { config, namespace, templateName, namePrefix, onChange, clock, log } = options;
+  const nameOf = (runnerId: string) => runnerName(runnerId, namePrefix);
   const core = config.makeApiClient(CoreV1Api);
   const call = apiCalls(clock);
   const labelSelector = `${LABELS.app}=${LABELS.runnerApp}`;
@@ -51,7 +54,7 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
     const detail = `No PodTemplate ${templateName} exists in namespace ${namespace}; sync the manifests.`;
     throw new OmicronError('runner_start_failed', detail);
   };
-  const parts = { ...options, core, call, pods, template };
+  const parts = { ...options, core, call, pods, template, nameOf };
   const runners = runnerPods(parts);
   const digest = digestOf(template);
 
@@ -72,7 +75,7 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
       return pod ? deathOfPod(pod) : { ended: true, reason: POD_GONE };
     },
     publish({ id }, lease) {
-      const name = runnerName(id);
+      const name = nameOf(id);
       void markLeased(parts, id, lease);
       return { mcpUrl: `http://${name}.${namespace}.svc.cluster.local:${PORTS.runner}/mcp`, workload: name };
     },

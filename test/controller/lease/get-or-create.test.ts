@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { expect, it } from 'vitest';
+import { ENV } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import { leaseAnswer } from '../../../contract/session.ts';
 import { eventually } from '../../eventually.ts';
@@ -61,6 +62,13 @@ it('gives a runner that refuses its assignment up for another one, in a new epoc
   const lease = await stack.lease();
   expect(lease.epoch).toBe(2);
   expect(await served(lease)).toEqual({ session_id: lease.session_id, epoch: 2 });
+});
+
+it('[S12] tries as many runners as the deployment says', async () => {
+  await using stack = await startStack({ [ENV.startAttempts]: 1 });
+  stack.machine.failNext(new OmicronError('runner_start_failed', 'Its disk is full.'), 'assign');
+  expect((await stack.getOrCreate()).status).toBe(503);
+  expect((await stack.lease()).epoch).toBe(2);
 });
 
 it('tries three runners and then says why, to the caller that leads and to those that wait', async () => {

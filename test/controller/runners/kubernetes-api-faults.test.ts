@@ -15,7 +15,7 @@ const TEMPLATE = {
   template: { spec: { containers: [{ name: 'browser', image: 'runner:1' }] } },
 };
 
-async function provided() {
+async function provided(namePrefix?: string) {
   const clock = steppedClock();
   const api = await fakeApiServer(NAMESPACE);
   api.objects.set(`podtemplates/${RUNNER_TEMPLATE}`, TEMPLATE);
@@ -24,6 +24,7 @@ async function provided() {
     config: api.config,
     namespace: NAMESPACE,
     templateName: RUNNER_TEMPLATE,
+    namePrefix,
   });
   await provider.start();
   onTestFinished(async () => {
@@ -31,9 +32,20 @@ async function provided() {
     await api[Symbol.asyncDispose]();
   });
   const id = randomUUID();
-  const made = () => [...api.objects.keys()].filter(key => key.endsWith(runnerName(id)));
+  const made = () => [...api.objects.keys()].filter(key => key.endsWith(id));
   return { api, provider, clock, id, made, both: [`pods/${runnerName(id)}`, `services/${runnerName(id)}`] };
 }
+
+it('[S12] pods and Services have the prefix of the deployment in their names, by which they are found again', async () => {
+  const { api, provider, id, made } = await provided('team-a-');
+  await provider.create(id);
+  expect(made()).toEqual([`pods/team-a-${id}`, `services/team-a-${id}`]);
+  const { workload, mcpUrl } = provider.publish({ id, endpoint: '' }, { sessionId: id, epoch: 1, userIdHash: 'a' });
+  expect([workload, new URL(mcpUrl).hostname]).toEqual([`team-a-${id}`, `team-a-${id}.${NAMESPACE}.svc.cluster.local`]);
+  expect(await provider.deathOf(id)).toBeNull();
+  expect(await provider.remove(id)).toBe('deleting');
+  expect(api.calls).toContain(`DELETE pods/team-a-${id}`);
+});
 
 const times = (calls: readonly string[], call: string) => calls.filter(each => each === call).length;
 

@@ -18,7 +18,7 @@ const template: V1PodTemplate = {
 
 describe('the objects of one runner', () => {
   it('are the template under its name, owned by it, without any user', () => {
-    const pod = runnerPod(template, ID);
+    const pod = runnerPod(template, ID, `pw-mcp-${ID}`);
     expect(pod.metadata).toMatchObject({
       name: `pw-mcp-${ID}`,
       labels: { team: 'browsers', app: 'pw-mcp-runner', [LABELS.runnerId]: ID, [LABELS.state]: 'warm' },
@@ -43,7 +43,7 @@ describe('the objects of one runner', () => {
   });
 
   it('a template without a pod is refused with what to do', () => {
-    expect(() => runnerPod({ metadata: template.metadata ?? {} }, ID)).toThrow(/apply the rendered manifests/);
+    expect(() => runnerPod({ metadata: template.metadata ?? {} }, ID, 'x')).toThrow(/apply the rendered manifests/);
   });
 
   it('the digest follows what a pod would be, not the order of keys or what the server adds', () => {
