@@ -26,6 +26,7 @@ import { type Downloads, downloads } from './mcp/downloads.ts';
 import type { ServedTools } from './mcp/endpoint.ts';
 import { fileResources } from './mcp/file-resources.ts';
 import { leaseName } from './mcp/lease-name.ts';
+import { type PageFacts, pageFacts } from './mcp/page-facts.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import { currentTab } from './mcp/tabs.ts';
 import type { ToolPolicy } from './mcp/tool-policy.ts';
@@ -220,7 +221,7 @@ export function openLease(
       try {
         await recording.ready;
         const before = await fields.texts();
-        const { result: raw, verdict, tokensMax } = await run(name, args, caller);
+        const { result: raw, verdict, tokensMax, page } = await run(name, args, caller);
         const held = new Map([...before, ...(await fields.texts())]);
         const shown = redacted(raw, text => redact(maskFields(text, held)));
         const result = structured(fitted(shown, name, tokensMax ?? options.tokensMax));
@@ -229,6 +230,7 @@ export function openLease(
           arguments: redactJson(args, redact),
           outcome: verdict === undefined ? (result.isError ? 'error' : 'ok') : 'blocked',
           duration_ms: Math.round(clock.nowMs() - startMs),
+          ...(page && factsOf(page, redact)),
           ...span,
           ...(result.isError ? { error: redactJson(firstText(result), redact) } : {}),
           ...(verdict === undefined ? {} : { layer: verdict.layer, rule: verdict.index }),
@@ -275,6 +277,7 @@ function judgedCalls(
   const viewOfCall = views(options);
   /** Whether the model has seen web content in this lease. */
   let untrusted = false;
+  const facts = pageFacts(options.context);
 
   const judgeAndRun: Call = async (name, given, caller) => {
     const tool = available.get(name);
@@ -291,6 +294,7 @@ function judgedCalls(
     if (verdict.action === 'block') return { result: policyBlocked(verdict.reason), verdict };
     const startMs = Date.now();
     playwright.show(view.data);
+    if (tool.inTurn) facts.begin();
     const result = await tool.run(args, caller.signal, caller.elicitation);
     untrusted ||= tool.inTurn && playwright.showsContent();
     const acts = tool.inTurn && tool.tool.annotations?.readOnlyHint !== true;
@@ -305,7 +309,8 @@ function judgedCalls(
       ...(written.length > 0 ? [['Console:', ...written].join('\n')] : []),
     ];
     const noted = withNotes(result, notes);
-    return { result: { ...noted, content: [...noted.content, ...links] }, tokensMax: view.data.tokensMax };
+    const page = tool.inTurn ? facts.of(currentTab(options.context), result) : undefined;
+    return { result: { ...noted, content: [...noted.content, ...links] }, tokensMax: view.data.tokensMax, page };
   };
 
   return async (name, args, caller) => {
@@ -326,6 +331,7 @@ interface Done {
   readonly verdict?: ToolVerdict;
   /** What its answer may take, where the call was run. */
   readonly tokensMax?: number;
+  readonly page?: PageFacts | undefined;
 }
 
 const policyBlocked = (why: string): CallToolResult =>
@@ -358,6 +364,9 @@ const codeOf = ({ _meta }: CallToolResult): Record<string, unknown> => {
   const code = _meta?.[CODE_META];
   return code === undefined ? {} : { [CODE_META]: code };
 };
+
+const factsOf = (page: PageFacts, redact: Redact) =>
+  Object.fromEntries(Object.entries(page).map(([name, value]) => [name, redactJson(value, redact)]));
 
 const firstText = ({ content: [first] }: CallToolResult): string => (first?.type === 'text' ? first.text : '');
 

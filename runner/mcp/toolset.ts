@@ -90,7 +90,7 @@ export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyM
 }
 
 /** By these arguments a call is of the compatible tool, in a set that has both of a name: no other tool takes them. */
-const OF_COMPATIBLE = ['selector', 'x', 'y'];
+const OF_COMPATIBLE = ['selector', 'x', 'y', 'screenshot'];
 
 /** A tool of Playwright MCP that also takes what the compatible one of its name takes. */
 function sideBySide(tool: LeaseTool, compatible: readonly LeaseTool[]): LeaseTool {

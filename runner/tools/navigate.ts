@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { refused } from '../../contract/tool-failure.ts';
 import { refusedUrl } from '../browser/addresses.ts';
-import { defineTool } from './define-tool.ts';
+import { defineTool, type ToolLease } from './define-tool.ts';
 import { succeeded, withNotes } from './result.ts';
 import { screenshotPart } from './screenshot.ts';
 
@@ -28,10 +28,18 @@ export const navigate = defineTool({
   does: 'changes',
   description: 'Navigate to a URL in the browser',
   seconds: 45,
-  input: { url: z.string().min(1).describe('URL to navigate to') },
+  input: {
+    url: z.string().min(1).describe('URL to navigate to'),
+    screenshot: z.boolean().default(false).describe('A picture of the page too'),
+  },
   compatible: true,
   output: {},
-  run: async ({ url }, { page }) => (await goTo(page, url)) ?? succeeded(page),
+  async run({ url, screenshot }, { page, lease }) {
+    const closed = await goTo(page, url);
+    if (closed !== undefined) return closed;
+    const result = await succeeded(page);
+    return screenshot ? withPicture(result, page, lease) : result;
+  },
 });
 
 /** The session is open as long as the lease lives; what is left to do is to navigate. */
@@ -41,16 +49,23 @@ export const open = defineTool({
   does: 'changes',
   description: 'Open the browser session, at a URL if one is given; answers its id and a picture of the page',
   seconds: 45,
-  input: { url: z.string().min(1).optional().describe('URL to start with') },
+  input: {
+    url: z.string().min(1).optional().describe('URL to start with'),
+    screenshot: z.boolean().default(true).describe('A picture of the page too'),
+  },
   compatible: true,
   output: { status: z.string().optional(), sessionId: z.string().optional() },
-  async run({ url }, { page, lease }) {
+  async run({ url, screenshot }, { page, lease }) {
     const closed = url === undefined ? undefined : await goTo(page, url);
     if (closed !== undefined) return closed;
     const result = await succeeded(page, { status: 'opened', sessionId: lease.sessionId });
-    const picture = await screenshotPart(page, lease.pictures);
-    return 'withheld' in picture
-      ? withNotes(result, [picture.withheld])
-      : { ...result, content: [...result.content, picture] };
+    return screenshot ? withPicture(result, page, lease) : result;
   },
 });
+
+async function withPicture(result: CallToolResult, page: Page, { pictures }: ToolLease): Promise<CallToolResult> {
+  const picture = await screenshotPart(page, pictures);
+  return 'withheld' in picture
+    ? withNotes(result, [picture.withheld])
+    : { ...result, content: [...result.content, picture] };
+}

@@ -54,7 +54,7 @@ test('[P1] the seven tools are there by name, with their inputs and a sessionId 
     ]),
   );
   expect(inputs).toMatchObject({
-    browser_navigate: { properties: ['sessionId', 'url'], required: ['url'] },
+    browser_navigate: { properties: ['screenshot', 'sessionId', 'url'], required: ['url'] },
     browser_screenshot: { properties: ['fullPage', 'imageText', 'sessionId'], required: [] },
     browser_click: { properties: ['selector', 'sessionId', 'x', 'y'], required: [] },
     browser_type: { properties: ['selector', 'sessionId', 'text'], required: ['selector', 'text'] },
@@ -86,6 +86,15 @@ test('[P1] the seven tools are there by name, with their inputs and a sessionId 
   expect(answer.image).toBe(content.find(({ type }) => type === 'image')?.data);
   expect(Buffer.from(answer.image, 'base64').subarray(1, 4).toString()).toBe('PNG');
   expect((await call('browser_screenshot')).answer).not.toHaveProperty('image');
+});
+
+test('[A2] a picture comes with open and navigate where it is asked for', async () => {
+  const types = async (name: string, args: object) =>
+    (await call(name, { url: site.url, ...args })).content.map(({ type }) => type);
+  expect(await types('browser_navigate', {})).toEqual(['text']);
+  expect(await types('browser_navigate', { screenshot: true })).toEqual(['text', 'image']);
+  expect(await types('browser_open', {})).toEqual(['text', 'image']);
+  expect(await types('browser_open', { screenshot: false })).toEqual(['text']);
 });
 
 test('[P2] probes of other MCP servers are answered at /health', async () => {

@@ -30,7 +30,9 @@ let url: string;
 const clients: Client[] = [];
 beforeAll(async () => {
   site = createServer(({ url: path }, response) =>
-    response.setHeader('content-type', 'text/html').end(path?.startsWith('/long') ? LONG : NOISY),
+    response
+      .writeHead(path === '/missing' ? 404 : 200, { 'content-type': 'text/html' })
+      .end(path?.startsWith('/long') ? LONG : NOISY),
   );
   await once(site.listen(0, '127.0.0.1'), 'listening');
   url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`; // a TCP server has a port
@@ -175,6 +177,19 @@ test.each(['auto', 'legacy'] as const)(
     expect(own?.data).not.toHaveProperty('parent_span_id');
   },
 );
+
+test('[A7] the timeline has the address and the title of the page that a call leaves, and the status of a document that came', async () => {
+  const before = lease.controller.events.length;
+  await call('browser_navigate', { url: `${url}missing` });
+  await call('browser_get_content', { format: 'text' });
+  const [went, read] = await eventually('both events', () => {
+    const calls = lease.controller.events.slice(before).filter(({ kind }) => kind === 'tool.call');
+    return calls.length === 2 && calls;
+  });
+  expect(went?.data).toMatchObject({ tool: 'browser_navigate', url: `${url}missing`, title: 'Noisy', status: 404 });
+  expect(read?.data).toMatchObject({ tool: 'browser_get_content', url: `${url}missing`, title: 'Noisy' });
+  expect(read?.data).not.toHaveProperty('status');
+});
 
 test('once a password was filled in, results hold nothing of any console', async () => {
   await call('browser_navigate', { url });
