@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { credentialCommands } from './commands/credentials.ts';
 import { fileCommands } from './commands/file.ts';
 import { machineCommands } from './commands/machine.ts';
+import { pageCommands } from './commands/page.ts';
 import { policyCommands } from './commands/policy.ts';
 import { profileCommands } from './commands/profile.ts';
 import { sessionCommands } from './commands/session.ts';
@@ -54,6 +55,7 @@ export async function runCommand(args: readonly string[], process: Process): Pro
   machineCommands(program, cli);
   sessionCommands(program, cli);
   fileCommands(program, cli);
+  pageCommands(program, cli);
   policyCommands(program, cli);
   credentialCommands(program, cli);
   profileCommands(program, cli);

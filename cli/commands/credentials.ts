@@ -14,12 +14,18 @@ export function credentialCommands(program: Command, cli: Cli): void {
       .description('manage the site credentials of a user; agents see only their names');
     credentials
       .command('set')
-      .description('store or replace a credential; the password is read from the terminal (hidden) or from stdin')
+      .description(
+        'store or replace a credential; its secrets are read from the terminal (hidden) or from stdin, a line each',
+      )
       .argument('<site>', 'site key, e.g. walmart')
       .requiredOption('--user <id>', 'user id')
       .requiredOption('--username <name>', 'username at the site')
       .option('--url <url>', 'where it may be filled: a domain or an https address ; may be repeated', repeated)
       .option('--password-env <variable>', 'read the password from this environment variable')
+      .option(
+        '--totp',
+        'store the seed of its one-time codes too, base32 or otpauth://, which is read after the password',
+      )
       .action((site, options) => setCredential(cli, site, options));
     credentials
       .command('list')
@@ -40,13 +46,21 @@ interface SetOptions {
   username: string;
   url?: string[];
   passwordEnv?: string;
+  totp?: boolean;
 }
 
 async function setCredential(cli: Cli, site: string, options: SetOptions): Promise<void> {
   const sessions = await connectController(cli);
-  const password = await readPassword(cli, options.passwordEnv);
-  await sessions.putCredential(options.user, site, { username: options.username, password, url: options.url });
-  cli.out.fields({ site, secret_names: secretNames(site) });
+  const { user, username, url, passwordEnv, totp: hasTotp = false } = options;
+  const typed = await readLines(cli, [
+    ...(passwordEnv === undefined ? ['password'] : []),
+    ...(hasTotp ? ['TOTP seed'] : []),
+  ]);
+  const password = passwordEnv === undefined ? typed.shift() : cli.environment[passwordEnv];
+  if (!password) throw new UsageError(`${passwordEnv} is not set.`);
+  const [totp] = typed;
+  await sessions.putCredential(user, site, { username, password, url, totp });
+  cli.out.fields({ site, secret_names: secretNames(site), totp: hasTotp });
 }
 
 async function listCredentials(cli: Cli, user: string): Promise<void> {
@@ -70,31 +84,30 @@ async function deleteCredential(cli: Cli, site: string, user: string): Promise<v
   cli.out.fields({ site, deleted: true });
 }
 
-/** Never from the command line: every process of the machine can read that. */
-async function readPassword(cli: Cli, variable?: string): Promise<string> {
-  const password = variable !== undefined ? cli.environment[variable] : await readLine(cli);
-  if (password) return password;
-  throw new UsageError(
-    variable !== undefined
-      ? `${variable} is not set.`
-      : 'the password is empty; type it, pipe it in, or use --password-env.',
-  );
-}
-
-/** The first line of stdin; on a terminal it is not echoed. */
-async function readLine({ stdin, prompt }: Cli): Promise<string> {
-  if (stdin.isTTY) prompt('Password: ');
+/**
+ * Lines of stdin, one for each name; on a terminal none is echoed. Never arguments of the command line, which every process of the machine
+ * can read. Throws UsageError for one that is empty.
+ */
+async function readLines({ stdin, prompt }: Cli, names: readonly string[]): Promise<string[]> {
+  if (names.length === 0) return [];
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stdin, output: unseen, terminal: stdin.isTTY === true });
   lines.on('SIGINT', () => {
     process.kill(process.pid, 'SIGINT'); // in raw mode Ctrl-C is input, not a signal
     lines.close();
   });
+  const given = lines[Symbol.asyncIterator]();
+  const read: string[] = [];
   try {
-    for await (const line of lines) return line;
-    return '';
+    for (const name of names) {
+      if (stdin.isTTY) prompt(`${name}: `);
+      const { value = '' } = await given.next();
+      if (stdin.isTTY) prompt('\n');
+      if (value === '') throw new UsageError(`the ${name} is empty; type it, or pipe it in.`);
+      read.push(value);
+    }
+    return read;
   } finally {
     lines.close();
-    if (stdin.isTTY) prompt('\n');
   }
 }

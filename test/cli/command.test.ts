@@ -14,7 +14,11 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
   beforeAll(async () => {
     site = await startDemoSite();
     const { hostname, port } = new URL(site.url);
-    stack = await up(await newFolder(), { OMICRON_USER_LIMIT: '2', OMICRON_EGRESS_ALLOWED_CIDRS: `${hostname}/32` });
+    stack = await up(await newFolder(), {
+      OMICRON_USER_LIMIT: '2',
+      OMICRON_MCP_TOKEN_SECONDS: '600',
+      OMICRON_EGRESS_ALLOWED_CIDRS: `${hostname}/32`,
+    });
     const policy = JSON.stringify({ version: 1, sites: { ports: [Number(port)] } });
     json(await command(['--folder', stack.folder, 'policy', 'apply', '-'], { input: policy }));
   });
@@ -75,6 +79,57 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(json(await run('session', 'list', '--user', 'ada', '--archived')).sessions).toHaveLength(1);
   });
 
+  it('[P4] offers policy presets, and adds those that are taken to the policy that is there', async () => {
+    const { presets } = json(await run('policy', 'presets'));
+    expect(presets.map(({ name }: { name: string }) => name)).toEqual(['chain-allowlist', 'ssrf', 'https-only']);
+    const apply = ['policy', 'apply', '--user', 'eve', '--preset'];
+    expect(json(await run(...apply, 'ssrf,https-only,chain-allowlist'))).toEqual({ created: 6, skipped: 0 });
+    expect(json(await run(...apply, 'https-only'))).toEqual({ created: 0, skipped: 2 });
+    expect(json(await run('policy', 'show', '--user', 'eve')).policy).toMatchObject({ sites: { httpsOnly: true } });
+    const wrong = await run(...apply, 'ssfr');
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('"ssfr" is no preset')]);
+    expect(refusal(await run('policy', 'apply')).code).toBe(2);
+
+    // They decide the calls of a browser that is leased under them.
+    const names = ['--user', 'eve', '--conversation', 'p', '--no-video', '--toolset', 'compat'];
+    const { session_id: id } = json(await run('session', 'start', ...names));
+    const verdict = async (...call: string[]) =>
+      json(await run('policy', 'test', ...call, '--session', id, '--untrusted')).action;
+    expect(await verdict('browser_navigate', '{"url": "http://169.254.169.254/"}')).toBe('block');
+    expect(await verdict('browser_navigate', '{"url": "https://example.com/"}')).toBe('allow');
+    json(await run('session', 'close', id));
+    json(await run('policy', 'delete', '--user', 'eve'));
+  });
+
+  it('[S2] acts on the page of a live session, by id or by name, and prints one form of result', async () => {
+    const names = ['--user', 'pat', '--conversation', 'page'];
+    const none = refusal(await run('page', 'goto', site.url, ...names));
+    expect(none).toEqual({ code: 3, line: expect.stringMatching(/^session_not_found: /) });
+    const started = json(await run('session', 'start', ...names, '--no-video', '--toolset', 'both'));
+    const by = ['--session', started.session_id];
+    expect(json(await run('page', 'goto', `${site.url}/`, ...by))).toMatchObject({
+      success: true,
+      title: 'The Demo Bakery',
+    });
+    expect(json(await run('page', 'extract', ...names)).content).toContain('Fresh every morning');
+    expect(json(await run('page', 'extract', '--mode', 'title', ...by))).toEqual({
+      ...{ success: true, title: 'The Demo Bakery', url: `${site.url}/` },
+    });
+    json(await run('page', 'goto', `${site.url}/login`, ...by));
+    expect(json(await run('page', 'wait-for', 'form input', ...by)).success).toBe(true);
+    expect(json(await run('page', 'type', 'input[type=password]', 'typed', ...by)).success).toBe(true);
+    expect(json(await run('page', 'click', 'input[type=password]', ...by)).success).toBe(true);
+    const file = join(stack.folder, 'pages', 'page.png');
+    expect(json(await run('page', 'screenshot', file, ...by))).toMatchObject({ success: true, file });
+    expect((await readFile(file)).subarray(0, 4)).toEqual(PNG);
+    const failed = await run('page', 'click', '#no-such-element', ...by);
+    expect([failed.code, JSON.parse(failed.stdout)]).toEqual([1, expect.objectContaining({ success: false })]);
+    expect(json(await run('session', 'show', started.session_id)).epoch).toBe(1);
+    json(await run('session', 'close', ...names));
+    const over = refusal(await run('page', 'extract', ...by));
+    expect(over).toEqual({ code: 4, line: expect.stringMatching(/^lease_ended: /) });
+  });
+
   it('prints a link that opens the console, once', async () => {
     const { link } = json(await run('console'));
     const { origin, hash } = new URL(link);
@@ -102,12 +157,36 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
       expect((await run(...args)).stdout).not.toContain(token);
   });
 
+  it('[S7] every get-or-create mints an MCP token, and those before work until they expire', async () => {
+    const names = ['--user', 'sam', '--conversation', 'tokens'];
+    const start = async () => json(await run('session', 'start', ...names, '--no-video', '--show-token'));
+    const [first, second] = [await start(), await start()];
+    const [one, two] = [first.mcp_headers.Authorization, second.mcp_headers.Authorization];
+    expect(one).not.toBe(two);
+    const claims = JSON.parse(Buffer.from(one.split('.')[1], 'base64url').toString());
+    expect(claims).toMatchObject({ session_id: first.session_id, epoch: 1, aud: expect.stringMatching(/^mcp\//) });
+    expect(claims.exp - claims.iat).toBe(600);
+    const statusOf = async (authorization: string) => {
+      const headers = {
+        authorization,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+      return (await fetch(first.mcp_url, { method: 'POST', headers, body })).status;
+    };
+    expect(await Promise.all([one, two, `${two}x`].map(statusOf))).toEqual([200, 200, 401]);
+    json(await run('session', 'close', ...names));
+    // Whoever held the lease still reads why it ended, at the same address.
+    expect([await statusOf(one), await statusOf(`${one}x`)]).toEqual([200, 401]);
+  });
+
   it('reads a password from a pipe or the environment, never from its arguments, and never shows it', async () => {
     const password = 'correct horse "battery" stäple';
     const set = ['--folder', stack.folder, 'credentials', 'set'];
     const who = ['--user', 'ada', '--username', 'ada@example.com'];
     const piped = await command([...set, 'shop', ...who], { input: `${password}\n` });
-    expect(json(piped)).toEqual({ site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'] });
+    expect(json(piped)).toEqual({ site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'], totp: false });
     json(await command([...set, 'bank', ...who, '--password-env', 'BANK_PW'], { env: { BANK_PW: password } }));
     expect(json(await run('credentials', 'list', '--user', 'ada')).sites).toMatchObject([
       { site: 'bank', secret_names: ['BANK_USERNAME', 'BANK_PASSWORD'] },
@@ -119,6 +198,15 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     for (const file of ['controller.log', 'secrets.jwe'])
       expect(await readFile(join(stack.folder, file), 'utf8')).not.toContain('battery');
     expect(piped.stdout + stack.said()).not.toContain('battery');
+
+    const seed = 'JBSWY3DPEHPK3PXP';
+    const both = await command([...set, 'mail', ...who, '--totp'], { input: `${password}\n${seed}\n` });
+    expect(json(both)).toMatchObject({ site: 'mail', totp: true });
+    expect(both.stdout).not.toContain(seed);
+    json(await run('credentials', 'delete', 'mail', '--user', 'ada'));
+    expect(refusal(await command([...set, 'mail', ...who, '--totp'], { input: `${password}\n` })).line).toContain(
+      'TOTP',
+    );
 
     expect(refusal(await command([...set, 'shop', ...who])).code).toBe(2);
     expect(refusal(await command([...set, 'shop', ...who, '--password-env', 'NOT_SET'])).line).toContain('NOT_SET');
