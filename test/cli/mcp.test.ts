@@ -1,13 +1,19 @@
-import { Client, type ClientCapabilities } from '@modelcontextprotocol/client';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client, type ClientCapabilities, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { APP_TOOLS, SHOW_TOOL } from '../../contract/app-names.ts';
 import { APP_URI, SHOWS_APPS } from '../../contract/mcp-app.ts';
+import { withPresets } from '../../contract/policy/presets.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
 import { StackFolder } from '../../local/stack-folder.ts';
 import { eventually } from '../eventually.ts';
-import { newFolder, ROOT, shell, type Up, up } from '../local/machine.ts';
+import { isAlive, newFolder, processTree, ROOT, shell, type Up, up } from '../local/machine.ts';
+import { freePort } from '../port.ts';
 
 const BIN = `${ROOT}cli/bin.js`;
 const textOf = (result: unknown) => JSON.stringify((result as { content: unknown }).content); // of every tool result
@@ -48,6 +54,41 @@ async function desktop(
   };
 }
 
+const SEVEN = [
+  ...['browser_navigate', 'browser_screenshot', 'browser_click', 'browser_type', 'browser_get_content'],
+  ...['browser_scroll', 'browser_fill_and_submit'],
+];
+
+/** supergateway, which many platforms put in front of servers like this one: it starts the command and speaks HTTP to its own clients. */
+async function startGateway(folder: string, args: readonly string[]) {
+  const port = await freePort();
+  const command = [process.execPath, BIN, '--folder', folder, 'mcp', '--no-video', ...args].join(' ');
+  const child = spawn(
+    process.execPath,
+    [
+      ...[join(ROOT, 'node_modules/supergateway/dist/index.js'), '--stdio', command, '--port', String(port)],
+      ...['--outputTransport', 'streamableHttp', '--stateful', '--healthEndpoint', '/health', '--logLevel', 'none'],
+    ],
+    { env: shell(), stdio: 'ignore' },
+  );
+  const exited = once(child, 'exit');
+  const origin = `http://127.0.0.1:${port}`;
+  await eventually('the gateway', () =>
+    fetch(`${origin}/health`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  return {
+    url: `${origin}/mcp`,
+    pid: child.pid ?? 0,
+    async remove() {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
 describe('omicron-browser mcp', { timeout: 120_000 }, () => {
   let stack: Up;
   let site: DemoSite;
@@ -66,6 +107,8 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
     await site?.close();
   });
 
+  const runnersOf = async (conversationId: string) =>
+    (await sessions.list({ userId: 'desktop', conversationId })).sessions.map(({ runner_id }) => runner_id ?? '');
   const statuses = async (conversationId: string) =>
     (await sessions.list({ userId: 'desktop', conversationId })).sessions.map(({ status, epoch }) => [status, epoch]);
 
@@ -105,6 +148,44 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
       expect((await ofPage()).structuredContent).toMatchObject({ viewer: expect.any(String), closed: null });
     },
   );
+
+  it('[P5] works through an MCP gateway of its users, whose removal leaves nothing', async () => {
+    // What an installation offers and its operator takes.
+    const { policy } = withPresets(null, ['chain-allowlist']);
+    await sessions.putPolicy({ userId: 'desktop' }, policy);
+    const gateway = await startGateway(stack.folder, ['--conversation', 'installed', '--toolset', 'compat']);
+    const client = new Client({ name: 'platform', version: '1' });
+    await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url)));
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(SEVEN));
+    const sessionId = 'browser-a1b2c3d4-1701234567890';
+    const call = (name: string, args: Record<string, unknown>) =>
+      client.callTool({ name, arguments: { sessionId, ...args } });
+    expect(textOf(await call('browser_navigate', { url: site.url }))).toContain('The Demo Bakery');
+    const [first] = (await call('browser_screenshot', { imageText: true })).content;
+    const { image } = JSON.parse(first?.type === 'text' ? first.text : '');
+    expect(Buffer.from(image, 'base64').subarray(1, 4).toString()).toBe('PNG');
+    expect(textOf(await call('browser_get_content', { format: 'accessibility' }))).toContain('Fresh every morning');
+    // The policy, and the way out, hold behind the gateway too.
+    expect(textOf(await client.callTool({ name: 'browser_get_content', arguments: {} }))).toContain('policy_blocked');
+    expect(textOf(await call('browser_navigate', { url: 'http://169.254.169.254/' }))).toContain(
+      'Refused on the way out',
+    );
+    const [runnerId = ''] = await runnersOf('installed');
+    const installed = processTree(gateway.pid);
+    expect(installed.length).toBeGreaterThan(1);
+
+    await client.close();
+    await gateway.remove();
+    await eventually('the lease to end', async () => (await statuses('installed'))[0]?.[0] === 'ended');
+    await eventually('its processes to end', () => !installed.some(isAlive));
+    await eventually(
+      'the runner to be gone',
+      async () => !(await readdir(join(stack.folder, 'runners'))).includes(runnerId),
+    );
+    await sessions.deletePolicy({ userId: 'desktop' });
+    expect(await sessions.getPolicy({ userId: 'desktop' })).toBeNull();
+  });
 
   it('leases again after its lease was ended, and names the conversation’s browser by its option', async () => {
     await using server = await desktop(stack.folder, ['--conversation', 'again', '--toolset', 'compat']);

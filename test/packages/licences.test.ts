@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Lock, licencesOf } from './licences.ts';
 
 describe('licences', () => {
-  it('allow everything that ships', async () => {
+  it('[P7] allow everything that ships', async () => {
     const { packages, refused } = licencesOf(JSON.parse(await readFile('package-lock.json', 'utf8')).packages);
     expect(refused).toEqual([]);
     const names = [...packages.values()].flat().join(' ');
