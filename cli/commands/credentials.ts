@@ -60,7 +60,7 @@ async function setCredential(cli: Cli, site: string, options: SetOptions): Promi
   if (!password) throw new UsageError(`${passwordEnv} is not set.`);
   const [totp] = typed;
   await sessions.putCredential(user, site, { username, password, url, totp });
-  cli.out.fields({ site, secret_names: secretNames(site), totp: hasTotp });
+  cli.out.fields({ site, secret_names: secretNames(site), ...(hasTotp && { totp: true }) });
 }
 
 async function listCredentials(cli: Cli, user: string): Promise<void> {

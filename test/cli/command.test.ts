@@ -186,7 +186,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     const set = ['--folder', stack.folder, 'credentials', 'set'];
     const who = ['--user', 'ada', '--username', 'ada@example.com'];
     const piped = await command([...set, 'shop', ...who], { input: `${password}\n` });
-    expect(json(piped)).toEqual({ site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'], totp: false });
+    expect(json(piped)).toEqual({ site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'] });
     json(await command([...set, 'bank', ...who, '--password-env', 'BANK_PW'], { env: { BANK_PW: password } }));
     expect(json(await run('credentials', 'list', '--user', 'ada')).sites).toMatchObject([
       { site: 'bank', secret_names: ['BANK_USERNAME', 'BANK_PASSWORD'] },

@@ -50,7 +50,7 @@ it.each([
   ['policy show --user u --session s', '--session'],
   ['policy show --effective', '--session'],
   ['up --port high', '--port'],
-  ['bake', "unknown command 'bake'"],
+  ['brew', "unknown command 'brew'"],
 ])('refuses a wrong command line in one line, before it calls a controller: %s', async (line, said) => {
   expect(await run(line)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(/^.+\n$/) });
   expect((await run(line)).stderr).toContain(said);
