@@ -36,9 +36,10 @@ export class Lease implements LeasedBrowser {
   readonly sessionId: string;
   readonly epoch: number;
   readonly mcpUrl: string;
+  /** Of now: a heartbeat may bring others. */
+  headers: Readonly<Record<string, string>>;
   readonly #options: LeaseOptions;
   readonly #over = new AbortController();
-  #headers: Readonly<Record<string, string>>;
   #expiresAt: Date;
   #endsAt: Date;
   #renewedAtMs: number;
@@ -49,7 +50,7 @@ export class Lease implements LeasedBrowser {
     this.sessionId = answer.session_id;
     this.epoch = answer.epoch;
     this.mcpUrl = answer.mcp_url;
-    this.#headers = answer.mcp_headers;
+    this.headers = answer.mcp_headers;
     this.#options = options;
     this.#expiresAt = new Date(answer.expires_at);
     this.#endsAt = new Date(answer.ends_at);
@@ -59,10 +60,6 @@ export class Lease implements LeasedBrowser {
 
   get signal(): AbortSignal {
     return this.#over.signal;
-  }
-
-  get headers(): Readonly<Record<string, string>> {
-    return this.#headers;
   }
 
   /** When the lease ends unless it is used, by the database's clock. */
@@ -83,7 +80,7 @@ export class Lease implements LeasedBrowser {
     try {
       const answer = await calls.heartbeat(this.signal);
       this.#renewedAtMs = Math.max(this.#renewedAtMs, sentAtMs);
-      this.#headers = answer.mcp_headers ?? this.#headers;
+      this.headers = answer.mcp_headers ?? this.headers;
       this.#expiresAt = new Date(answer.expires_at);
       this.#endsAt = new Date(answer.ends_at);
     } catch (error) {

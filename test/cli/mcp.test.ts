@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client, type ClientCapabilities, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { APP_TOOLS, SHOW_TOOL } from '../../contract/app-names.ts';
 import { APP_URI, SHOWS_APPS } from '../../contract/mcp-app.ts';
@@ -72,6 +72,7 @@ async function startGateway(folder: string, args: readonly string[]) {
     { env: shell(), stdio: 'ignore' },
   );
   const exited = once(child, 'exit');
+  onTestFinished(() => void child.kill('SIGTERM'));
   const origin = `http://127.0.0.1:${port}`;
   await eventually('the gateway', () =>
     fetch(`${origin}/health`).then(
@@ -152,7 +153,9 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
   it('[P5] works through an MCP gateway of its users, whose removal leaves nothing', async () => {
     // What an installation offers and its operator takes.
     const { policy } = withPresets(null, ['chain-allowlist']);
-    await sessions.putPolicy({ userId: 'desktop' }, policy);
+    const noScrolling = { tools: ['browser_scroll'], when: [], action: 'block_always' } as const;
+    await sessions.putPolicy({ userId: 'desktop' }, { ...policy, tools: [...policy.tools, noScrolling] });
+    onTestFinished(() => sessions.deletePolicy({ userId: 'desktop' }));
     const gateway = await startGateway(stack.folder, ['--conversation', 'installed', '--toolset', 'compat']);
     const client = new Client({ name: 'platform', version: '1' });
     await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url)));
@@ -167,7 +170,7 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
     expect(Buffer.from(image, 'base64').subarray(1, 4).toString()).toBe('PNG');
     expect(textOf(await call('browser_get_content', { format: 'accessibility' }))).toContain('Fresh every morning');
     // The policy, and the way out, hold behind the gateway too.
-    expect(textOf(await client.callTool({ name: 'browser_get_content', arguments: {} }))).toContain('policy_blocked');
+    expect(textOf(await call('browser_scroll', { direction: 'down' }))).toContain('policy_blocked');
     expect(textOf(await call('browser_navigate', { url: 'http://169.254.169.254/' }))).toContain(
       'Refused on the way out',
     );
@@ -183,8 +186,6 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
       'the runner to be gone',
       async () => !(await readdir(join(stack.folder, 'runners'))).includes(runnerId),
     );
-    await sessions.deletePolicy({ userId: 'desktop' });
-    expect(await sessions.getPolicy({ userId: 'desktop' })).toBeNull();
   });
 
   it('leases again after its lease was ended, and names the conversation’s browser by its option', async () => {

@@ -36,6 +36,10 @@ def test_serves_a_chat_request_by_request(sessions: BrowserSessions, user: str, 
         here = lease.connect().call_tool("browser_evaluate", {"function": "() => location.pathname"})
         assert "/login" in here.text
         assert lease.connect().call_tool("no_such_tool").is_error
+        # A token that has expired: the lease's next heartbeat brings another one.
+        browser = lease.connect()
+        lease.headers = {"Authorization": "Bearer expired"}
+        assert not browser.call_tool("browser_tabs", {"action": "list"}).is_error
         before = lease.expires_at
         lease.heartbeat()
         assert lease.expires_at >= before
