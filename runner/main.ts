@@ -71,11 +71,12 @@ const runner = createRunner({
   runnerId: settings.runnerId,
   keys: settings.controllerKeys,
   controller,
-  async launch() {
+  async launch(userDataDir) {
     return launchBrowser({
+      userDataDir,
       executable: executableOrThrow(settings.chromiumPath),
       sandbox: settings.chromiumSandbox,
-      tempDir: temp.path,
+      tempDir: userDataDir === undefined ? temp.path : temp.profile,
       egressUrl: forwarder?.proxyUrl,
       trustedSpki: settings.chromiumSpki,
       searchPath,
@@ -94,6 +95,7 @@ const runner = createRunner({
   insecureLoginOrigins: settings.insecureLoginOrigins,
   outputDir: settings.outputDir,
   filesDir: temp.files,
+  profileDir: temp.profile,
   clock: realClock,
   ffmpeg: ffmpeg ?? settings.ffmpegPath,
   log,

@@ -34,8 +34,8 @@ export interface ServedLease {
   stopRecording(): Promise<void>;
   /** Undefined: the lease has none. */
   readonly profile: OpenProfile | undefined;
-  /** Saves the profile for the last time. Never rejects. */
-  closeProfile(): Promise<void>;
+  /** Saves the profile for the last time; the browser may be closed for it once `unused` has resolved. Never rejects. */
+  closeProfile(unused: Promise<unknown>): Promise<void>;
   /** Sends what the timeline still lacks. Never rejects. */
   flushEvents(signal: AbortSignal): Promise<void>;
 }
@@ -125,8 +125,8 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     },
     stopRecording: recording.stop,
     profile: options.profile,
-    async closeProfile() {
-      const lost = await options.profile?.close();
+    async closeProfile(unused) {
+      const lost = await options.profile?.close(unused);
       if (lost === undefined) return;
       log.warn({ err: lost }, 'profile not saved');
       events.add('profile.save_failed', { code: lost.code, detail: lost.message });

@@ -50,6 +50,7 @@ async function warmUpLease(
     runnerId,
     filesDir,
     outputDir: filesDir,
+    profileDir: filesDir,
     ffmpeg: '',
     log,
     clock: realClock,

@@ -16,6 +16,7 @@ import { type OperationsRoutes, operationsRoutes } from './operations.ts';
 import { type PolicyRoutes, policyRoutes } from './policies.ts';
 import { answerProblems, clientErrorHandler, frameworkErrors } from './problems.ts';
 import { type ProfileRoutes, profileRoutes } from './profiles.ts';
+import { type RunnerProfileRoutes, runnerProfileRoutes } from './runner-profile.ts';
 import { type RunnerRoutes, runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
 import { pendingUserActionRoutes, type UserActionRoutes, userActionRoutes } from './user-actions.ts';
@@ -32,6 +33,7 @@ export interface ServerParts
     PolicyRoutes,
     ProfileRoutes,
     RunnerRoutes,
+    RunnerProfileRoutes,
     UserActionRoutes {
   log: Logger;
   /** Adds the gateway's routes; undefined: there is no gateway. */
@@ -76,6 +78,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(profileRoutes, under('/internal/users/:user_id/profiles'));
   await app.register(policyRoutes, under('/internal'));
   await app.register(runnerRoutes, parts);
+  await app.register(runnerProfileRoutes, under('/internal/runner-profile'));
   await app.register(egressRoutes, parts);
   await app.register(endedLeaseRoutes, parts);
   if (parts.gateway) await app.register(parts.gateway);

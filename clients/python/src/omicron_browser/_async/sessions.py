@@ -28,6 +28,7 @@ PROFILE_SECONDS = 30.0
 Toolset = Literal["playwright", "core", "compat", "both"]
 Snapshot = Literal["full", "none"]
 ProfileMode = Literal["read-write", "read-only"]
+ProfileForm = Literal["light", "complete"]
 SessionState = Literal["starting", "ready", "ended", "error"]
 OnLost = Callable[[OmicronError], None]
 Artifacts = list[wire.Artifact]
@@ -71,6 +72,7 @@ class AsyncBrowserSessions:
         credentials: bool | None = None,
         profile: str | None = None,
         profile_mode: ProfileMode | None = None,
+        profile_form: ProfileForm | None = None,
         require_credentials: bool | None = None,
         wait_seconds: float = WAIT_SECONDS,
         on_lost: OnLost | None = None,
@@ -92,6 +94,7 @@ class AsyncBrowserSessions:
             "credentials": credentials,
             "profile": profile,
             "profile_mode": profile_mode,
+            "profile_form": profile_form,
             "require_credentials": require_credentials,
         }
         body = {name: value for name, value in request.items() if value is not None}
@@ -125,6 +128,7 @@ class AsyncBrowserSessions:
         credentials: bool | None = None,
         profile: str | None = None,
         profile_mode: ProfileMode | None = None,
+        profile_form: ProfileForm | None = None,
         require_credentials: bool | None = None,
         wait_seconds: float = WAIT_SECONDS,
         on_lost: OnLost | None = None,
@@ -141,6 +145,7 @@ class AsyncBrowserSessions:
             credentials=credentials,
             profile=profile,
             profile_mode=profile_mode,
+            profile_form=profile_form,
             require_credentials=require_credentials,
             wait_seconds=wait_seconds,
             on_lost=on_lost,
