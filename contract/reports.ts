@@ -26,6 +26,8 @@ export const RUNNER_EVENT_KINDS = [
   'tool.call',
   'login',
   'browser.crashed',
+  'browser.frozen',
+  'browser.thawed',
   'page.closed',
   'download.cancelled',
   'recording.started',

@@ -9,7 +9,8 @@ import { key } from './keys.ts';
 import { grant, json } from './role.ts';
 
 /**
- * Where recordings go (O15): written once by the uploader, read by administrators, deleted after some days. Bucket
+ * Where recordings go (O15): written once by the uploader, read by administrators, deleted after some days. Profiles are there too,
+ * for the controller alone. Bucket
  * names are known before anything is created, so that documents and previews can refer to them.
  */
 export class ArtifactBucket extends pulumi.ComponentResource {
@@ -20,7 +21,7 @@ export class ArtifactBucket extends pulumi.ComponentResource {
 
   constructor(
     deployment: Deployment,
-    args: { config: StackConfig['artifacts']; uploader: aws.iam.Role; reader: aws.iam.Role },
+    args: { config: StackConfig['artifacts']; uploader: aws.iam.Role; reader: aws.iam.Role; controller: aws.iam.Role },
   ) {
     super('omicron:infra:ArtifactBucket', 'artifacts');
     const opts = { parent: this };
@@ -33,14 +34,15 @@ export class ArtifactBucket extends pulumi.ComponentResource {
 
     // A key's own policy calls the key `*`; its ARN, known later, completes what the other documents need.
     const known = pulumi
-      .all([bucket.bucket, deployment.accountId, args.uploader.arn, args.reader.arn])
-      .apply(([name, accountId, uploaderRoleArn, readerRoleArn]) => ({
+      .all([bucket.bucket, deployment.accountId, args.uploader.arn, args.reader.arn, args.controller.arn])
+      .apply(([name, accountId, uploaderRoleArn, readerRoleArn, controllerRoleArn]) => ({
         bucketArn: arnOf(name),
         env: deployment.env,
         region: deployment.region,
         accountId,
         uploaderRoleArn,
         readerRoleArn,
+        controllerRoleArn,
       }));
     const made = key(
       deployment,

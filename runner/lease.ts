@@ -10,6 +10,7 @@ import type { Clock } from '../http/clock.ts';
 import type { EgressForwarder } from './browser/egress-forwarder.ts';
 import { fitted, TOKENS_MAX, TOKENS_MIN } from './budget/fit.ts';
 import type { Captures } from './capture/captures.ts';
+import type { Freezer } from './freezer.ts';
 import { controlledTurn } from './live/controlled-turn.ts';
 import { type LiveView, liveView } from './live/live-view.ts';
 import type { Caller } from './mcp/caller.ts';
@@ -51,6 +52,7 @@ export interface LeaseOptions {
   readonly events: EventQueue;
   readonly recording: Recording;
   readonly captures: Captures;
+  readonly freezer: Freezer;
   readonly pictures: Pictures;
   readonly policy: ToolPolicy;
   readonly controller: ControllerClient;
@@ -92,7 +94,7 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
   });
   const conceal: Conceal = async text => redact(maskFields(text, await fields.texts()));
   const live = liveView({
-    ...{ context: options.context, captures, conceal, clock },
+    ...{ context: options.context, captures, freezer: options.freezer, conceal, clock },
     onTaken: viewer => events.add('control.taken', { viewer: redactJson(viewer, redact) }),
     onGivenBack: (viewer, why, seconds) =>
       events.add('control.given_back', { viewer: redactJson(viewer, redact), why, seconds }),
@@ -132,7 +134,7 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
     listResources: () => files.list().map(file => ({ ...file, name: redact(file.name) })),
     async readResource(uri, { traceparent }) {
       if (lifetime.isOver()) throw new ResourceNotFoundError(uri, 'The lease has ended.');
-      const finished = lifetime.callStarted();
+      const finished = started(options);
       const startMs = clock.nowMs();
       let outcome = 'error';
       try {
@@ -150,7 +152,7 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
     instructions: instructions(logins.names),
     async call(name, args, caller) {
       const span = callSpan(caller.traceparent);
-      const finished = lifetime.callStarted();
+      const finished = started(options);
       const startMs = clock.nowMs();
       try {
         await recording.ready;
@@ -174,6 +176,16 @@ export function openLease(options: LeaseOptions): ServedTools & { readonly live:
         finished();
       }
     },
+  };
+}
+
+/** A call counts as activity, and its browser runs. */
+function started({ lifetime, freezer }: LeaseOptions): () => void {
+  const finished = lifetime.callStarted();
+  const unused = freezer.use();
+  return () => {
+    unused();
+    finished();
   };
 }
 

@@ -96,6 +96,7 @@ const runner = createRunner({
   outputDir: settings.outputDir,
   filesDir: temp.files,
   profileDir: temp.profile,
+  freezeMs: settings.freezeSeconds * 1_000,
   clock: realClock,
   ffmpeg: ffmpeg ?? settings.ffmpegPath,
   log,

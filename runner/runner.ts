@@ -63,6 +63,7 @@ export interface RunnerOptions
     | 'snapshot'
     | 'tokensMax'
     | 'imageText'
+    | 'freezeMs'
     | 'insecureLoginOrigins'
     | 'outputDir'
     | 'ffmpeg'
@@ -223,7 +224,8 @@ export function createRunner(options: RunnerOptions): Runner {
       await verifyControllerToken(keys, audience, token, saveProfileClaims);
       if (served?.profile === undefined)
         throw new OmicronError('lease_ended', 'This runner serves no lease with a profile.');
-      return served.profile.save(AbortSignal.any([abort.signal, AbortSignal.timeout(SAVE_MS)]));
+      const done = served.freezer.use();
+      return served.profile.save(AbortSignal.any([abort.signal, AbortSignal.timeout(SAVE_MS)])).finally(done);
     },
     endpoint(bearerToken) {
       const expected = assigned?.assignment.mcp_token_sha256;

@@ -6,6 +6,7 @@ import type { Clock } from '../http/clock.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import type { EgressForwarder } from './browser/egress-forwarder.ts';
 import { type Captures, captureTabs } from './capture/captures.ts';
+import { browserFreezer, type Freezer } from './freezer.ts';
 import { openLease } from './lease.ts';
 import { type Admission, liveAdmission } from './live/admission.ts';
 import type { LiveView } from './live/live-view.ts';
@@ -26,6 +27,7 @@ export interface ServedLease {
   readonly live: LiveView;
   /** Checks the token of a viewer. Throws `unauthorized`. */
   readonly admission: Admission;
+  readonly freezer: Freezer;
   /** Ends activity reports and the recording, and writes the crash to the timeline; agents are still answered. */
   browserCrashed(): void;
   /** Ends service; resolves when no agent is served any more: its calls answer why the lease has ended. */
@@ -58,6 +60,8 @@ export interface ServeLeaseOptions {
   readonly tokensMax: number;
   /** Whether pictures of `browser_screenshot` are in its text too, unless the call says otherwise. */
   readonly imageText: boolean;
+  /** Without use, after which the browser is frozen; 0: never. */
+  readonly freezeMs: number;
   readonly insecureLoginOrigins: readonly string[];
   readonly outputDir: string;
   readonly ffmpeg: string;
@@ -91,6 +95,13 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     onPolicyVersion: version => policy.seen(version),
     debug: (message, details) => log.debug(details, message),
   });
+  const freezer = browserFreezer({
+    pause: options.browser.pause,
+    afterMs: options.freezeMs,
+    clock,
+    onFrozen: () => events.add('browser.frozen', {}),
+    onThawed: frozenMs => events.add('browser.thawed', { seconds: Math.round(frozenMs / 1_000) }),
+  });
   const pictures = guardPictures(options.browser.context);
   const captures = captureTabs({ context: options.browser.context, pictures, clock });
   const recording = recordLease(options, captures, events);
@@ -100,7 +111,7 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     context: options.browser.context,
     sessionId: assignment.session_id,
     ...{ redeemed, playwright, lifetime, events, recording, pictures, policy, controller },
-    captures,
+    ...{ captures, freezer },
     ...{ toolset, snapshot, tokensMax: options.tokensMax, imageText: options.imageText },
     ...{ insecureLoginOrigins, forwarder, clock },
   });
@@ -114,13 +125,16 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
       lease: assignment,
       nowMs: Date.now,
     }),
+    freezer,
     browserCrashed() {
       lifetime.stop();
+      freezer.close();
       events.add('browser.crashed', { detail: options.browser.whyEnded() ?? 'the browser process ended' });
       void recording.stop();
     },
     async close(reason) {
       lifetime.stop();
+      freezer.close();
       await Promise.all([endpoint.close(reason), served.live.close()]);
     },
     stopRecording: recording.stop,

@@ -51,6 +51,7 @@ async function warmUpLease(
     filesDir,
     outputDir: filesDir,
     profileDir: filesDir,
+    freezeMs: 0,
     ffmpeg: '',
     log,
     clock: realClock,

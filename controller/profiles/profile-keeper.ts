@@ -166,7 +166,10 @@ export class ProfileKeeper {
     const chunks = [...new Set(content.files?.chunks.map(({ object }) => object))];
     const domains = loginDomains(content.state);
     const late = await this.#parts.profiles.commit(save, { form, digest, chunks, domains });
-    if (late !== null) throw refused(late);
+    if (late !== null) {
+      await this.sweep();
+      throw refused(late);
+    }
     this.#parts.log.info({ profile: name, version, form, bytes: save.bytes, runner_id: runner }, 'profile saved');
     return version;
   }

@@ -30,6 +30,7 @@ export const controllerSettings = (env: Environment): Readonly<Record<string, st
   [ENV.egressUrl]: EGRESS_URL,
   [ENV.artifactStore]: artifactStore(env),
   [ENV.artifactEndpoints]: artifactEndpoints(env).join(','),
+  ...profileSettings(env),
   ...gatewaySettings(env),
   [ENV.capacity]: String(env.limits.capacity),
   [ENV.userLimit]: String(env.limits.userLimit),
@@ -39,6 +40,15 @@ export const controllerSettings = (env: Environment): Readonly<Record<string, st
   [ENV.artifactsRetentionDays]: String(env.limits.retentionDays),
   [ENV.startSeconds]: String(START_SECONDS),
 });
+
+const profileSettings = (env: Environment): Readonly<Record<string, string>> =>
+  env.profiles === undefined
+    ? {}
+    : {
+        [ENV.profileStore]: artifactStore(env),
+        [ENV.profileKmsKey]: env.profiles.keyArn,
+        [ENV.awsRegion]: env.artifacts.region,
+      };
 
 const gatewaySettings = ({ gateway }: Environment): Readonly<Record<string, string>> =>
   gateway === undefined

@@ -151,10 +151,12 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     newContext,
     gone,
     isGone: () => !browser.isConnected(),
-    gates: async () => ({
-      process: processGate(launcher.pid()),
-      protocol: pause.isHeld() ? { ok: true, detail: 'paused' } : await protocol(),
-    }),
+    async gates() {
+      const answered = pause.isHeld() ? undefined : await protocol();
+      const process = processGate(launcher.pid());
+      // a browser that is paused while it is asked does not answer either
+      return { process, protocol: answered === undefined || pause.isHeld() ? PAUSED : answered };
+    },
     lastLines: launcher.lastLines,
     async close() {
       const closed = browser.close().catch(() => undefined);
@@ -165,6 +167,8 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     },
   };
 }
+
+const PAUSED = { ok: true, detail: 'paused; it was there before' };
 
 const FLOODED = 'it kept writing to its console, or sending requests, faster than this browser handles them';
 const OPENED = 'it kept opening tabs';

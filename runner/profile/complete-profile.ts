@@ -6,7 +6,7 @@ import type { RunnerBrowser } from '../browser/browser.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
 import { cutFiles, joinFiles } from './chunks.ts';
 import { copyKept } from './kept-files.ts';
-import type { ProfileBrowser } from './lease-profile.ts';
+import type { ProfileBrowser, Saved } from './lease-profile.ts';
 import { restore } from './light-profile.ts';
 import { readOpenState, writeOpenState } from './open-state.ts';
 
@@ -33,11 +33,8 @@ export async function openComplete(
   const userDataDir = join(profileDir, 'data');
   const copy = join(profileDir, 'copy');
   await mkdir(userDataDir, { recursive: true, mode: 0o711 });
-  let known: ProfileFiles['chunks'] = [];
-  if (content?.files != null) {
+  if (content?.files != null)
     await joinFiles(content.files, userDataDir, object => controller.readProfileChunk(leaseToken, object, signal));
-    known = content.files.chunks;
-  }
   let leftOut = 0;
   const browser = await options.restart(userDataDir, async ({ context, major }) => {
     if (content === null) return;
@@ -46,11 +43,9 @@ export async function openComplete(
     leftOut = await (files === null ? restore(context, state) : writeOpenState(context, state));
   });
 
-  const filesIn = async (folder: string, over: number, bound: AbortSignal): Promise<ProfileFiles> => {
-    const write = (bytes: Buffer) => controller.writeProfileChunk(leaseToken, over, bytes, bound);
-    const { files, chunks } = await cutFiles(folder, known, write);
-    known = chunks;
-    return { chromium: browser.major, files, chunks };
+  const filesIn = async (folder: string, { version, chunks }: Saved, bound: AbortSignal): Promise<ProfileFiles> => {
+    const write = (bytes: Buffer) => controller.writeProfileChunk(leaseToken, version, bytes, bound);
+    return { chromium: browser.major, ...(await cutFiles(folder, chunks, write)) };
   };
   return {
     leftOut,

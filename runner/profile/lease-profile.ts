@@ -1,5 +1,5 @@
 import { OmicronError } from '../../contract/problem.ts';
-import type { LeaseProfile, ProfileContent } from '../../contract/profile.ts';
+import type { LeaseProfile, ProfileContent, ProfileFiles } from '../../contract/profile.ts';
 import type { Clock } from '../../http/clock.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
@@ -22,9 +22,15 @@ export interface ProfileBrowser {
   /** What of the profile the browser did not take. */
   readonly leftOut: number;
   /** What the browser holds now, to be saved over this version. */
-  read(over: number, signal: AbortSignal): Promise<ProfileContent>;
+  read(over: Saved, signal: AbortSignal): Promise<ProfileContent>;
   /** The same, after which the browser may be gone. */
-  readLast(over: number, unused: Promise<unknown>, signal: AbortSignal): Promise<ProfileContent>;
+  readLast(over: Saved, unused: Promise<unknown>, signal: AbortSignal): Promise<ProfileContent>;
+}
+
+/** The version that is the current one as far as this runner knows, and the chunks that the next one may name again. */
+export interface Saved {
+  readonly version: number;
+  readonly chunks: ProfileFiles['chunks'];
 }
 
 export interface ProfileOptions extends CompleteOptions {
@@ -52,18 +58,19 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
     form === 'light'
       ? await openLight(browser.context, opened.content, info)
       : await openComplete(options, opened.content, signal);
-  let { version } = opened;
+  let saved: Saved = { version: opened.version, chunks: opened.content?.files?.chunks ?? [] };
   info('profile restored', {
     profile: profile.name,
-    ...{ version, form, left_out: held.leftOut, ms: Math.round(clock.nowMs() - startMs) },
+    ...{ version: saved.version, form, left_out: held.leftOut, ms: Math.round(clock.nowMs() - startMs) },
   });
   let turn: Promise<unknown> = Promise.resolve();
   let closed = false;
 
-  const inTurn = (bound: AbortSignal, read: (over: number) => Promise<ProfileContent>): Promise<number> => {
+  const inTurn = (bound: AbortSignal, read: (over: Saved) => Promise<ProfileContent>): Promise<number> => {
     const next = turn.then(async () => {
-      const content = await within(read(version), bound);
-      version = await controller.saveProfile(leaseToken, version, content, bound);
+      const content = await within(read(saved), bound);
+      const version = await controller.saveProfile(leaseToken, saved.version, content, bound);
+      saved = { version, chunks: content.files?.chunks ?? [] };
       info('profile saved', { profile: profile.name, version });
       return version;
     });

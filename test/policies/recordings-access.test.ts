@@ -180,13 +180,45 @@ describe('[O15] administrators', () => {
 });
 
 describe('the controller', () => {
-  test('lists its prefix and reads nothing', async () => {
+  test('keeps profiles, and nobody else does', async () => {
+    const profile = 'profiles/0123';
+    expect(await put(controller, CREATE, profile)).toEqual(ALLOWED);
+    for (const action of ['s3:GetObject', 's3:DeleteObject']) {
+      expect(await ask(controller, action, object(profile), TLS)).toEqual(ALLOWED);
+      for (const other of [uploader, reader, accountAdmin])
+        expect(await ask(other, action, object(profile), TLS)).toEqual(refusedBy('OnlyTheControllerKeepsProfiles'));
+    }
+    expect(
+      await ask(controller, 's3:ListBucket', arn.bucket(documents.bucket), { ...TLS, 's3:prefix': 'profiles/' }),
+    ).toEqual(NOT_GRANTED);
+    expect(await useKey(controller, 'GenerateDataKey')).toEqual(ALLOWED);
+  });
+
+  test('wraps the keys of users under a key of its own, naming the user', async () => {
+    const wrap = async (who: Asker, context: Context) =>
+      evaluate(
+        {
+          principal: session(who),
+          action: 'kms:Encrypt',
+          resource: documents.profilesKeyArn,
+          account: ACCOUNT,
+          context: { 'aws:PrincipalArn': who.role, 'aws:PrincipalAccount': who.account, ...context },
+        },
+        { identity: who.identity(), resource: documents.profilesKeyPolicy },
+      );
+    const user = { 'kms:EncryptionContext:user_id': 'ada' };
+    expect(await wrap(controller, user)).toEqual(ALLOWED);
+    expect(await wrap(controller, {})).toEqual(NOT_GRANTED);
+    for (const other of [uploader, reader, accountAdmin]) expect(await wrap(other, user)).toEqual(NOT_GRANTED);
+  });
+
+  test('lists its prefix and reads no recording', async () => {
     const list = { ...TLS, 's3:prefix': 'pw-videos/dev/' };
     expect(await ask(controller, 's3:ListBucket', arn.bucket(documents.bucket), list)).toEqual(ALLOWED);
     expect(await ask(controller, 's3:ListBucket', arn.bucket(documents.bucket), TLS)).toEqual(NOT_GRANTED);
     expect(await ask(controller, 's3:GetObject', object(), TLS)).toEqual(NOT_GRANTED);
     expect(await put(controller)).toEqual(NOT_GRANTED);
-    expect(await useKey(controller, 'Decrypt')).toEqual(NOT_GRANTED);
+    expect(await useKey(controller, 'Decrypt', without(throughS3(), 'kms:ViaService'))).toEqual(NOT_GRANTED);
   });
 });
 

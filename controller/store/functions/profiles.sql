@@ -176,7 +176,7 @@ begin
   return null;
 end $$;
 
--- After the bytes were written and read back: moves the head. Null: saved; else why not, and nothing changed. `p_chunks`: what
+-- After the bytes were written and read back: moves the head. Null: saved; else why not, and what was written goes. `p_chunks`: what
 -- the version names beside its object, written for it or kept by the version before.
 create or replace function omicron.commit_save(p_profile uuid, p_base integer, p_runner uuid, p_object text, p_form text,
   p_digest text, p_bytes bigint, p_chunks text[], p_domains jsonb, p_versions integer) returns jsonb
@@ -189,6 +189,7 @@ declare
 begin
   v_refusal := omicron.save_refusal(p_profile, p_base, p_runner);
   if v_refusal is not null then
+    update omicron.profile_objects set state = 'removing' where name = any (v_names) and profile_id = p_profile and state = 'writing';
     return v_refusal;
   end if;
   perform from omicron.profile_objects where name = any (v_names) order by name for update;
