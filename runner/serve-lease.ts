@@ -111,7 +111,7 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     context: options.browser.context,
     sessionId: assignment.session_id,
     ...{ redeemed, playwright, lifetime, events, recording, pictures, policy, controller },
-    ...{ captures, freezer },
+    ...{ captures, freezer, expiredLogins: options.profile?.expired ?? [] },
     ...{ toolset, snapshot, tokensMax: options.tokensMax, imageText: options.imageText },
     ...{ insecureLoginOrigins, forwarder, clock },
   });

@@ -4,10 +4,13 @@ import type { Clock } from '../../http/clock.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
 import { type CompleteOptions, openComplete } from './complete-profile.ts';
+import { expiredLogins } from './expired-logins.ts';
 import { openLight } from './light-profile.ts';
 
 /** The profile of a lease, restored; saves run one after the other. */
 export interface OpenProfile {
+  /** Domains whose login had expired when the lease began. */
+  readonly expired: readonly string[];
   /** Saves what the browser holds now. Resolves with the version that holds it. */
   save(signal: AbortSignal): Promise<number>;
   /**
@@ -79,6 +82,7 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
   };
 
   return {
+    expired: opened.content === null ? [] : expiredLogins(opened.content.state, Date.now()),
     async save(bound) {
       if (profile.mode === 'read-only')
         throw new OmicronError('lease_superseded', 'The lease has the profile read-only; it is not saved.');
