@@ -168,6 +168,7 @@ export const ENV = {
   /** Where profiles are kept: `s3://<bucket>`, or a folder. */
   profileStore: 'OMICRON_PROFILE_STORE',
   profileKey: 'OMICRON_PROFILE_KEY',
+  profileKmsKey: 'OMICRON_PROFILE_KMS_KEY',
   profileQuotaMb: 'OMICRON_PROFILE_QUOTA_MB',
   artifactEndpoints: 'OMICRON_ARTIFACT_ENDPOINTS',
   artifactsRetentionDays: 'OMICRON_ARTIFACTS_RETENTION_DAYS',
@@ -223,6 +224,8 @@ export const ENV = {
   chromiumPath: 'OMICRON_CHROMIUM',
   chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
   ffmpegPath: 'OMICRON_FFMPEG',
+  /** Seconds without use after which the browser of a lease is frozen; 0: never. */
+  freezeSeconds: 'OMICRON_FREEZE_SECONDS',
   /** MiB of memory that all processes of a browser may take together. */
   browserMemoryMb: 'OMICRON_BROWSER_MEMORY_MB',
   /** MiB of memory that the runner's own process may hold of pages: their requests, lines and answers. */
@@ -303,6 +306,7 @@ export const RUNNER_VARIABLES = [
   ENV.imageText,
   ENV.insecureLoginOrigins,
   ENV.mcpOrigins,
+  ENV.freezeSeconds,
   ENV.browserMemoryMb,
   ENV.runnerMemoryMb,
   ENV.downloadMb,
@@ -331,6 +335,7 @@ export const STACK_OUTPUTS = [
   'artifactReaderRoleArn',
   'artifactsBucket',
   'artifactsKeyArn',
+  'profilesKeyArn',
   'controllerRepositoryUrl',
   'runnerRepositoryUrl',
   'egressRepositoryUrl',

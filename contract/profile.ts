@@ -8,6 +8,10 @@ export const PROFILE_LIMITS = {
   /** Versions that a profile keeps; a save beyond them removes the oldest. */
   versionsMax: 10,
   profilesMax: 100,
+  /** The browser's files are cut into chunks of this size: an addition to a large file writes one of them again. */
+  chunkBytesMax: 4 * 1024 * 1024,
+  /** What the files of one version may take, before they are compressed. */
+  filesBytesMax: 2 * 1024 * 1024 * 1024,
 } as const;
 
 /** The name of a profile among those of its user, e.g. `gmail-work`. */
@@ -17,8 +21,19 @@ export const profileName = z
 
 export const PROFILE_MODES = ['read-write', 'read-only'] as const;
 
-/** The profile of one lease: what its browser starts with, and whether it is saved. */
-export const leaseProfile = z.object({ name: profileName, mode: z.enum(PROFILE_MODES) });
+/**
+ * `light`: cookies, localStorage and IndexedDB, restored into a warm browser. `complete`: the browser's own files too (service workers,
+ * Cache Storage, IndexedDB as it is), for which the browser is started again.
+ */
+export const PROFILE_FORMS = ['light', 'complete'] as const;
+export type ProfileForm = (typeof PROFILE_FORMS)[number];
+
+/** The profile of one lease: what its browser starts with, and whether it is saved, and how. */
+export const leaseProfile = z.object({
+  name: profileName,
+  mode: z.enum(PROFILE_MODES),
+  form: z.enum(PROFILE_FORMS).optional(),
+});
 export type LeaseProfile = z.infer<typeof leaseProfile>;
 
 /** The versions of a profile are counted from 1; 0: nothing was saved yet. */
@@ -66,6 +81,41 @@ export const profileState = z
   .meta({ id: 'ProfileState' });
 export type ProfileState = z.infer<typeof profileState>;
 
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** The path of a file below the browser's user data folder. It is written to disk, so nothing may lead out of it. */
+const filePath = z
+  .string()
+  .max(1024)
+  .regex(/^Default(\/[^/\\\0]+)+$/)
+  .refine(path => !path.split('/').some(part => part === '.' || part === '..'));
+
+/** The browser's own files in a complete profile: which they are, and the chunks that hold them one after the other. */
+export const profileFiles = z
+  .strictObject({
+    /** Major version of the Chromium that wrote them. */
+    chromium: z.int().min(1),
+    chunks: z
+      .array(
+        z.strictObject({
+          /** Name in the profile store. */
+          object: sha256,
+          /** Of the chunk's content. */
+          sha256,
+          bytes: z.int().min(1).max(PROFILE_LIMITS.chunkBytesMax),
+        }),
+      )
+      .max(10_000),
+    /** `at`: where the file begins in the chunks. */
+    files: z.array(z.strictObject({ path: filePath, at: z.int().min(0), bytes: z.int().min(0) })).max(100_000),
+  })
+  .meta({ id: 'ProfileFiles' });
+export type ProfileFiles = z.infer<typeof profileFiles>;
+
+/** What one version holds; `files` null: it is light. */
+export const profileContent = z.object({ state: profileState, files: profileFiles.nullable() });
+export type ProfileContent = z.infer<typeof profileContent>;
+
 /** A domain with a cookie that scripts cannot read, which is how most sites keep a login. */
 export const profileDomain = z
   .object({
@@ -80,7 +130,8 @@ export type ProfileDomain = z.infer<typeof profileDomain>;
 
 const versionShape = {
   version: profileVersionNumber,
-  /** What it takes in the store: compressed and encrypted. */
+  form: z.enum(PROFILE_FORMS),
+  /** What it takes in the store, with what it shares with other versions: compressed and encrypted. */
   bytes: z.int(),
   saved_at: z.iso.datetime(),
   /** The lease that saved it; null: it was imported or restored. */
@@ -122,14 +173,22 @@ export const profileRestoreRequest = z
   .strictObject({ version: profileVersionNumber.min(1) })
   .meta({ id: 'ProfileRestoreRequest' });
 
-/** What a runner starts with: the state and its version; null: nothing was saved yet. */
-export const runnerProfile = z.object({ version: profileVersionNumber, state: profileState.nullable() });
+/** What a runner starts with; null: nothing was saved yet. */
+export const runnerProfile = z.object({ version: profileVersionNumber, content: profileContent.nullable() });
 export type RunnerProfile = z.infer<typeof runnerProfile>;
 
 /** Body of `PUT /internal/runner-profile` (lease token): saves over this version, and over no other. */
 export const profileSave = z
-  .strictObject({ base_version: profileVersionNumber, state: profileState })
+  .strictObject({
+    base_version: profileVersionNumber,
+    state: profileState,
+    files: profileFiles.nullable().default(null),
+  })
   .meta({ id: 'ProfileSave' });
 
 /** The version that holds what was saved; the one before, where nothing had changed. */
 export const profileSaved = z.object({ version: profileVersionNumber }).meta({ id: 'ProfileSaved' });
+
+/** A chunk by its name in the profile store. */
+export const profileChunk = z.object({ object: sha256 });
+export const profileChunkStored = profileChunk.meta({ id: 'ProfileChunkStored' });

@@ -28,6 +28,8 @@ export const RUNNER_EVENT_KINDS = [
   'login',
   'challenge.seen',
   'browser.crashed',
+  'browser.frozen',
+  'browser.thawed',
   'page.closed',
   'download.cancelled',
   'file.added',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { SNAPSHOTS, TOOLSETS } from './assignment.ts';
 import { epoch } from './lease-key.ts';
-import { PROFILE_MODES, profileName } from './profile.ts';
+import { PROFILE_FORMS, PROFILE_MODES, profileName } from './profile.ts';
 import { SESSION_STATES } from './states.ts';
 import { isStorable } from './storable.ts';
 
@@ -91,6 +91,8 @@ export const getOrCreateRequest = z
     profile: profileName.nullable().optional(),
     /** `read-write` saves the profile at the end of the lease, and one lease at a time may have it so. */
     profile_mode: z.enum(PROFILE_MODES).default('read-write'),
+    /** `complete` restores and saves the browser's own files too; a profile that is complete stays so. */
+    profile_form: z.enum(PROFILE_FORMS).default('light'),
   })
   .meta({ id: 'GetOrCreateRequest' });
 export type GetOrCreateRequest = z.infer<typeof getOrCreateRequest>;

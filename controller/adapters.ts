@@ -68,11 +68,18 @@ export function secretStore(settings: Settings, database: Database): SecretStore
 
 /** Null: this deployment keeps no profiles. The settings' rules require what each store needs. */
 export async function profileParts(settings: Settings): Promise<{ store: ProfileStore; keys: KeyWrap } | null> {
-  const { profileKey = settings.secretFileKey, provider, dataDir } = settings;
+  const { provider, dataDir } = settings;
   const own = provider === 'local' ? pathToFileURL(join(resolve(dataDir), PROFILE_PREFIX)).href : undefined;
   const { profileStore = own } = settings;
-  if (profileKey === undefined || profileStore === undefined) return null;
-  return { store: await profileStoreAt(profileStore, settings), keys: keyFileWrap(Buffer.from(profileKey, 'base64')) };
+  const keys = await keyWrap(settings);
+  if (keys === undefined || profileStore === undefined) return null;
+  return { store: await profileStoreAt(profileStore, settings), keys };
+}
+
+async function keyWrap(settings: Settings): Promise<KeyWrap | undefined> {
+  const { profileKmsKey, profileKey = settings.secretFileKey } = settings;
+  if (profileKmsKey !== undefined) return (await import('./profiles/kms.ts')).kmsWrap({ keyArn: profileKmsKey });
+  return profileKey === undefined ? undefined : keyFileWrap(Buffer.from(profileKey, 'base64'));
 }
 
 /** The AWS SDK is loaded where it is used alone: the published command leaves it out. */

@@ -157,8 +157,16 @@ export const VARIABLES = {
       .refine(text => Buffer.from(text, 'base64').length >= 32, { error: 'must be base64 of at least 32 bytes' })
       .optional(),
   ],
+  /** ARN of the KMS key that wraps them instead. */
+  profileKmsKey: [
+    ENV.profileKmsKey,
+    z
+      .string()
+      .regex(/^arn:aws[\w-]*:kms:[\w-]+:\d{12}:(key|alias)\/.+$/, 'must be the ARN of a KMS key')
+      .optional(),
+  ],
   /** What all profiles of one user, with their versions, may take in the store. */
-  profileQuotaMb: [ENV.profileQuotaMb, integer(1, 1_048_576).default(500)],
+  profileQuotaMb: [ENV.profileQuotaMb, integer(1, 1_048_576).default(2_048)],
 
   userLimit: [ENV.userLimit, integer(1, 10_000).default(3)],
   onUserLimit: [ENV.onUserLimit, choice('reject', 'evict_oldest').default('reject')],
@@ -248,8 +256,9 @@ function rules(settings: Settings): Fault[] {
     faults.push(...refusal(ENV.supabaseUrl, () => checkedSupabaseUrl(supabaseUrl, settings.supabaseTls)));
   if (settings.gatewayUrl !== undefined && settings.gatewayIssuer === undefined)
     faults.push([ENV.gatewayIssuer, `is not set, and the gateway (${ENV.gatewayUrl}) needs it`]);
-  if (settings.profileStore !== undefined && settings.profileKey === undefined && settings.secretFileKey === undefined)
-    faults.push([ENV.profileKey, `is not set, and ${ENV.profileStore} needs it`]);
+  const wrappingKey = settings.profileKmsKey ?? settings.profileKey ?? settings.secretFileKey;
+  if (settings.profileStore !== undefined && wrappingKey === undefined)
+    faults.push([ENV.profileKey, `is not set, and ${ENV.profileStore} needs it, or ${ENV.profileKmsKey}`]);
   if (settings.profileStore?.startsWith('s3:') && settings.awsRegion === undefined)
     faults.push([ENV.awsRegion, `is not set, and ${ENV.profileStore} in a bucket needs it`]);
   if (settings.publicUrl !== undefined && provider !== 'local')

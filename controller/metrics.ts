@@ -83,6 +83,13 @@ export function prometheusMetrics(directory: Directory): Metrics {
     registers,
   });
 
+  const freezes = new Counter({
+    name: 'omicron_browser_freezes_total',
+    help: 'Browsers that were frozen for want of use, and thawed; the total of the deployment, the same on every replica',
+    labelNames: ['change'],
+    registers,
+  });
+
   const readStats = async () => {
     const now = await directory.stats();
     active.set(now.active);
@@ -92,6 +99,8 @@ export function prometheusMetrics(directory: Directory): Metrics {
     // Zeros too: a rate needs the value before the first one. Reset, since the database counts, not this process.
     ended.reset();
     for (const reason of END_REASONS) ended.inc({ reason }, now.ended[reason] ?? 0);
+    freezes.reset();
+    for (const change of ['frozen', 'thawed']) freezes.inc({ change }, now.freezes[change] ?? 0);
     recordings.reset();
     for (const state of RECORDED) recordings.inc({ state }, now.recordings[state] ?? 0);
   };

@@ -1,6 +1,6 @@
 import * as aws from '@pulumi/aws';
 import * as k8s from '@pulumi/kubernetes';
-import type * as pulumi from '@pulumi/pulumi';
+import * as pulumi from '@pulumi/pulumi';
 import { NAMESPACES, SERVICE_ACCOUNTS, type StackOutput } from '../contract/names.ts';
 import { Access, roleArn } from './access.ts';
 import { addon, VPC_CNI_CONFIGURATION } from './addons.ts';
@@ -9,8 +9,10 @@ import { ArtifactBucket } from './bucket.ts';
 import { Cluster, controlPlaneLogGroup } from './cluster.ts';
 import { SERVICE_CIDR, type StackConfig } from './config.ts';
 import { type Deployment, deploymentOf } from './deployment.ts';
+import { controllerPolicy } from './documents/controller.ts';
 import { accountKeyPolicy, autoscalerPolicy, platformKeyPolicy } from './documents/platform.ts';
-import { controllerPolicy, uploaderPolicy } from './documents/recordings.ts';
+import { profilesKeyPolicy } from './documents/profiles.ts';
+import { uploaderPolicy } from './documents/recordings.ts';
 import { roleTrust, serviceTrust } from './documents/trust.ts';
 import { Endpoints } from './endpoints.ts';
 import { FlowLog, flowLogGroup } from './flow-log.ts';
@@ -67,11 +69,15 @@ export function stack(
     description: 'Administrators read recordings',
     trust: accountId.apply(id => roleTrust(config.artifacts.readerRoles.map(name => roleArn(id, name)))),
   });
-  const artifacts = new ArtifactBucket(deployment, {
-    config: config.artifacts,
-    uploader: roles.uploader,
-    controller: roles.controller,
-    reader,
+  const artifacts = new ArtifactBucket(deployment, { config: config.artifacts, ...roles, reader });
+  const profilesKey = key(deployment, 'profiles', {
+    description: 'Data keys of the profiles of users',
+    policy: json(
+      pulumi
+        .all([accountId, roles.controller.arn])
+        .apply(([id, controllerRoleArn]) => profilesKeyPolicy({ accountId: id, controllerRoleArn })),
+    ),
+    protect: deployment.protect, // without the key every profile is lost
   });
   grant('uploader', roles.uploader, artifacts.recordings.apply(uploaderPolicy));
   grant('controller', roles.controller, artifacts.recordings.apply(controllerPolicy));
@@ -111,6 +117,7 @@ export function stack(
     artifactReaderRoleArn: reader.arn,
     artifactsBucket: artifacts.name,
     artifactsKeyArn: artifacts.keyArn,
+    profilesKeyArn: profilesKey.arn,
     controllerRepositoryUrl: registry.urls.controller,
     runnerRepositoryUrl: registry.urls.runner,
     egressRepositoryUrl: registry.urls.egress,
@@ -129,7 +136,7 @@ function serviceAccountRoles(deployment: Deployment, cluster: Cluster) {
       account: { namespace: NAMESPACES.runners, name: SERVICE_ACCOUNTS.runner },
     }),
     controller: serviceAccountRole(deployment, cluster, 'controller', {
-      description: 'The controller sees which recordings arrived',
+      description: 'The controller sees which recordings arrived, and keeps profiles',
       account: { namespace: NAMESPACES.system, name: SERVICE_ACCOUNTS.controller },
     }),
     autoscaler: serviceAccountRole(deployment, cluster, 'cluster-autoscaler', {

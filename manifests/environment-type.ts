@@ -82,6 +82,14 @@ export interface Environment {
     readonly webIdentityRole?: string;
   };
 
+  /** Profiles are kept in the bucket of artifacts; none without this. */
+  readonly profiles?: {
+    /** The KMS key that wraps the keys of users. */
+    readonly keyArn: string;
+    /** Where the VPC's endpoints for KMS and STS are, which the controller reaches on port 443. */
+    readonly endpointsCidr: string;
+  };
+
   /** `/mcp` of the controller for clients outside, where there is one: docs/operations.md, "The gateway". */
   readonly gateway?: {
     readonly url: string;

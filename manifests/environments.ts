@@ -116,6 +116,7 @@ function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Cho
     ownCidrs: [outputs.vpcCidr, outputs.serviceCidr, ...outputs.natAddresses.map(nat => `${nat}/32`)],
     testDoubles: { cidrs: [], peers: [] },
     roles: { uploader: outputs.uploaderRoleArn, controller: outputs.controllerRoleArn },
+    profiles: { keyArn: outputs.profilesKeyArn, endpointsCidr: outputs.vpcCidr },
     artifacts: {
       bucket: outputs.artifactsBucket,
       region: outputs.region,

@@ -12,6 +12,7 @@ const schema = z.object({
   uploaderRoleArn: arn,
   controllerRoleArn: arn,
   artifactsBucket: z.string(),
+  profilesKeyArn: z.string().regex(/^arn:aws:kms:[a-z0-9-]+:\d{12}:key\/[\w-]+$/),
   controllerRepositoryUrl: repository,
   runnerRepositoryUrl: repository,
   egressRepositoryUrl: repository,

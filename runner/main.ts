@@ -75,11 +75,12 @@ const runner = createRunner({
   runnerId: settings.runnerId,
   keys: settings.controllerKeys,
   controller,
-  async launch() {
+  async launch(userDataDir) {
     return launchBrowser({
+      userDataDir,
       executable: executableOrThrow(settings.chromiumPath),
       sandbox: settings.chromiumSandbox,
-      tempDir: temp.path,
+      tempDir: userDataDir === undefined ? temp.path : temp.profile,
       egressUrl: forwarder?.proxyUrl,
       trustedSpki: settings.chromiumSpki,
       searchPath,
@@ -99,6 +100,8 @@ const runner = createRunner({
   outputDir: settings.outputDir,
   filesDir: temp.files,
   fileLimits: fileLimits(settings),
+  profileDir: temp.profile,
+  freezeMs: settings.freezeSeconds * 1_000,
   clock: realClock,
   ffmpeg: ffmpeg ?? settings.ffmpegPath,
   log,

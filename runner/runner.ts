@@ -21,7 +21,7 @@ import { opensLease } from './mcp/bearer.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { type PlaywrightMcp, playwrightMcp } from './mcp/playwright-mcp.ts';
 import { type PhaseMachine, phaseMachine } from './phase.ts';
-import { type OpenProfile, openProfile } from './profile/lease-profile.ts';
+import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
 import { type Redeemed, redeem } from './redeem.ts';
 import { redactor } from './reporting/redact.ts';
 import { type ServedLease, type ServeLeaseOptions, serveLease } from './serve-lease.ts';
@@ -69,6 +69,7 @@ export interface RunnerOptions
     | 'snapshot'
     | 'tokensMax'
     | 'imageText'
+    | 'freezeMs'
     | 'insecureLoginOrigins'
     | 'outputDir'
     | 'ffmpeg'
@@ -78,10 +79,13 @@ export interface RunnerOptions
   > {
   readonly runnerId: string;
   readonly keys: ControllerKeys;
-  readonly launch: () => Promise<RunnerBrowser>;
+  /** With a folder, the browser keeps there what sites store. */
+  readonly launch: (userDataDir?: string) => Promise<RunnerBrowser>;
   /** Runs before the runner is warm; when it fails, the runner is only slower. */
   readonly warmUp: (browser: RunnerBrowser) => Promise<void>;
   readonly filesDir: string;
+  /** A place for the files of a profile. */
+  readonly profileDir: string;
 }
 
 /** What finalising may take; with the browser's own end it fits into the 10 s after which the process exits. */
@@ -111,12 +115,33 @@ export function createRunner(options: RunnerOptions): Runner {
     try {
       browser = await options.launch();
       playwright = await warmPlaywright(browser, options);
-      void browser.gone.then(onBrowserGone);
+      watch(browser);
       machine.enter('launched');
     } catch (cause) {
       machine.fail(startError(cause, browser?.isGone() === true));
       await browser?.close();
     }
+  }
+
+  function watch(launched: RunnerBrowser): void {
+    void launched.gone.then(() => {
+      if (launched === browser) onBrowserGone();
+    });
+  }
+
+  /** A browser takes its folder when it is launched, so that a complete profile needs another one than the warm one. */
+  async function restart(userDataDir: string, prepare: (browser: RunnerBrowser) => Promise<void>) {
+    const warm = browser;
+    browser = undefined; // its end is no crash
+    const closed = warm?.close();
+    const launched = await options.launch(userDataDir);
+    browser = launched;
+    watch(launched);
+    if (abort.signal.aborted) await launched.close();
+    await prepare(launched);
+    playwright = await playwrightOf(launched, options);
+    await closed;
+    return launched;
   }
 
   function onBrowserGone(): void {
@@ -149,7 +174,8 @@ export function createRunner(options: RunnerOptions): Runner {
     const { session_id, epoch } = assignment;
     try {
       const redeemed = await redeem(controller, token, abort.signal, clock);
-      const profile = browser && (await openLeaseProfile(options, browser, assignment, redeemed, abort.signal));
+      const profile =
+        browser && (await openLeaseProfile({ ...options, browser, restart }, assignment, redeemed, abort.signal));
       if (browser === undefined || playwright === undefined || !machine.enter('redeemed', { epoch }))
         throw machine.failure ?? new OmicronError('assignment_refused', `This runner is ${machine.phase}.`);
       served = serveLease({
@@ -181,7 +207,7 @@ export function createRunner(options: RunnerOptions): Runner {
     await closedToAgents;
     const late = new AbortController();
     const recorded = Promise.race([lease?.stopRecording(), clock.sleep(RECORDING_MS, late.signal, true)]);
-    await Promise.all([recorded, lease?.closeProfile()]);
+    await Promise.all([recorded, lease?.closeProfile(recorded)]);
     late.abort();
     const signal = AbortSignal.timeout(EVENTS_MS);
     await Promise.all([browser?.close(), options.forwarder?.close(), lease?.flushEvents(signal)]);
@@ -205,7 +231,8 @@ export function createRunner(options: RunnerOptions): Runner {
       await verifyControllerToken(keys, audience, token, saveProfileClaims);
       if (served?.profile === undefined)
         throw new OmicronError('lease_ended', 'This runner serves no lease with a profile.');
-      return served.profile.save(AbortSignal.any([abort.signal, AbortSignal.timeout(SAVE_MS)]));
+      const done = served.freezer.use();
+      return served.profile.save(AbortSignal.any([abort.signal, AbortSignal.timeout(SAVE_MS)])).finally(done);
     },
     async endpoint(bearerToken = '') {
       const lease = served;
@@ -238,24 +265,26 @@ export function createRunner(options: RunnerOptions): Runner {
 
 /** Undefined: the lease has no profile. */
 async function openLeaseProfile(
-  { controller, clock, log }: RunnerOptions,
-  { context }: RunnerBrowser,
+  { controller, clock, log, ...options }: RunnerOptions & Pick<ProfileOptions, 'browser' | 'restart'>,
   { options: { profile } }: Assignment,
   { leaseToken, secrets }: Redeemed,
   signal: AbortSignal,
 ): Promise<OpenProfile | undefined> {
   if (profile === undefined) return undefined;
   const info = (message: string, details: Record<string, unknown>) => log.info(details, message);
-  const { holds } = redactor(secrets);
-  return openProfile({ profile, context, controller, leaseToken, holds, clock, info }, signal);
+  const holds = Object.keys(secrets).length === 0 ? undefined : redactor(secrets).holds;
+  return openProfile({ ...options, profile, controller, leaseToken, holds, clock, info }, signal);
 }
 
 /** Everything that the first call of an agent needs, run once. */
 async function warmPlaywright(browser: RunnerBrowser, options: RunnerOptions): Promise<PlaywrightMcp> {
-  const { warmUp, filesDir, log } = options;
+  const { warmUp, log } = options;
   await warmUp(browser).catch((error: unknown) => log.warn({ err: error }, 'warm-up failed'));
-  return playwrightMcp({ browser, guard: guardPages(browser, what => log.warn(what)), filesDir });
+  return playwrightOf(browser, options);
 }
+
+const playwrightOf = (browser: RunnerBrowser, { filesDir, log }: RunnerOptions): Promise<PlaywrightMcp> =>
+  playwrightMcp({ browser, guard: guardPages(browser, what => log.warn(what)), filesDir });
 
 const BROWSER_CRASHED = 'The browser process exited. Request a new lease; it gets a new browser.';
 

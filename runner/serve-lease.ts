@@ -9,6 +9,7 @@ import type { EgressForwarder } from './browser/egress-forwarder.ts';
 import { type Captures, captureTabs } from './capture/captures.ts';
 import type { FileLimits } from './files/limits.ts';
 import type { SessionFiles } from './files/session-files.ts';
+import { browserFreezer, type Freezer } from './freezer.ts';
 import { openLease } from './lease.ts';
 import { type Admission, liveAdmission } from './live/admission.ts';
 import type { LiveView } from './live/live-view.ts';
@@ -32,6 +33,7 @@ export interface ServedLease {
   readonly files: SessionFiles;
   /** Checks the token of a viewer. Throws `unauthorized`. */
   readonly admission: Admission;
+  readonly freezer: Freezer;
   /** Ends activity reports and the recording, and writes the crash to the timeline; agents are still answered. */
   browserCrashed(): void;
   /** Ends service; resolves when no agent is served any more: its calls answer why the lease has ended. */
@@ -40,8 +42,8 @@ export interface ServedLease {
   stopRecording(): Promise<void>;
   /** Undefined: the lease has none. */
   readonly profile: OpenProfile | undefined;
-  /** Saves the profile for the last time. Never rejects. */
-  closeProfile(): Promise<void>;
+  /** Saves the profile for the last time; the browser may be closed for it once `unused` has resolved. Never rejects. */
+  closeProfile(unused: Promise<unknown>): Promise<void>;
   /** Sends what the timeline still lacks. Never rejects. */
   flushEvents(signal: AbortSignal): Promise<void>;
 }
@@ -64,6 +66,8 @@ export interface ServeLeaseOptions {
   readonly tokensMax: number;
   /** Whether pictures of `browser_screenshot` are in its text too, unless the call says otherwise. */
   readonly imageText: boolean;
+  /** Without use, after which the browser is frozen; 0: never. */
+  readonly freezeMs: number;
   readonly insecureLoginOrigins: readonly string[];
   readonly outputDir: string;
   readonly ffmpeg: string;
@@ -98,6 +102,13 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     onPolicyVersion: version => policy.seen(version),
     debug: (message, details) => log.debug(details, message),
   });
+  const freezer = browserFreezer({
+    pause: options.browser.pause,
+    afterMs: options.freezeMs,
+    clock,
+    onFrozen: () => events.add('browser.frozen', {}),
+    onThawed: frozenMs => events.add('browser.thawed', { seconds: Math.round(frozenMs / 1_000) }),
+  });
   const pictures = guardPictures(options.browser.context);
   const captures = captureTabs({ context: options.browser.context, pictures, clock });
   const writeOrder = uploadOrderWriter(options.outputDir, orderOf(assignment, redeemed));
@@ -111,7 +122,7 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     context: options.browser.context,
     sessionId: assignment.session_id,
     ...{ redeemed, playwright, lifetime, events, recording, pictures, policy, controller },
-    captures,
+    ...{ captures, freezer, expiredLogins: options.profile?.expired ?? [] },
     isProfileTainted: options.profile?.isTainted === true,
     ...{ toolset, snapshot, tokensMax: options.tokensMax, imageText: options.imageText },
     ...{ insecureLoginOrigins, forwarder, clock },
@@ -129,19 +140,22 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
       lease: assignment,
       nowMs: Date.now,
     }),
+    freezer,
     browserCrashed() {
       lifetime.stop();
+      freezer.close();
       events.add('browser.crashed', { detail: options.browser.whyEnded() ?? 'the browser process ended' });
       void recording.stop();
     },
     async close(reason) {
       lifetime.stop();
+      freezer.close();
       await Promise.all([endpoint.close(reason), served.live.close()]);
     },
     stopRecording: recording.stop,
     profile: options.profile,
-    async closeProfile() {
-      const lost = await options.profile?.close();
+    async closeProfile(unused) {
+      const lost = await options.profile?.close(unused);
       if (lost === undefined) return;
       log.warn({ err: lost }, 'profile not saved');
       events.add('profile.save_failed', { code: lost.code, detail: lost.message });

@@ -51,6 +51,8 @@ async function warmUpLease(
     runnerId,
     filesDir,
     outputDir: filesDir,
+    profileDir: filesDir,
+    freezeMs: 0,
     ffmpeg: '',
     fileLimits: fileLimits(DEFAULT_FILE_LIMITS),
     log,

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { SNAPSHOTS, type Snapshot, TOOLSETS, type Toolset } from '../../contract/assignment.ts';
-import { PROFILE_MODES } from '../../contract/profile.ts';
+import { PROFILE_FORMS, PROFILE_MODES, type ProfileForm } from '../../contract/profile.ts';
 import type { SessionEvent, Tags } from '../../contract/session.ts';
 import { SESSION_STATES, type SessionState } from '../../contract/states.ts';
 import { count, seconds, tagOption } from '../arguments.ts';
@@ -25,6 +25,7 @@ export function sessionCommands(program: Command, cli: Cli): void {
     )
     .option('--profile <name>', "the user's profile to start with")
     .addOption(new Option('--profile-mode <mode>', 'whether to save it (default: read-write)').choices(PROFILE_MODES))
+    .addOption(new Option('--profile-form <form>', 'what to save of it (default: light)').choices(PROFILE_FORMS))
     .option('--no-video', 'do not record videos')
     .addOption(tagOption('tag of the session'))
     .option('--no-credentials', 'give the browser none of the stored credentials')
@@ -63,6 +64,7 @@ interface StartOptions {
   snapshot?: Snapshot;
   profile?: string;
   profileMode?: (typeof PROFILE_MODES)[number];
+  profileForm?: ProfileForm;
   video: boolean;
   tag?: Tags;
   credentials: boolean;
@@ -82,6 +84,7 @@ async function startSession(cli: Cli, options: StartOptions): Promise<void> {
     snapshot: options.snapshot,
     profile: options.profile,
     profileMode: options.profileMode,
+    profileForm: options.profileForm,
     recordVideo: options.video,
     tags: options.tag,
     credentials: options.credentials,

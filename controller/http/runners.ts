@@ -8,7 +8,6 @@ import { LIVE_PROTOCOL, liveTokenProtocol } from '../../contract/live-limits.ts'
 import { AUDIENCES } from '../../contract/names.ts';
 import { effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { profileSave, profileSaved, runnerProfile } from '../../contract/profile.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
 import { type ControllerKeys, verifyControllerToken } from '../../contract/tokens.ts';
 import { askedUserAction, userAction, userActionAnswer, userActionRequest } from '../../contract/user-action.ts';
@@ -17,7 +16,6 @@ import { liveRunner } from '../lease/live-runner.ts';
 import { liveToken } from '../lease/live-tokens.ts';
 import { type RedeemParts, redeem } from '../lease/redeem.ts';
 import { totpOfSite } from '../lease/totp.ts';
-import { type ProfileKeeper, profilesNotConfigured } from '../profiles/profile-keeper.ts';
 import type { Directory } from '../store/directory.ts';
 import type { Policies } from '../store/policies.ts';
 import type { SessionRow } from '../store/rows.ts';
@@ -25,7 +23,6 @@ import type { UserActions } from '../store/user-actions.ts';
 import { bearerOf, leaseOf, leaseOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 import { userActionNotFound } from './problems.ts';
-import { STATE_BODY_BYTES_MAX } from './profiles.ts';
 
 export interface RunnerRoutes extends RedeemParts {
   publicKeys: ControllerKeys;
@@ -37,8 +34,6 @@ export interface RunnerRoutes extends RedeemParts {
   consoleUrl: string | undefined;
   /** Where pages in a chat open sockets of live views (`ws:`, `wss:`), `/live` of this service; undefined: nowhere. */
   liveUrl: string | undefined;
-  /** Null: this deployment keeps no profiles. */
-  profileKeeper: ProfileKeeper | null;
 }
 
 /** What runners and their uploaders call: the redemption (O4) and the reports. */
@@ -216,62 +211,6 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
     },
   );
 
-  const keeper = (): ProfileKeeper => {
-    if (parts.profileKeeper === null) throw profilesNotConfigured();
-    return parts.profileKeeper;
-  };
-
-  app.get(
-    '/internal/runner-profile',
-    {
-      ...leaseOnly(publicKeys, AUDIENCES.lease),
-      schema: {
-        operationId: 'readLeaseProfile',
-        summary: 'The profile that the browser of a lease starts with',
-        response: { 200: runnerProfile },
-      },
-    },
-    async (request, reply) => {
-      const { version, state } = await keeper().ofLease(leaseOf(request).claims);
-      const json = Buffer.concat([Buffer.from(`{"version":${version},"state":`), state ?? NULL, BRACE]);
-      return reply.type('application/json').send(json as never); // JSON as it is stored
-    },
-  );
-
-  app.put(
-    '/internal/runner-profile',
-    {
-      ...leaseOnly(publicKeys, AUDIENCES.lease),
-      bodyLimit: STATE_BODY_BYTES_MAX,
-      schema: {
-        operationId: 'saveLeaseProfile',
-        summary: 'Saves the profile of a lease over the version that its runner knows; also while the lease ends',
-        body: profileSave,
-        response: { 200: profileSaved },
-      },
-    },
-    async request => {
-      const { base_version, state } = request.body;
-      return { version: await keeper().saveFor(leaseOf(request).claims, base_version, state) };
-    },
-  );
-
-  app.delete(
-    '/internal/runner-profile',
-    {
-      ...leaseOnly(publicKeys, AUDIENCES.lease),
-      schema: {
-        operationId: 'releaseLeaseProfile',
-        summary: 'The runner of a lease saves no more: the next lease need not wait for it',
-        response: { 204: z.null() },
-      },
-    },
-    async (request, reply) => {
-      await keeper().release(leaseOf(request).claims);
-      return reply.status(204).send(null);
-    },
-  );
-
   app.post(
     '/internal/runner-artifacts',
     {
@@ -290,8 +229,5 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
     },
   );
 };
-
-const NULL = Buffer.from('null');
-const BRACE = Buffer.from('}');
 
 const leaseEnded = () => new OmicronError('lease_ended', 'The lease of this token has ended; stop serving it.');

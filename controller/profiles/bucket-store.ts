@@ -1,4 +1,11 @@
-import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  NoSuchKey,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
 import { PROFILE_PREFIX } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import type { ProfileStore } from '../ports/profile-store.ts';
@@ -30,13 +37,22 @@ export function bucketStore({ bucket, region, endpoint }: BucketOptions): Profil
   };
   return {
     async put(name, bytes) {
-      await reached(client.send(new PutObjectCommand({ ...at(name), Body: bytes })));
+      await reached(create(client, new PutObjectCommand({ ...at(name), Body: bytes, IfNoneMatch: '*' })));
     },
     get: name => reached(read(client, new GetObjectCommand(at(name)))),
     async remove(name) {
       await reached(client.send(new DeleteObjectCommand(at(name))));
     },
   };
+}
+
+/** The bucket's policy refuses what could write over an object. One that is there is the same: its name is its digest. */
+async function create(client: S3Client, command: PutObjectCommand): Promise<void> {
+  try {
+    await client.send(command);
+  } catch (error) {
+    if (!(error instanceof S3ServiceException && error.name === 'PreconditionFailed')) throw error;
+  }
 }
 
 async function read(client: S3Client, command: GetObjectCommand): Promise<Buffer | null> {

@@ -2,12 +2,18 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { LeaseKey } from '../../contract/lease-key.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { PROFILE_LIMITS, type ProfileState, profileState } from '../../contract/profile.ts';
+import {
+  PROFILE_LIMITS,
+  type ProfileContent,
+  type ProfileForm,
+  type ProfileState,
+  profileContent,
+} from '../../contract/profile.ts';
 import type { KeyWrap } from '../ports/key-wrap.ts';
 import type { ProfileStore } from '../ports/profile-store.ts';
-import type { ProfileContent, Profiles, Save, SaveRefusal } from '../store/profiles.ts';
+import type { ProfileRow, Profiles, Save, SaveRefusal } from '../store/profiles.ts';
 import { loginDomains } from './domains.ts';
-import { digestOf, objectName, seal, unseal } from './sealed-state.ts';
+import { digestOf, objectName, type Place, seal, unseal } from './sealed.ts';
 
 export interface KeeperParts {
   profiles: Profiles;
@@ -17,6 +23,9 @@ export interface KeeperParts {
   quotaBytes: number;
   log: Logger;
 }
+
+/** What a save is written over, and by whom; `runner` null: by the platform. */
+type Target = ProfileRow & { base: number; runner: string | null };
 
 /** An object that no version names after this long belongs to a save that came to no end. */
 const STALE_SECONDS = 3_600;
@@ -33,22 +42,30 @@ export class ProfileKeeper {
     this.#parts = parts;
   }
 
-  /** What the runner of this lease starts with; `state` is JSON, null before the first save. */
-  async ofLease(lease: LeaseKey): Promise<{ version: number; state: Buffer | null }> {
-    const content = await this.#parts.profiles.ofLease(lease);
-    if (content === null) throw new OmicronError('lease_ended', 'This runner holds no live lease with a profile.');
-    return { version: content.version, state: await this.#read(content) };
+  /** What the runner of this lease starts with; `json` null before the first save. */
+  async ofLease(lease: LeaseKey): Promise<{ version: number; json: Buffer | null }> {
+    const row = await this.#parts.profiles.ofLease(lease);
+    if (row === null) throw new OmicronError('lease_ended', 'This runner holds no live lease with a profile.');
+    return { version: row.version, json: await this.#read(row) };
+  }
+
+  /** A chunk of what the runner of this lease starts with. */
+  async readChunk(lease: LeaseKey, object: string): Promise<Buffer> {
+    const row = await this.#parts.profiles.chunkOfLease(lease, object);
+    if (row?.wrapped == null) throw damaged('it does not name this chunk');
+    return this.#open(row, object, 'chunk');
+  }
+
+  /** Stores a chunk for a save over this version that is about to come. Resolves with the chunk's name. */
+  async writeChunk(lease: LeaseKey, base: number, bytes: Buffer): Promise<string> {
+    const row = await this.#writtenBy(lease);
+    const target = { ...row, runner: lease.runner_id, base };
+    return (await this.#store(target, await this.#keyOf(row), bytes, 'chunk')).object;
   }
 
   /** Saves over this version for the lease's runner, which may be ending. Resolves with the version that holds it. */
-  async saveFor(lease: LeaseKey, base: number, state: ProfileState): Promise<number> {
-    const content = await this.#parts.profiles.writtenBy(lease);
-    if (content === null)
-      throw new OmicronError(
-        'lease_superseded',
-        'This runner may not save the profile: its lease is read-only or over.',
-      );
-    return this.#write({ ...content, runner: lease.runner_id, base }, state);
+  async saveFor(lease: LeaseKey, base: number, content: ProfileContent): Promise<number> {
+    return this.#write({ ...(await this.#writtenBy(lease)), runner: lease.runner_id, base }, content);
   }
 
   /** The runner of this lease saves no more. */
@@ -56,19 +73,19 @@ export class ProfileKeeper {
     await this.#parts.profiles.release(lease);
   }
 
-  /** The current version's state as JSON. */
+  /** The state of the current version as JSON. */
   async export(userId: string, name: string): Promise<Buffer> {
-    const content = await this.#parts.profiles.find(userId, name, null);
-    const state = content && (await this.#read(content));
-    if (state === null) throw profileNotFound();
-    return state;
+    const row = await this.#parts.profiles.find(userId, name, null);
+    const json = row && (await this.#read(row));
+    if (json === null) throw profileNotFound();
+    return stateOf(json);
   }
 
   /** Makes this state the current version; makes the profile where there is none. */
   async import(userId: string, name: string, state: ProfileState): Promise<number> {
-    const content = await this.#parts.profiles.findOrMake(userId, name);
-    if (content === null) throw tooManyProfiles();
-    return this.#write({ ...content, runner: null, base: content.version }, state);
+    const row = await this.#parts.profiles.findOrMake(userId, name);
+    if (row === null) throw tooManyProfiles();
+    return this.#write({ ...row, runner: null, base: row.version }, { state, files: null });
   }
 
   /** Makes an older version the current one, as a new version. */
@@ -76,10 +93,13 @@ export class ProfileKeeper {
     const { profiles } = this.#parts;
     const [head, wanted] = await Promise.all([profiles.find(userId, name, null), profiles.find(userId, name, version)]);
     if (head === null || wanted === null) throw profileNotFound();
-    const state = await this.#read(wanted);
-    if (state === null)
+    const json = await this.#read(wanted);
+    if (json === null)
       throw new OmicronError('profile_not_found', `Version ${version} is not kept; show the profile to see which are.`);
-    return this.#write({ ...head, runner: null, base: head.version }, profileState.parse(JSON.parse(state.toString())));
+    return this.#write(
+      { ...head, runner: null, base: head.version },
+      profileContent.parse(JSON.parse(json.toString())),
+    );
   }
 
   /** Deletes the profile with all its versions; false: there was none. */
@@ -103,49 +123,87 @@ export class ProfileKeeper {
     }
   }
 
-  async #read(content: ProfileContent): Promise<Buffer | null> {
-    const { id: profileId, userId, version, object, wrapped } = content;
-    if (object === null || wrapped === null) return null;
-    const sealed = await this.#parts.store.get(object);
-    if (sealed === null) throw damaged('its object is gone from the store');
-    const key = await this.#parts.keys.unwrap(wrapped, userId);
+  async #writtenBy(lease: LeaseKey): Promise<ProfileRow> {
+    const row = await this.#parts.profiles.writtenBy(lease);
+    if (row !== null) return row;
+    const detail = 'This runner may not save the profile: its lease is read-only or over.';
+    throw new OmicronError('lease_superseded', detail);
+  }
+
+  /** The content of a version as JSON, as it was stored. */
+  async #read(row: ProfileRow): Promise<Buffer | null> {
+    const { version, object, form } = row;
+    if (object === null || form === null) return null;
+    const plain = await this.#open(row, object, { version, form });
+    // of a light one its state is stored, as before there was another form
+    return form === 'light' ? Buffer.concat([STATE, plain, NO_FILES]) : plain;
+  }
+
+  /** An object of this profile, opened. */
+  async #open({ id: profileId, userId, wrapped }: ProfileRow, object: string, of: Place['of']): Promise<Buffer> {
+    const { store, keys } = this.#parts;
+    const sealed = await store.get(object);
+    if (sealed === null || wrapped === null) throw damaged('its object is gone from the store');
+    const key = await keys.unwrap(wrapped, userId);
     try {
-      return await unseal(key, sealed, { userId, profileId, version });
+      return await unseal(key, sealed, { userId, profileId, of });
     } catch (cause) {
       throw damaged('its object was changed', cause);
     }
   }
 
-  async #write(target: ProfileContent & { base: number; runner: string | null }, state: ProfileState): Promise<number> {
-    const { id: profileId, userId, name, base, runner } = target;
-    const { profiles, store, quotaBytes, log } = this.#parts;
-    const plain = Buffer.from(JSON.stringify(state));
+  async #write(target: Target, content: ProfileContent): Promise<number> {
+    const { name, base, runner } = target;
+    const form: ProfileForm = content.files === null ? 'light' : 'complete';
+    const plain = Buffer.from(JSON.stringify(form === 'light' ? content.state : content));
     if (plain.length > PROFILE_LIMITS.stateBytesMax) throw tooLarge();
     const key = await this.#keyOf(target);
     const digest = digestOf(key, plain);
     // also the repetition of a save whose answer was lost
     if (digest === target.digest) return target.version;
-    const place = { userId, profileId, version: base + 1 };
-    const sealed = await seal(key, plain, place);
+    const version = base + 1;
+    const save = await this.#store(target, key, plain, { version, form });
+    const chunks = [...new Set(content.files?.chunks.map(({ object }) => object))];
+    const domains = loginDomains(content.state);
+    const late = await this.#parts.profiles.commit(save, { form, digest, chunks, domains });
+    if (late !== null) {
+      await this.sweep();
+      throw refused(late);
+    }
+    this.#parts.log.info({ profile: name, version, form, bytes: save.bytes, runner_id: runner }, 'profile saved');
+    return version;
+  }
+
+  /** Writes one object, and reads it back and opens it. */
+  async #store(target: Target, key: Buffer, plain: Buffer, of: Place['of']): Promise<Save> {
+    const { profiles, store, quotaBytes } = this.#parts;
+    const { id: profileId, userId, base, runner } = target;
+    const sealed = await seal(key, plain, { userId, profileId, of });
     const save: Save = { profileId, base, runner, object: objectName(sealed), bytes: sealed.length };
     const refusal = await profiles.begin(save, quotaBytes);
     if (refusal !== null) throw refused(refusal);
     await store.put(save.object, sealed);
     const stored = await store.get(save.object);
-    if (stored === null || digestOf(key, await unseal(key, stored, place)) !== digest)
+    if (stored === null || !plain.equals(await unseal(key, stored, { userId, profileId, of })))
       throw new OmicronError('profile_unavailable', 'The store did not keep what was written to it; save again.');
-    const late = await profiles.commit(save, { digest, domains: loginDomains(state) });
-    if (late !== null) throw refused(late);
-    log.info({ profile: name, version: place.version, bytes: save.bytes, runner_id: runner }, 'profile saved');
-    return place.version;
+    return save;
   }
 
-  async #keyOf({ userId, wrapped }: ProfileContent): Promise<Buffer> {
+  async #keyOf({ userId, wrapped }: ProfileRow): Promise<Buffer> {
     const { profiles, keys } = this.#parts;
     const kept = wrapped ?? (await profiles.keepKey(userId, await keys.wrap(randomBytes(32), userId)));
     return keys.unwrap(kept, userId);
   }
 }
+
+const STATE = Buffer.from('{"state":');
+const NO_FILES = Buffer.from(',"files":null}');
+
+/** The state within a content, as its JSON; that of a light one, which may be large, is not parsed for it. */
+const stateOf = (json: Buffer): Buffer =>
+  json.subarray(-NO_FILES.length).equals(NO_FILES)
+    ? json.subarray(STATE.length, -NO_FILES.length)
+    : Buffer.from(JSON.stringify(profileContent.parse(JSON.parse(json.toString())).state));
 
 export const profileNotFound = () =>
   new OmicronError(

@@ -14,6 +14,8 @@ export interface Stats {
   /** Leases that ended, by reason, and recordings, by what became of them: totals since the first day. */
   ended: Record<string, number>;
   recordings: Record<string, number>;
+  /** Browsers that were frozen and thawed. */
+  freezes: Record<string, number>;
 }
 
 /** What is read, and what takes a session off the list. `userId`: sessions of others are not found. */
@@ -146,6 +148,7 @@ export function sqlDirectory(database: Database): Directory {
         runners,
         ended: totals('sessions_ended'),
         recordings: totals('recordings'),
+        freezes: totals('freezes'),
       };
     },
   };

@@ -20,6 +20,7 @@ export interface Acquisition {
     | 'tags'
     | 'profile'
     | 'profile_mode'
+    | 'profile_form'
   >;
   /** Names this call; a repeated call finds its own claim again. */
   claimId: string;
@@ -141,13 +142,14 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
   });
   return {
     async acquire({ request, ...acquisition }) {
-      const { record_video, credentials, toolset, snapshot, profile: name, profile_mode: mode, tags } = request;
+      const { record_video, credentials, toolset, snapshot, tags } = request;
+      const { profile: name, profile_mode: mode, profile_form: form } = request;
       const options: RunnerOptions = {
         record_video,
         ...(!credentials && { credentials }),
         ...(toolset && { toolset }),
         ...(snapshot && { snapshot }),
-        ...(name && { profile: { name, mode } }),
+        ...(name && { profile: { name, mode, form } }),
       };
       return acquired.parse(
         await call(database, 'acquire', {

@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import type { LeaseKey } from '../../contract/lease-key.ts';
 import {
+  PROFILE_FORMS,
   PROFILE_LIMITS,
   type Profile,
   type ProfileDetail,
+  type ProfileForm,
   type profileDomain,
   profileSchema,
   profileVersion,
@@ -12,13 +14,14 @@ import type { Database } from '../ports/database.ts';
 import { call, callRows } from './call.ts';
 
 /** One version of a profile, as the rows name it. */
-export interface ProfileContent {
+export interface ProfileRow {
   readonly id: string;
   readonly userId: string;
   readonly name: string;
   readonly version: number;
   /** Null: this version has no content, or is not kept. */
   readonly object: string | null;
+  readonly form: ProfileForm | null;
   readonly digest: string | null;
   /** The user's data key; null: the user has none yet. */
   readonly wrapped: string | null;
@@ -56,23 +59,28 @@ export interface Save {
 }
 
 export interface SavedContent {
+  readonly form: ProfileForm;
   readonly digest: string;
+  /** Objects that the version names beside its own: written for it, or kept by the version before. */
+  readonly chunks: readonly string[];
   readonly domains: readonly { domain: string; expires_at: string | null }[];
 }
 
 /** The rows of profiles; never their content. Throws `store_unavailable` when the database cannot be reached. */
 export interface Profiles {
   /** What a runner starts with. Null: this runner does not hold that lease, or the lease has no profile. */
-  ofLease(lease: LeaseKey): Promise<ProfileContent | null>;
+  ofLease(lease: LeaseKey): Promise<ProfileRow | null>;
+  /** As `ofLease`. Null also when its current version does not name this chunk. */
+  chunkOfLease(lease: LeaseKey, object: string): Promise<ProfileRow | null>;
   /** The profile that this runner may save. Null: none. */
-  writtenBy(lease: LeaseKey): Promise<ProfileContent | null>;
+  writtenBy(lease: LeaseKey): Promise<ProfileRow | null>;
   /** `version` null: the current one. Null: there is no such profile. */
-  find(userId: string, name: string, version: number | null): Promise<ProfileContent | null>;
+  find(userId: string, name: string, version: number | null): Promise<ProfileRow | null>;
   /** As `find`; makes the profile where there is none. Null: the user has as many as may be. */
-  findOrMake(userId: string, name: string): Promise<ProfileContent | null>;
+  findOrMake(userId: string, name: string): Promise<ProfileRow | null>;
   /** The user's wrapped key: this one, or the one that was there before. */
   keepKey(userId: string, wrapped: string): Promise<string>;
-  /** Before the bytes are written. Null: go on. */
+  /** Before the bytes of an object are written. Null: go on. */
   begin(save: Save, quotaBytes: number): Promise<SaveRefusal | null>;
   /** After they were written and read back: moves the head. Null: saved. */
   commit(save: Save, content: SavedContent): Promise<SaveRefusal | null>;
@@ -93,10 +101,11 @@ const content = z
     name: z.string(),
     version: z.int(),
     object: z.string().nullable(),
+    form: z.enum(PROFILE_FORMS).nullable(),
     digest: z.string().nullable(),
     wrapped: z.string().nullable(),
   })
-  .transform(({ user_id, ...row }): ProfileContent => ({ ...row, userId: user_id }));
+  .transform(({ user_id, ...row }): ProfileRow => ({ ...row, userId: user_id }));
 
 const refusal = z
   .object({
@@ -128,7 +137,7 @@ const versionRow = z.object({ ...profileVersion.shape, saved_at: isoTime });
 
 const PROFILE = `select jsonb_build_object(
     'user_id', p.user_id, 'name', p.name, 'version', p.version, 'created_at', p.created_at, 'last_used_at', p.last_used_at,
-    'bytes', (select coalesce(sum(v.bytes), 0) from omicron.profile_versions v where v.profile_id = p.id),
+    'bytes', (select coalesce(sum(o.bytes), 0) from omicron.profile_objects o where o.profile_id = p.id and o.state = 'kept'),
     'saved_at', head.saved_at, 'domains', coalesce(head.domains, '[]'), 'writer_session_id',
     (select s.id from omicron.browser_sessions s
       where s.user_id = p.user_id and s.status in ('starting', 'ready') and s.options -> 'profile' ->> 'name' = p.name
@@ -159,6 +168,8 @@ export function sqlProfiles(database: Database): Profiles {
   };
   return {
     ofLease: async lease => content.nullable().parse(await call(database, 'lease_profile', leaseArguments(lease))),
+    chunkOfLease: async (lease, object) =>
+      content.nullable().parse(await call(database, 'lease_chunk', { ...leaseArguments(lease), p_object: object })),
     writtenBy: async lease => content.nullable().parse(await call(database, 'written_profile', leaseArguments(lease))),
     find,
     async findOrMake(userId, name) {
@@ -175,11 +186,13 @@ export function sqlProfiles(database: Database): Profiles {
     },
     begin: async (save, quotaBytes) =>
       refusal.nullable().parse(await call(database, 'begin_save', { ...saveArguments(save), p_quota: quotaBytes })),
-    commit: async (save, { digest, domains }) =>
+    commit: async (save, { form, digest, chunks, domains }) =>
       refusal.nullable().parse(
         await call(database, 'commit_save', {
           ...saveArguments(save),
+          p_form: form,
           p_digest: digest,
+          p_chunks: chunks,
           p_domains: JSON.stringify(domains),
           p_versions: PROFILE_LIMITS.versionsMax,
         }),

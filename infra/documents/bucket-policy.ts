@@ -1,4 +1,5 @@
 import { type Document, document, type Statement } from './document.ts';
+import { profileObjects } from './profiles.ts';
 import { type Recordings, recordingsPrefix } from './recordings.ts';
 
 type Condition = NonNullable<Statement['Condition']>;
@@ -75,6 +76,10 @@ export function bucketPolicy(recordings: Recordings): Document {
     ...refusePlain(recordings.bucketArn),
     ...refuseOtherEncryption(objects, recordings.keyArn),
     ...confineUploader(recordings, objects),
+    refuse('OnlyTheControllerKeepsProfiles', 's3:*', [profileObjects(recordings.bucketArn)], {
+      ArnNotEquals: { 'aws:PrincipalArn': recordings.controllerRoleArn },
+      BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },
+    }),
     refuse('RefuseOtherAccounts', 's3:*', [recordings.bucketArn, objects], {
       StringNotEquals: { 'aws:PrincipalAccount': recordings.accountId },
       BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },

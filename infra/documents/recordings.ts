@@ -1,4 +1,4 @@
-import { FILE_FOLDERS, VIDEO_PREFIX } from '../../contract/names.ts';
+import { VIDEO_PREFIX } from '../../contract/names.ts';
 import { type Document, document, type Statement } from './document.ts';
 
 /** What the IAM documents about recordings refer to. */
@@ -20,7 +20,7 @@ export const recordingsPrefix = (env: string): string => `${VIDEO_PREFIX}/${env}
  * Only S3 may use the key, and only for this bucket. With a bucket key the encryption context is the bucket's ARN:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucket-key.html
  */
-const throughBucket = (recordings: Omit<Recordings, 'keyArn'>): NonNullable<Statement['Condition']> => ({
+export const throughBucket = (recordings: Omit<Recordings, 'keyArn'>): NonNullable<Statement['Condition']> => ({
   StringEquals: {
     'kms:ViaService': `s3.${recordings.region}.amazonaws.com`,
     'kms:CallerAccount': recordings.accountId,
@@ -30,7 +30,7 @@ const throughBucket = (recordings: Omit<Recordings, 'keyArn'>): NonNullable<Stat
 
 // A multipart upload needs Decrypt besides GenerateDataKey: S3 reads the parts' key again when it joins them.
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html#mpuAndPermissions
-const ENCRYPT = ['kms:GenerateDataKey', 'kms:Decrypt'] as const;
+export const ENCRYPT = ['kms:GenerateDataKey', 'kms:Decrypt'] as const;
 
 /** The runner's role (O14): write its recordings and abort uploads. No List, which would reveal other sessions. */
 export function uploaderPolicy(recordings: Recordings): Document {
@@ -51,37 +51,13 @@ export function uploaderPolicy(recordings: Recordings): Document {
   );
 }
 
-const listRecordings = (recordings: Recordings): Statement => ({
+export const listRecordings = (recordings: Recordings): Statement => ({
   Sid: 'ListRecordings',
   Effect: 'Allow',
   Action: ['s3:ListBucket'],
   Resource: [recordings.bucketArn],
   Condition: { StringLike: { 's3:prefix': [`${recordingsPrefix(recordings.env)}*`] } },
 });
-
-/**
- * The controller's role: checks what the bucket keeps and for how long (O21), and reads the files of sessions (B1). It cannot read a
- * video: no name of one has a folder.
- */
-export const controllerPolicy = (recordings: Recordings): Document =>
-  document(
-    listRecordings(recordings),
-    {
-      Sid: 'ReadLifecycle',
-      Effect: 'Allow',
-      Action: ['s3:GetLifecycleConfiguration'],
-      Resource: [recordings.bucketArn],
-    },
-    {
-      Sid: 'ReadFiles',
-      Effect: 'Allow',
-      Action: ['s3:GetObject'],
-      Resource: Object.values(FILE_FOLDERS).map(
-        folder => `${recordings.bucketArn}/${recordingsPrefix(recordings.env)}*/${folder}/*`,
-      ),
-    },
-    decryptRecordings(recordings),
-  );
 
 const decryptRecordings = (recordings: Recordings): Statement => ({
   Sid: 'DecryptRecordings',
@@ -106,7 +82,7 @@ export function readerPolicy(recordings: Recordings): Document {
 }
 
 // What managing a key needs, and nothing that uses it.
-const ADMINISTER = [
+export const ADMINISTER = [
   ...['DescribeKey', 'GetKeyPolicy', 'GetKeyRotationStatus', 'ListResourceTags', 'ListKeyPolicies', 'PutKeyPolicy'],
   ...['EnableKeyRotation', 'EnableKey', 'DisableKey', 'UpdateKeyDescription', 'TagResource', 'UntagResource'],
   ...['CreateAlias', 'UpdateAlias', 'DeleteAlias', 'ScheduleKeyDeletion', 'CancelKeyDeletion'],
@@ -134,7 +110,7 @@ export function recordingsKeyPolicy(recordings: Omit<Recordings, 'keyArn'>): Doc
   return document(
     allow('AccountAdministers', `arn:aws:iam::${recordings.accountId}:root`, ADMINISTER),
     allow('UploaderEncrypts', recordings.uploaderRoleArn, ENCRYPT, throughBucket(recordings)),
+    allow('ControllerReadsFilesAndKeepsProfiles', recordings.controllerRoleArn, ENCRYPT, throughBucket(recordings)),
     allow('ReaderDecrypts', recordings.readerRoleArn, ['kms:Decrypt'], throughBucket(recordings)),
-    allow('ControllerDecrypts', recordings.controllerRoleArn, ['kms:Decrypt'], throughBucket(recordings)),
   );
 }

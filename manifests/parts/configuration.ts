@@ -32,6 +32,7 @@ export const controllerSettings = (env: Environment): Readonly<Record<string, st
   [ENV.artifactEndpoints]: artifactEndpoints(env).join(','),
   // With a role it looks at the bucket, and reads files of it.
   ...(env.roles ? { [ENV.awsRegion]: env.artifacts.region } : {}),
+  ...profileSettings(env),
   ...gatewaySettings(env),
   ...(env.console ? { [ENV.consoleUrl]: env.console.url } : {}),
   [ENV.capacity]: String(env.limits.capacity),
@@ -42,6 +43,15 @@ export const controllerSettings = (env: Environment): Readonly<Record<string, st
   [ENV.artifactsRetentionDays]: String(env.limits.retentionDays),
   [ENV.startSeconds]: String(START_SECONDS),
 });
+
+const profileSettings = (env: Environment): Readonly<Record<string, string>> =>
+  env.profiles === undefined
+    ? {}
+    : {
+        [ENV.profileStore]: artifactStore(env),
+        [ENV.profileKmsKey]: env.profiles.keyArn,
+        [ENV.awsRegion]: env.artifacts.region,
+      };
 
 const gatewaySettings = ({ gateway }: Environment): Readonly<Record<string, string>> =>
   gateway === undefined

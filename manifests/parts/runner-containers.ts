@@ -15,6 +15,9 @@ export const RUNNER_GRACE_SECONDS = 120;
 /** The part of those for uploading; then it has 8 s to report what is lost (runner/uploader/upload.ts). */
 export const UPLOAD_SECONDS = RUNNER_GRACE_SECONDS - 10 - 8 - 7;
 
+/** A browser without calls and viewers this long uses no processor time until the next call. */
+const FREEZE_SECONDS = 30;
+
 export const BROWSER = 'browser';
 export const UPLOADER = 'uploader';
 
@@ -47,6 +50,7 @@ export function browser(env: Environment): k8s.Container {
         ...(env.runner.insecureLoginOrigins
           ? { [ENV.insecureLoginOrigins]: env.runner.insecureLoginOrigins.join(',') }
           : {}),
+        [ENV.freezeSeconds]: String(FREEZE_SECONDS),
         ...(env.runner.mcpOrigins ? { [ENV.mcpOrigins]: env.runner.mcpOrigins.join(',') } : {}),
         HOME: '/tmp',
       }),

@@ -15,6 +15,7 @@ import { eventGate } from './event-gate.ts';
 import { browserLauncher } from './launcher.ts';
 import { type BrowserLimits, browserLimits, DEFAULT_LIMITS } from './limits.ts';
 import { type MemoryVerdict, watchMemory } from './memory-watch.ts';
+import { browserPause, type Pause } from './pause.ts';
 import { watchRunnerMemory } from './runner-memory.ts';
 
 /** Size of the page and of its recording (O12). */
@@ -27,6 +28,9 @@ const CLOSE_MS = 3_000;
 export interface RunnerBrowser {
   /** The lease's context. */
   readonly context: BrowserContext;
+  /** Chromium's major version. */
+  readonly major: number;
+  readonly pause: Pause;
   /** Another context with one blank page, for the caller to close. */
   newContext(): Promise<BrowserContext>;
   /** Resolves when the browser process has ended, for whatever reason. */
@@ -67,6 +71,8 @@ export interface BrowserOptions {
   readonly searchPath: string;
   /** Unless told, those of the settings' defaults. */
   readonly limits?: BrowserLimits;
+  /** Where the context keeps what sites store; without one it keeps that in memory. */
+  readonly userDataDir?: string | undefined;
 }
 
 const FLAGS = [
@@ -88,31 +94,39 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     processBytesMax: limits.memoryBytes,
   });
   const traffic = boundTraffic(limits, launcher.downloads);
-  const launch = () =>
-    chromium.launch({
-      executablePath: launcher.executable,
-      chromiumSandbox: options.sandbox,
-      downloadsPath: launcher.downloads,
-      args: [
-        ...FLAGS,
-        ...(options.egressUrl === undefined ? [] : PROXIED_FLAGS),
-        ...(options.trustedSpki === undefined ? [] : [`--ignore-certificate-errors-spki-list=${options.trustedSpki}`]),
-      ],
-      // Nothing of this process's environment is the browser's.
-      env: { PATH: options.searchPath, HOME: launcher.home, TMPDIR: launcher.downloads, LANG: 'C.UTF-8' },
-      ...(options.egressUrl === undefined ? {} : { proxy: { server: options.egressUrl, bypass: '<-loopback>' } }),
-      // Playwright's own handlers lose videos: this process closes its browser itself.
-      handleSIGINT: false,
-      handleSIGTERM: false,
-      handleSIGHUP: false,
-      timeout: 30_000,
-    });
-  const browser = await launchGated(launcher.executable, traffic.gate, launch).catch(async (cause: unknown) => {
-    // Its last lines may arrive after its end.
-    await delay(100);
-    launcher.close();
-    throw launchError(cause, launcher.lastLines(), options.sandbox);
-  });
+  const settings = {
+    executablePath: launcher.executable,
+    chromiumSandbox: options.sandbox,
+    downloadsPath: launcher.downloads,
+    args: [
+      ...FLAGS,
+      ...(options.egressUrl === undefined ? [] : PROXIED_FLAGS),
+      ...(options.trustedSpki === undefined ? [] : [`--ignore-certificate-errors-spki-list=${options.trustedSpki}`]),
+    ],
+    // Nothing of this process's environment is the browser's.
+    env: { PATH: options.searchPath, HOME: launcher.home, TMPDIR: launcher.downloads, LANG: 'C.UTF-8' },
+    ...(options.egressUrl === undefined ? {} : { proxy: { server: options.egressUrl, bypass: '<-loopback>' } }),
+    // Playwright's own handlers lose videos: this process closes its browser itself.
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
+    timeout: 30_000,
+  };
+  const launch = async () => {
+    if (options.userDataDir === undefined) return { browser: await chromium.launch(settings) };
+    const context = await chromium.launchPersistentContext(options.userDataDir, { ...settings, viewport: VIEWPORT });
+    const browser = context.browser();
+    if (browser === null) throw new Error('the context has no browser');
+    return { browser, context };
+  };
+  const { browser, context: kept } = await launchGated(launcher.executable, traffic.gate, launch).catch(
+    async (cause: unknown) => {
+      // Its last lines may arrive after its end.
+      await delay(100);
+      launcher.close();
+      throw launchError(cause, launcher.lastLines(), options.sandbox);
+    },
+  );
   launcher.started();
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   browser.once('disconnected', () => resolve());
@@ -121,19 +135,27 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     await context.newPage();
     return context;
   };
-  const context = await newContext();
+  const context = kept ?? (await newContext());
   const protocol = await protocolGate(browser);
-  await traffic.connect(browser, context);
+  await traffic.connect(browser, kept === undefined ? await contextId(context) : undefined);
+  const pause = browserPause(launcher.pid);
   const memory = boundMemory(launcher.pid() ?? 0, limits, gone, traffic.stopLoudest);
   return {
     context,
+    major: Number.parseInt(browser.version(), 10),
+    pause,
     stops: traffic.stops,
     whyStopped: () => memory.whyStopped() ?? traffic.whyStopped(),
     whyEnded: memory.whyEnded,
     newContext,
     gone,
     isGone: () => !browser.isConnected(),
-    gates: async () => ({ process: processGate(launcher.pid()), protocol: await protocol() }),
+    async gates() {
+      const answered = pause.isHeld() ? undefined : await protocol();
+      const process = processGate(launcher.pid());
+      // a browser that is paused while it is asked does not answer either
+      return { process, protocol: answered === undefined || pause.isHeld() ? PAUSED : answered };
+    },
     lastLines: launcher.lastLines,
     async close() {
       const closed = browser.close().catch(() => undefined);
@@ -144,6 +166,8 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     },
   };
 }
+
+const PAUSED = { ok: true, detail: 'paused; it was there before' };
 
 const FLOODED = 'it kept writing to its console, or sending requests, faster than this browser handles them';
 const OPENED = 'it kept opening tabs';
@@ -186,9 +210,8 @@ function boundTraffic(limits: BrowserLimits, downloads: string) {
       const loudest = gate.stopLoudest();
       if (loudest !== undefined) stop(loudest, why);
     },
-    async connect(browser: Browser, context: BrowserContext) {
+    async connect(browser: Browser, browserContextId: string | undefined) {
       const session = await browser.newBrowserCDPSession();
-      const browserContextId = await contextId(context);
       closeTarget = targetId => void session.send('Target.closeTarget', { targetId }).catch(() => undefined);
       cancel = ({ guid, last }) => {
         const ids = browserContextId === undefined ? {} : { browserContextId };
@@ -202,7 +225,7 @@ function boundTraffic(limits: BrowserLimits, downloads: string) {
   };
 }
 
-/** Chromium's name of a context that has a page. */
+/** Chromium's name of a context that has a page; the one with a user data folder is Chromium's default, which needs none. */
 async function contextId(context: BrowserContext): Promise<string | undefined> {
   const [page] = context.pages();
   if (page === undefined) return undefined;

@@ -17,6 +17,8 @@ export interface TempDir {
   readonly path: string;
   /** Working directory of the process: the only folder whose files Playwright MCP lets an agent upload. */
   readonly files: string;
+  /** For a browser that keeps its files, and for what is made of them. */
+  readonly profile: string;
   remove(): void;
 }
 
@@ -31,7 +33,9 @@ export function createTempDir(runnerId: string): TempDir {
   writeFileSync(join(path, OWNER_FILE), String(process.pid), { mode: 0o600 });
   const files = join(path, 'files');
   mkdirSync(files, { mode: 0o711 });
-  return { path, files, remove: () => remove(path) };
+  const profile = join(path, 'profile');
+  mkdirSync(profile, { mode: 0o711 });
+  return { path, files, profile, remove: () => remove(path) };
 }
 
 const remove = (path: string): void => rmSync(path, { recursive: true, force: true, maxRetries: 3 });

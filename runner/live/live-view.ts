@@ -4,6 +4,7 @@ import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { encodePicture } from '../../contract/live-picture.ts';
 import type { Clock } from '../../http/clock.ts';
 import type { Captures } from '../capture/captures.ts';
+import type { Freezer } from '../freezer.ts';
 import { liveAsking } from './asking.ts';
 import { agentControl, type Control } from './control.ts';
 import { deviceInput } from './input.ts';
@@ -31,6 +32,7 @@ export interface LiveView {
 export interface LiveViewOptions {
   readonly context: BrowserContext;
   readonly captures: Captures;
+  readonly freezer: Pick<Freezer, 'use'>;
   /** Takes secrets out of a text. */
   readonly conceal: (text: string) => Promise<string>;
   readonly clock: Clock;
@@ -41,7 +43,15 @@ export interface LiveViewOptions {
 const TITLES_EVERY_MS = 1_000;
 const LEASE_ENDED = 'the lease has ended';
 
-export function liveView({ context, captures, conceal, clock, onTaken, onGivenBack }: LiveViewOptions): LiveView {
+export function liveView({
+  context,
+  captures,
+  freezer,
+  conceal,
+  clock,
+  onTaken,
+  onGivenBack,
+}: LiveViewOptions): LiveView {
   const viewers = new Map<string, Viewer>();
   const closed = new AbortController();
   let count = 0;
@@ -168,12 +178,14 @@ export function liveView({ context, captures, conceal, clock, onTaken, onGivenBa
     connect(socket, { viewer: name, role }) {
       count += 1;
       open += 1;
+      const unused = freezer.use();
       const id = `v${count}`;
       const viewer = liveViewer({
         ...{ id, name, role, socket, clock },
         onMessage: message => read(viewer, message),
         onClose() {
           open -= 1;
+          unused();
           viewers.delete(id);
           control.connectionLost(id);
           if (viewers.size > 0) return;

@@ -1,81 +1,107 @@
-import type { BrowserContext } from 'playwright-core';
 import { OmicronError } from '../../contract/problem.ts';
-import type { LeaseProfile, ProfileState } from '../../contract/profile.ts';
+import type { LeaseProfile, ProfileContent, ProfileFiles } from '../../contract/profile.ts';
 import type { Clock } from '../../http/clock.ts';
+import type { RunnerBrowser } from '../browser/browser.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
-import { readBrowserState, writeBrowserState } from './browser-state.ts';
+import { type CompleteOptions, openComplete } from './complete-profile.ts';
+import { expiredLogins } from './expired-logins.ts';
+import { openLight } from './light-profile.ts';
 
 /** The profile of a lease, restored; saves run one after the other. */
 export interface OpenProfile {
   /** Whether what was restored holds a password: a site of an earlier lease may have stored it. */
   readonly isTainted: boolean;
+  /** Domains whose login had expired when the lease began. */
+  readonly expired: readonly string[];
   /** Saves what the browser holds now. Resolves with the version that holds it. */
   save(signal: AbortSignal): Promise<number>;
   /**
-   * Saves for the last time, if the profile is to be saved, and gives the right to it back; bounded. Resolves with why it was
-   * not saved: then the version before stays. Never rejects.
+   * Saves for the last time, if the profile is to be saved, and gives the right to it back; bounded. The browser may be closed for it
+   * once `unused` has resolved. Resolves with why it was not saved: then the version before stays. Never rejects.
    */
-  close(): Promise<OmicronError | undefined>;
+  close(unused: Promise<unknown>): Promise<OmicronError | undefined>;
 }
 
-export interface ProfileOptions {
+/** A browser that holds a profile, in one of its forms. Throws OmicronErrors, and Playwright's. */
+export interface ProfileBrowser {
+  /** What of the profile the browser did not take. */
+  readonly leftOut: number;
+  /** What the browser holds now, to be saved over this version. */
+  read(over: Saved, signal: AbortSignal): Promise<ProfileContent>;
+  /** The same, after which the browser may be gone. */
+  readLast(over: Saved, unused: Promise<unknown>, signal: AbortSignal): Promise<ProfileContent>;
+}
+
+/** The version that is the current one as far as this runner knows, and the chunks that the next one may name again. */
+export interface Saved {
+  readonly version: number;
+  readonly chunks: ProfileFiles['chunks'];
+}
+
+export interface ProfileOptions extends CompleteOptions {
   readonly profile: LeaseProfile;
-  readonly context: BrowserContext;
-  readonly controller: Pick<ControllerClient, 'profile' | 'saveProfile' | 'releaseProfile'>;
-  readonly leaseToken: string;
-  /** Whether a text holds a password of the lease. */
-  readonly holds: (text: string) => boolean;
+  readonly browser: RunnerBrowser;
+  readonly controller: Pick<
+    ControllerClient,
+    'profile' | 'saveProfile' | 'releaseProfile' | 'readProfileChunk' | 'writeProfileChunk'
+  >;
+  /** Whether a text holds a password of the lease; undefined: the lease has none. */
+  readonly holds: ((text: string) => boolean) | undefined;
   readonly clock: Clock;
-  readonly info: (message: string, details: Record<string, unknown>) => void;
 }
 
-/** The browser still answers, or the profile stays as it was: with the rest of the runner's end this fits into 10 s. */
-const LAST_SAVE_MS = 4_000;
+/** With the rest of the runner's end this fits into the 10 s after which its process exits. */
+const LAST_SAVE_MS = { light: 4_000, complete: 7_000 } as const;
 const RELEASE_MS = 1_000;
 
-/** Restores the profile of a lease into its fresh context. Throws `profile_unavailable` when that cannot be done. */
+/** Restores the profile of a lease. Throws `profile_unavailable` when that cannot be done. */
 export async function openProfile(options: ProfileOptions, signal: AbortSignal): Promise<OpenProfile> {
-  const { profile, context, controller, leaseToken, holds, clock, info } = options;
+  const { profile, browser, controller, leaseToken, holds, clock, info } = options;
   const startMs = clock.nowMs();
   const opened = await controller.profile(leaseToken, signal);
-  const isTainted = opened.state !== null && mayHold(opened.state, holds);
-  const leftOut = opened.state === null ? 0 : await restore(context, opened.state);
-  let { version } = opened;
+  // a complete profile stays complete: a light save would lose its files
+  const form = opened.content?.files != null ? 'complete' : (profile.form ?? 'light');
+  const held =
+    form === 'light'
+      ? await openLight(browser.context, opened.content, info)
+      : await openComplete(options, opened.content, signal);
+  let saved: Saved = { version: opened.version, chunks: opened.content?.files?.chunks ?? [] };
   info('profile restored', {
     profile: profile.name,
-    version,
-    left_out: leftOut,
-    ms: Math.round(clock.nowMs() - startMs),
+    ...{ version: saved.version, form, left_out: held.leftOut, ms: Math.round(clock.nowMs() - startMs) },
   });
   let turn: Promise<unknown> = Promise.resolve();
   let closed = false;
 
-  const saveNow = async (bound: AbortSignal): Promise<number> => {
-    const { state, leftOut } = await within(readBrowserState(context), bound);
-    version = await controller.saveProfile(leaseToken, version, state, bound);
-    info('profile saved', { profile: profile.name, version, left_out: leftOut });
-    return version;
-  };
-  const inTurn = (bound: AbortSignal): Promise<number> => {
-    const next = turn.then(() => saveNow(bound));
+  const inTurn = (bound: AbortSignal, read: (over: Saved) => Promise<ProfileContent>): Promise<number> => {
+    const next = turn.then(async () => {
+      const content = await within(read(saved), bound);
+      const version = await controller.saveProfile(leaseToken, saved.version, content, bound);
+      saved = { version, chunks: content.files?.chunks ?? [] };
+      info('profile saved', { profile: profile.name, version });
+      return version;
+    });
     turn = next.catch(() => undefined);
     return next;
   };
 
   return {
-    isTainted,
+    isTainted: opened.content !== null && holds !== undefined && mayHold(opened.content, holds),
+    expired: opened.content === null ? [] : expiredLogins(opened.content.state, Date.now()),
     async save(bound) {
       if (profile.mode === 'read-only')
         throw new OmicronError('lease_superseded', 'The lease has the profile read-only; it is not saved.');
       if (closed) throw new OmicronError('lease_ended', 'The lease is ending, and saves its profile as it does.');
-      return inTurn(bound).catch(error => {
+      return inTurn(bound, over => held.read(over, bound)).catch(error => {
         throw saveError(error);
       });
     },
-    async close() {
+    async close(unused) {
       closed = true;
       if (profile.mode === 'read-only') return undefined;
-      const lost = await inTurn(AbortSignal.timeout(LAST_SAVE_MS)).then(() => undefined, saveError);
+      const bound = AbortSignal.timeout(LAST_SAVE_MS[form]);
+      const last = inTurn(bound, over => held.readLast(over, unused, bound));
+      const lost = await last.then(() => undefined, saveError);
       await controller.releaseProfile(leaseToken, AbortSignal.timeout(RELEASE_MS)).catch(() => undefined);
       return lost;
     },
@@ -85,20 +111,11 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
 /** A longer one is not searched: it may hold anything. */
 const CHARACTERS_MAX = 4_000_000;
 
-function mayHold(state: ProfileState, holds: (text: string) => boolean): boolean {
+/** The browser's own files are not searched either. */
+function mayHold({ state, files }: ProfileContent, holds: (text: string) => boolean): boolean {
+  if (files !== null) return true;
   const text = JSON.stringify(state);
   return text.length > CHARACTERS_MAX || holds(text);
-}
-
-async function restore(context: BrowserContext, state: ProfileState): Promise<number> {
-  try {
-    return await writeBrowserState(context, state);
-  } catch {
-    // the cause may quote what was restored
-    const detail =
-      'The browser did not take this version of the profile. Restore an older version, or lease without a profile.';
-    throw new OmicronError('profile_unavailable', detail);
-  }
 }
 
 /** A busy page may keep Playwright waiting; the profile is not worth the runner's end. */

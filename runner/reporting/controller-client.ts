@@ -3,7 +3,13 @@ import { type RedeemAnswer, redeemAnswer, totpAnswer } from '../../contract/assi
 import { type LiveSocketAnswer, liveSocketAnswer } from '../../contract/live-exchange.ts';
 import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
-import { type ProfileState, profileSaved, type RunnerProfile, runnerProfile } from '../../contract/profile.ts';
+import {
+  type ProfileContent,
+  profileChunkStored,
+  profileSaved,
+  type RunnerProfile,
+  runnerProfile,
+} from '../../contract/profile.ts';
 import { type ArtifactReport, activityAnswer, type RunnerEvent } from '../../contract/reports.ts';
 import {
   type AskedUserAction,
@@ -14,6 +20,7 @@ import {
 } from '../../contract/user-action.ts';
 import { httpCalls } from '../../http/call.ts';
 import { problemClient } from '../../http/problem-client.ts';
+import { bytesCall } from './bytes-call.ts';
 
 /**
  * The controller as a runner sees it. Every call rejects with an OmicronError, of which `worthRetrying` tells whether the call
@@ -47,7 +54,11 @@ export interface ControllerClient {
   /** The profile that the browser of the lease starts with. */
   profile(leaseToken: string, signal: AbortSignal): Promise<RunnerProfile>;
   /** Saves it over the version `base`. Resolves with the version that holds it. */
-  saveProfile(leaseToken: string, base: number, state: ProfileState, signal: AbortSignal): Promise<number>;
+  saveProfile(leaseToken: string, base: number, content: ProfileContent, signal: AbortSignal): Promise<number>;
+  /** A chunk of what the lease starts with. */
+  readProfileChunk(leaseToken: string, object: string, signal: AbortSignal): Promise<Buffer>;
+  /** Stores a chunk for a save over the version `base`. Resolves with its name. */
+  writeProfileChunk(leaseToken: string, base: number, bytes: Buffer, signal: AbortSignal): Promise<string>;
   /** This runner saves it no more. */
   releaseProfile(leaseToken: string, signal: AbortSignal): Promise<void>;
   /** Writes events to the timeline; repeating them writes nothing twice. */
@@ -103,14 +114,20 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     liveSocket: async (token, signal) =>
       (await post('/internal/runner-live-socket', token, {}, liveSocketAnswer, signal)).socket,
     profile: (token, signal) => get('/internal/runner-profile', token, runnerProfile, signal),
-    saveProfile: async (token, base_version, state, signal) => {
+    saveProfile: async (token, base_version, content, signal) => {
       const request = {
         method: 'PUT',
         path: '/internal/runner-profile',
         token,
-        body: { base_version, state },
+        body: { base_version, ...content },
       } as const;
       return (await call({ ...request, answer: profileSaved, signal, timeoutMs: TRY_MS })).value.version;
+    },
+    readProfileChunk: (token, object, signal) =>
+      bytesCall(`${controllerUrl}/internal/runner-profile/chunks/${object}`, { token, signal }),
+    writeProfileChunk: async (token, base, body, signal) => {
+      const url = `${controllerUrl}/internal/runner-profile/chunks?base_version=${base}`;
+      return profileChunkStored.parse(JSON.parse((await bytesCall(url, { token, body, signal })).toString())).object;
     },
     releaseProfile: async (token, signal) => {
       const request = { method: 'DELETE', path: '/internal/runner-profile', token } as const;

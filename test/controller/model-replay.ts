@@ -196,6 +196,7 @@ async function rowsOf(database: Database, world: World) {
         record_video: false,
         credentials: true,
         profile_mode: 'read-write',
+        profile_form: 'light',
       },
       claimId: claimIds[caller] ?? '',
       abandonClaimId: null,

@@ -57,6 +57,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
       tags,
       profile: profile?.name,
       profile_mode: profile?.mode ?? 'read-write',
+      profile_form: profile?.form ?? 'light',
     },
     claimId: randomUUID(),
     abandonClaimId: null,

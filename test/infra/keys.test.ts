@@ -9,12 +9,12 @@ beforeAll(async () => {
   dev = await capture(stackConfig('dev'));
 });
 
-test('recordings, Secrets, and logs with images have a key each, by name, rotated', () => {
+test('recordings, profiles, Secrets, and logs with images have a key each, by name, rotated', () => {
   expect(
     all(dev, 'Alias')
       .map(({ props }) => props.name)
       .sort(),
-  ).toEqual(['artifacts', 'platform', 'secrets'].map(name => `alias/omicron-browser-dev/${name}`));
+  ).toEqual(['artifacts', 'platform', 'profiles', 'secrets'].map(name => `alias/omicron-browser-dev/${name}`));
   for (const { props } of all(dev, 'Key')) expect(props.enableKeyRotation).toBe(true);
 });
 

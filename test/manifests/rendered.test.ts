@@ -99,6 +99,7 @@ test('of the outputs of a stack the manifests keep what they need, and not the k
       ...outputs,
       region: dev.artifacts.region,
       uploaderRoleArn: dev.roles?.uploader,
+      profilesKeyArn: dev.profiles?.keyArn,
       controllerRoleArn: dev.roles?.controller,
       controllerRepositoryUrl: 'a.example/c',
       runnerRepositoryUrl: 'a.example/r',

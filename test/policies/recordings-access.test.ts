@@ -180,6 +180,38 @@ describe('[O15] administrators', () => {
 });
 
 describe('the controller', () => {
+  test('keeps profiles, and nobody else does', async () => {
+    const profile = 'profiles/0123';
+    expect(await put(controller, CREATE, profile)).toEqual(ALLOWED);
+    for (const action of ['s3:GetObject', 's3:DeleteObject']) {
+      expect(await ask(controller, action, object(profile), TLS)).toEqual(ALLOWED);
+      for (const other of [uploader, reader, accountAdmin])
+        expect(await ask(other, action, object(profile), TLS)).toEqual(refusedBy('OnlyTheControllerKeepsProfiles'));
+    }
+    expect(
+      await ask(controller, 's3:ListBucket', arn.bucket(documents.bucket), { ...TLS, 's3:prefix': 'profiles/' }),
+    ).toEqual(NOT_GRANTED);
+    expect(await useKey(controller, 'GenerateDataKey')).toEqual(ALLOWED);
+  });
+
+  test('wraps the keys of users under a key of its own, naming the user', async () => {
+    const wrap = async (who: Asker, context: Context) =>
+      evaluate(
+        {
+          principal: session(who),
+          action: 'kms:Encrypt',
+          resource: documents.profilesKeyArn,
+          account: ACCOUNT,
+          context: { 'aws:PrincipalArn': who.role, 'aws:PrincipalAccount': who.account, ...context },
+        },
+        { identity: who.identity(), resource: documents.profilesKeyPolicy },
+      );
+    const user = { 'kms:EncryptionContext:user_id': 'ada' };
+    expect(await wrap(controller, user)).toEqual(ALLOWED);
+    expect(await wrap(controller, {})).toEqual(NOT_GRANTED);
+    for (const other of [uploader, reader, accountAdmin]) expect(await wrap(other, user)).toEqual(NOT_GRANTED);
+  });
+
   test('lists its prefix, and reads the lifecycle and files of sessions, but no video', async () => {
     const list = { ...TLS, 's3:prefix': 'pw-videos/dev/' };
     expect(await ask(controller, 's3:ListBucket', arn.bucket(documents.bucket), list)).toEqual(ALLOWED);

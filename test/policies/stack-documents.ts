@@ -8,6 +8,8 @@ export interface StackDocuments {
   identityOf(role: string): unknown;
   readonly bucketPolicy: unknown;
   readonly keyPolicy: unknown;
+  readonly profilesKeyArn: string;
+  readonly profilesKeyPolicy: unknown;
   trustOf(role: string): unknown;
 }
 
@@ -27,6 +29,8 @@ export async function stackDocuments(): Promise<StackDocuments> {
     identityOf: role => document('aws:iam/rolePolicy:RolePolicy', role, 'policy'),
     bucketPolicy: document('aws:s3/bucketPolicy:BucketPolicy', 'artifacts', 'policy'),
     keyPolicy: document('aws:kms/key:Key', 'artifacts', 'policy'),
+    profilesKeyArn: String(stack.outputs.profilesKeyArn),
+    profilesKeyPolicy: document('aws:kms/key:Key', 'profiles', 'policy'),
     trustOf: role => document('aws:iam/role:Role', role, 'assumeRolePolicy'),
   };
 }

@@ -5,7 +5,7 @@ import type { ProfileStore } from '../../controller/ports/profile-store.ts';
 import { randomOf } from '../controller/model-replay.ts';
 import { protocol } from '../controller/protocol.ts';
 import { freshPostgres } from '../postgres.ts';
-import { keeperOn, stateOf } from './keeper.ts';
+import { contentOf, keeperOn, stateOf } from './keeper.ts';
 
 const WORK = { name: 'work', mode: 'read-write' } as const;
 const STEPS = 200;
@@ -62,16 +62,16 @@ it.each([1, 2, 3])(
       if (redeemed.outcome !== 'redeemed') return void (await p.leases.fail(p.claimOf(acquired), 'released', 'waits'));
       await p.makeReady(acquired);
       const lease = p.leaseOf(acquired);
-      const { version, state } = await keeper.ofLease(lease);
+      const { version, json } = await keeper.ofLease(lease);
       expect(version).toBe(acknowledged.version);
-      expect(state?.toString()).toContain(`"value":"${acknowledged.value}"`);
+      expect(json?.toString()).toContain(`"value":"${acknowledged.value}"`);
       runners.push({ lease, base: version });
     };
     const saveOfAny = async (step: number) => {
       const runner = runners[roll(runners.length)];
       if (runner === undefined) return;
       runner.base = await save(
-        () => keeper.saveFor(runner.lease, runner.base, stateOf(`${step}`)),
+        () => keeper.saveFor(runner.lease, runner.base, contentOf(`${step}`)),
         runner.base,
         `${step}`,
       );

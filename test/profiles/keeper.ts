@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import type { ProfileState } from '../../contract/profile.ts';
+import type { ProfileContent, ProfileState } from '../../contract/profile.ts';
 import type { Database } from '../../controller/ports/database.ts';
 import type { ProfileStore } from '../../controller/ports/profile-store.ts';
 import { folderStore } from '../../controller/profiles/folder-store.ts';
@@ -21,6 +21,9 @@ export const stateOf = (value: string): ProfileState => ({
   ],
   origins: [],
 });
+
+/** The same as the content of a light version. */
+export const contentOf = (value: string): ProfileContent => ({ state: stateOf(value), files: null });
 
 /** A keeper over a folder of its own. `around` may stand between it and the folder. */
 export async function keeperOn(

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { protocol } from '../controller/protocol.ts';
 import { connection, freshPostgres } from '../postgres.ts';
-import { keeperOn, stateOf } from './keeper.ts';
+import { contentOf, keeperOn, stateOf } from './keeper.ts';
 
 const WORK = { name: 'work', mode: 'read-write' } as const;
 const READ = { name: 'work', mode: 'read-only' } as const;
@@ -62,10 +62,10 @@ it('waits with the next lease until the one before has saved, and refuses its sa
   await p.leases.end(first.session.id, null, null, 'released');
   const next = await p.claim({ conversationId: 'c2', profile: WORK });
   expect(await p.redeem(next)).toEqual({ outcome: 'wait' });
-  expect(await keeper.saveFor(p.leaseOf(first), 0, stateOf('last words'))).toBe(1);
+  expect(await keeper.saveFor(p.leaseOf(first), 0, contentOf('last words'))).toBe(1);
   await keeper.release(p.leaseOf(first));
   expect(await p.redeem(next)).toMatchObject({ outcome: 'redeemed' });
-  await expect(keeper.saveFor(p.leaseOf(first), 1, stateOf('too late'))).rejects.toMatchObject({
+  await expect(keeper.saveFor(p.leaseOf(first), 1, contentOf('too late'))).rejects.toMatchObject({
     code: 'lease_superseded',
   });
   expect(await keeper.ofLease(p.leaseOf(next))).toMatchObject({ version: 1 });
@@ -83,10 +83,10 @@ it('waits twenty seconds for a runner that says nothing; what it saves after tha
     stale.runner.id,
   ]);
   expect(await p.redeem(next)).toMatchObject({ outcome: 'redeemed' });
-  await expect(keeper.saveFor(p.leaseOf(stale), 0, stateOf('stale'))).rejects.toMatchObject({
+  await expect(keeper.saveFor(p.leaseOf(stale), 0, contentOf('stale'))).rejects.toMatchObject({
     code: 'lease_superseded',
   });
-  expect(await keeper.saveFor(p.leaseOf(next), 0, stateOf('fresh'))).toBe(1);
+  expect(await keeper.saveFor(p.leaseOf(next), 0, contentOf('fresh'))).toBe(1);
 });
 
 it('saves nothing for a read-only lease, for another epoch, or over another version', async () => {
@@ -95,16 +95,16 @@ it('saves nothing for a read-only lease, for another epoch, or over another vers
   const lease = p.leaseOf(writer);
   const reader = await p.lease({ conversationId: 'c2', profile: READ });
   const refusal = { code: 'lease_superseded' };
-  await expect(keeper.saveFor(p.leaseOf(reader), 0, stateOf('x'))).rejects.toMatchObject(refusal);
-  await expect(keeper.saveFor({ ...lease, epoch: 2 }, 0, stateOf('x'))).rejects.toMatchObject(refusal);
-  await expect(keeper.saveFor({ ...lease, session_id: reader.session.id }, 0, stateOf('x'))).rejects.toMatchObject(
+  await expect(keeper.saveFor(p.leaseOf(reader), 0, contentOf('x'))).rejects.toMatchObject(refusal);
+  await expect(keeper.saveFor({ ...lease, epoch: 2 }, 0, contentOf('x'))).rejects.toMatchObject(refusal);
+  await expect(keeper.saveFor({ ...lease, session_id: reader.session.id }, 0, contentOf('x'))).rejects.toMatchObject(
     refusal,
   );
-  const both = await Promise.allSettled(['a', 'b'].map(value => keeper.saveFor(lease, 0, stateOf(value))));
+  const both = await Promise.allSettled(['a', 'b'].map(value => keeper.saveFor(lease, 0, contentOf(value))));
   expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   expect(both.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'profile_changed' } });
   const value = await cookieOf('ada', 'work');
-  expect(await keeper.saveFor(lease, 1, stateOf(value ?? ''))).toBe(1); // nothing changed
+  expect(await keeper.saveFor(lease, 1, contentOf(value ?? ''))).toBe(1); // nothing changed
 });
 
 it('refuses the platform while a lease has the profile, and lets it write after that', async () => {

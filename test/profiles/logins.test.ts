@@ -181,6 +181,17 @@ describe('a profile on real browsers', () => {
     await expect(sessions.importProfile('ada', 'copy', file)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
+  it('tells the agent where a login has expired', async () => {
+    const state = await sessions.exportProfile('ada', 'work');
+    const cookies = state.cookies.map(cookie => ({ ...cookie, domain: 'shop.example', expires: 1 }));
+    await sessions.importProfile('ada', 'stale', { cookies, origins: [] });
+    const request = { userId: 'ada', conversationId: 'stale', recordVideo: false, profile: 'stale' };
+    await using browser = await sessions.connect({ ...request, profileMode: 'read-only' });
+    expect(browser.instructions).toContain('have expired at shop.example: log in again there.');
+    await browser.lease.end();
+    await sessions.deleteProfile('ada', 'stale');
+  });
+
   it('restores the rest of a profile of which a browser does not take a part', async () => {
     const state = await sessions.exportProfile('ada', 'work');
     const [cookie] = state.cookies;

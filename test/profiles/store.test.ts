@@ -2,11 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CreateKeyCommand, KMSClient } from '@aws-sdk/client-kms';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ProfileStore } from '../../controller/ports/profile-store.ts';
 import { bucketStore } from '../../controller/profiles/bucket-store.ts';
 import { folderStore } from '../../controller/profiles/folder-store.ts';
+import { keyFileWrap } from '../../controller/profiles/key-file.ts';
+import { kmsWrap } from '../../controller/profiles/kms.ts';
 import { freePort } from '../port.ts';
 import { freshPostgres } from '../postgres.ts';
 import { type Moto, motoServer } from '../runner/uploader/moto.ts';
@@ -78,6 +81,29 @@ describe.each([
     expect(await keeper.restore('ada', 'work', 1)).toBe(3);
     expect(await cookieOf('ada', 'work')).toBe('one');
     expect(await keeper.remove('ada', 'work')).toBe(true);
+  });
+});
+
+describe.each([
+  { kind: 'the key file', make: async () => keyFileWrap(Buffer.alloc(32, 'k')) },
+  {
+    kind: 'a KMS',
+    make: async () => {
+      const admin = new KMSClient({ region: 'eu-central-1', endpoint: endpoint() });
+      const { KeyMetadata } = await admin.send(new CreateKeyCommand({}));
+      return kmsWrap({ keyArn: KeyMetadata?.Arn ?? '', endpoint: endpoint() });
+    },
+  },
+])('keys of users under $kind', ({ make }) => {
+  it('opens a key for its own user, and a changed one for nobody', async () => {
+    const keys = await make();
+    const key = randomBytes(32);
+    const wrapped = await keys.wrap(key, 'ada');
+    expect(wrapped).not.toContain(key.toString('base64'));
+    expect(await keys.unwrap(wrapped, 'ada')).toEqual(key);
+    const unavailable = { code: 'profile_unavailable' };
+    await expect(keys.unwrap(wrapped, 'bob')).rejects.toMatchObject(unavailable);
+    await expect(keys.unwrap(`${wrapped.slice(0, -8)}AAAAAAA=`, 'ada')).rejects.toMatchObject(unavailable);
   });
 });
 

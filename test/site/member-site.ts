@@ -12,6 +12,7 @@ export const SECRETS = {
   lasting: 'lasting-cookie-91bc',
   local: 'local-storage-55de',
   database: 'indexed-db-c2e8',
+  cached: 'cache-storage-2b7d',
 } as const;
 
 const OPEN = `const open = () => new Promise((done, fail) => {
@@ -28,6 +29,9 @@ const LOGIN = `<!doctype html><title>Logging in</title><script>${OPEN}
   const tokens = (await open()).transaction('tokens', 'readwrite').objectStore('tokens');
   await ask(tokens.put({ token: '${SECRETS.database}', since: new Date(0), bytes: new Uint8Array([1, 2, 3]) }, 'member'));
   await ask(tokens.put('lost by Playwright', 0));
+  await (await caches.open('member')).put('/cached', new Response('${SECRETS.cached}'));
+  await navigator.serviceWorker.register('/worker.js');
+  await navigator.serviceWorker.ready;
   document.title = 'Logged in';
 })()</script>`;
 
@@ -35,14 +39,21 @@ const HOME = `<!doctype html><title>Home</title><script>${OPEN}
 (async () => {
   const kept = await ask((await open()).transaction('tokens').objectStore('tokens').get('member'));
   const cookies = await (await fetch('/cookies')).json();
-  window.found = { ...cookies, local: localStorage.getItem('token'), database: kept?.token ?? null,
+  const cached = await fetch('/cached');
+  window.found = { ...cookies, cached: (await cached.text()) || null, local: localStorage.getItem('token'), database: kept?.token ?? null,
     typed: kept?.since instanceof Date && kept?.bytes instanceof Uint8Array };
   document.title = 'Found';
 })()</script>`;
 
-/** What `window.found` is once logged in, and before. */
-export const LOGGED_IN = { ...SECRETS, typed: true };
-export const LOGGED_OUT = { session: null, lasting: null, local: null, database: null, typed: false };
+/** Answers from Cache Storage: what it says has passed a service worker. */
+const WORKER = `addEventListener('fetch', event => {
+  if (event.request.url.endsWith('/cached')) event.respondWith(caches.match('/cached'));
+})`;
+
+/** What `window.found` is once logged in, with all of it and with what a light profile keeps; and before. */
+export const WHOLE_LOGIN = { ...SECRETS, typed: true };
+export const LOGGED_IN = { ...WHOLE_LOGIN, cached: null };
+export const LOGGED_OUT = { cached: null, session: null, lasting: null, local: null, database: null, typed: false };
 
 export async function startMemberSite(): Promise<MemberSite> {
   const server = createServer((request, response) => {
@@ -61,6 +72,10 @@ export async function startMemberSite(): Promise<MemberSite> {
         return response
           .writeHead(200, { 'content-type': 'application/json' })
           .end(JSON.stringify({ session: cookies.get('session'), lasting: cookies.get('lasting') }));
+      case '/worker.js':
+        return response.writeHead(200, { 'content-type': 'text/javascript' }).end(WORKER);
+      case '/cached':
+        return response.writeHead(204).end();
       default:
         return html(HOME);
     }

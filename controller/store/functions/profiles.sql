@@ -92,7 +92,7 @@ end $$;
 create or replace function omicron.profile_content(p omicron.profiles, p_version integer) returns jsonb
 language sql as $$
   select jsonb_build_object('id', p.id, 'user_id', p.user_id, 'name', p.name, 'version', p_version, 'object', v.object,
-           'digest', v.digest, 'wrapped', k.wrapped)
+           'form', v.form, 'digest', v.digest, 'wrapped', k.wrapped)
     from (select) as one
     left join omicron.profile_versions v on v.profile_id = p.id and v.version = p_version
     left join omicron.profile_keys k on k.user_id = p.user_id
@@ -116,7 +116,8 @@ language sql as $$
    where r.id = p_runner and r.session_id = p_session and r.epoch = p_epoch and r.state in ('leased', 'draining')
 $$;
 
--- Before the bytes are written. Null: go on; else why not. `p_runner` null: the platform writes, not a lease.
+-- Before the bytes of an object are written, a version's or a chunk's. Null: go on; else why not. `p_runner` null: the
+-- platform writes, not a lease.
 create or replace function omicron.begin_save(p_profile uuid, p_base integer, p_runner uuid, p_object text, p_bytes bigint, p_quota bigint)
 returns jsonb language plpgsql as $$
 declare
@@ -127,15 +128,17 @@ begin
   if v_refusal is not null then
     return v_refusal;
   end if;
-  select coalesce(sum(v.bytes), 0) into v_used
+  select coalesce(sum(o.bytes), 0) into v_used
     from omicron.profiles p
     join omicron.profiles other on other.user_id = p.user_id
-    join omicron.profile_versions v on v.profile_id = other.id
-   where p.id = p_profile;
+    join omicron.profile_objects o on o.profile_id = other.id
+   where p.id = p_profile
+     -- what a save that came to no end wrote is not counted for long
+     and (o.state = 'kept' or (o.state = 'writing' and o.since > clock_timestamp() - interval '1 minute'));
   if v_used + p_bytes > p_quota then
     return jsonb_build_object('outcome', 'refused', 'code', 'profile_quota_exceeded', 'active', v_used, 'limit', p_quota);
   end if;
-  insert into omicron.profile_objects (name) values (p_object);
+  insert into omicron.profile_objects (name, profile_id, bytes) values (p_object, p_profile, p_bytes);
   return null;
 end $$;
 
@@ -173,25 +176,35 @@ begin
   return null;
 end $$;
 
--- After the bytes were written and read back: moves the head. Null: saved; else why not, and nothing changed.
-create or replace function omicron.commit_save(p_profile uuid, p_base integer, p_runner uuid, p_object text, p_digest text,
-  p_bytes bigint, p_domains jsonb, p_versions integer) returns jsonb
+-- After the bytes were written and read back: moves the head. Null: saved; else why not, and what was written goes. `p_chunks`: what
+-- the version names beside its object, written for it or kept by the version before.
+create or replace function omicron.commit_save(p_profile uuid, p_base integer, p_runner uuid, p_object text, p_form text,
+  p_digest text, p_bytes bigint, p_chunks text[], p_domains jsonb, p_versions integer) returns jsonb
 language plpgsql as $$
 declare
   v_refusal jsonb;
+  v_names text[] := p_chunks || p_object;
+  v_there integer;
   r omicron.runners;
 begin
   v_refusal := omicron.save_refusal(p_profile, p_base, p_runner);
   if v_refusal is not null then
+    update omicron.profile_objects set state = 'removing' where name = any (v_names) and profile_id = p_profile and state = 'writing';
     return v_refusal;
   end if;
-  update omicron.profile_objects set state = 'kept', since = clock_timestamp() where name = p_object and state = 'writing';
-  if not found then -- it took so long that the sweep removed it
+  perform from omicron.profile_objects where name = any (v_names) order by name for update;
+  select count(*) into v_there from omicron.profile_objects
+   where name = any (v_names) and profile_id = p_profile and state in ('writing', 'kept');
+  if v_there < cardinality(v_names) then -- it took so long that the sweep removed one
     return jsonb_build_object('outcome', 'refused', 'code', 'profile_unavailable');
   end if;
+  update omicron.profile_objects set state = 'kept', since = clock_timestamp() where name = any (v_names) and state = 'writing';
   select * into r from omicron.runners where id = p_runner;
-  insert into omicron.profile_versions (profile_id, version, object, digest, bytes, domains, session_id, epoch)
-    values (p_profile, p_base + 1, p_object, p_digest, p_bytes, p_domains, r.session_id, r.epoch);
+  insert into omicron.profile_versions (profile_id, version, object, form, digest, bytes, domains, session_id, epoch)
+    values (p_profile, p_base + 1, p_object, p_form, p_digest,
+      p_bytes + (select coalesce(sum(bytes), 0) from omicron.profile_objects where name = any (p_chunks)),
+      p_domains, r.session_id, r.epoch);
+  insert into omicron.profile_version_chunks (profile_id, version, object) select p_profile, p_base + 1, unnest(p_chunks);
   update omicron.profiles set version = p_base + 1 where id = p_profile;
   perform omicron.drop_versions(p_profile, p_base + 1 - p_versions);
   if r.id is not null then
@@ -201,11 +214,26 @@ begin
   return null;
 end $$;
 
--- The versions up to this one are removed; their objects by the sweep.
+-- The versions up to this one are removed; by the sweep their objects, and the chunks that no other version names.
 create or replace function omicron.drop_versions(p_profile uuid, p_last integer) returns void
+language plpgsql as $$
+declare
+  v_names text[];
+begin
+  select array_agg(object) into v_names from (
+    select object from omicron.profile_versions where profile_id = p_profile and version <= p_last
+    union select object from omicron.profile_version_chunks where profile_id = p_profile and version <= p_last) as named;
+  delete from omicron.profile_versions where profile_id = p_profile and version <= p_last;
+  update omicron.profile_objects o set state = 'removing', since = clock_timestamp()
+   where o.name = any (v_names) and not exists (select from omicron.profile_version_chunks c where c.object = o.name);
+end $$;
+
+-- Whether the current version of the profile that this runner holds names this chunk.
+create or replace function omicron.lease_chunk(p_session uuid, p_epoch integer, p_runner uuid, p_object text) returns jsonb
 language sql as $$
-  with dropped as (delete from omicron.profile_versions where profile_id = p_profile and version <= p_last returning object)
-  update omicron.profile_objects set state = 'removing', since = clock_timestamp() where name in (select object from dropped)
+  select content from (select omicron.lease_profile(p_session, p_epoch, p_runner)) as lease (content)
+   where exists (select from omicron.profile_version_chunks
+                  where profile_id = (content ->> 'id')::uuid and version = (content ->> 'version')::integer and object = p_object)
 $$;
 
 -- The runner has saved for the last time, or cannot.

@@ -16,6 +16,15 @@ end $$;
 create or replace trigger tally_end after insert on omicron.session_events
   for each row when (new.kind in ('session.ended', 'session.error')) execute function omicron.tally_end();
 
+create or replace function omicron.tally_freeze() returns trigger language plpgsql as $$
+begin
+  perform omicron.tally('freezes', substr(new.kind, length('browser.') + 1));
+  return null;
+end $$;
+
+create or replace trigger tally_freeze after insert on omicron.session_events
+  for each row when (new.kind in ('browser.frozen', 'browser.thawed')) execute function omicron.tally_freeze();
+
 -- A recording reported lost and stored later counts as both: a counter never falls.
 create or replace function omicron.tally_recording() returns trigger language plpgsql as $$
 begin

@@ -236,6 +236,7 @@ class GetOrCreateRequest(TypedDict):
     snapshot: NotRequired[Literal["changes", "full", "none", "playwright"]]
     profile: NotRequired[str | None]
     profile_mode: NotRequired[Literal["read-write", "read-only"]]
+    profile_form: NotRequired[Literal["light", "complete"]]
 
 
 class HeartbeatAnswer(TypedDict):
@@ -433,6 +434,7 @@ class ProfileStateInput(TypedDict):
 
 class ProfileVersion(TypedDict):
     version: int
+    form: Literal["light", "complete"]
     bytes: int
     saved_at: str
     session_id: str | None

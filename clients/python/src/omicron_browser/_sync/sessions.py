@@ -38,6 +38,7 @@ Toolset = Literal["playwright", "core", "compat", "both"]
 Snapshot = Literal["changes", "full", "none", "playwright"]
 ProfileMode = Literal["read-write", "read-only"]
 LiveRole = Literal["view", "control"]
+ProfileForm = Literal["light", "complete"]
 SessionState = Literal["starting", "ready", "ended", "error"]
 OnLost = Callable[[OmicronError], None]
 Artifacts = list[wire.Artifact]
@@ -83,6 +84,7 @@ class BrowserSessions:
         credentials: bool | None = None,
         profile: str | None = None,
         profile_mode: ProfileMode | None = None,
+        profile_form: ProfileForm | None = None,
         require_credentials: bool | None = None,
         wait_seconds: float = WAIT_SECONDS,
         on_lost: OnLost | None = None,
@@ -104,6 +106,7 @@ class BrowserSessions:
             "credentials": credentials,
             "profile": profile,
             "profile_mode": profile_mode,
+            "profile_form": profile_form,
             "require_credentials": require_credentials,
         }
         body = {name: value for name, value in request.items() if value is not None}
@@ -135,6 +138,7 @@ class BrowserSessions:
         credentials: bool | None = None,
         profile: str | None = None,
         profile_mode: ProfileMode | None = None,
+        profile_form: ProfileForm | None = None,
         require_credentials: bool | None = None,
         wait_seconds: float = WAIT_SECONDS,
         on_lost: OnLost | None = None,
@@ -151,6 +155,7 @@ class BrowserSessions:
             credentials=credentials,
             profile=profile,
             profile_mode=profile_mode,
+            profile_form=profile_form,
             require_credentials=require_credentials,
             wait_seconds=wait_seconds,
             on_lost=on_lost,

@@ -1,0 +1,126 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import * as z from 'zod';
+import { AUDIENCES } from '../../contract/names.ts';
+import {
+  PROFILE_LIMITS,
+  profileChunk,
+  profileChunkStored,
+  profileSave,
+  profileSaved,
+  profileVersionNumber,
+  runnerProfile,
+} from '../../contract/profile.ts';
+import type { ControllerKeys } from '../../contract/tokens.ts';
+import { type ProfileKeeper, profilesNotConfigured } from '../profiles/profile-keeper.ts';
+import { leaseOf, leaseOnly } from './bearer.ts';
+import { describeRoutes } from './describe.ts';
+import { STATE_BODY_BYTES_MAX } from './profiles.ts';
+
+export interface RunnerProfileRoutes {
+  publicKeys: ControllerKeys;
+  /** Null: this deployment keeps no profiles. */
+  profileKeeper: ProfileKeeper | null;
+}
+
+const BYTES = 'application/octet-stream';
+
+/** The profile of a lease, for its runner: read at the start, saved now and then, given back at the end. */
+export const runnerProfileRoutes: FastifyPluginAsyncZod<RunnerProfileRoutes> = async (app, parts) => {
+  app.addHook('onRoute', describeRoutes('runner'));
+  app.addContentTypeParser(BYTES, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  const ofLease = leaseOnly(parts.publicKeys, AUDIENCES.lease);
+  const keeper = (): ProfileKeeper => {
+    if (parts.profileKeeper === null) throw profilesNotConfigured();
+    return parts.profileKeeper;
+  };
+
+  app.get(
+    '',
+    {
+      ...ofLease,
+      schema: {
+        operationId: 'readLeaseProfile',
+        summary: 'The profile that the browser of a lease starts with',
+        response: { 200: runnerProfile },
+      },
+    },
+    async (request, reply) => {
+      const { version, json } = await keeper().ofLease(leaseOf(request).claims);
+      const body = Buffer.concat([Buffer.from(`{"version":${version},"content":`), json ?? NULL, BRACE]);
+      return reply.type('application/json').send(body as never); // JSON as it is stored
+    },
+  );
+
+  app.put(
+    '',
+    {
+      ...ofLease,
+      bodyLimit: STATE_BODY_BYTES_MAX,
+      schema: {
+        operationId: 'saveLeaseProfile',
+        summary: 'Saves the profile of a lease over the version that its runner knows; also while the lease ends',
+        body: profileSave,
+        response: { 200: profileSaved },
+      },
+    },
+    async request => {
+      const { base_version, state, files } = request.body;
+      return { version: await keeper().saveFor(leaseOf(request).claims, base_version, { state, files }) };
+    },
+  );
+
+  app.delete(
+    '',
+    {
+      ...ofLease,
+      schema: {
+        operationId: 'releaseLeaseProfile',
+        summary: 'The runner of a lease saves no more: the next lease need not wait for it',
+        response: { 204: z.null() },
+      },
+    },
+    async (request, reply) => {
+      await keeper().release(leaseOf(request).claims);
+      return reply.status(204).send(null);
+    },
+  );
+
+  app.get(
+    '/chunks/:object',
+    {
+      ...ofLease,
+      schema: {
+        operationId: 'readProfileChunk',
+        summary: "A chunk of the browser's files in the profile that the lease starts with",
+        params: profileChunk,
+        response: { 200: { description: 'The bytes of the chunk', content: { [BYTES]: { schema: z.any() } } } },
+      },
+    },
+    async (request, reply) => {
+      const bytes = await keeper().readChunk(leaseOf(request).claims, request.params.object);
+      return reply.type(BYTES).send(bytes as never); // no JSON
+    },
+  );
+
+  app.post(
+    '/chunks',
+    {
+      ...ofLease,
+      bodyLimit: PROFILE_LIMITS.chunkBytesMax,
+      schema: {
+        operationId: 'writeProfileChunk',
+        summary: "Stores a chunk of the browser's files, for a save over this version",
+        querystring: z.object({ base_version: z.coerce.number().pipe(profileVersionNumber) }),
+        consumes: [BYTES],
+        response: { 200: profileChunkStored },
+      },
+    },
+    async request => {
+      const bytes = z.instanceof(Buffer).parse(request.body);
+      return { object: await keeper().writeChunk(leaseOf(request).claims, request.query.base_version, bytes) };
+    },
+  );
+};
+
+const NULL = Buffer.from('null');
+const BRACE = Buffer.from('}');

@@ -1,0 +1,40 @@
+import { createHash, createHmac } from 'node:crypto';
+import { promisify } from 'node:util';
+import { zstdCompress, zstdDecompress } from 'node:zlib';
+import { PROFILE_LIMITS, type ProfileForm } from '../../contract/profile.ts';
+import { decrypt, encrypt } from './aes-gcm.ts';
+
+/** Whose content an object is; it opens for no other profile or user, and a version's for no other version or form. */
+export interface Place {
+  readonly userId: string;
+  readonly profileId: string;
+  /** Of a version, its number and form; a chunk is shared by the versions of a profile. */
+  readonly of: { readonly version: number; readonly form: ProfileForm } | 'chunk';
+}
+
+const compress = promisify(zstdCompress);
+const decompress = promisify(zstdDecompress);
+
+/** `1`: the first way to write a content of this form. */
+const contextOf = ({ userId, profileId, of }: Place): string =>
+  [
+    'omicron profile',
+    ...(of === 'chunk' ? ['chunk 1', profileId] : [`${of.form} 1`, profileId, of.version]),
+    userId,
+  ].join('\n');
+
+/** Compressed and encrypted under the user's key. */
+export const seal = async (key: Buffer, plain: Buffer, place: Place): Promise<Buffer> =>
+  encrypt(key, await compress(plain), contextOf(place));
+
+/** Throws when the object is not this place's, or was changed. */
+export const unseal = (key: Buffer, sealed: Buffer, place: Place): Promise<Buffer> => {
+  const maxOutputLength = place.of === 'chunk' ? PROFILE_LIMITS.chunkBytesMax : PROFILE_LIMITS.stateBytesMax;
+  return decompress(decrypt(key, sealed, contextOf(place)), { maxOutputLength });
+};
+
+/** The name of an object: its content's digest. An IV is never used twice, so no two saves share one. */
+export const objectName = (sealed: Buffer): string => createHash('sha256').update(sealed).digest('hex');
+
+/** Tells whether two contents of one user are the same, and nothing to who lacks the key. */
+export const digestOf = (key: Buffer, plain: Buffer): string => createHmac('sha256', key).update(plain).digest('hex');

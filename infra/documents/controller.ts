@@ -1,0 +1,28 @@
+import { FILE_FOLDERS } from '../../contract/names.ts';
+import { type Document, document } from './document.ts';
+import { keepProfiles } from './profiles.ts';
+import { listRecordings, type Recordings, recordingsPrefix } from './recordings.ts';
+
+/**
+ * The controller's role: checks what the bucket keeps and for how long (O21), reads the files of sessions (B1), and keeps profiles. It
+ * cannot read a video: no name of one has a folder. The key of profiles' objects is that of the files.
+ */
+export const controllerPolicy = (recordings: Recordings): Document =>
+  document(
+    listRecordings(recordings),
+    {
+      Sid: 'ReadLifecycle',
+      Effect: 'Allow',
+      Action: ['s3:GetLifecycleConfiguration'],
+      Resource: [recordings.bucketArn],
+    },
+    {
+      Sid: 'ReadFiles',
+      Effect: 'Allow',
+      Action: ['s3:GetObject'],
+      Resource: Object.values(FILE_FOLDERS).map(
+        folder => `${recordings.bucketArn}/${recordingsPrefix(recordings.env)}*/${folder}/*`,
+      ),
+    },
+    ...keepProfiles(recordings),
+  );

@@ -1,0 +1,68 @@
+import type { Clock } from '../http/clock.ts';
+import type { Pause } from './browser/pause.ts';
+
+/** Stops a lease's browser while nothing uses it. What is open stays open; docs/operations.md has what that saves and costs. */
+export interface Freezer {
+  /** The browser runs until the returned function was called; at once, if it was frozen. */
+  use(): () => void;
+  /** The browser runs from now on. */
+  close(): void;
+}
+
+export interface FreezerOptions {
+  readonly pause: Pause;
+  /** Without use; 0: never. */
+  readonly afterMs: number;
+  readonly clock: Clock;
+  readonly onFrozen: () => void;
+  readonly onThawed: (frozenMs: number) => void;
+}
+
+export function browserFreezer({ pause, afterMs, clock, onFrozen, onThawed }: FreezerOptions): Freezer {
+  let users = 0;
+  let closed = afterMs === 0;
+  let frozenAtMs: number | undefined;
+  let idle = new AbortController();
+
+  function freezeWhenIdle(): void {
+    if (closed) return;
+    idle = new AbortController();
+    const { signal } = idle;
+    clock.sleep(afterMs, signal, true).then(
+      () => {
+        if (signal.aborted) return;
+        frozenAtMs = clock.nowMs();
+        void pause.hold();
+        onFrozen();
+      },
+      () => undefined, // it is used
+    );
+  }
+
+  function thaw(): void {
+    idle.abort();
+    if (frozenAtMs === undefined) return;
+    pause.letGo();
+    onThawed(clock.nowMs() - frozenAtMs);
+    frozenAtMs = undefined;
+  }
+
+  freezeWhenIdle();
+  return {
+    use() {
+      users += 1;
+      thaw();
+      let used = false;
+      return () => {
+        if (used) return;
+        used = true;
+        users -= 1;
+        if (users === 0) freezeWhenIdle();
+      };
+    },
+    close() {
+      closed = true;
+      thaw();
+    },
+  };
+}

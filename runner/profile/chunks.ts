@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { OmicronError } from '../../contract/problem.ts';
+import { PROFILE_LIMITS, type ProfileFiles } from '../../contract/profile.ts';
+import { keptFiles } from './kept-files.ts';
+import { layOut, type Part, partsOf } from './layout.ts';
+
+/** Chunks under way at once: each waits for the store. */
+const AT_ONCE = 4;
+
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+/**
+ * Cuts the kept files of a user data folder that no browser writes to into chunks. `write` stores each that `known` does not have, and
+ * resolves with its name.
+ */
+export async function cutFiles(
+  userDataDir: string,
+  known: ProfileFiles['chunks'],
+  write: (bytes: Buffer) => Promise<string>,
+): Promise<Pick<ProfileFiles, 'chunks' | 'files'>> {
+  const paths = await keptFiles(userDataDir);
+  const sizes = await Promise.all(
+    paths.map(async path => ({ path, bytes: (await stat(join(userDataDir, path))).size })),
+  );
+  if (sizes.reduce((sum, { bytes }) => sum + bytes, 0) > PROFILE_LIMITS.filesBytesMax) throw tooLarge();
+  const { files, chunks } = layOut(sizes);
+  const stored = new Map(known.map(chunk => [chunk.sha256, chunk]));
+  const written = await pooled(chunks, async parts => {
+    const bytes = await readParts(userDataDir, parts);
+    const digest = sha256(bytes);
+    return stored.get(digest) ?? { object: await write(bytes), sha256: digest, bytes: bytes.length };
+  });
+  return { files, chunks: written };
+}
+
+/**
+ * Writes the files into an empty folder. Each is new, its path was checked with the content, and every chunk is compared with its
+ * digest: throws `profile_unavailable` when one is not what was saved.
+ */
+export async function joinFiles(
+  content: ProfileFiles,
+  into: string,
+  read: (object: string) => Promise<Buffer>,
+): Promise<void> {
+  const parts = partsOf(content);
+  if (parts === undefined) throw damaged();
+  for (const folder of new Set(content.files.map(({ path }) => dirname(path))))
+    await mkdir(join(into, folder), { recursive: true, mode: 0o700 });
+  for (const { path } of content.files) await (await open(join(into, path), 'wx', 0o600)).close();
+  await pooled([...content.chunks.entries()], async ([index, { object, sha256: expected }]) => {
+    const bytes = await read(object);
+    if (sha256(bytes) !== expected) throw damaged();
+    for (const { path, fromBytes, bytes: length, atBytes } of parts[index] ?? []) {
+      await using file = await open(join(into, path), 'r+');
+      await file.write(bytes, atBytes, length, fromBytes);
+    }
+  });
+}
+
+async function readParts(userDataDir: string, parts: readonly Part[]): Promise<Buffer> {
+  const content = Buffer.alloc(parts.reduce((sum, { bytes }) => sum + bytes, 0));
+  for (const { path, fromBytes, bytes, atBytes } of parts) {
+    await using file = await open(join(userDataDir, path));
+    await file.read(content, atBytes, bytes, fromBytes);
+  }
+  return content;
+}
+
+/** Does the work for each item, several at once. Rejects with the first failure, after which no other work begins. */
+async function pooled<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  const waiting = items.entries();
+  let failed = false;
+  const worker = async () => {
+    for (const [index, item] of waiting) {
+      if (failed) return;
+      results[index] = await work(item).catch(error => {
+        failed = true;
+        throw error;
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return results;
+}
+
+const tooLarge = () =>
+  new OmicronError(
+    'profile_too_large',
+    `The files of a profile may take ${PROFILE_LIMITS.filesBytesMax / 1024 ** 3} GiB; clear what its sites store.`,
+  );
+
+const damaged = () =>
+  new OmicronError(
+    'profile_unavailable',
+    'The files of this version of the profile are not what was saved. Restore an older one.',
+  );

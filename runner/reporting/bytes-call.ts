@@ -1,0 +1,35 @@
+import { OmicronError, problemSchema } from '../../contract/problem.ts';
+
+/** One try for some megabytes. */
+const TRY_MS = 20_000;
+const TRIES = 3;
+
+/**
+ * Sends bytes to the controller, or asks for some, and resolves with the bytes of the answer. Tried again when the controller cannot be
+ * reached: a chunk that is stored twice costs a copy, which the sweep removes. Throws OmicronErrors.
+ */
+export async function bytesCall(
+  url: string,
+  { token, body, signal }: { token: string; body?: Buffer; signal: AbortSignal },
+): Promise<Buffer> {
+  const request = {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/octet-stream' }) },
+    ...(body && { body: new Uint8Array(body) }),
+  };
+  for (let left = TRIES - 1; ; left -= 1) {
+    try {
+      const answer = await fetch(url, { ...request, signal: AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]) });
+      if (answer.ok) return Buffer.from(await answer.arrayBuffer());
+      const problem = problemSchema.safeParse(await answer.json().catch(() => undefined));
+      if (problem.success) throw OmicronError.fromProblem(problem.data);
+      throw new OmicronError(
+        'controller_unreachable',
+        `The controller answered ${answer.status} to a chunk of a profile.`,
+      );
+    } catch (error) {
+      const final = error instanceof OmicronError && error.code !== 'controller_unreachable';
+      if (final || left === 0 || signal.aborted) throw error;
+    }
+  }
+}

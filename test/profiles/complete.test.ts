@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import type { Lease } from '../../client/lease.ts';
+import { ENV } from '../../contract/names.ts';
+import { connectBrowser } from '../../local/mcp-browser.ts';
+import { type Stack, startStack } from '../../local/stack.ts';
+import { eventually } from '../eventually.ts';
+import { newFolder, shell } from '../local/machine.ts';
+import { LOGGED_OUT, type MemberSite, startMemberSite, WHOLE_LOGIN } from '../site/member-site.ts';
+
+describe('a complete profile on real browsers', () => {
+  let folder: string;
+  let stack: Stack;
+  let sessions: BrowserSessions;
+  let site: MemberSite;
+  beforeAll(async () => {
+    folder = await newFolder();
+    site = await startMemberSite();
+    const settings = { [ENV.userLimit]: '10' };
+    const log = pino({ level: 'silent' });
+    stack = await startStack({ folder, log, egress: 'off', poolIdle: 1, settings, runnerEnv: shell() });
+    sessions = new BrowserSessions(stack);
+  });
+  afterAll(async () => {
+    await stack.stop();
+    await site[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  let conversations = 0;
+  const leaseOf = (profile: string) => {
+    conversations += 1;
+    const request = { userId: 'ada', conversationId: `c${conversations}`, recordVideo: false, waitSeconds: 60 };
+    return sessions.acquire({ ...request, profile, profileForm: 'complete' });
+  };
+  const logIn = async (lease: Lease) => {
+    await using browser = await connectBrowser(lease);
+    await browser.goto(`${site.url}/login`);
+    await eventually('the login', async () => (await browser.evaluate('() => document.title')) === 'Logged in');
+  };
+  const found = async (lease: Lease) => {
+    await using browser = await connectBrowser(lease);
+    await browser.goto(site.url);
+    await eventually('the page', async () => (await browser.evaluate('() => document.title')) === 'Found');
+    return await browser.evaluate('() => window.found');
+  };
+  const storedBytes = async () => {
+    const files = (await readdir(join(folder, 'profiles'), { recursive: true, withFileTypes: true })).filter(entry =>
+      entry.isFile(),
+    );
+    const sizes = await Promise.all(files.map(async file => (await stat(join(file.parentPath, file.name))).size));
+    return sizes.reduce((sum, bytes) => sum + bytes, 0);
+  };
+  const kill = async ({ sessionId }: Lease) => {
+    const { runner_id } = await sessions.get(sessionId);
+    const path = join(folder, 'runners', runner_id ?? '', 'process.json');
+    process.kill(JSON.parse(await readFile(path, 'utf8')).pid, 'SIGKILL');
+    await eventually('the end of the lease', async () => (await sessions.get(sessionId)).status === 'error');
+  };
+
+  it('[D2] holds all that a site stores, saved right after the login, on the next runner', async () => {
+    const first = await leaseOf('whole');
+    expect(await found(first)).toEqual(LOGGED_OUT);
+    await logIn(first);
+    expect(await sessions.saveProfile('ada', 'whole')).toBe(1);
+    expect(await found(first)).toEqual(WHOLE_LOGIN); // the browser went on
+    await kill(first);
+    const second = await leaseOf('whole');
+    expect(await found(second)).toEqual(WHOLE_LOGIN);
+    await second.end();
+    const third = await leaseOf('whole'); // from the save at the end
+    expect(await found(third)).toEqual(WHOLE_LOGIN);
+    await third.end();
+    const { versions } = await sessions.getProfile('ada', 'whole');
+    expect(versions.map(({ form }) => form)).toContain('complete');
+  });
+
+  it('[D5] writes of a large profile at the next save what has changed', async () => {
+    const lease = await leaseOf('large');
+    await logIn(lease);
+    await using browser = await connectBrowser(lease);
+    await browser.goto(`${site.url}/blank`);
+    const megabyte = randomBytes(768 * 1024).toString('base64');
+    await browser.evaluate(`async () => {
+      const cache = await caches.open('bulk');
+      for (let n = 0; n < 24; n++) await cache.put('/bulk/' + n, new Response(n + ${JSON.stringify(megabyte)}));
+      return true;
+    }`);
+    const before = await storedBytes();
+    await sessions.saveProfile('ada', 'large');
+    const first = (await storedBytes()) - before;
+    expect(first).toBeGreaterThan(16 * 1024 * 1024);
+    await browser.evaluate(
+      "() => { localStorage.setItem('token', 'another'); document.cookie = 'one=more'; return true }",
+    );
+    await sessions.saveProfile('ada', 'large');
+    const next = (await storedBytes()) - before - first;
+    expect(next).toBeGreaterThan(0);
+    expect(next / first).toBeLessThan(0.01);
+    await lease.end();
+    await eventually('the last save', () => sessions.deleteProfile('ada', 'large').then(() => true));
+    expect(await storedBytes()).toBe(before); // no chunk outlives its versions
+  });
+});
