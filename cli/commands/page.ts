@@ -24,7 +24,8 @@ export function pageCommands(program: Command, cli: Cli): void {
       .option('--conversation <id>', 'conversation id');
   action('goto', 'go to a URL')
     .argument('<url>')
-    .action((url, name) => act(cli, name, 'browser_navigate', { url }));
+    // `browser_navigate` of the toolset both is Playwright MCP's.
+    .action((url, name) => act(cli, name, 'browser_open', { url, screenshot: false }));
   action('extract', 'print what the page shows')
     .addOption(new Option('--mode <what>', 'what to print').choices(['text', 'title', 'html', 'links']).default('text'))
     .action((name: PageOptions & { mode: string }) =>
@@ -108,7 +109,7 @@ async function call(
       'invalid_request',
       'This lease does not serve the compatible tools; start it with --toolset both.',
     );
-  return browser.callTool(tool, args, { signal: cli.signal });
+  return await browser.callTool(tool, args, { signal: cli.signal });
 }
 
 /** The lease that the session has. Get-or-create, which alone hands its token out, would start another where that one ends just then. */
