@@ -66,6 +66,7 @@ test('only prod refuses to be deleted', () => {
     'Bucket artifacts',
     'Cluster cluster',
     'Key artifacts',
+    'Key profiles',
     'Key secrets',
   ]);
 });

@@ -7,7 +7,7 @@ import { pushed } from './pushed.ts';
 
 const AWS = [ENVIRONMENTS.dev, ENVIRONMENTS.prod];
 const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
-const NONE = { controller: null, runner: null, egress: null };
+const NONE = { controller: null, runner: null, egress: null, console: null };
 
 /** What makes pods of our images; placeholders run Kubernetes' own. */
 const workloads = (env: (typeof ENVIRONMENTS)['prod']): KubernetesObject[] =>
