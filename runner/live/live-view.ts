@@ -3,8 +3,8 @@ import type { GivenBack, InputMessage, LiveTokenClaims, ServerMessage, ViewerMes
 import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { encodePicture } from '../../contract/live-picture.ts';
 import type { Clock } from '../../http/clock.ts';
+import type { Freezer } from '../browser/freezer.ts';
 import type { Captures } from '../capture/captures.ts';
-import type { Freezer } from '../freezer.ts';
 import { liveAsking } from './asking.ts';
 import { agentControl, type Control } from './control.ts';
 import { deviceInput } from './input.ts';

@@ -6,9 +6,9 @@ import type { RunnerBrowser } from '../browser/browser.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
 import { cutFiles, joinFiles } from './chunks.ts';
 import { copyKept } from './kept-files.ts';
-import type { ProfileBrowser, Saved } from './lease-profile.ts';
 import { restore } from './light-profile.ts';
 import { readOpenState, writeOpenState } from './open-state.ts';
+import type { ProfileBrowser, Saved } from './profile-browser.ts';
 
 export interface CompleteOptions {
   readonly leaseToken: string;

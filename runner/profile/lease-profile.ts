@@ -1,11 +1,12 @@
 import { OmicronError } from '../../contract/problem.ts';
-import type { LeaseProfile, ProfileContent, ProfileFiles } from '../../contract/profile.ts';
+import type { LeaseProfile, ProfileContent } from '../../contract/profile.ts';
 import type { Clock } from '../../http/clock.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
 import { type CompleteOptions, openComplete } from './complete-profile.ts';
 import { expiredLogins } from './expired-logins.ts';
 import { openLight } from './light-profile.ts';
+import type { Saved } from './profile-browser.ts';
 
 /** The profile of a lease, restored; saves run one after the other. */
 export interface OpenProfile {
@@ -20,22 +21,6 @@ export interface OpenProfile {
    * once `unused` has resolved. Resolves with why it was not saved: then the version before stays. Never rejects.
    */
   close(unused: Promise<unknown>): Promise<OmicronError | undefined>;
-}
-
-/** A browser that holds a profile, in one of its forms. Throws OmicronErrors, and Playwright's. */
-export interface ProfileBrowser {
-  /** What of the profile the browser did not take. */
-  readonly leftOut: number;
-  /** What the browser holds now, to be saved over this version. */
-  read(over: Saved, signal: AbortSignal): Promise<ProfileContent>;
-  /** The same, after which the browser may be gone. */
-  readLast(over: Saved, unused: Promise<unknown>, signal: AbortSignal): Promise<ProfileContent>;
-}
-
-/** The version that is the current one as far as this runner knows, and the chunks that the next one may name again. */
-export interface Saved {
-  readonly version: number;
-  readonly chunks: ProfileFiles['chunks'];
 }
 
 export interface ProfileOptions extends CompleteOptions {

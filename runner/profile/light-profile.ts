@@ -2,7 +2,7 @@ import type { BrowserContext } from 'playwright-core';
 import { OmicronError } from '../../contract/problem.ts';
 import type { ProfileContent } from '../../contract/profile.ts';
 import { readBrowserState, writeBrowserState } from './browser-state.ts';
-import type { ProfileBrowser } from './lease-profile.ts';
+import type { ProfileBrowser } from './profile-browser.ts';
 
 /** Restores a light profile into a warm browser; null: nothing was saved yet. */
 export async function openLight(

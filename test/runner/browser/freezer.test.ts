@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Pause } from '../../runner/browser/pause.ts';
-import { browserFreezer } from '../../runner/freezer.ts';
-import { steppedClock } from '../fakes/clock.ts';
+import { browserFreezer } from '../../../runner/browser/freezer.ts';
+import type { Pause } from '../../../runner/browser/pause.ts';
+import { steppedClock } from '../../fakes/clock.ts';
 
 /** Long enough for what waits on a stepped clock. */
 const settled = () => new Promise(resolve => setImmediate(resolve));

@@ -1,5 +1,5 @@
-import type { Clock } from '../http/clock.ts';
-import type { Pause } from './browser/pause.ts';
+import type { Clock } from '../../http/clock.ts';
+import type { Pause } from './pause.ts';
 
 /** Stops a lease's browser while nothing uses it. What is open stays open; docs/operations.md has what that saves and costs. */
 export interface Freezer {
