@@ -170,6 +170,7 @@ export const ENV = {
   profileKey: 'OMICRON_PROFILE_KEY',
   profileKmsKey: 'OMICRON_PROFILE_KMS_KEY',
   profileQuotaMb: 'OMICRON_PROFILE_QUOTA_MB',
+  profileRetentionDays: 'OMICRON_PROFILE_RETENTION_DAYS',
   artifactEndpoints: 'OMICRON_ARTIFACT_ENDPOINTS',
   artifactsRetentionDays: 'OMICRON_ARTIFACTS_RETENTION_DAYS',
   userLimit: 'OMICRON_USER_LIMIT',
@@ -226,6 +227,8 @@ export const ENV = {
   ffmpegPath: 'OMICRON_FFMPEG',
   /** Seconds without use after which the browser of a lease is frozen; 0: never. */
   freezeSeconds: 'OMICRON_FREEZE_SECONDS',
+  /** Seconds between saves of a profile that is used; 0: at the end of its lease and on demand only. */
+  checkpointSeconds: 'OMICRON_PROFILE_CHECKPOINT_SECONDS',
   /** MiB of memory that all processes of a browser may take together. */
   browserMemoryMb: 'OMICRON_BROWSER_MEMORY_MB',
   /** MiB of memory that the runner's own process may hold of pages: their requests, lines and answers. */
@@ -307,6 +310,7 @@ export const RUNNER_VARIABLES = [
   ENV.insecureLoginOrigins,
   ENV.mcpOrigins,
   ENV.freezeSeconds,
+  ENV.checkpointSeconds,
   ENV.browserMemoryMb,
   ENV.runnerMemoryMb,
   ENV.downloadMb,

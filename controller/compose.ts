@@ -120,6 +120,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const directory = sqlDirectory(database);
   const profiles = sqlProfiles(database);
   const kept = await profileParts(settings);
+  const { profileRetentionDays: retentionDays } = settings;
   const quotaBytes = settings.profileQuotaMb * 1024 * 1024;
   return {
     settings,
@@ -133,7 +134,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     directory,
     policies: sqlPolicies(database),
     profiles,
-    profileKeeper: kept && new ProfileKeeper({ ...kept, profiles, quotaBytes, log }),
+    profileKeeper: kept && new ProfileKeeper({ ...kept, profiles, quotaBytes, retentionDays, log }),
     userActions: sqlUserActions(database),
     egressLeases: sqlEgressLeases(database),
     secrets: secretStore(settings, database),

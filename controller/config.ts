@@ -167,6 +167,8 @@ export const VARIABLES = {
   ],
   /** What all profiles of one user, with their versions, may take in the store. */
   profileQuotaMb: [ENV.profileQuotaMb, integer(1, 1_048_576).default(2_048)],
+  /** Days after which a profile that no lease has used is deleted. */
+  profileRetentionDays: [ENV.profileRetentionDays, integer(1, 36_500).default(365)],
 
   userLimit: [ENV.userLimit, integer(1, 10_000).default(3)],
   onUserLimit: [ENV.onUserLimit, choice('reject', 'evict_oldest').default('reject')],

@@ -101,6 +101,7 @@ const runner = createRunner({
   filesDir: temp.files,
   fileLimits: fileLimits(settings),
   profileDir: temp.profile,
+  checkpointMs: settings.checkpointSeconds * 1_000,
   freezeMs: settings.freezeSeconds * 1_000,
   clock: realClock,
   ffmpeg: ffmpeg ?? settings.ffmpegPath,

@@ -70,6 +70,7 @@ export interface RunnerOptions
     | 'tokensMax'
     | 'imageText'
     | 'freezeMs'
+    | 'checkpointMs'
     | 'insecureLoginOrigins'
     | 'outputDir'
     | 'ffmpeg'
@@ -91,8 +92,6 @@ export interface RunnerOptions
 /** What finalising may take; with the browser's own end it fits into the 10 s after which the process exits. */
 const RECORDING_MS = 5_000;
 const EVENTS_MS = 2_000;
-/** A save that was asked for. */
-const SAVE_MS = 15_000;
 /** How long a runner answers its agents after its browser crashed, before it makes room for the next epoch. */
 const CRASH_GRACE_MS = 5_000;
 
@@ -229,10 +228,9 @@ export function createRunner(options: RunnerOptions): Runner {
     },
     async saveProfile(token) {
       await verifyControllerToken(keys, audience, token, saveProfileClaims);
-      if (served?.profile === undefined)
+      if (served?.saveProfile === undefined)
         throw new OmicronError('lease_ended', 'This runner serves no lease with a profile.');
-      const done = served.freezer.use();
-      return served.profile.save(AbortSignal.any([abort.signal, AbortSignal.timeout(SAVE_MS)])).finally(done);
+      return served.saveProfile();
     },
     async endpoint(bearerToken = '') {
       const lease = served;

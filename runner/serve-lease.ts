@@ -16,6 +16,7 @@ import type { LiveView } from './live/live-view.ts';
 import { type McpEndpoint, mcpEndpoint } from './mcp/endpoint.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import { toolPolicy } from './mcp/tool-policy.ts';
+import { saveAtCheckpoints } from './profile/checkpoints.ts';
 import type { OpenProfile } from './profile/lease-profile.ts';
 import { NO_RECORDING, type Recording, startRecording } from './recording/recording.ts';
 import type { Redeemed } from './redeem.ts';
@@ -33,15 +34,14 @@ export interface ServedLease {
   readonly files: SessionFiles;
   /** Checks the token of a viewer. Throws `unauthorized`. */
   readonly admission: Admission;
-  readonly freezer: Freezer;
   /** Ends activity reports and the recording, and writes the crash to the timeline; agents are still answered. */
   browserCrashed(): void;
   /** Ends service; resolves when no agent is served any more: its calls answer why the lease has ended. */
   close(reason: string): Promise<void>;
   /** Finalises the recording. Never rejects. */
   stopRecording(): Promise<void>;
-  /** Undefined: the lease has none. */
-  readonly profile: OpenProfile | undefined;
+  /** Saves the profile now. Resolves with the version that holds it. Undefined: the lease has no profile. */
+  readonly saveProfile: (() => Promise<number>) | undefined;
   /** Saves the profile for the last time; the browser may be closed for it once `unused` has resolved. Never rejects. */
   closeProfile(unused: Promise<unknown>): Promise<void>;
   /** Sends what the timeline still lacks. Never rejects. */
@@ -66,6 +66,8 @@ export interface ServeLeaseOptions {
   readonly tokensMax: number;
   /** Whether pictures of `browser_screenshot` are in its text too, unless the call says otherwise. */
   readonly imageText: boolean;
+  /** Between saves of a profile that is used; 0: none but those asked for and the last one. */
+  readonly checkpointMs: number;
   /** Without use, after which the browser is frozen; 0: never. */
   readonly freezeMs: number;
   readonly insecureLoginOrigins: readonly string[];
@@ -130,6 +132,18 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     onFileLost: error => log.warn({ err: error }, 'download not kept'),
   });
   const endpoint = mcpEndpoint(served, clock);
+  const saveProfile = options.profile && savesOf(options.profile, freezer, options.signal);
+  if (saveProfile !== undefined && assignment.options.profile?.mode === 'read-write')
+    void saveAtCheckpoints({
+      ...{
+        everyMs: options.checkpointMs,
+        clock,
+        usedAtMs: freezer.usedAtMs,
+        save: saveProfile,
+        signal: options.signal,
+      },
+      warn: err => log.warn({ err }, 'profile not saved at its checkpoint'),
+    });
   return {
     endpoint,
     live: served.live,
@@ -140,7 +154,7 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
       lease: assignment,
       nowMs: Date.now,
     }),
-    freezer,
+    saveProfile,
     browserCrashed() {
       lifetime.stop();
       freezer.close();
@@ -153,7 +167,6 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
       await Promise.all([endpoint.close(reason), served.live.close()]);
     },
     stopRecording: recording.stop,
-    profile: options.profile,
     async closeProfile(unused) {
       const lost = await options.profile?.close(unused);
       if (lost === undefined) return;
@@ -163,6 +176,15 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     flushEvents: events.flush,
   };
 }
+
+/** A save that was asked for. */
+const SAVE_MS = 15_000;
+
+/** A save needs the browser to run. */
+const savesOf = (profile: OpenProfile, freezer: Freezer, signal: AbortSignal) => (): Promise<number> => {
+  const unused = freezer.use();
+  return profile.save(AbortSignal.any([signal, AbortSignal.timeout(SAVE_MS)])).finally(unused);
+};
 
 const orderOf = (assignment: Assignment, { artifactToken, uploadCredential }: Redeemed): UploadOrder => ({
   session_id: assignment.session_id,

@@ -60,6 +60,7 @@ const VARIABLES = {
       .transform(text => text === 'on'),
   ],
   ffmpegPath: [ENV.ffmpegPath, z.string().min(1).default('ffmpeg')],
+  checkpointSeconds: [ENV.checkpointSeconds, integer(0, 86_400).default(300)],
   freezeSeconds: [ENV.freezeSeconds, integer(0, 86_400).default(0)],
   browserMemoryMb: [ENV.browserMemoryMb, integer(512, 1_048_576).optional()],
   runnerMemoryMb: [ENV.runnerMemoryMb, integer(128, 1_048_576).optional()],

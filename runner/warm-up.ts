@@ -53,6 +53,7 @@ async function warmUpLease(
     outputDir: filesDir,
     profileDir: filesDir,
     freezeMs: 0,
+    checkpointMs: 0,
     ffmpeg: '',
     fileLimits: fileLimits(DEFAULT_FILE_LIMITS),
     log,

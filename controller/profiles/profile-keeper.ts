@@ -21,6 +21,8 @@ export interface KeeperParts {
   keys: KeyWrap;
   /** What all versions of all profiles of one user may take. */
   quotaBytes: number;
+  /** A profile that no lease has started with for so long is deleted. */
+  retentionDays: number;
   log: Logger;
 }
 
@@ -110,9 +112,13 @@ export class ProfileKeeper {
     return removed === 'deleted';
   }
 
-  /** Removes what no version names any more. One object that cannot be removed stops nothing. */
+  /** Removes profiles that are not used any more, and what no version names. One object that cannot be removed stops nothing. */
   async sweep(): Promise<void> {
-    const { profiles, store, log } = this.#parts;
+    const { profiles, store, retentionDays, log } = this.#parts;
+    for (const { userId, name } of await profiles.unused(retentionDays, SWEEP_BATCH)) {
+      const removed = await profiles.remove(userId, name); // refused while a lease has it: then it is used again
+      log.info({ profile: name, removed, days: retentionDays }, 'unused profile');
+    }
     for (const object of await profiles.loose(SWEEP_BATCH, STALE_SECONDS)) {
       try {
         await store.remove(object);

@@ -90,6 +90,8 @@ export interface Profiles {
   show(userId: string, name: string): Promise<ProfileDetail | null>;
   remove(userId: string, name: string): Promise<'deleted' | 'not_found' | SaveRefusal>;
   /** Objects to remove from the store; `forget` those that are gone. */
+  /** Profiles that no lease has started with for so long, longest first. */
+  unused(days: number, most: number): Promise<{ userId: string; name: string }[]>;
   loose(most: number, staleSeconds: number): Promise<string[]>;
   forget(object: string): Promise<void>;
 }
@@ -221,6 +223,14 @@ export function sqlProfiles(database: Database): Profiles {
       const answer = await call(database, 'delete_profile', { p_user: userId, p_name: name });
       const done = z.object({ outcome: z.enum(['deleted', 'not_found']) }).safeParse(answer);
       return done.success ? done.data.outcome : refusal.parse(answer);
+    },
+    async unused(days, most) {
+      const rows = await database.query<{ user_id: string; name: string }>(
+        `select user_id, name from omicron.profiles
+          where last_used_at < (select clock_timestamp()) - make_interval(days => $1) order by last_used_at limit $2`,
+        [days, most],
+      );
+      return rows.map(({ user_id: userId, name }) => ({ userId, name }));
     },
     loose: async (most, staleSeconds) =>
       z

@@ -5,6 +5,8 @@ import type { Pause } from './pause.ts';
 export interface Freezer {
   /** The browser runs until the returned function was called; at once, if it was frozen. */
   use(): () => void;
+  /** When a use last began or ended. */
+  usedAtMs(): number;
   /** The browser runs from now on. */
   close(): void;
 }
@@ -20,6 +22,7 @@ export interface FreezerOptions {
 
 export function browserFreezer({ pause, afterMs, clock, onFrozen, onThawed }: FreezerOptions): Freezer {
   let users = 0;
+  let usedAtMs = clock.nowMs();
   let closed = afterMs === 0;
   let frozenAtMs: number | undefined;
   let idle = new AbortController();
@@ -51,15 +54,18 @@ export function browserFreezer({ pause, afterMs, clock, onFrozen, onThawed }: Fr
   return {
     use() {
       users += 1;
+      usedAtMs = clock.nowMs();
       thaw();
       let used = false;
       return () => {
         if (used) return;
         used = true;
         users -= 1;
+        usedAtMs = clock.nowMs();
         if (users === 0) freezeWhenIdle();
       };
     },
+    usedAtMs: () => usedAtMs,
     close() {
       closed = true;
       thaw();

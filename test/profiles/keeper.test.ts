@@ -140,6 +140,22 @@ it('holds a user to the quota, and no other', async () => {
   await keeper.import('bob', 'one', large());
 });
 
+it('deletes a profile that no lease has used for as long as the deployment keeps one', async () => {
+  const database = await freshPostgres();
+  const { keeper, profiles, folder } = await keeperOn(database, { retentionDays: 30 });
+  await keeper.import('ada', 'old', stateOf('old'));
+  await keeper.import('ada', 'new', stateOf('new'));
+  await database.query(`update omicron.profiles set last_used_at = last_used_at - interval '29 days'`);
+  await keeper.sweep();
+  expect(await objectsIn(folder)).toHaveLength(2);
+  await database.query(
+    `update omicron.profiles set last_used_at = last_used_at - interval '2 days' where name = 'old'`,
+  );
+  await keeper.sweep();
+  expect((await profiles.list('ada')).map(({ name }) => name)).toEqual(['new']);
+  expect(await objectsIn(folder)).toHaveLength(1);
+});
+
 it('gives a user a profile of any name up to a hundred, and none more', async () => {
   const database = await freshPostgres();
   const { keeper } = await keeperOn(database);

@@ -28,13 +28,25 @@ export const contentOf = (value: string): ProfileContent => ({ state: stateOf(va
 /** A keeper over a folder of its own. `around` may stand between it and the folder. */
 export async function keeperOn(
   database: Database,
-  { around = (store: ProfileStore): ProfileStore => store, quotaBytes = 1_000_000, key = 'k'.repeat(32) } = {},
+  {
+    around = (store: ProfileStore): ProfileStore => store,
+    quotaBytes = 1_000_000,
+    retentionDays = 365,
+    key = 'k'.repeat(32),
+  } = {},
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'omicron-profiles-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const profiles = sqlProfiles(database);
   const store = around(folderStore(folder));
-  const parts = { profiles, store, keys: keyFileWrap(Buffer.from(key)), quotaBytes, log: pino({ level: 'silent' }) };
+  const parts = {
+    profiles,
+    store,
+    keys: keyFileWrap(Buffer.from(key)),
+    quotaBytes,
+    retentionDays,
+    log: pino({ level: 'silent' }),
+  };
   const keeper = new ProfileKeeper(parts);
   const cookieOf = async (userId: string, name: string) =>
     (JSON.parse((await keeper.export(userId, name)).toString()) as ProfileState).cookies[0]?.value; // what the keeper stored
