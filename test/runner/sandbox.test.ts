@@ -78,7 +78,8 @@ test('[S10] where the sandbox cannot run the runner has failed, says what to do,
   const { token } = await controller.assignment(runner);
   const answer = await runner.post('/assign', { token });
   expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([503, 'sandbox_runtime_required']);
-  expect(body.error?.detail).toMatch(/user namespaces.*OMICRON_CHROMIUM_SANDBOX=off.*No usable sandbox/s);
+  expect(body.error?.detail).toMatch(/user namespaces.*No usable sandbox/s);
+  expect(body.error?.detail).not.toContain('OMICRON_CHROMIUM_SANDBOX');
   rmSync(folder, { recursive: true });
 });
 
