@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { AUDIENCES } from '../../contract/names.ts';
+import { OmicronError } from '../../contract/problem.ts';
 import {
   PROFILE_LIMITS,
   profileChunk,
@@ -116,8 +117,10 @@ export const runnerProfileRoutes: FastifyPluginAsyncZod<RunnerProfileRoutes> = a
       },
     },
     async request => {
-      const bytes = z.instanceof(Buffer).parse(request.body);
-      return { object: await keeper().writeChunk(leaseOf(request).claims, request.query.base_version, bytes) };
+      const { body: bytes, query } = request;
+      if (!Buffer.isBuffer(bytes))
+        throw new OmicronError('invalid_request', `Invalid request: the body must be bytes, as ${BYTES}.`);
+      return { object: await keeper().writeChunk(leaseOf(request).claims, query.base_version, bytes) };
     },
   );
 };
