@@ -71,7 +71,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     settings: {
       ...settings,
       [ENV.consoleUrl]: consoleUrl,
-      [ENV.liveUrl]: `${settings[ENV.publicUrl] ?? `http://127.0.0.1:${port}`}/live`,
+      [ENV.liveUrl]: settings[ENV.liveUrl] ?? `http://127.0.0.1:${port}/live`,
       ...(egress && { [ENV.egressUrl]: egress.url }),
     },
     runnerEnv: options.runnerEnv ?? {},
