@@ -27,7 +27,7 @@ import type { Recording } from './recording/recording.ts';
 import type { Redeemed } from './redeem.ts';
 import type { ControllerClient } from './reporting/controller-client.ts';
 import type { EventQueue } from './reporting/events.ts';
-import { type Redact, redactJson, redactor } from './reporting/redact.ts';
+import { type Redact, type Redactor, redactJson } from './reporting/redact.ts';
 import { callSpan } from './reporting/trace.ts';
 import { beforeFill } from './secrecy/before-fill.ts';
 import { trackDocuments } from './secrecy/documents.ts';
@@ -46,6 +46,8 @@ import { totpCodes } from './tools/totp.ts';
 export interface LeaseOptions extends CallOptions {
   readonly sessionId: string;
   readonly redeemed: Redeemed;
+  /** Of the lease's secrets; it learns codes and edited values. */
+  readonly redactor: Redactor;
   /** Whether what was restored holds a password, as a site may have stored it. */
   readonly isProfileTainted: boolean;
   readonly events: EventQueue;
@@ -80,7 +82,7 @@ export function openLease(
 ): ServedTools & { readonly live: LiveView; readonly files: SessionFiles } {
   const { sessionId, redeemed, playwright, lifetime, events, recording, captures, policy, controller, clock } = options;
   const { secrets, sites, leaseToken } = redeemed;
-  const { redact, holds, add } = redactor(secrets);
+  const { redact, holds, add } = options.redactor;
   const mint = (site: string, signal: AbortSignal) => controller.totp(leaseToken, site, signal);
   const codes = totpCodes(mint, clock, (code, isSecret) => add('TOTP', code, 'code', isSecret));
   const documents = trackDocuments(options.context, holds);

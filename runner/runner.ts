@@ -23,7 +23,7 @@ import { type PlaywrightMcp, playwrightMcp } from './mcp/playwright-mcp.ts';
 import { type PhaseMachine, phaseMachine } from './phase.ts';
 import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
 import { type Redeemed, redeem } from './redeem.ts';
-import { redactor } from './reporting/redact.ts';
+import { type Redactor, redactor } from './reporting/redact.ts';
 import { type ServedLease, type ServeLeaseOptions, serveLease } from './serve-lease.ts';
 
 /** One browser for one lease: warm, then leased, then removed. */
@@ -173,13 +173,24 @@ export function createRunner(options: RunnerOptions): Runner {
     const { session_id, epoch } = assignment;
     try {
       const redeemed = await redeem(controller, token, abort.signal, clock);
+      const leaseRedactor = redactor(redeemed.secrets);
       const profile =
-        browser && (await openLeaseProfile({ ...options, browser, restart }, assignment, redeemed, abort.signal));
+        browser &&
+        (await openLeaseProfile({ ...options, browser, restart }, assignment, redeemed, leaseRedactor, abort.signal));
       if (browser === undefined || playwright === undefined || !machine.enter('redeemed', { epoch }))
         throw machine.failure ?? new OmicronError('assignment_refused', `This runner is ${machine.phase}.`);
       served = serveLease({
         ...options,
-        ...{ assignment, redeemed, browser, playwright, profile, onEnd: stop, signal: abort.signal },
+        ...{
+          assignment,
+          redeemed,
+          redactor: leaseRedactor,
+          browser,
+          playwright,
+          profile,
+          onEnd: stop,
+          signal: abort.signal,
+        },
       });
       return { runner_id: runnerId, boot_id: bootId, session_id, epoch };
     } catch (error) {
@@ -266,11 +277,12 @@ async function openLeaseProfile(
   { controller, clock, log, ...options }: RunnerOptions & Pick<ProfileOptions, 'browser' | 'restart'>,
   { options: { profile } }: Assignment,
   { leaseToken, secrets }: Redeemed,
+  redactor: Redactor,
   signal: AbortSignal,
 ): Promise<OpenProfile | undefined> {
   if (profile === undefined) return undefined;
   const info = (message: string, details: Record<string, unknown>) => log.info(details, message);
-  const holds = Object.keys(secrets).length === 0 ? undefined : redactor(secrets).holds;
+  const holds = Object.keys(secrets).length === 0 ? undefined : redactor.holds;
   return openProfile({ ...options, profile, controller, leaseToken, holds, clock, info }, signal);
 }
 

@@ -23,7 +23,7 @@ import type { Redeemed } from './redeem.ts';
 import type { ControllerClient } from './reporting/controller-client.ts';
 import { type EventQueue, eventQueue } from './reporting/events.ts';
 import { leaseClock } from './reporting/lease-clock.ts';
-import { redactor } from './reporting/redact.ts';
+import type { Redactor } from './reporting/redact.ts';
 import { guardPictures } from './secrecy/pictures.ts';
 import { uploadOrderWriter } from './upload-order.ts';
 
@@ -51,6 +51,8 @@ export interface ServedLease {
 export interface ServeLeaseOptions {
   readonly assignment: Assignment;
   readonly redeemed: Redeemed;
+  /** Of the lease's secrets: one for its tools, its profile and its way out. */
+  readonly redactor: Redactor;
   readonly keys: ControllerKeys;
   readonly browser: RunnerBrowser;
   /** Restored already. */
@@ -117,13 +119,13 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
   const recording = recordLease(options, captures, events, writeOrder);
   forwarder?.lease({
     ...{ runnerId: assignment.runner_id, credential: redeemed.egressCredential },
-    holdsSecret: redactor(redeemed.secrets).holds,
+    holdsSecret: options.redactor.holds,
   });
   const { toolset = options.toolset, snapshot = options.snapshot } = assignment.options;
   const served = openLease({
     context: options.browser.context,
     sessionId: assignment.session_id,
-    ...{ redeemed, playwright, lifetime, events, recording, pictures, policy, controller },
+    ...{ redeemed, redactor: options.redactor, playwright, lifetime, events, recording, pictures, policy, controller },
     ...{ captures, freezer, expiredLogins: options.profile?.expired ?? [] },
     isProfileTainted: options.profile?.isTainted === true,
     ...{ toolset, snapshot, tokensMax: options.tokensMax, imageText: options.imageText },
