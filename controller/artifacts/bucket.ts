@@ -7,29 +7,25 @@ import {
   ListObjectsV2Command,
   NotFound,
   paginateListObjectsV2,
-  S3Client,
+  type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { fileOfArtifact } from '../../contract/files.ts';
 import { VIDEO_PREFIX } from '../../contract/names.ts';
 import type { ArtifactStore, PrefixSurvey } from '../ports/artifacts.ts';
+import { type BucketOptions, s3Client } from './s3-client.ts';
 
-export interface BucketOptions {
-  readonly bucket: string;
-  readonly region: string;
-  /** An S3 server of its own, which knows buckets by path and not by host name; undefined: AWS. */
-  readonly endpoint: string | undefined;
+interface BucketArtifactsOptions extends BucketOptions {
   /** Of the deployment: its artifacts are below it. */
   readonly env: string;
 }
 
 /**
  * Artifacts in a bucket: its lifecycle deletes them (infra/bucket.ts). The controller's role may list them, and read files but not
- * videos. Credentials are found by the SDK: the role of this process.
+ * videos.
  */
-export function bucketArtifacts({ bucket, region, endpoint, env }: BucketOptions): ArtifactStore {
-  const own = endpoint === undefined ? {} : { endpoint, forcePathStyle: true };
-  const client = new S3Client({ region, ...own });
+export function bucketArtifacts({ bucket, env, ...place }: BucketArtifactsOptions): ArtifactStore {
+  const client = s3Client(place);
   const root = `s3://${bucket}/`;
   const prefix = `${VIDEO_PREFIX}/${env}/`;
   const at = (Key: string) => ({ Bucket: bucket, Key });

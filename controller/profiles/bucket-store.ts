@@ -3,30 +3,22 @@ import {
   GetObjectCommand,
   NoSuchKey,
   PutObjectCommand,
-  S3Client,
+  type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { PROFILE_PREFIX } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
+import { type BucketOptions, s3Client } from '../artifacts/s3-client.ts';
 import type { ProfileStore } from '../ports/profile-store.ts';
-
-export interface BucketOptions {
-  readonly bucket: string;
-  readonly region: string;
-  /** An S3 server of its own, which knows buckets by path and not by host name; undefined: AWS. */
-  readonly endpoint: string | undefined;
-}
 
 /** The SDK repeats a call so many times in all. What a name holds never changes, so that repeating is harmless. */
 const ATTEMPTS = 3;
 
 /**
- * Objects under `profiles/` of a bucket. Credentials are found by the SDK: the role of this process. No header names an
- * encryption: the bucket's default applies (docs/adr/0005).
+ * Objects under `profiles/` of a bucket. No header names an encryption: the bucket's default applies (docs/adr/0005).
  */
-export function bucketStore({ bucket, region, endpoint }: BucketOptions): ProfileStore {
-  const own = endpoint === undefined ? {} : { endpoint, forcePathStyle: true };
-  const client = new S3Client({ region, maxAttempts: ATTEMPTS, ...own });
+export function bucketStore({ bucket, ...place }: BucketOptions): ProfileStore {
+  const client = s3Client(place, { maxAttempts: ATTEMPTS });
   const at = (name: string) => ({ Bucket: bucket, Key: `${PROFILE_PREFIX}/${name}` });
   const reached = async <T>(work: Promise<T>): Promise<T> => {
     try {
