@@ -1559,22 +1559,9 @@ var LIVE_CLOSE = {
 	leaseEnded: 4410,
 	tooManyInputs: 4429
 };
-// console/web/live/asked.tsx
-/** What pages ask of the person: dialogs and files. Over the picture, which must not move under a press. Only the person in control answers. */
-function Asked({ live }) {
-	const { dialogs, choosers, isMine } = live.state;
-	return /* @__PURE__ */ a("div", {
-		class: "asked",
-		children: [dialogs.map((dialog) => /* @__PURE__ */ a(Dialog, {
-			dialog,
-			live
-		}, dialog.tab)), isMine && choosers.map((chooser) => /* @__PURE__ */ a(Chooser, {
-			chooser,
-			live
-		}, chooser.tab))]
-	});
-}
-function Dialog({ dialog, live: { state, send } }) {
+// console/web/live/dialog.tsx
+/** A dialog of a page. Only the person in control answers. */
+function Dialog({ dialog, isMine, send }) {
 	const { tab, type, text, value } = dialog;
 	const [typed, setTyped] = d(value);
 	const answer = (accept) => send({
@@ -1598,7 +1585,7 @@ function Dialog({ dialog, live: { state, send } }) {
 			] }),
 			type === "prompt" && /* @__PURE__ */ a("label", { children: ["Answer", /* @__PURE__ */ a("input", {
 				value: typed,
-				disabled: !state.isMine,
+				disabled: !isMine,
 				onInput: (event) => setTyped(event.currentTarget.value)
 			})] }),
 			/* @__PURE__ */ a("p", {
@@ -1606,24 +1593,40 @@ function Dialog({ dialog, live: { state, send } }) {
 				children: [
 					/* @__PURE__ */ a("button", {
 						type: "button",
-						disabled: !state.isMine,
+						disabled: !isMine,
 						onClick: () => answer(true),
 						children: type === "beforeunload" ? "Leave" : "OK"
 					}),
 					type !== "alert" && /* @__PURE__ */ a("button", {
 						type: "button",
 						class: "quiet",
-						disabled: !state.isMine,
+						disabled: !isMine,
 						onClick: () => answer(false),
 						children: type === "beforeunload" ? "Stay" : "Cancel"
 					}),
-					!state.isMine && /* @__PURE__ */ a("span", {
+					!isMine && /* @__PURE__ */ a("span", {
 						class: "muted",
 						children: "The one who has control answers."
 					})
 				]
 			})
 		]
+	});
+}
+// console/web/live/asked.tsx
+/** What pages ask of the person: dialogs and files. Over the picture, which must not move under a press. Only the person in control answers. */
+function Asked({ live }) {
+	const { dialogs, choosers, isMine } = live.state;
+	return /* @__PURE__ */ a("div", {
+		class: "asked",
+		children: [dialogs.map((dialog) => /* @__PURE__ */ a(Dialog, {
+			dialog,
+			isMine,
+			send: live.send
+		}, dialog.tab)), isMine && choosers.map((chooser) => /* @__PURE__ */ a(Chooser, {
+			chooser,
+			live
+		}, chooser.tab))]
 	});
 }
 function Chooser({ chooser, live: { send, answered } }) {
@@ -1916,28 +1919,6 @@ function sendKeys(area, send, onLeave) {
 		ended.abort();
 	};
 }
-// console/web/live/painter.ts
-function painter(canvas) {
-	let shown;
-	let newest;
-	return {
-		shown: () => shown,
-		async paint(picture) {
-			newest = picture;
-			const bitmap = await createImageBitmap(new Blob([picture.jpeg])).catch(() => void 0);
-			const target = canvas();
-			if (bitmap !== void 0 && target !== null && picture === newest) {
-				if (target.width !== bitmap.width || target.height !== bitmap.height) Object.assign(target, {
-					width: bitmap.width,
-					height: bitmap.height
-				});
-				target.getContext("2d")?.drawImage(bitmap, 0, 0);
-				shown = picture;
-			}
-			bitmap?.close();
-		}
-	};
-}
 // console/web/live/pointer.ts
 var BUTTONS = [
 	"left",
@@ -2105,11 +2086,64 @@ function sendPointer({ canvas, send, size, onPress }) {
 		ended.abort();
 	};
 }
-// console/web/live/tab-bar.tsx
-/** The tabs of the browser, and where the shown one is. The person in control changes them. */
-function TabBar({ live: { state, send } }) {
-	const { tabs, isMine } = state;
-	const shown = tabs.find((tab) => tab.shown);
+// console/web/live/input.tsx
+/** Takes mouse, fingers and keys while this page has control. */
+function Input({ pictures, canvas, send, takesFocus }) {
+	const area = T(null);
+	A(() => {
+		if (canvas.current === null || area.current === null) return;
+		const keyboard = area.current;
+		const focus = () => keyboard.focus({ preventScroll: true });
+		const leave = () => keyboard.closest(".live")?.querySelector(".control")?.focus();
+		const ends = [sendKeys(keyboard, send, leave), sendPointer({
+			canvas: canvas.current,
+			send,
+			size: pictures.shown,
+			onPress: focus
+		})];
+		if (takesFocus) focus();
+		return () => {
+			for (const end of ends) end();
+		};
+	}, [
+		send,
+		pictures,
+		canvas
+	]);
+	return /* @__PURE__ */ a("textarea", {
+		ref: area,
+		class: "keys",
+		"aria-label": "Keyboard of the browser; Shift+Escape leaves it",
+		autocomplete: "off",
+		autocapitalize: "off",
+		spellcheck: false
+	});
+}
+// console/web/live/painter.ts
+function painter(canvas) {
+	let shown;
+	let newest;
+	return {
+		shown: () => shown,
+		async paint(picture) {
+			newest = picture;
+			const bitmap = await createImageBitmap(new Blob([picture.jpeg])).catch(() => void 0);
+			const target = canvas();
+			if (bitmap !== void 0 && target !== null && picture === newest) {
+				if (target.width !== bitmap.width || target.height !== bitmap.height) Object.assign(target, {
+					width: bitmap.width,
+					height: bitmap.height
+				});
+				target.getContext("2d")?.drawImage(bitmap, 0, 0);
+				shown = picture;
+			}
+			bitmap?.close();
+		}
+	};
+}
+// console/web/live/address-bar.tsx
+/** Where the shown tab is. The person in control changes it. */
+function AddressBar({ shown, isMine, send, children }) {
 	const [edited, setEdited] = d();
 	const nav = (to, label, sign) => /* @__PURE__ */ a("button", {
 		type: "button",
@@ -2123,6 +2157,40 @@ function TabBar({ live: { state, send } }) {
 		}),
 		children: sign
 	});
+	return /* @__PURE__ */ a("form", {
+		class: "address",
+		onSubmit: (event) => {
+			event.preventDefault();
+			if (edited?.trim()) send({
+				t: "goto",
+				url: edited.trim()
+			});
+			setEdited(void 0);
+		},
+		children: [
+			nav("back", "Back", "←"),
+			nav("forward", "Forward", "→"),
+			nav("reload", "Reload", "↻"),
+			children,
+			/* @__PURE__ */ a("input", {
+				"aria-label": "Address",
+				title: shown?.title,
+				autocomplete: "off",
+				spellcheck: false,
+				readOnly: !isMine,
+				value: edited ?? shown?.url ?? "",
+				onFocus: (event) => isMine && event.currentTarget.select(),
+				onInput: (event) => setEdited(event.currentTarget.value),
+				onBlur: () => setEdited(void 0)
+			})
+		]
+	});
+}
+// console/web/live/tab-bar.tsx
+/** The tabs of the browser, and where the shown one is. The person in control changes them. */
+function TabBar({ live: { state, send } }) {
+	const { tabs, isMine } = state;
+	const shown = tabs.find((tab) => tab.shown);
 	return /* @__PURE__ */ a("div", {
 		class: "tab-bar",
 		children: [/* @__PURE__ */ a("ul", {
@@ -2156,31 +2224,10 @@ function TabBar({ live: { state, send } }) {
 					})]
 				}, tab.id);
 			})
-		}), /* @__PURE__ */ a("form", {
-			class: "address",
-			onSubmit: (event) => {
-				event.preventDefault();
-				if (edited?.trim()) send({
-					t: "goto",
-					url: edited.trim()
-				});
-				setEdited(void 0);
-			},
-			children: [
-				nav("back", "Back", "←"),
-				nav("forward", "Forward", "→"),
-				nav("reload", "Reload", "↻"),
-				/* @__PURE__ */ a("input", {
-					"aria-label": "Address",
-					autocomplete: "off",
-					spellcheck: false,
-					readOnly: !isMine,
-					value: edited ?? shown?.url ?? "",
-					onFocus: (event) => isMine && event.currentTarget.select(),
-					onInput: (event) => setEdited(event.currentTarget.value),
-					onBlur: () => setEdited(void 0)
-				})
-			]
+		}), /* @__PURE__ */ a(AddressBar, {
+			shown,
+			isMine,
+			send
 		})]
 	});
 }
@@ -2633,9 +2680,10 @@ function LiveView({ sessionId, liveRole, onAsk, onControl, admit }) {
 						pictures
 					}),
 					state.isMine && /* @__PURE__ */ a(Input, {
-						live,
 						pictures,
-						canvas
+						canvas,
+						send,
+						takesFocus: true
 					})
 				]
 			}),
@@ -2646,40 +2694,6 @@ function LiveView({ sessionId, liveRole, onAsk, onControl, admit }) {
 				children: state.isMine ? "Press on the picture to type into the page; Shift+Esc leaves it. What you type is not recorded in the timeline." : state.act?.by === "agent" ? `Last call of the agent: ${state.act.kind}` : " "
 			})
 		]
-	});
-}
-/** Takes mouse, fingers and keys while this page has control. */
-function Input(props) {
-	const { live, pictures, canvas } = props;
-	const area = T(null);
-	const { send } = live;
-	A(() => {
-		if (canvas.current === null || area.current === null) return;
-		const keyboard = area.current;
-		const focus = () => keyboard.focus({ preventScroll: true });
-		const leave = () => keyboard.closest(".live")?.querySelector(".control")?.focus();
-		const ends = [sendKeys(keyboard, send, leave), sendPointer({
-			canvas: canvas.current,
-			send,
-			size: pictures.shown,
-			onPress: focus
-		})];
-		focus();
-		return () => {
-			for (const end of ends) end();
-		};
-	}, [
-		send,
-		pictures,
-		canvas
-	]);
-	return /* @__PURE__ */ a("textarea", {
-		ref: area,
-		class: "keys",
-		"aria-label": "Keyboard of the browser; Shift+Escape leaves it",
-		autocomplete: "off",
-		autocapitalize: "off",
-		spellcheck: false
 	});
 }
 /** A ring where someone clicked, drawn over the picture and not in the page. */

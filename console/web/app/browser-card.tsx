@@ -1,9 +1,10 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { APP_TOOLS } from '../../../contract/app-names.ts';
 import type { LiveControl, LiveTab, ServerMessage, ViewerMessage } from '../../../contract/live.ts';
-import { sendKeys } from '../live/keyboard.ts';
-import { type Painter, painter } from '../live/painter.ts';
-import { sendPointer } from '../live/pointer.ts';
+import { AddressBar } from '../live/address-bar.tsx';
+import { Dialog } from '../live/dialog.tsx';
+import { Input } from '../live/input.tsx';
+import { painter } from '../live/painter.ts';
 import type { Host } from './host.ts';
 import { failureOf } from './tool-result.ts';
 import { openWay, type Way, type WayState } from './way.ts';
@@ -70,7 +71,7 @@ export function BrowserCard({ host, names, mode, ended }: BrowserCardProps) {
   const [pictures] = useState(() => painter(() => canvas.current));
   const [told, setTold] = useState(NOTHING);
   const way = useRef<Way | undefined>(undefined);
-  const send = (message: ViewerMessage) => way.current?.send(message);
+  const send = useCallback((message: ViewerMessage) => way.current?.send(message), []);
   const { state, control, dialog, ask } = told;
   const isMine = state.is === 'open' && control?.state === 'person' && control.holder === told.you;
 
@@ -133,7 +134,9 @@ export function BrowserCard({ host, names, mode, ended }: BrowserCardProps) {
           </p>
         </section>
       )}
-      <Address tabs={told.tabs} isMine={isMine} send={send} />
+      <AddressBar shown={shown} isMine={isMine} send={send}>
+        <Tabs tabs={told.tabs} isMine={isMine} send={send} />
+      </AddressBar>
       <div class={isMine ? 'screen mine' : 'screen'}>
         <canvas
           ref={canvas}
@@ -142,8 +145,12 @@ export function BrowserCard({ host, names, mode, ended }: BrowserCardProps) {
           role="img"
           aria-label={`Picture of ${shown?.title || shown?.url || 'the browser'}`}
         />
-        {dialog && <Dialog dialog={dialog} isMine={isMine} send={send} />}
-        {isMine && <Input pictures={pictures} canvas={canvas} send={send} />}
+        {dialog && (
+          <div class="asked">
+            <Dialog key={dialog.tab} dialog={dialog} isMine={isMine} send={send} />
+          </div>
+        )}
+        {isMine && <Input pictures={pictures} canvas={canvas} send={send} takesFocus={false} />}
       </div>
       {told.note !== '' && <p class="notice">{told.note}</p>}
     </section>
@@ -160,122 +167,27 @@ function sentence({ state, control }: Told, isMine: boolean): string {
     : 'acts on the browser.';
 }
 
-interface AddressProps {
+interface TabsProps {
   tabs: readonly LiveTab[];
   isMine: boolean;
   send: Way['send'];
 }
 
-/** Where the shown tab is. The person in control changes it. */
-function Address({ tabs, isMine, send }: AddressProps) {
-  const [edited, setEdited] = useState<string>();
-  const shown = tabs.find(tab => tab.shown);
-  const nav = (to: 'back' | 'forward' | 'reload', label: string, sign: string) => (
-    <button type="button" class="quiet" aria-label={label} disabled={!isMine} onClick={() => send({ t: 'nav', to })}>
-      {sign}
-    </button>
-  );
+/** Chooses the tab that is shown, where there are several. */
+function Tabs({ tabs, isMine, send }: TabsProps) {
+  if (tabs.length < 2) return null;
   return (
-    <form
-      class="address"
-      onSubmit={event => {
-        event.preventDefault();
-        if (edited?.trim()) send({ t: 'goto', url: edited.trim() });
-        setEdited(undefined);
-      }}
+    <select
+      aria-label="Tab"
+      disabled={!isMine}
+      value={tabs.find(tab => tab.shown)?.id}
+      onChange={event => send({ t: 'tab', id: Number(event.currentTarget.value), do: 'show' })}
     >
-      {nav('back', 'Back', '←')}
-      {nav('forward', 'Forward', '→')}
-      {nav('reload', 'Reload', '↻')}
-      {tabs.length > 1 && (
-        <select
-          aria-label="Tab"
-          disabled={!isMine}
-          value={shown?.id}
-          onChange={event => send({ t: 'tab', id: Number(event.currentTarget.value), do: 'show' })}
-        >
-          {tabs.map(tab => (
-            <option key={tab.id} value={tab.id}>
-              {tab.title || tab.url}
-            </option>
-          ))}
-        </select>
-      )}
-      <input
-        aria-label="Address"
-        title={shown?.title}
-        autocomplete="off"
-        spellcheck={false}
-        readOnly={!isMine}
-        value={edited ?? shown?.url ?? ''}
-        onInput={event => setEdited(event.currentTarget.value)}
-        onBlur={() => setEdited(undefined)}
-      />
-    </form>
-  );
-}
-
-function Dialog({ dialog, isMine, send }: { dialog: Of<'dialog'>; isMine: boolean; send: Way['send'] }) {
-  const [typed, setTyped] = useState(dialog.value);
-  const answer = (accept: boolean) =>
-    send({ t: 'answer', tab: dialog.tab, accept, ...(dialog.type === 'prompt' && accept ? { text: typed } : {}) });
-  return (
-    <div class="asked">
-      <section class="notice" aria-label="The page says">
-        <p>{dialog.text}</p>
-        {dialog.type === 'prompt' && (
-          <input
-            aria-label="Answer"
-            value={typed}
-            disabled={!isMine}
-            onInput={event => setTyped(event.currentTarget.value)}
-          />
-        )}
-        <p class="actions">
-          <button type="button" disabled={!isMine} onClick={() => answer(true)}>
-            OK
-          </button>
-          {dialog.type !== 'alert' && (
-            <button type="button" class="quiet" disabled={!isMine} onClick={() => answer(false)}>
-              Cancel
-            </button>
-          )}
-        </p>
-      </section>
-    </div>
-  );
-}
-
-interface InputProps {
-  pictures: Painter;
-  canvas: { current: HTMLCanvasElement | null };
-  send: Way['send'];
-}
-
-/** Takes mouse, fingers and keys while this page has control. */
-function Input({ pictures, canvas, send }: InputProps) {
-  const area = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
-    if (canvas.current === null || area.current === null) return;
-    const keyboard = area.current;
-    const leave = () => keyboard.closest('.live')?.querySelector<HTMLElement>('.control')?.focus();
-    const onPress = () => keyboard.focus({ preventScroll: true });
-    const ends = [
-      sendKeys(keyboard, send, leave),
-      sendPointer({ canvas: canvas.current, send, size: pictures.shown, onPress }),
-    ];
-    return () => {
-      for (const end of ends) end();
-    };
-  }, [pictures, canvas]);
-  return (
-    <textarea
-      ref={area}
-      class="keys"
-      aria-label="Keyboard of the browser; Shift+Escape leaves it"
-      autocomplete="off"
-      autocapitalize="off"
-      spellcheck={false}
-    />
+      {tabs.map(tab => (
+        <option key={tab.id} value={tab.id}>
+          {tab.title || tab.url}
+        </option>
+      ))}
+    </select>
   );
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { ServerMessage } from '../../../contract/live.ts';
 import { LIVE_LIMITS } from '../../../contract/live-limits.ts';
 import { Failure } from '../notices.tsx';
+import { Dialog } from './dialog.tsx';
 import type { Live } from './use-live.ts';
 
 type Of<T extends ServerMessage['t']> = Extract<ServerMessage, { t: T }>;
@@ -12,42 +13,10 @@ export function Asked({ live }: { live: Live }) {
   return (
     <div class="asked">
       {dialogs.map(dialog => (
-        <Dialog key={dialog.tab} dialog={dialog} live={live} />
+        <Dialog key={dialog.tab} dialog={dialog} isMine={isMine} send={live.send} />
       ))}
       {isMine && choosers.map(chooser => <Chooser key={chooser.tab} chooser={chooser} live={live} />)}
     </div>
-  );
-}
-
-function Dialog({ dialog, live: { state, send } }: { dialog: Of<'dialog'>; live: Live }) {
-  const { tab, type, text, value } = dialog;
-  const [typed, setTyped] = useState(value);
-  const answer = (accept: boolean) =>
-    send({ t: 'answer', tab, accept, ...(type === 'prompt' && accept ? { text: typed } : {}) });
-  const title = type === 'beforeunload' ? 'Leave the page?' : 'The page says';
-  return (
-    <section class="notice" aria-label={title}>
-      <p>
-        <strong>{title}</strong> <span class="long">{text}</span>
-      </p>
-      {type === 'prompt' && (
-        <label>
-          Answer
-          <input value={typed} disabled={!state.isMine} onInput={event => setTyped(event.currentTarget.value)} />
-        </label>
-      )}
-      <p class="actions">
-        <button type="button" disabled={!state.isMine} onClick={() => answer(true)}>
-          {type === 'beforeunload' ? 'Leave' : 'OK'}
-        </button>
-        {type !== 'alert' && (
-          <button type="button" class="quiet" disabled={!state.isMine} onClick={() => answer(false)}>
-            {type === 'beforeunload' ? 'Stay' : 'Cancel'}
-          </button>
-        )}
-        {!state.isMine && <span class="muted">The one who has control answers.</span>}
-      </p>
-    </section>
   );
 }
 

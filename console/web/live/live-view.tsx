@@ -3,9 +3,8 @@ import type { LiveRole } from '../../../contract/live.ts';
 import { Failure } from '../notices.tsx';
 import { Asked } from './asked.tsx';
 import { ControlBar } from './control-bar.tsx';
-import { sendKeys } from './keyboard.ts';
+import { Input } from './input.tsx';
 import { type Painter, painter } from './painter.ts';
-import { sendPointer } from './pointer.ts';
 import type { Admit } from './socket.ts';
 import { TabBar } from './tab-bar.tsx';
 import { type Live, type LiveState, useLive } from './use-live.ts';
@@ -57,7 +56,7 @@ export function LiveView({ sessionId, liveRole, onAsk, onControl, admit }: LiveV
         )}
         <Asked live={live} />
         <Act state={state} pictures={pictures} />
-        {state.isMine && <Input live={live} pictures={pictures} canvas={canvas} />}
+        {state.isMine && <Input pictures={pictures} canvas={canvas} send={send} takesFocus />}
       </div>
       <Failure text={state.refusal} />
       <Clip live={live} />
@@ -69,37 +68,6 @@ export function LiveView({ sessionId, liveRole, onAsk, onControl, admit }: LiveV
             : ' '}
       </p>
     </section>
-  );
-}
-
-/** Takes mouse, fingers and keys while this page has control. */
-function Input(props: { live: Live; pictures: Painter; canvas: { current: HTMLCanvasElement | null } }) {
-  const { live, pictures, canvas } = props;
-  const area = useRef<HTMLTextAreaElement>(null);
-  const { send } = live;
-  useEffect(() => {
-    if (canvas.current === null || area.current === null) return;
-    const keyboard = area.current;
-    const focus = () => keyboard.focus({ preventScroll: true });
-    const leave = () => keyboard.closest('.live')?.querySelector<HTMLElement>('.control')?.focus();
-    const ends = [
-      sendKeys(keyboard, send, leave),
-      sendPointer({ canvas: canvas.current, send, size: pictures.shown, onPress: focus }),
-    ];
-    focus();
-    return () => {
-      for (const end of ends) end();
-    };
-  }, [send, pictures, canvas]);
-  return (
-    <textarea
-      ref={area}
-      class="keys"
-      aria-label="Keyboard of the browser; Shift+Escape leaves it"
-      autocomplete="off"
-      autocapitalize="off"
-      spellcheck={false}
-    />
   );
 }
 
