@@ -1,10 +1,10 @@
-import { createReadStream } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished, pipeline } from 'node:stream/promises';
 import type * as z from 'zod';
 import { fileName, type runnerFiles, type SessionFile } from '../contract/files.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { contentAnswer } from '../http/content-answer.ts';
+import { streamPlain } from './files/plain-file.ts';
 import type { KeptFile, SessionFiles } from './files/session-files.ts';
 
 /** Answers the controller's requests for the files of a lease: `/files` and `/files/{name}`. `json` sends an answer. */
@@ -40,9 +40,10 @@ async function putFile(files: SessionFiles, name: string, request: IncomingMessa
 async function sendFile(file: KeptFile, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { path, name, bytes, mime_type: mimeType } = file;
   const { status, headers, range } = contentAnswer({ bytes, mimeType, name }, request.headers.range);
+  const content = range && (await streamPlain(path, range));
   response.writeHead(status, headers);
-  if (range === undefined) response.end();
-  else await pipeline(createReadStream(path, range), response);
+  if (content === undefined) response.end();
+  else await pipeline(content, response);
 }
 
 const described = ({ name, source, bytes, mime_type }: KeptFile): SessionFile => ({ name, source, bytes, mime_type });

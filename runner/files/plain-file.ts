@@ -1,3 +1,4 @@
+import type { ReadStream } from 'node:fs';
 import { constants, type FileHandle, open } from 'node:fs/promises';
 
 /**
@@ -10,6 +11,10 @@ export async function openPlain(path: string): Promise<FileHandle> {
   await file.close();
   throw new Error(`${path} is not a plain file`);
 }
+
+/** A plain file, or a part of it with both its ends, as a stream that closes the file. */
+export const streamPlain = async (path: string, part?: { start: number; end: number }): Promise<ReadStream> =>
+  (await openPlain(path)).createReadStream(part);
 
 /** The bytes of a range; fewer where the file ends before it does. */
 export async function readRange(path: string, from: number, to: number): Promise<Buffer> {

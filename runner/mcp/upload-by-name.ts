@@ -1,7 +1,10 @@
-import { chmod, copyFile, mkdir } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { streamPlain } from '../files/plain-file.ts';
 import type { KeptFile, LeaseFiles } from '../files/session-files.ts';
 import { FILE_TAINTED, fileNotFound } from '../tools/files.ts';
 import type { PlaywrightMcp } from './playwright-mcp.ts';
@@ -34,7 +37,7 @@ export async function uploadByName(
 async function placed({ name, path }: KeptFile, folder: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o711 });
   const target = join(folder, name);
-  await copyFile(path, target);
+  await pipeline(await streamPlain(path), createWriteStream(target));
   await chmod(target, 0o644);
   return target;
 }
