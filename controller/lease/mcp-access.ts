@@ -1,13 +1,7 @@
-import { timingSafeEqual } from 'node:crypto';
-import { type LeaseKey, leaseKey } from '../../contract/lease-key.ts';
+import type { LeaseKey } from '../../contract/lease-key.ts';
+import { mcpTokenExpiryMs } from '../../contract/mcp-token.ts';
 import { AUDIENCES } from '../../contract/names.ts';
-import {
-  type ControllerKeys,
-  mcpToken,
-  sha256Hex,
-  signControllerToken,
-  verifyControllerToken,
-} from '../../contract/tokens.ts';
+import { type ControllerKeys, mcpToken, sha256Hex, signControllerToken } from '../../contract/tokens.ts';
 import type { SessionRow } from '../store/rows.ts';
 import type { Keys } from './assignment-tokens.ts';
 
@@ -42,12 +36,8 @@ export function mcpAccess({ keys, publicKeys, tokenSeconds }: McpAccessOptions):
       return { Authorization: `Bearer ${tokenOf({ session_id: id, epoch, runner_id })}` };
     },
     async isOf(token, lease) {
-      const derived = Buffer.from(sha256Hex(mcpToken(keys.derivation, lease)));
-      if (timingSafeEqual(Buffer.from(sha256Hex(token)), derived)) return true;
-      const signed = await verifyControllerToken(publicKeys, AUDIENCES.mcp(lease.runner_id), token, leaseKey).catch(
-        () => undefined,
-      );
-      return signed?.claims.session_id === lease.session_id && signed.claims.epoch === lease.epoch;
+      const derived = sha256Hex(mcpToken(keys.derivation, lease));
+      return (await mcpTokenExpiryMs(token, lease, derived, publicKeys)) !== undefined;
     },
   };
 }
