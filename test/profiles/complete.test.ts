@@ -11,6 +11,7 @@ import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
 import { LOGGED_OUT, type MemberSite, startMemberSite, WHOLE_LOGIN } from '../site/member-site.ts';
+import { found, logIn } from './member.ts';
 
 describe('a complete profile on real browsers', () => {
   let folder: string;
@@ -37,17 +38,6 @@ describe('a complete profile on real browsers', () => {
     const request = { userId: 'ada', conversationId: `c${conversations}`, recordVideo: false, waitSeconds: 60 };
     return sessions.acquire({ ...request, profile, profileForm: 'complete' });
   };
-  const logIn = async (lease: Lease) => {
-    await using browser = await connectBrowser(lease);
-    await browser.goto(`${site.url}/login`);
-    await eventually('the login', async () => (await browser.evaluate('() => document.title')) === 'Logged in');
-  };
-  const found = async (lease: Lease) => {
-    await using browser = await connectBrowser(lease);
-    await browser.goto(site.url);
-    await eventually('the page', async () => (await browser.evaluate('() => document.title')) === 'Found');
-    return await browser.evaluate('() => window.found');
-  };
   const storedBytes = async () => {
     const files = (await readdir(join(folder, 'profiles'), { recursive: true, withFileTypes: true })).filter(entry =>
       entry.isFile(),
@@ -64,16 +54,16 @@ describe('a complete profile on real browsers', () => {
 
   it('[D2] holds all that a site stores, saved right after the login, on the next runner', async () => {
     const first = await leaseOf('whole');
-    expect(await found(first)).toEqual(LOGGED_OUT);
-    await logIn(first);
+    expect(await found(site, first)).toEqual(LOGGED_OUT);
+    await logIn(site, first);
     expect(await sessions.saveProfile('ada', 'whole')).toBe(1);
-    expect(await found(first)).toEqual(WHOLE_LOGIN); // the browser went on
+    expect(await found(site, first)).toEqual(WHOLE_LOGIN); // the browser went on
     await kill(first);
     const second = await leaseOf('whole');
-    expect(await found(second)).toEqual(WHOLE_LOGIN);
+    expect(await found(site, second)).toEqual(WHOLE_LOGIN);
     await second.end();
     const third = await leaseOf('whole'); // from the save at the end
-    expect(await found(third)).toEqual(WHOLE_LOGIN);
+    expect(await found(site, third)).toEqual(WHOLE_LOGIN);
     await third.end();
     const { versions } = await sessions.getProfile('ada', 'whole');
     expect(versions.map(({ form }) => form)).toContain('complete');
@@ -81,7 +71,7 @@ describe('a complete profile on real browsers', () => {
 
   it('[D5] writes of a large profile at the next save what has changed', async () => {
     const lease = await leaseOf('large');
-    await logIn(lease);
+    await logIn(site, lease);
     await using browser = await connectBrowser(lease);
     await browser.goto(`${site.url}/blank`);
     const megabyte = randomBytes(768 * 1024).toString('base64');

@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
-import type { Lease } from '../../client/lease.ts';
 import { ENV } from '../../contract/names.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
 import { LOGGED_IN, LOGGED_OUT, type MemberSite, SECRETS, startMemberSite } from '../site/member-site.ts';
+import { found, logIn } from './member.ts';
 
 describe('a profile on real browsers', () => {
   let folder: string;
@@ -38,27 +38,16 @@ describe('a profile on real browsers', () => {
     const conversationId = `c${conversations}`;
     return sessions.acquire({ userId: 'ada', conversationId, recordVideo: false, profile, profileMode });
   };
-  const logIn = async (lease: Lease) => {
-    await using browser = await connectBrowser(lease);
-    await browser.goto(`${site.url}/login`);
-    await eventually('the login', async () => (await browser.evaluate('() => document.title')) === 'Logged in');
-  };
-  const found = async (lease: Lease) => {
-    await using browser = await connectBrowser(lease);
-    await browser.goto(site.url);
-    await eventually('the page', async () => (await browser.evaluate('() => document.title')) === 'Found');
-    return await browser.evaluate('() => window.found');
-  };
 
   it('keeps the login of a lease for the next one, on another runner', async () => {
     const first = await leaseOf('work');
-    expect(await found(first)).toEqual(LOGGED_OUT);
-    await logIn(first);
+    expect(await found(site, first)).toEqual(LOGGED_OUT);
+    await logIn(site, first);
     const { runner_id } = await sessions.get(first.sessionId);
     await first.end();
     const second = await leaseOf('work');
     expect((await sessions.get(second.sessionId)).runner_id).not.toBe(runner_id);
-    expect(await found(second)).toEqual(LOGGED_IN);
+    expect(await found(site, second)).toEqual(LOGGED_IN);
     await second.end();
     expect(await sessions.listProfiles('ada')).toEqual([
       expect.objectContaining({
@@ -72,21 +61,21 @@ describe('a profile on real browsers', () => {
 
   it('saves a login while the lease goes on, and keeps it though the runner is killed', async () => {
     const lease = await leaseOf('killed');
-    await logIn(lease);
+    await logIn(site, lease);
     expect(await sessions.saveProfile('ada', 'killed')).toBe(1);
     expect(await sessions.saveProfile('ada', 'killed')).toBe(1); // nothing had changed
     const { runner_id } = await sessions.get(lease.sessionId);
     process.kill(await pidOf(runner_id ?? ''), 'SIGKILL');
     await eventually('the end of the lease', async () => (await sessions.get(lease.sessionId)).status === 'error');
     const next = await leaseOf('killed');
-    expect(await found(next)).toEqual(LOGGED_IN);
+    expect(await found(site, next)).toEqual(LOGGED_IN);
     await next.end();
     await lease.release();
   });
 
   it('keeps the last whole version of a runner that is killed while it saves', async () => {
     const first = await leaseOf('cut');
-    await logIn(first);
+    await logIn(site, first);
     await sessions.saveProfile('ada', 'cut');
     for (const share of [0.2, 0.5, 0.8]) {
       const lease = share === 0.2 ? first : await leaseOf('cut');
@@ -107,14 +96,14 @@ describe('a profile on real browsers', () => {
       await lease.release();
     }
     const last = await leaseOf('cut', 'read-only');
-    expect(await found(last)).toEqual(LOGGED_IN);
+    expect(await found(site, last)).toEqual(LOGGED_IN);
     await last.end();
     await sessions.deleteProfile('ada', 'cut');
   });
 
   it('ends in time, with its last version, when a page stores more than a profile holds or never answers', async () => {
     const lease = await leaseOf('heavy');
-    await logIn(lease);
+    await logIn(site, lease);
     await sessions.saveProfile('ada', 'heavy');
     const browser = await connectBrowser(lease);
     await browser.goto(`${site.url}/login`);
@@ -133,7 +122,7 @@ describe('a profile on real browsers', () => {
     await browser[Symbol.asyncDispose]();
     await lease.end();
     const next = await leaseOf('heavy');
-    expect(await found(next)).toEqual(LOGGED_IN);
+    expect(await found(site, next)).toEqual(LOGGED_IN);
     const { events } = await sessions.listEvents(lease.sessionId);
     expect(events.map(({ kind }) => kind)).toContain('profile.save_failed');
     await next.end();
@@ -142,13 +131,13 @@ describe('a profile on real browsers', () => {
 
   it('does not save what a read-only lease did', async () => {
     const reader = await leaseOf('work', 'read-only');
-    expect(await found(reader)).toEqual(LOGGED_IN);
+    expect(await found(site, reader)).toEqual(LOGGED_IN);
     await using browser = await connectBrowser(reader);
     await browser.evaluate("() => { localStorage.setItem('token', 'other'); return true }");
     await expect(sessions.saveProfile('ada', 'work')).rejects.toMatchObject({ code: 'lease_ended' });
     await reader.end();
     const writer = await leaseOf('work');
-    expect(await found(writer)).toEqual(LOGGED_IN);
+    expect(await found(site, writer)).toEqual(LOGGED_IN);
     await writer.end();
   });
 
@@ -160,7 +149,7 @@ describe('a profile on real browsers', () => {
       extra: { session_id: writer.sessionId },
     });
     const reader = await leaseOf('work', 'read-only');
-    expect(await found(reader)).toEqual(LOGGED_IN);
+    expect(await found(site, reader)).toEqual(LOGGED_IN);
     const { conversation_id: conversationId } = await sessions.get(writer.sessionId);
     const other = { userId: 'ada', conversationId, recordVideo: false };
     await expect(sessions.acquire({ ...other, profile: null })).rejects.toMatchObject({ code: 'profile_mismatch' });
@@ -175,7 +164,7 @@ describe('a profile on real browsers', () => {
     expect(await sessions.importProfile('ada', 'copy', { cookies: [], origins: [] })).toBe(2);
     expect(await sessions.restoreProfile('ada', 'copy', 1)).toBe(3);
     const lease = await leaseOf('copy', 'read-only');
-    expect(await found(lease)).toEqual(LOGGED_IN);
+    expect(await found(site, lease)).toEqual(LOGGED_IN);
     await lease.end();
     const file = { cookies: [], origins: [{ origin: 'file:///etc', localStorage: [] }] };
     await expect(sessions.importProfile('ada', 'copy', file)).rejects.toMatchObject({ code: 'invalid_request' });
@@ -202,14 +191,14 @@ describe('a profile on real browsers', () => {
     state.origins.unshift({ origin: 'https://odd.example', localStorage: [], indexedDB });
     await sessions.importProfile('ada', 'odd', state);
     const lease = await leaseOf('odd');
-    expect(await found(lease)).toEqual(LOGGED_IN);
+    expect(await found(site, lease)).toEqual(LOGGED_IN);
     await lease.end();
     await eventually('the last save', () => sessions.deleteProfile('ada', 'odd').then(() => true));
   });
 
   it('gives a lease without a profile no login', async () => {
     const lease = await leaseOf(null);
-    expect(await found(lease)).toEqual(LOGGED_OUT);
+    expect(await found(site, lease)).toEqual(LOGGED_OUT);
     await lease.end();
   });
 
