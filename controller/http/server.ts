@@ -17,6 +17,7 @@ import { type OperationsRoutes, operationsRoutes } from './operations.ts';
 import { type PolicyRoutes, policyRoutes } from './policies.ts';
 import { answerProblems, clientErrorHandler, frameworkErrors } from './problems.ts';
 import { type ProfileRoutes, profileRoutes } from './profiles.ts';
+import { type RunnerHibernationRoutes, runnerHibernationRoutes } from './runner-hibernation.ts';
 import { type RunnerProfileRoutes, runnerProfileRoutes } from './runner-profile.ts';
 import { type RunnerRoutes, runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
@@ -37,6 +38,7 @@ export interface ServerParts
     ProfileRoutes,
     RunnerRoutes,
     RunnerProfileRoutes,
+    RunnerHibernationRoutes,
     UserActionEventRoutes,
     UserActionRoutes {
   log: Logger;
@@ -85,6 +87,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(policyRoutes, under('/internal'));
   await app.register(runnerRoutes, parts);
   await app.register(runnerProfileRoutes, under('/internal/runner-profile'));
+  await app.register(runnerHibernationRoutes, under('/internal/runner-hibernation'));
   await app.register(egressRoutes, parts);
   await app.register(leaseMcpRoutes, parts);
   if (parts.gateway) await app.register(parts.gateway);

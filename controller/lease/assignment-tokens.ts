@@ -1,4 +1,5 @@
 import type { Assignment } from '../../contract/assignment.ts';
+import type { HibernateOrder } from '../../contract/hibernation.ts';
 import type { LeaseKey } from '../../contract/lease-key.ts';
 import { AUDIENCES, videoPrefix } from '../../contract/names.ts';
 import type { SigningKey } from '../../contract/tokens.ts';
@@ -51,11 +52,15 @@ export const drainToken = (keys: Keys, runnerId: string, bootId: string, reason:
 export const saveProfileToken = (keys: Keys, runnerId: string, bootId: string): string =>
   orderToken(keys, runnerId, bootId, { order: 'save_profile' });
 
+/** Tells a runner to hibernate its session. */
+export const hibernateToken = (keys: Keys, runnerId: string, bootId: string, order: HibernateOrder): string =>
+  orderToken(keys, runnerId, bootId, { order: 'hibernate', ...order });
+
 /** Opens the files of a runner's lease. */
 export const filesToken = (keys: Keys, runnerId: string, bootId: string): string =>
   orderToken(keys, runnerId, bootId, { order: 'files' });
 
-const orderToken = (keys: Keys, runnerId: string, bootId: string, order: Record<string, string>): string =>
+const orderToken = (keys: Keys, runnerId: string, bootId: string, order: Record<string, string | number>): string =>
   signControllerToken(keys.signing, AUDIENCES.runner(runnerId, bootId), order, {
     nowMs: Date.now(),
     seconds: ASSIGNMENT_SECONDS,

@@ -11,6 +11,8 @@ export interface RunnerLink {
   drain(endpoint: string, token: string, timeoutMs: number): Promise<void>;
   /** Saves the lease's profile now. Resolves with the version that holds it. */
   saveProfile(endpoint: string, token: string, timeoutMs: number): Promise<{ version: number }>;
+  /** Resolves when the runner has brought its session's snapshot and ends. Throws `lease_in_use` when it goes on. */
+  hibernate(endpoint: string, token: string, timeoutMs: number): Promise<void>;
   /** Null: it does not answer, not yet or not any more. */
   healthOf(endpoint: string, signal: AbortSignal): Promise<RunnerHealth | null>;
 }

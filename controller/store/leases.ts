@@ -43,7 +43,7 @@ export type Acquired =
       limit: number;
       active: number;
       retryAfterMs: number;
-      /** Of `profile_in_use`: the session whose lease has the profile. */
+      /** Of `profile_in_use`: the session whose lease has the profile; of `profile_mismatch`: the hibernated one. */
       holder?: string | undefined;
     };
 
@@ -52,13 +52,14 @@ const REFUSALS = [
   'capacity_exceeded',
   'predecessor_draining',
   'profile_in_use',
+  'profile_mismatch',
   'profile_not_found',
   'profile_quota_exceeded',
 ] as const;
 
 export type Renewed =
   | { outcome: 'renewed'; session: SessionRow }
-  | { outcome: 'superseded' | 'ended'; session: SessionRow }
+  | { outcome: 'superseded' | 'hibernated' | 'ended'; session: SessionRow }
   | { outcome: 'not_found' };
 
 export type Ended =
@@ -125,7 +126,7 @@ const acquired = z.discriminatedUnion('outcome', [
 
 const renewed = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.enum(['renewed']), session: sessionRow }),
-  z.object({ outcome: z.enum(['superseded', 'ended']), session: sessionRow }),
+  z.object({ outcome: z.enum(['superseded', 'hibernated', 'ended']), session: sessionRow }),
   z.object({ outcome: z.literal('not_found') }),
 ]);
 
@@ -149,8 +150,9 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
         ...(!credentials && { credentials }),
         ...(toolset && { toolset }),
         ...(snapshot && { snapshot }),
-        ...(name && { profile: { name, mode, form } }),
       };
+      // null: none, where a hibernated session would keep its own
+      const profile = name === undefined ? {} : { profile: name && { name, mode, form } };
       return acquired.parse(
         await call(database, 'acquire', {
           p_user: request.user_id,
@@ -159,7 +161,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
           p_abandon: acquisition.abandonClaimId,
           p_ttl_seconds: request.ttl_seconds,
           p_max_session_seconds: rules.maxSessionSeconds,
-          p_options: JSON.stringify(options),
+          p_options: JSON.stringify({ ...options, ...profile }),
           p_tags: tags === undefined ? null : JSON.stringify(tags),
           p_provider: acquisition.provider,
           p_template: acquisition.template,

@@ -1,5 +1,11 @@
 import { z } from 'zod';
 import { type RedeemAnswer, redeemAnswer, totpAnswer } from '../../contract/assignment.ts';
+import {
+  type HibernateOrder,
+  type HibernationRequest,
+  type SessionSnapshot,
+  sessionSnapshot,
+} from '../../contract/hibernation.ts';
 import { type LiveSocketAnswer, liveSocketAnswer } from '../../contract/live-exchange.ts';
 import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
@@ -61,6 +67,10 @@ export interface ControllerClient {
   writeProfileChunk(leaseToken: string, base: number, bytes: Buffer, signal: AbortSignal): Promise<string>;
   /** This runner saves it no more. */
   releaseProfile(leaseToken: string, signal: AbortSignal): Promise<void>;
+  /** What comes back of the hibernated session. */
+  snapshot(leaseToken: string, signal: AbortSignal): Promise<SessionSnapshot>;
+  /** Keeps the snapshot and ends the lease, in one step; may be repeated. Rejects with `lease_in_use` where the lease goes on. */
+  hibernate(leaseToken: string, order: HibernateOrder, snapshot: SessionSnapshot, signal: AbortSignal): Promise<void>;
   /** Writes events to the timeline; repeating them writes nothing twice. */
   events(token: string, events: RunnerEvent[], signal: AbortSignal): Promise<void>;
   /** Tells what became of a recording; idempotent by name. */
@@ -131,6 +141,12 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     },
     releaseProfile: async (token, signal) => {
       const request = { method: 'DELETE', path: '/internal/runner-profile', token } as const;
+      await call({ ...request, answer: z.unknown(), signal, timeoutMs: TRY_MS });
+    },
+    snapshot: (token, signal) => get('/internal/runner-hibernation', token, sessionSnapshot, signal),
+    hibernate: async (token, { why, idle_seconds }, snapshot, signal) => {
+      const body: HibernationRequest = { why, idle_seconds, snapshot };
+      const request = { method: 'PUT', path: '/internal/runner-hibernation', token, body } as const;
       await call({ ...request, answer: z.unknown(), signal, timeoutMs: TRY_MS });
     },
     events: async (token, events, signal) => {

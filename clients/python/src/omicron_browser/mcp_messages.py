@@ -96,6 +96,12 @@ def browser_unreachable(mcp_url: str) -> OmicronError:
     )
 
 
+def not_carried_out(error: OmicronError) -> bool:
+    """The runner refused the call, or there was none any more."""
+    never_sent = isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout))
+    return error.code == "lease_ended" or (error.code == "browser_unreachable" and never_sent)
+
+
 def refusal(response: httpx.Response) -> OmicronError:
     url = str(response.url)
     problem = problem_in(response.text)
