@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
@@ -12,6 +13,9 @@ import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
 import { LOGGED_OUT, type MemberSite, startMemberSite, WHOLE_LOGIN } from '../site/member-site.ts';
 import { found, logIn } from './member.ts';
+
+/** Runners that are killed while they save; `OMICRON_TEST_KILLS=200` takes half an hour. */
+const KILLS = Number(process.env.OMICRON_TEST_KILLS ?? 2);
 
 describe('a complete profile on real browsers', () => {
   let folder: string;
@@ -67,6 +71,59 @@ describe('a complete profile on real browsers', () => {
     await third.end();
     const { versions } = await sessions.getProfile('ada', 'whole');
     expect(versions.map(({ form }) => form)).toContain('complete');
+  });
+
+  it(`holds the last whole version through ${KILLS} runners that are killed while they save`, {
+    timeout: 60_000 + KILLS * 60_000,
+  }, async () => {
+    /** In localStorage, which a save reads from the page, and in Cache Storage, which it reads from the files. */
+    const write = async (lease: Lease, round: number) => {
+      await using browser = await connectBrowser(lease);
+      await browser.goto(`${site.url}/blank`);
+      await browser.evaluate(`async () => {
+        localStorage.setItem('round', '${round}');
+        const bulk = crypto.getRandomValues(new Uint32Array(16_000));
+        await (await caches.open('rounds')).put('/round', new Response('${round} ' + bulk.join(' ')));
+        return true;
+      }`);
+    };
+    const read = async (lease: Lease) => {
+      await using browser = await connectBrowser(lease);
+      await browser.goto(`${site.url}/blank`);
+      return await browser.evaluate(`async () => {
+        const cached = await (await (await caches.open('rounds')).match('/round')).text();
+        return [Number(localStorage.getItem('round')), Number(cached.split(' ')[0])];
+      }`);
+    };
+    let lease = await leaseOf('cut');
+    await logIn(site, lease);
+    await sessions.saveProfile('ada', 'cut');
+    await write(lease, 0);
+    const startMs = performance.now();
+    await sessions.saveProfile('ada', 'cut');
+    const saveMs = performance.now() - startMs;
+    let round = 0;
+    let acknowledged = 0;
+    for (let n = 1; n <= KILLS; n++) {
+      await write(lease, n);
+      const saving = sessions.saveProfile('ada', 'cut').then(
+        () => true,
+        () => false,
+      );
+      await sleep(Math.random() * saveMs); // somewhere in the save: what is right is right at any moment
+      await kill(lease);
+      const isSaved = await saving;
+      lease = await leaseOf('cut');
+      expect(await found(site, lease)).toEqual(WHOLE_LOGIN);
+      const [local, cached] = (await read(lease)) as [number, number];
+      expect(cached).toBe(local);
+      expect(isSaved ? [n] : [round, n]).toContain(local);
+      round = local;
+      if (isSaved) acknowledged += 1;
+    }
+    process.stdout.write(`${KILLS} runners killed, ${acknowledged} of them after their save\n`);
+    await lease.end();
+    await eventually('the last save', () => sessions.deleteProfile('ada', 'cut').then(() => true));
   });
 
   it('[D5] writes of a large profile at the next save what has changed', async () => {
