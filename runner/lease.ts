@@ -23,6 +23,7 @@ import { leaseName } from './mcp/lease-name.ts';
 import type { PageFacts } from './mcp/page-facts.ts';
 import { leaseTools } from './mcp/toolset.ts';
 import { upstreamTabOf } from './mcp/upstream-tab.ts';
+import { profileAccess } from './profile/profile-access.ts';
 import type { Recording } from './recording/recording.ts';
 import type { Redeemed } from './redeem.ts';
 import type { ControllerClient } from './reporting/controller-client.ts';
@@ -56,6 +57,8 @@ export interface LeaseOptions extends CallOptions {
   readonly freezer: Freezer;
   /** Domains of the profile at which the agent has to log in again. */
   readonly expiredLogins: readonly string[];
+  /** Saves the profile of the lease; undefined: it has none. */
+  readonly saveProfile: (() => Promise<number>) | undefined;
   readonly pictures: Pictures;
   readonly controller: ControllerClient;
   readonly toolset: Toolset;
@@ -129,6 +132,7 @@ export function openLease(
       pictures: options.pictures,
       conceal,
       files: leaseFiles,
+      profiles: profileAccess(controller, leaseToken, options.saveProfile),
       askUser: (request, signal) =>
         live.requests.during(request, () => controller.askUser(leaseToken, request, signal)),
       openActions: new Map(),

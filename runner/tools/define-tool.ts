@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import type { AskedUserAction, userActionRequest } from '../../contract/user-action.ts';
 import type { LeaseFiles } from '../files/session-files.ts';
+import type { ProfileAccess } from '../profile/profile-access.ts';
 import type { BeforeFill } from '../secrecy/before-fill.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
@@ -23,6 +24,7 @@ export interface ToolLease {
   readonly pictures: Pictures;
   readonly conceal: Conceal;
   readonly files: LeaseFiles;
+  readonly profiles: ProfileAccess;
   readonly askUser: AskUser;
   /** Ids of user actions whose answer no call has brought yet, by reason and time-out. */
   readonly openActions: Map<string, string>;

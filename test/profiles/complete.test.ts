@@ -7,11 +7,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
 import { ENV } from '../../contract/names.ts';
+import { profileContent } from '../../contract/profile.ts';
+import type { Database } from '../../controller/ports/database.ts';
+import { folderStore } from '../../controller/profiles/folder-store.ts';
+import { keyFileWrap } from '../../controller/profiles/key-file.ts';
+import { ProfileKeeper } from '../../controller/profiles/profile-keeper.ts';
+import { postgresDatabase } from '../../controller/store/postgres.ts';
+import { sqlProfiles } from '../../controller/store/profiles.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
-import { LOGGED_OUT, type MemberSite, startMemberSite, WHOLE_LOGIN } from '../site/member-site.ts';
+import { emptyDatabaseUrl } from '../postgres.ts';
+import { LOGGED_OUT, type MemberSite, SECRETS, startMemberSite, WHOLE_LOGIN } from '../site/member-site.ts';
 import { found, logIn } from './member.ts';
 
 /** Runners that are killed while they save; `OMICRON_TEST_KILLS=200` takes half an hour. */
@@ -22,16 +30,27 @@ describe('a complete profile on real browsers', () => {
   let stack: Stack;
   let sessions: BrowserSessions;
   let site: MemberSite;
+  let database: Database;
+  /** Of the stack's profiles, beside its own. */
+  let keeper: ProfileKeeper;
   beforeAll(async () => {
     folder = await newFolder();
     site = await startMemberSite();
-    const settings = { [ENV.userLimit]: '10' };
+    const key = randomBytes(32);
+    const settings = { [ENV.userLimit]: '10', [ENV.profileKey]: key.toString('base64') };
     const log = pino({ level: 'silent' });
-    stack = await startStack({ folder, log, egress: 'off', poolIdle: 1, settings, runnerEnv: shell() });
+    const databaseUrl = await emptyDatabaseUrl();
+    stack = await startStack({ folder, log, databaseUrl, egress: 'off', poolIdle: 1, settings, runnerEnv: shell() });
+    database = postgresDatabase({ url: databaseUrl, connectionsMax: 2, log });
+    keeper = new ProfileKeeper({
+      ...{ profiles: sqlProfiles(database), store: folderStore(join(folder, 'profiles')), keys: keyFileWrap(key) },
+      ...{ quotaBytes: 2 ** 31, retentionDays: 365, log },
+    });
     sessions = new BrowserSessions(stack);
   });
   afterAll(async () => {
     await stack.stop();
+    await database.close();
     await site[Symbol.asyncDispose]();
     await rm(folder, { recursive: true, force: true });
   });
@@ -124,6 +143,46 @@ describe('a complete profile on real browsers', () => {
     process.stdout.write(`${KILLS} runners killed, ${acknowledged} of them after their save\n`);
     await lease.end();
     await eventually('the last save', () => sessions.deleteProfile('ada', 'cut').then(() => true));
+  });
+
+  it('brings the files of an older Chromium up to date, and refuses those of a newer one with the way out; a light profile is of none', async () => {
+    /** As a runner with another Chromium would save: no other way leads to one. */
+    const saveAs = async (chromium: number, { sessionId, epoch }: Lease) => {
+      const { runner_id } = await sessions.get(sessionId);
+      const key = { session_id: sessionId, epoch, runner_id: runner_id ?? '' };
+      const { version, json } = await keeper.ofLease(key);
+      const { state, files } = profileContent.parse(JSON.parse(String(json)));
+      if (files === null) throw new Error('the profile is not complete');
+      return keeper.saveFor(key, version, { state, files: { ...files, chromium } });
+    };
+    const first = await leaseOf('moved');
+    await logIn(site, first);
+    await sessions.saveProfile('ada', 'moved');
+    expect(await saveAs(1, first)).toBe(2);
+    await kill(first);
+    const older = await leaseOf('moved');
+    expect(await found(site, older)).toEqual(WHOLE_LOGIN);
+    expect(await saveAs(9_999, older)).toBe(3);
+    await kill(older);
+    await expect(leaseOf('moved')).rejects.toMatchObject({
+      code: 'profile_unavailable',
+      message: expect.stringMatching(/saved by Chromium 9999, and this runner has \d+.* restore an older version/),
+    });
+    await eventually('the way out', () => sessions.restoreProfile('ada', 'moved', 2).then(() => true));
+    const again = await leaseOf('moved');
+    expect(await found(site, again)).toEqual(WHOLE_LOGIN);
+    await again.end();
+    const { cookies } = await sessions.exportProfile('ada', 'moved');
+    await sessions.importProfile('ada', 'light', { cookies, origins: [] });
+    const light = await sessions.acquire({
+      userId: 'ada',
+      conversationId: 'light',
+      recordVideo: false,
+      profile: 'light',
+    });
+    expect(await found(site, light)).toMatchObject({ session: SECRETS.session, lasting: SECRETS.lasting });
+    await light.end();
+    expect((await keeper.export('ada', 'light')).toString()).not.toContain('chromium');
   });
 
   it('[D5] writes of a large profile at the next save what has changed', async () => {
