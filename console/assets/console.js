@@ -851,7 +851,7 @@ function CredentialTestForm({ userId, site, filledOn, onClose }) {
 				children: "A browser starts, opens the page and logs in with the stored values. It is not recorded, and it ends with the test."
 			}),
 			/* @__PURE__ */ a("p", {
-				class: test || isRunning ? `notice ${toneOf$1(test)}` : "unseen",
+				class: test || isRunning ? `notice ${toneOf$2(test)}` : "unseen",
 				role: "status",
 				children: [isRunning ? "Starting a browser and logging in. This takes up to a minute …" : test?.message, test?.url && /* @__PURE__ */ a("span", {
 					class: "long",
@@ -884,7 +884,7 @@ function CredentialTestForm({ userId, site, filledOn, onClose }) {
 		]
 	});
 }
-var toneOf$1 = (test) => test === void 0 ? "" : test.status === "ok" ? "success" : "failure";
+var toneOf$2 = (test) => test === void 0 ? "" : test.status === "ok" ? "success" : "failure";
 // console/web/use-users.ts
 /** Ids of users who have sessions, for suggestions. */
 function useUsers() {
@@ -2762,6 +2762,78 @@ function PreviewPage({ id, url }) {
 		})]
 	});
 }
+// console/web/profile-check.tsx
+/** Opens a page with a profile, in a browser that ends with the check, and tells whether it shows who is logged in. */
+function ProfileCheckForm({ userId, name, domain }) {
+	const [check, setCheck] = d();
+	const [failure, setFailure] = d();
+	const [isRunning, setRunning] = d(false);
+	const run = async (form) => {
+		setCheck(void 0);
+		setFailure(void 0);
+		setRunning(true);
+		try {
+			const given = new FormData(form);
+			const [url, text] = ["url", "text"].map((field) => String(given.get(field)).trim());
+			setCheck(await call("POST", path`/users/${userId}/profiles/${name}/check`, {
+				url,
+				text
+			}));
+		} catch (error) {
+			setFailure(messageOf(error));
+		}
+		setRunning(false);
+	};
+	return /* @__PURE__ */ a("form", {
+		class: "form",
+		"aria-label": `Check of ${name}`,
+		onSubmit: (event) => {
+			event.preventDefault();
+			run(event.currentTarget);
+		},
+		children: [
+			/* @__PURE__ */ a("label", { children: ["Page", /* @__PURE__ */ a("input", {
+				name: "url",
+				type: "url",
+				required: true,
+				defaultValue: `https://${domain}/`,
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("label", { children: ["Text that it shows when logged in", /* @__PURE__ */ a("input", {
+				name: "text",
+				required: true,
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("p", {
+				class: check || isRunning ? `notice ${toneOf$1(check)}` : "unseen",
+				role: "status",
+				children: [isRunning ? "Starting a browser with the saved profile. This takes up to a minute …" : resultOf(check), check && /* @__PURE__ */ a("span", {
+					class: "long",
+					children: [
+						" The browser was at ",
+						check.url,
+						"."
+					]
+				})]
+			}),
+			/* @__PURE__ */ a(Failure, { text: failure }),
+			/* @__PURE__ */ a("p", {
+				class: "actions",
+				children: /* @__PURE__ */ a("button", {
+					type: "submit",
+					disabled: isRunning,
+					children: "Check"
+				})
+			})
+		]
+	});
+}
+var toneOf$1 = (check) => check === void 0 ? "" : check.logged_in === true ? "success" : "failure";
+function resultOf(check) {
+	if (check === void 0) return void 0;
+	if (check.logged_in === null) return "The page was not shown.";
+	return check.logged_in ? "Logged in." : "Not logged in: the page does not show this text.";
+}
 // console/web/time.ts
 var clock = new Intl.DateTimeFormat(void 0, {
 	hour: "2-digit",
@@ -2807,6 +2879,7 @@ function UserProfiles({ userId }) {
 	});
 	const mayChange = useMay("operator");
 	const [opened, setOpened] = d();
+	const [checked, setChecked] = d();
 	const [done, setDone] = d();
 	const [failure, setFailure] = d();
 	const act = (text, work) => async () => {
@@ -2846,6 +2919,13 @@ function UserProfiles({ userId }) {
 							onClick: () => setOpened(opened === profile.name ? void 0 : profile.name),
 							children: "Versions"
 						}),
+						mayChange && profile.version > 0 && /* @__PURE__ */ a("button", {
+							type: "button",
+							class: "quiet",
+							"aria-expanded": checked === profile.name,
+							onClick: () => setChecked(checked === profile.name ? void 0 : profile.name),
+							children: "Check login"
+						}),
 						mayChange && profile.writer_session_id !== null && /* @__PURE__ */ a("button", {
 							type: "button",
 							class: "quiet",
@@ -2858,6 +2938,11 @@ function UserProfiles({ userId }) {
 							onConfirm: act(`${profile.name} is deleted.`, () => call("DELETE", path`/users/${userId}/profiles/${profile.name}`))
 						})
 					]
+				}),
+				checked === profile.name && /* @__PURE__ */ a(ProfileCheckForm, {
+					userId,
+					name: profile.name,
+					domain: profile.domains[0]?.domain ?? ""
 				}),
 				opened === profile.name && /* @__PURE__ */ a(Versions, {
 					userId,
