@@ -56,22 +56,28 @@ export const liveTokenAnswer = z
 export type LiveTokenAnswer = z.infer<typeof liveTokenAnswer>;
 
 /**
- * Who acts on the browser. `pausing`: a person has asked for control while a call of the agent still runs; no further
- * call starts.
+ * Who acts on the browser. `pausing`: a person has asked for control while a call of the agent still runs, or while what
+ * another person held is lifted; no call starts and no input is carried out.
  */
 export const CONTROL_STATES = ['agent', 'pausing', 'person'] as const;
 export type ControlState = (typeof CONTROL_STATES)[number];
 
-/** take | the running call has ended; released | released, idle, connection lost, lease ended. */
+/** take | the running call has ended; released | released, idle, connection lost, lease ended; taken from this person. */
 export const NEXT_CONTROL_STATES = {
   agent: ['pausing', 'person'],
   pausing: ['person', 'agent'],
-  person: ['agent'],
+  person: ['agent', 'pausing'],
 } as const satisfies Record<ControlState, readonly ControlState[]>;
 
 /** Why control came back to the agent. */
 export const givenBack = z.enum(['released', 'idle', 'lost', 'lease_ended']);
 export type GivenBack = z.infer<typeof givenBack>;
+
+/** Why a person has control no longer; `taken`: another person took it from them. */
+export type ControlEnd = GivenBack | 'taken';
+
+/** In the words of the person who takes control from another one: shown to viewers, and written to the timeline. */
+const takeReason = z.string().trim().min(1).max(LIVE_LIMITS.reasonMax);
 
 const control = z.object({
   state: z.enum(CONTROL_STATES),
@@ -81,6 +87,8 @@ const control = z.object({
   name: z.string().nullable(),
   /** Milliseconds until control returns by itself without further input; null in other states than `person`. */
   idle_ms: z.number().nullable(),
+  /** The person from whom the holder took control, and why in the holder's words; null: from the agent. */
+  taken_from: z.object({ id: z.string(), name: z.string(), reason: z.string().nullable() }).nullable(),
   /** The agent's calls that wait. */
   waiting: z.int(),
   /** Of the last return to the agent. */
@@ -227,8 +235,8 @@ export const viewerMessage = z.discriminatedUnion('t', [
   /** The picture of this number was shown: another one may come. */
   z.strictObject({ t: z.literal('ack'), seq: z.int().min(0).max(0xffff_ffff) }),
   z.strictObject({ t: z.literal('pong') }),
-  /** Asks for control. */
-  z.strictObject({ t: z.literal('take') }),
+  /** Asks for control; with `from` of the person who has it, by the viewer's id: no other one loses it by mistake. */
+  z.strictObject({ t: z.literal('take'), from: short.optional(), reason: takeReason.optional() }),
   /** Gives control back, or withdraws the request for it. */
   z.strictObject({ t: z.literal('release') }),
   ...inputMessage.options,

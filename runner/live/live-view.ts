@@ -1,5 +1,12 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import type { GivenBack, InputMessage, LiveTokenClaims, ServerMessage, ViewerMessage } from '../../contract/live.ts';
+import type {
+  ControlEnd,
+  InputMessage,
+  LiveControl,
+  LiveTokenClaims,
+  ServerMessage,
+  ViewerMessage,
+} from '../../contract/live.ts';
 import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { encodePicture } from '../../contract/live-picture.ts';
 import type { Clock } from '../../http/clock.ts';
@@ -36,8 +43,8 @@ export interface LiveViewOptions {
   /** Takes secrets out of a text. */
   readonly conceal: (text: string) => Promise<string>;
   readonly clock: Clock;
-  readonly onTaken: (viewer: string) => void;
-  readonly onGivenBack: (viewer: string, why: GivenBack, seconds: number) => void;
+  readonly onTaken: (viewer: string, from: LiveControl['taken_from']) => void;
+  readonly onControlEnded: (viewer: string, why: ControlEnd, seconds: number) => void;
 }
 
 const TITLES_EVERY_MS = 1_000;
@@ -50,7 +57,7 @@ export function liveView({
   conceal,
   clock,
   onTaken,
-  onGivenBack,
+  onControlEnded,
 }: LiveViewOptions): LiveView {
   const viewers = new Map<string, Viewer>();
   const closed = new AbortController();
@@ -86,11 +93,11 @@ export function liveView({
   const control = agentControl({
     clock,
     onChange: () => sayAll({ t: 'control', control: control.state() }),
-    onTaken: ({ name }) => onTaken(name),
-    async onGivenBack({ name }, why, seconds) {
+    onTaken: ({ name }, from) => onTaken(name, from),
+    async onEnded({ name }, why, seconds) {
       await input.end();
       popups.end();
-      onGivenBack(name, why, seconds);
+      onControlEnded(name, why, seconds);
     },
   });
   const watchPage = (page: Page) => asking.watch(page);
@@ -162,13 +169,20 @@ export function liveView({
     }
   }
 
+  async function take(viewer: Viewer, { from, reason }: Extract<ViewerMessage, { t: 'take' }>): Promise<void> {
+    const told = reason === undefined ? null : await conceal(reason);
+    const isTaken = control.take(
+      { id: viewer.id, name: viewer.name },
+      from === undefined ? undefined : { id: from, reason: told },
+    );
+    if (!isTaken) viewer.say({ t: 'refused', why: 'held', text: 'Another person has control.' });
+  }
+
   function read(viewer: Viewer, message: Exclude<ViewerMessage, { t: 'ack' | 'pong' }>): void {
     if (viewer.role === 'view')
       viewer.say({ t: 'refused', why: 'view_only', text: 'This link shows the browser only.' });
-    else if (message.t === 'take') {
-      if (!control.take({ id: viewer.id, name: viewer.name }))
-        viewer.say({ t: 'refused', why: 'held', text: 'Another person has control.' });
-    } else if (message.t === 'release') control.giveBack(viewer.id, 'released');
+    else if (message.t === 'take') void take(viewer, message);
+    else if (message.t === 'release') control.giveBack(viewer.id, 'released');
     else void act(viewer, message);
   }
 

@@ -5,6 +5,7 @@ import { AddressBar } from '../live/address-bar.tsx';
 import { Dialog } from '../live/dialog.tsx';
 import { Input } from '../live/input.tsx';
 import { painter } from '../live/painter.ts';
+import { TakeOver, whoHasControl } from '../live/take-over.tsx';
 import type { Host } from './host.ts';
 import { failureOf } from './tool-result.ts';
 import { openWay, type Way, type WayState } from './way.ts';
@@ -106,14 +107,18 @@ export function BrowserCard({ host, names, mode, ended }: BrowserCardProps) {
           <span class={`status ${isMine ? 'ready' : ''}`}>{isMine ? 'you' : 'the agent'}</span> {sentence(told, isMine)}
         </p>
         <p class="actions">
-          <button
-            type="button"
-            class="control"
-            disabled={state.is !== 'open' || (!isMine && control?.state !== 'agent')}
-            onClick={() => send({ t: isMine ? 'release' : 'take' })}
-          >
-            {isMine ? 'Hand back' : 'Take control'}
-          </button>
+          {state.is === 'open' && control?.holder != null && control.holder !== told.you ? (
+            <TakeOver key={control.holder} from={control.holder} name={control.name ?? ''} send={send} />
+          ) : (
+            <button
+              type="button"
+              class="control"
+              disabled={state.is !== 'open' || control?.state === 'pausing'}
+              onClick={() => send({ t: isMine ? 'release' : 'take' })}
+            >
+              {isMine ? 'Hand back' : 'Take control'}
+            </button>
+          )}
           {host.canExpand && (
             <button type="button" class="quiet" onClick={() => host.show(mode === 'inline' ? 'fullscreen' : 'inline')}>
               {mode === 'inline' ? 'Expand' : 'Shrink'}
@@ -157,11 +162,11 @@ export function BrowserCard({ host, names, mode, ended }: BrowserCardProps) {
   );
 }
 
-function sentence({ state, control }: Told, isMine: boolean): string {
+function sentence({ state, control, you }: Told, isMine: boolean): string {
   if (state.is === 'ended') return state.why || 'The browser has ended.';
   if (state.is === 'connecting') return state.why ? `${state.why} Connecting again …` : 'Connecting to the browser …';
   if (isMine) return 'You have control; the agent waits until you hand back.';
-  if (control?.state === 'person') return `${control.name ?? 'A person'} has control.`;
+  if (control?.state === 'person') return whoHasControl(control, you);
   return control?.state === 'pausing'
     ? 'You get control when the call that is running has ended.'
     : 'acts on the browser.';
