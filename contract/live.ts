@@ -99,6 +99,27 @@ export type LiveControl = z.infer<typeof control>;
 const tab = z.object({ id: z.int(), url: z.string(), title: z.string(), shown: z.boolean() });
 export type LiveTab = z.infer<typeof tab>;
 
+/** A field whose list or picker is in no picture: a select, a date, a time, a colour. */
+const pickerField = z.object({
+  kind: z.enum(['select', 'date', 'time', 'datetime-local', 'month', 'week', 'color']),
+  /** As the field's own `value`; empty for selects. */
+  value: z.string(),
+  /** A select of which several options may be chosen. */
+  multiple: z.boolean(),
+  /** Of a select. */
+  options: z.array(z.object({ label: z.string(), selected: z.boolean(), disabled: z.boolean() })),
+  /** As in HTML; empty: unbounded. */
+  min: z.string(),
+  max: z.string(),
+  step: z.string(),
+  /** Its place, in CSS pixels of the tab. */
+  x: z.number(),
+  y: z.number(),
+  width: z.number(),
+  height: z.number(),
+});
+export type PickerField = z.infer<typeof pickerField>;
+
 /** What the runner says to a viewer. */
 export const serverMessage = z.discriminatedUnion('t', [
   /** The first message. */
@@ -134,6 +155,10 @@ export const serverMessage = z.discriminatedUnion('t', [
   z.object({ t: z.literal('dialog_closed'), tab: z.int() }),
   /** The page asks for files, until `files` answers. */
   z.object({ t: z.literal('files'), tab: z.int(), multiple: z.boolean() }),
+  /** The focus is in such a field, after something that the person in control did; `pick` chooses. Said again when that changes. */
+  z.object({ t: z.literal('picker'), tab: z.int(), field: pickerField }),
+  /** There is no field to choose for any more. */
+  z.object({ t: z.literal('picker_closed'), tab: z.int() }),
   /** The answer to `copy`. */
   z.object({ t: z.literal('clip'), text: z.string() }),
   /** The agent asks its person for something; answered by `POST .../user-actions/{id}` of the session. */
@@ -220,6 +245,13 @@ export const inputMessage = z.discriminatedUnion('t', [
     tab: z.int(),
     accept: z.boolean(),
     text: z.string().max(10_000).optional(),
+  }),
+  /** For the field of `picker`: places of the chosen options of a select, or the value of another field. */
+  z.strictObject({
+    t: z.literal('pick'),
+    tab: z.int(),
+    options: z.array(z.int().min(0).max(10_000)).max(1_000).optional(),
+    value: z.string().max(64).optional(),
   }),
   /** For the file chooser of this tab; none: the person chose no file. */
   z.strictObject({

@@ -16,7 +16,7 @@ import { liveAsking } from './asking.ts';
 import { agentControl, type Control } from './control.ts';
 import { deviceInput } from './input.ts';
 import { personInput } from './person-input.ts';
-import { livePopups } from './popups.ts';
+import { livePickers } from './pickers.ts';
 import { type OpenRequests, openRequests } from './requests.ts';
 import { liveTabs } from './tabs.ts';
 import { liveViewer, type Viewer, type ViewerSocket } from './viewer.ts';
@@ -77,8 +77,6 @@ export function liveView({
   const tabs = liveTabs({
     ...{ context, captures, conceal },
     onPicture(picture, tab) {
-      const page = tabs.page(tab);
-      if (picture.kind === 'screencast' && page !== undefined && popups.replaces(page)) return;
       seq = (seq + 1) % 2 ** 32;
       newest = { tab, bytes: encodePicture({ ...picture, tab, seq }) };
       for (const viewer of viewers.values()) viewer.show(newest.bytes);
@@ -88,15 +86,15 @@ export function liveView({
   const asking = liveAsking({ idOf: tabs.idOf, say: sayAll, conceal });
   const requests = openRequests(sayAll, clock);
   const device = deviceInput(context);
-  const popups = livePopups({ hasPopup: device.hasPopup, shoot: captures.shoot, clock });
-  const input = personInput({ tabs, device, asking, popups });
+  const pickers = livePickers({ idOf: tabs.idOf, say: sayAll, conceal });
+  const input = personInput({ tabs, device, asking, pickers });
   const control = agentControl({
     clock,
     onChange: () => sayAll({ t: 'control', control: control.state() }),
     onTaken: ({ name }, from) => onTaken(name, from),
     async onEnded({ name }, why, seconds) {
       await input.end();
-      popups.end();
+      pickers.end();
       onControlEnded(name, why, seconds);
     },
   });
@@ -147,7 +145,7 @@ export function liveView({
     if (closed.signal.aborted) viewer.close(LIVE_CLOSE.leaseEnded, LEASE_ENDED);
     if (viewer.isClosed()) return;
     viewer.say({ t: 'hello', you: viewer.id, role: viewer.role, control: control.state(), tabs: list });
-    for (const message of [...asked, ...requests.open()]) viewer.say(message);
+    for (const message of [...asked, ...pickers.open(), ...requests.open()]) viewer.say(message);
     viewers.set(viewer.id, viewer);
     if (newest !== undefined && newest.tab === tabs.idOf(tabs.shown() as Page)) viewer.show(newest.bytes);
     tabs.watch(true);
@@ -219,7 +217,6 @@ export function liveView({
       control.close();
       for (const viewer of viewers.values()) viewer.close(LIVE_CLOSE.leaseEnded, LEASE_ENDED);
       tabs.close();
-      popups.close();
       await input.end();
     },
   };

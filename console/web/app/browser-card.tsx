@@ -5,6 +5,7 @@ import { AddressBar } from '../live/address-bar.tsx';
 import { Dialog } from '../live/dialog.tsx';
 import { Input } from '../live/input.tsx';
 import { painter } from '../live/painter.ts';
+import { Picker } from '../live/picker.tsx';
 import { TakeOver, whoHasControl } from '../live/take-over.tsx';
 import type { Host } from './host.ts';
 import { failureOf } from './tool-result.ts';
@@ -20,13 +21,14 @@ interface Told {
   readonly control: LiveControl | undefined;
   readonly tabs: readonly LiveTab[];
   readonly dialog: Of<'dialog'> | undefined;
+  readonly picker: Of<'picker'> | undefined;
   readonly ask: Of<'ask'> | undefined;
   readonly note: string;
 }
 
 const NOTHING: Told = {
   ...{ state: { is: 'connecting', why: '' }, you: '', control: undefined, tabs: [] },
-  ...{ dialog: undefined, ask: undefined, note: '' },
+  ...{ dialog: undefined, picker: undefined, ask: undefined, note: '' },
 };
 
 function after(told: Told, message: ServerMessage): Told {
@@ -41,6 +43,10 @@ function after(told: Told, message: ServerMessage): Told {
       return { ...told, dialog: message };
     case 'dialog_closed':
       return { ...told, dialog: undefined };
+    case 'picker':
+      return { ...told, picker: message };
+    case 'picker_closed':
+      return { ...told, picker: undefined };
     case 'files':
       return { ...told, note: 'The page asks for a file. Give it in the console.' };
     case 'ask':
@@ -156,6 +162,7 @@ export function BrowserCard({ host, names, mode, ended }: BrowserCardProps) {
           </div>
         )}
         {isMine && <Input pictures={pictures} canvas={canvas} send={send} takesFocus={false} />}
+        {isMine && told.picker && <Picker picker={told.picker} pictures={pictures} send={send} />}
       </div>
       {told.note !== '' && <p class="notice">{told.note}</p>}
     </section>

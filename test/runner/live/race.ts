@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { callText } from '../start.ts';
-import type { LeasedRunner } from '../start-lease.ts';
+import { type LeasedRunner, startLease } from '../start-lease.ts';
 import { type TestViewer, watchLive } from './viewer.ts';
 
-/** The agent acts on the left half only, people on the right one. The page notes when the agent's inputs come, by the clock of this machine. */
-const PAGE = `data:text/html,<style>body{margin:0}button{position:absolute;top:0;width:960px;height:1080px}</style>
-<button id=a>agent</button><button style="left:960px">people</button><script>
+/**
+ * The agent acts on the left half only, people on the right one. The page notes when the agent's inputs come, by the clock of this
+ * machine. Nothing on it changes: no picture and no wait for one slows a trial.
+ */
+const PAGE = `data:text/html,<style>body{margin:0}div{position:absolute;top:0;width:960px;height:1080px}</style>
+<div id=a>agent</div><div style="left:960px">people</div><script>
 let stamps = [];
 const note = event => { if (event.isTrusted) stamps.push(Date.now()); };
-for (const kind of ['mousemove', 'mousedown', 'mouseup', 'wheel']) a.addEventListener(kind, note);
+for (const kind of ['mousemove', 'mousedown', 'mouseup']) a.addEventListener(kind, note);
 addEventListener('keydown', note);
 </script>`;
 
@@ -38,7 +41,9 @@ interface Held {
 }
 
 /** Lets an agent act, a person take control, and perhaps another one take it from them, at random moments, again and again. */
-export async function race({ client, controller, runner }: LeasedRunner, trials: number): Promise<RaceResult> {
+export async function race(trials: number): Promise<RaceResult> {
+  await using lease = await startLease({ snapshot: 'none' });
+  const { client, controller, runner } = lease;
   await callText(client, 'browser_navigate', { url: PAGE });
   const join = async (viewer: string): Promise<Person> => {
     const joined = await watchLive(runner.url, await controller.liveToken(runner, { viewer }));

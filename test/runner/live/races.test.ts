@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { startLease } from '../start-lease.ts';
 import { race } from './race.ts';
 
 const TRIALS = Number(process.env.OMICRON_TEST_RACES ?? 10);
@@ -7,8 +6,7 @@ const TRIALS = Number(process.env.OMICRON_TEST_RACES ?? 10);
 test('no input of the agent reaches the page while a person has control, however they are interleaved', {
   timeout: 60_000 + TRIALS * 3_000,
 }, async () => {
-  await using lease = await startLease();
-  const { inputs, underPerson, takenOver } = await race(lease, TRIALS);
+  const { inputs, underPerson, takenOver } = await race(TRIALS);
   console.info(
     `${TRIALS} trials, ${takenOver} with a second person: ${inputs} inputs of the agent, ${underPerson} while a person had control`,
   );

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type ServerMessage, serverMessage, type ViewerMessage } from '../../../contract/live.ts';
 import { LIVE_PROTOCOL, liveTokenProtocol } from '../../../contract/live-limits.ts';
 import { decodePicture, type LivePicture } from '../../../contract/live-picture.ts';
@@ -51,16 +50,18 @@ export async function watchLive(url: string, token: string, acknowledges = true)
     ...{ pictures, messages, say },
     closed: () => code,
     async heard(t, wanted = () => true) {
-      const late = AbortSignal.timeout(HEARD_MS);
-      const tooLate = once(late, 'abort').then(() => {
-        throw new Error(`the message ${t} was not heard within ${HEARD_MS} ms`);
-      });
-      for (;;) {
-        const found = messages.find(
-          (message): message is Of<typeof t> => message.t === t && wanted(message as Of<typeof t>),
-        );
-        if (found !== undefined) return found;
-        await Promise.race([more.promise, tooLate]);
+      const late = Promise.withResolvers<never>();
+      const timer = setTimeout(() => late.reject(new Error(`not within ${HEARD_MS} ms: the message ${t}`)), HEARD_MS);
+      try {
+        for (;;) {
+          const found = messages.find(
+            (message): message is Of<typeof t> => message.t === t && wanted(message as Of<typeof t>),
+          );
+          if (found !== undefined) return found;
+          await Promise.race([more.promise, late.promise]);
+        }
+      } finally {
+        clearTimeout(timer);
       }
     },
     close: () => socket.close(),
