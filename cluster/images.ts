@@ -5,15 +5,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildImages, IMAGES_DIR } from '../images/build.ts';
 import { type Builder, findBuilder } from '../images/builder.ts';
+import { CLUSTER_IMAGES } from '../images/context.ts';
 import { localTool } from './kubectl.ts';
 
 const run = promisify(execFile);
 
-/** The environment `local` has no console. */
-const NAMES = ['controller', 'runner', 'egress'] as const;
-
 /** References under which the cluster finds the images. */
-export type ClusterImages = Readonly<Record<(typeof NAMES)[number] | 'fixtures', string>>;
+export type ClusterImages = Readonly<Record<(typeof CLUSTER_IMAGES)[number] | 'fixtures', string>>;
 
 /** The local cluster's machine reaches no registry: it has a base image of its own, with a browser. */
 const LOCAL = { base: 'localhost/omicron-base', runnerPackages: 'ffmpeg tini chromium-headless-shell' } as const;
@@ -59,7 +57,7 @@ async function built(
   bases: Partial<typeof LOCAL>,
   log: (line: string) => void,
 ): Promise<ClusterImages> {
-  const product = await buildImages(builder, { names: NAMES, ...bases, log });
+  const product = await buildImages(builder, { names: CLUSTER_IMAGES, ...bases, log });
   return { ...product, fixtures: await fixturesImage(builder, product.runner, log) };
 }
 

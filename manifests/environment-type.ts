@@ -13,7 +13,8 @@ export interface ConsoleChoices {
   /** e.g. `https://console.example.com`; TLS ends at the ingress. */
   readonly url: string;
   readonly ingress: {
-    readonly className: string;
+    /** Without it no Ingress is made: something else, a Gateway for example, passes requests on to the Service. */
+    readonly className?: string;
     /** Of the ingress controller; its idle time-out must be above 20 s, at which live views send a ping. */
     readonly annotations?: Readonly<Record<string, string>>;
     /** A Secret with the certificate, where the ingress controller has none of its own. */

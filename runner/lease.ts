@@ -106,8 +106,12 @@ export function openLease(
   const conceal: Conceal = async text => redact(maskFields(text, await fields.texts()));
   const live = liveView({
     ...{ context: options.context, captures, freezer: options.freezer, conceal, clock },
-    onTaken: viewer => events.add('control.taken', { viewer: redactJson(viewer, redact) }),
-    onGivenBack: (viewer, why, seconds) =>
+    onTaken: (viewer, from) =>
+      events.add('control.taken', {
+        viewer: redactJson(viewer, redact),
+        ...(from && { from: redactJson(from.name, redact), reason: from.reason }),
+      }),
+    onControlEnded: (viewer, why, seconds) =>
       events.add('control.given_back', { viewer: redactJson(viewer, redact), why, seconds }),
   });
   const files = sessionFiles({
