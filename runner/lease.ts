@@ -121,6 +121,7 @@ export function openLease(
   const leaseFiles: LeaseFiles = {
     ...files,
     mayReadBytes: ({ source, isTainted }) => !isTainted && (source === 'upload' || !documents.isGuarding()),
+    uploadsDir: playwright.uploadsDir,
   };
   const available = leaseTools(options.toolset, {
     playwright,

@@ -18,6 +18,7 @@ import { unknownTool } from '../tools/unknown-tool.ts';
 import { CANCELLED, callBounds, ended, workOnPage } from './bounds.ts';
 import { connectPlaywright } from './connection.ts';
 import { type DirectCall, directCall } from './direct.ts';
+import { closeFileChoosers } from './file-choosers.ts';
 import { LEAVES_PAGE, leavePage } from './leave-page.ts';
 import { listed } from './listing.ts';
 import { firstChangeMs, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
@@ -144,6 +145,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     if (refusing !== undefined) return refusing;
     return bounded(name, seconds, signal, async () => {
       if (name === 'browser_close') return closeTabs(context, guard, seconds);
+      if (name === 'browser_handle_dialog') closeFileChoosers(await current());
       const read = reads(name, args);
       if (read !== undefined)
         return recovering(async () =>
