@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } from '../contract/assignment.ts';
 import type { hibernateAnswer } from '../contract/hibernation.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../contract/problem.ts';
-import type { profileSaved } from '../contract/profile.ts';
+import type { ProfileCheck, profileSaved } from '../contract/profile.ts';
 import { serveFiles } from './files-http.ts';
 import { serveLive } from './live-upgrade.ts';
 import { checkOrigin } from './mcp/origin.ts';
@@ -22,7 +22,7 @@ export interface RunnerServerOptions {
   readonly log: Logger;
 }
 
-/** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/hibernate`, `/healthz`, `/health`, `/files`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
+/** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/check-login`, `/hibernate`, `/healthz`, `/health`, `/files`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
 export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOptions): Server {
   const routes: Record<
     string,
@@ -52,6 +52,12 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
         const { token } = await readToken(request);
         await runner.hibernate(token);
         send(response, 200, { hibernated: true } satisfies z.infer<typeof hibernateAnswer>);
+      },
+    },
+    '/check-login': {
+      async POST(request, response) {
+        const { token } = await readToken(request);
+        send(response, 200, (await runner.checkLogin(token)) satisfies ProfileCheck);
       },
     },
     '/healthz': {
@@ -95,7 +101,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
       if (methods !== undefined) response.setHeader('allow', Object.keys(methods).join(', '));
       throw new OmicronError(
         methods === undefined ? 'route_not_found' : 'method_not_allowed',
-        'A runner serves POST /assign, POST /drain, POST /save-profile, POST /hibernate, GET /healthz, GET /health, /files and /mcp.',
+        'A runner serves POST /assign, POST /drain, POST /save-profile, POST /check-login, POST /hibernate, GET /healthz, GET /health, /files and /mcp.',
       );
     }
     await handler(request, response);

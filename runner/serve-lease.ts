@@ -151,11 +151,12 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     holdsSecret: options.redactor.holds,
   });
   const { toolset = options.toolset, snapshot = options.snapshot } = assignment.options;
+  const saveProfile = options.profile && savesOf(options.profile, freezer, options.signal);
   const served = openLease({
     context: options.browser.context,
     sessionId: assignment.session_id,
     ...{ redeemed, redactor: options.redactor, playwright, lifetime, events, recording, pictures, policy, controller },
-    ...{ captures, freezer, expiredLogins: options.profile?.expired ?? [] },
+    ...{ captures, freezer, expiredLogins: options.profile?.expired ?? [], saveProfile },
     hibernation: hibernating,
     isRestoredTainted: options.profile?.isTainted === true || options.restored?.tainted === true,
     ...{ toolset, snapshot, tokensMax: options.tokensMax, imageText: options.imageText },
@@ -164,7 +165,6 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     onFileLost: error => log.warn({ err: error }, 'download not kept'),
   });
   const endpoint = mcpEndpoint(served, clock);
-  const saveProfile = options.profile && savesOf(options.profile, freezer, options.signal);
   if (saveProfile !== undefined && assignment.options.profile?.mode === 'read-write')
     void saveAtCheckpoints({
       ...{

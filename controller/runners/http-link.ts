@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { assignAnswer, drainAnswer, runnerHealth } from '../../contract/assignment.ts';
 import { hibernateAnswer } from '../../contract/hibernation.ts';
-import { profileSaved } from '../../contract/profile.ts';
+import { profileCheck, profileSaved } from '../../contract/profile.ts';
 import type { HttpCall } from '../../http/call.ts';
 import type { Clock } from '../../http/clock.ts';
 import { problemClient } from '../../http/problem-client.ts';
@@ -29,6 +29,7 @@ export function httpRunnerLink({ send, clock }: { send: HttpCall; clock: Clock }
     async hibernate(endpoint, token, timeoutMs) {
       await post(endpoint, '/hibernate', token, hibernateAnswer, timeoutMs);
     },
+    checkLogin: (endpoint, token, timeoutMs) => post(endpoint, '/check-login', token, profileCheck, timeoutMs),
     async healthOf(endpoint, signal) {
       try {
         const { text } = await send(`${endpoint}/healthz`, { method: 'GET' }, signal);

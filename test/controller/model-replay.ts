@@ -115,7 +115,7 @@ export async function replay(
 }
 
 /** What ends a lease or a runner: seldom, or no walk would get as far as a ready lease. */
-const SELDOM = new Set(['forget', 'DELETE', 'fail', 'dies', 'lost', 'suspected', 'drained']);
+const SELDOM = new Set(['givesUp', 'forget', 'DELETE', 'fail', 'dies', 'lost', 'suspected', 'drained']);
 
 /** A step by chance; one of a kind that was often taken has less of it. */
 function choose(
@@ -202,6 +202,7 @@ async function rowsOf(database: Database, world: World) {
         credentials: true,
         profile_mode: 'read-write',
         profile_form: 'light',
+        profile_switch: false,
       },
       claimId: claimIds[caller] ?? '',
       abandonClaimId: null,
@@ -308,9 +309,10 @@ async function rowsOf(database: Database, world: World) {
         return [(await hibernations.commit(lease, save, how))?.code ?? 'hibernated', 'hibernated'];
       }
       case 'forget':
-        await database.query(`update omicron.browser_sessions set expires_at = clock_timestamp() where id = $1`, [
-          sessionId(session),
-        ]);
+        await database.query(
+          `update omicron.browser_sessions set expires_at = clock_timestamp() - interval '1 second' where id = $1`,
+          [sessionId(session)],
+        );
         return [await maintenance.expire(1), [sessionId(session)]];
       case 'stuck':
         return [await maintenance.failStuckStarts(1), [sessionId(session)]];

@@ -3,11 +3,12 @@
 -- waited judges by the time at which it goes on.
 --   {outcome: renewed | claimed | starting | refused, ...}
 -- `p_claim` names this call: a repeated call finds its own claim again. `p_abandon` is a claim of the same caller
--- whose runner failed: it is given up for a new epoch in this step.
+-- whose runner failed: it is given up for a new epoch in this step. `p_switch_profile`: a live lease with another profile than
+-- that of `p_options` is followed by a new epoch, instead of being renewed.
 create or replace function omicron.acquire(
   p_user text, p_conversation text, p_claim uuid, p_abandon uuid, p_ttl_seconds integer, p_max_session_seconds integer,
   p_options jsonb, p_tags jsonb, p_provider text, p_template text, p_namespace text,
-  p_user_limit integer, p_on_user_limit text, p_claim_seconds integer, p_start_seconds integer
+  p_user_limit integer, p_on_user_limit text, p_claim_seconds integer, p_start_seconds integer, p_switch_profile boolean
 ) returns jsonb
 language plpgsql as $$
 declare
@@ -17,6 +18,8 @@ declare
   v_active integer;
   v_free_at timestamptz;
   v_inherit boolean := false;
+  v_switches boolean;
+  v_restores boolean;
   v_runner uuid;
   v_slot integer;
   v_victim record;
@@ -29,8 +32,8 @@ begin
    where x.user_id = p_user and x.conversation_id = p_conversation and x.status = 'ready';
   if found then
     v_now := clock_timestamp();
-    if s.expires_at > v_now and s.ttl_seconds = p_ttl_seconds and (p_tags is null or s.tags = p_tags)
-       and s.active_at >= v_now - interval '1 second'
+    if not (p_switch_profile and omicron.has_other_profile(s, p_options)) and s.expires_at > v_now
+       and s.ttl_seconds = p_ttl_seconds and (p_tags is null or s.tags = p_tags) and s.active_at >= v_now - interval '1 second'
        and s.expires_at >= least(v_now + make_interval(secs => p_ttl_seconds - 1), s.ends_at) then
       return jsonb_build_object('outcome', 'renewed', 'session', to_jsonb(s));
     end if;
@@ -44,8 +47,9 @@ begin
     select * into r from omicron.runners where id = s.runner_id for update;
   end if;
   v_now := clock_timestamp();
+  v_switches := p_switch_profile and omicron.has_other_profile(s, p_options);
 
-  if s.status = 'ready' and s.expires_at > v_now and r.state = 'leased' and r.epoch = s.epoch then
+  if not v_switches and s.status = 'ready' and s.expires_at > v_now and r.state = 'leased' and r.epoch = s.epoch then
     update omicron.browser_sessions
        set expires_at = greatest(expires_at, least(v_now + make_interval(secs => p_ttl_seconds), ends_at)),
            ttl_seconds = p_ttl_seconds, last_used_at = v_now, active_at = v_now, tags = coalesce(p_tags, tags), archived_at = null
@@ -61,12 +65,13 @@ begin
     return jsonb_build_object('outcome', 'starting', 'session', to_jsonb(s));
   end if;
 
-  if s.hibernated_until > v_now then
-    v_options := omicron.restored_options(s, p_options);
-    if v_options is null then
+  v_restores := s.hibernated_until > v_now and not v_switches;
+  if v_restores then
+    if p_options ? 'profile' and omicron.has_other_profile(s, p_options) then
       return jsonb_build_object('outcome', 'refused', 'code', 'profile_mismatch', 'limit', 1, 'active', 1, 'retry_after_ms', 0,
         'holder', s.id);
     end if;
+    v_options := omicron.restored_options(s, v_options);
   end if;
   if v_options ? 'profile' then
     v_refusal := omicron.claim_profile(p_user, s.id, v_options -> 'profile');
@@ -159,7 +164,7 @@ begin
            options = v_options, tags = coalesce(p_tags, tags), last_used_at = v_now, active_at = v_now, archived_at = null,
            mcp_url = null, pod_name = null, service_name = null, artifacts_s3_prefix = null, ended_reason = null, error = null
      where id = s.id returning * into s;
-    if s.hibernated_until <= v_now then -- kept for too long, and not ended yet
+    if s.hibernated_until is not null and not v_restores then -- kept for too long, or of another profile
       perform omicron.drop_snapshot(s.id);
       s.hibernated_until := null;
     end if;

@@ -23,13 +23,9 @@ begin
   update omicron.browser_sessions set hibernated_until = null where id = p_session and hibernated_until is not null;
 end $$;
 
--- A hibernated session keeps its profile and its credentials, as a live lease does: what of a claim's options applies then. Null: the
--- claim asks for another profile. A profile that is null in `p_options` is none.
+-- A hibernated session keeps its profile and its credentials, as a live lease does: what of a claim's options applies then.
 create or replace function omicron.restored_options(s omicron.browser_sessions, p_options jsonb) returns jsonb
 language sql as $$
-  select case when p_options ? 'profile' and (p_options #>> '{profile,name}', p_options #>> '{profile,mode}')
-                   is distinct from (s.options #>> '{profile,name}', s.options #>> '{profile,mode}') then null
-              else (p_options - array['profile', 'credentials'])
-                   || (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(s.options) where key in ('profile', 'credentials'))
-         end
+  select (p_options - array['profile', 'credentials'])
+         || (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(s.options) where key in ('profile', 'credentials'))
 $$;
