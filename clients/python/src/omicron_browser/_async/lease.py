@@ -49,6 +49,13 @@ class AsyncLease:
     Until it is released, ended or lost, heartbeats run by themselves. At the end of its `async with` block it is released.
     """
 
+    epoch: int
+    mcp_url: str
+    headers: Mapping[str, str]
+    expires_at: datetime
+    ends_at: datetime
+    _renewed_at: float
+
     def __init__(self, connection: AsyncConnection, options: LeaseOptions) -> None:
         self.session_id = options.answer["session_id"]
         self._connection = connection
@@ -170,9 +177,9 @@ class AsyncLease:
     def _take(self, answer: Answer, renewed_at: float) -> None:
         self.epoch = answer["epoch"]
         self.mcp_url = answer["mcp_url"] or ""
-        self.headers: Mapping[str, str] = answer["mcp_headers"] or {}
-        self.expires_at: datetime = instant(answer["expires_at"])
-        self.ends_at: datetime = instant(answer["ends_at"])
+        self.headers = answer["mcp_headers"] or {}
+        self.expires_at = instant(answer["expires_at"])
+        self.ends_at = instant(answer["ends_at"])
         self._renewed_at = renewed_at
 
     def _mcp(self) -> AsyncMcp:
@@ -234,8 +241,8 @@ class AsyncConnectedBrowser:
     ) -> ToolResult:
         """Calls a tool; one that fails has `is_error`.
 
-        A browser that was hibernated is brought back for the call. Raises OmicronError: why the lease was lost, `browser_unreachable`, ... There is no limit of time but the tools' own,
-        unless `timeout_seconds` is given.
+        A browser that was hibernated is brought back for the call. Raises OmicronError: why the lease was lost,
+        `browser_unreachable`, ... There is no limit of time but the tools' own, unless `timeout_seconds` is given.
         """
 
         async def called() -> ToolResult:
