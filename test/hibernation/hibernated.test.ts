@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
 import type { Database } from '../../controller/ports/database.ts';
@@ -59,6 +59,12 @@ describe('a hibernated session on real browsers', () => {
     await site[Symbol.asyncDispose]();
     keeping.close();
     await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Each test has every place, also after one that failed. */
+  afterEach(async () => {
+    const { sessions: all } = await sessions.list({ userId: 'ada' });
+    await Promise.all(all.map(({ session_id }) => sessions.end(session_id)));
   });
 
   const leaseOf = (conversationId: string, profile?: string) =>
@@ -157,6 +163,7 @@ describe('a hibernated session on real browsers', () => {
   it('is hibernated when its runner is told to leave, and lost with nothing half kept when it is killed instead', async () => {
     const told = await leaseOf('told');
     await logIn(site, told);
+    await found(site, told); // or the page would log in again
     process.kill(await pidOf(told.sessionId), 'SIGTERM');
     await eventually('hibernation', async () => (await sessions.get(told.sessionId)).status === 'hibernated');
     await told.release();
