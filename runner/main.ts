@@ -94,6 +94,7 @@ const runner = createRunner({
   forwarder,
   toolset: settings.toolset,
   snapshot: settings.snapshot,
+  keepPages: settings.keepPages,
   tokensMax: settings.tokensMax,
   imageText: settings.imageText,
   insecureLoginOrigins: settings.insecureLoginOrigins,
