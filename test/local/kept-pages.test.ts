@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -18,26 +21,38 @@ import { command, newFolder, shell } from './machine.ts';
 
 const JPEG = Buffer.from([0xff, 0xd8]);
 
+/** It shows what is typed wherever a page can: in its text, its title and its address. */
+const ECHO = `<!doctype html><title>Echo</title><p id=out></p><input id=password type=password
+oninput="out.textContent = document.title = value; location.hash = value">`;
+
 let site: DemoSite;
+let echo: Server;
+let echoUrl: string;
 let folder: string;
 let stack: Stack;
 let sessions: BrowserSessions;
 beforeAll(async () => {
   site = await startDemoSite();
+  const { hostname, port } = new URL(site.url);
+  echo = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(ECHO));
+  await once(echo.listen(0, hostname), 'listening');
+  const { port: echoPort } = echo.address() as AddressInfo; // a TCP server has one
+  echoUrl = `http://${hostname}:${echoPort}`;
   folder = await newFolder();
   stack = await startStack({
     folder,
     log: pino({ level: 'silent' }),
-    egress: { allowedCidrs: [`${new URL(site.url).hostname}/32`] },
-    runnerEnv: { ...shell(), [ENV.insecureLoginOrigins]: site.url },
+    egress: { allowedCidrs: [`${hostname}/32`] },
+    runnerEnv: { ...shell(), [ENV.insecureLoginOrigins]: echoUrl },
   });
   sessions = new BrowserSessions(stack);
-  await sessions.putPolicy({}, { version: 1, sites: { ports: [Number(new URL(site.url).port)] } });
+  await sessions.putPolicy({}, { version: 1, sites: { ports: [Number(port), echoPort] } });
   await sessions.putCredential('ada', 'bakery', site.login);
 });
 afterAll(async () => {
   await stack?.stop();
   await site?.close();
+  echo?.close();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -118,14 +133,14 @@ it('[A7] calls are in the timeline with status, URL, title and, where wanted, a 
   {
     await using browser = await connectBrowser(lease);
     await browser.call('browser_navigate', { url: site.url });
-    await browser.call('browser_navigate', { url: `${site.url}/login` });
+    await browser.call('browser_navigate', { url: echoUrl });
     await browser.call('browser_type', { target: '#password', text: 'BAKERY_PASSWORD' });
     await browser.call('browser_evaluate', { function: '() => document.title' }).catch(() => undefined); // refused
   }
   await lease.end();
   const { events } = await sessions.listEvents(lease.sessionId);
   const calls = events.filter(({ kind }) => kind === 'tool.call').map(({ data }) => data);
-  const login = { url: `${site.url}/login`, title: 'Log in - The Demo Bakery' };
+  const echoed = `${echoUrl}/#<secret>BAKERY_PASSWORD</secret>`;
   expect(calls).toMatchObject([
     {
       tool: 'browser_navigate',
@@ -134,9 +149,9 @@ it('[A7] calls are in the timeline with status, URL, title and, where wanted, a 
       title: 'The Demo Bakery',
       picture: 'pages/call-0001.jpg',
     },
-    { tool: 'browser_navigate', ...login, status: 200, picture: 'pages/call-0002.jpg' },
-    { tool: 'browser_type', url: login.url, outcome: 'ok', picture: 'pages/call-0003.jpg' },
-    { tool: 'browser_evaluate', url: login.url, outcome: 'error', picture: 'pages/call-0004.jpg' },
+    { tool: 'browser_navigate', url: `${echoUrl}/`, status: 200, title: 'Echo', picture: 'pages/call-0002.jpg' },
+    { tool: 'browser_type', url: echoed, outcome: 'ok', picture: 'pages/call-0003.jpg' },
+    { tool: 'browser_evaluate', url: echoed, outcome: 'error', picture: 'pages/call-0004.jpg' },
   ]);
   const pages = await pagesOf(lease, 6);
   for (const { picture } of calls) {
@@ -145,7 +160,7 @@ it('[A7] calls are in the timeline with status, URL, title and, where wanted, a 
   }
   expect(pages.has(LAST_PAGE.html)).toBe(false);
   expect(JSON.parse((await textOf(pages, LAST_PAGE.about)) ?? '')).toMatchObject({
-    ...login,
+    ...{ url: echoed, title: '<secret>BAKERY_PASSWORD</secret>' },
     html_withheld: 'the document may hold a password or a code',
   });
   for (const artifact of pages.values())
