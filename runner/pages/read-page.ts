@@ -24,6 +24,7 @@ export interface PageContent {
 const PICTURE_MS = 2_000;
 /** Characters of HTML: a text is searched for secrets as a whole, a quarter of a second for so many. */
 const HTML_MAX = 500_000;
+const TAINTED: Withheld = { withheld: 'the document may hold a password or a code' };
 const NOT_SHOWN = '\n<!-- the rest is left out -->';
 
 /** A JPEG of what the tab shows. Rejects where none can be taken in time. */
@@ -44,9 +45,10 @@ export async function readPage(page: Page, secrecy: PageSecrecy): Promise<PageCo
 
 /** The HTML of a document that may hold a secret is not kept: there it could have any form. */
 async function htmlOf(page: Page, { documents, conceal }: PageSecrecy): Promise<string | Withheld> {
-  const html = String(await contentOf(page.mainFrame(), 'html'));
-  // Asked after it was read: a page that came meanwhile may hold one too.
-  if (await documents.isTainted(page)) return { withheld: 'the document may hold a password or a code' };
+  // Asked again after it was read: another document may have come meanwhile.
+  const wasTainted = await documents.isTainted(page);
+  const html = wasTainted ? '' : String(await contentOf(page.mainFrame(), 'html'));
+  if (wasTainted || (await documents.isTainted(page))) return TAINTED;
   const kept = html.length > HTML_MAX ? `${html.slice(0, HTML_MAX)}${NOT_SHOWN}` : html;
   return conceal(kept);
 }
