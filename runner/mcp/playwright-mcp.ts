@@ -18,12 +18,13 @@ import { unknownTool } from '../tools/unknown-tool.ts';
 import { CANCELLED, callBounds, ended, workOnPage } from './bounds.ts';
 import { connectPlaywright } from './connection.ts';
 import { type DirectCall, directCall } from './direct.ts';
+import { closeFileChoosers } from './file-choosers.ts';
 import { LEAVES_PAGE, leavePage } from './leave-page.ts';
 import { listed } from './listing.ts';
 import { firstChangeMs, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
 import { type Reading, readingOf } from './reading.ts';
 import { addSnapshot } from './snapshot.ts';
-import { closeTabs, currentPage, currentTab, TABS_FULL } from './tabs.ts';
+import { boundTitles, closeTabs, currentPage, currentTab, TABS_FULL } from './tabs.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
 
 /**
@@ -82,6 +83,7 @@ export interface PlaywrightMcpOptions {
 export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<PlaywrightMcp> {
   const { browser, guard, filesDir, secondsMax = toolSeconds } = options;
   const { context } = browser;
+  boundTitles(context);
   const connection = await connectPlaywright(context, filesDir);
   const { bounded, explained } = callBounds(browser, guard);
   const tools = connection.tools.map(listed).filter(tool => tool !== undefined);
@@ -143,6 +145,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     if (refusing !== undefined) return refusing;
     return bounded(name, seconds, signal, async () => {
       if (name === 'browser_close') return closeTabs(context, guard, seconds);
+      if (name === 'browser_handle_dialog') closeFileChoosers(await current());
       const read = reads(name, args);
       if (read !== undefined)
         return recovering(async () =>
