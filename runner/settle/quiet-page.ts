@@ -85,9 +85,10 @@ export function quietPage(context: BrowserContext, page: Page): QuietPage {
   }
 
   async function ask(call: string, answerMs = ANSWER_MS): Promise<{ readonly value: unknown } | undefined> {
-    const before = world;
-    const asked = evaluate(call).catch(() => {
-      if (world === before) world = undefined;
+    const first = evaluate(call);
+    const used = world;
+    const asked = first.catch(() => {
+      if (world === used) world = undefined; // else it is the next document's already
       return evaluate(call);
     });
     const answer = asked.then(
