@@ -6,7 +6,6 @@ import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
-import { importControllerKeys } from '../contract/tokens.ts';
 import { realClock } from '../http/clock.ts';
 import { EnvironmentError } from '../http/environment.ts';
 import { collectGarbage } from '../http/garbage.ts';
@@ -87,10 +86,7 @@ const runner = createRunner({
       limits: browserLimits(settings),
     });
   },
-  async warmUp(browser) {
-    await importControllerKeys(settings.controllerKeys);
-    await warmUp(browser, temp.path);
-  },
+  warmUp: browser => warmUp(browser, temp.path),
   forwarder,
   toolset: settings.toolset,
   snapshot: settings.snapshot,
@@ -111,7 +107,7 @@ const runner = createRunner({
 
 function executableOrThrow(given: string | undefined): string {
   try {
-    return browserPath(given, searchPath, chromium.executablePath());
+    return browserPath(given, searchPath, () => chromium.executablePath());
   } catch (error) {
     if (error instanceof BrowserNotFoundError) throw new OmicronError('runner_start_failed', error.message);
     throw error;
