@@ -10,8 +10,11 @@ import {
 import { OmicronError } from '../contract/problem.ts';
 import {
   type Profile,
+  type ProfileCheck,
+  type ProfileCheckRequest,
   type ProfileDetail,
   type ProfileState,
+  profileCheck,
   profileDetail,
   profileList,
   profileSaved,
@@ -106,6 +109,8 @@ const HEARTBEAT_TIMEOUT_MS = 10_000;
 const NETWORK_MS = 15_000;
 /** The content of a profile is some megabytes, and a save reads it from the browser first. */
 const PROFILE_MS = 30_000;
+/** A browser is leased for it. */
+const CHECK_MS = 100_000;
 
 /**
  * A client of the controller: leases, sessions, credentials and policies. It returns the API's documents (Session,
@@ -291,10 +296,32 @@ export class BrowserSessions implements BrowserSource {
     return (await this.#call({ ...call, answer: profileSaved })).version;
   }
 
+  /** D1: `saveProfile` by another name. */
+  snapshotProfile(userId: string, name: string): Promise<number> {
+    return this.saveProfile(userId, name);
+  }
+
+  /**
+   * D1: `acquire` with this profile, or none, also where the conversation's live lease has another one: that lease saves its own and
+   * ends, and the conversation goes on with another browser. Throws `profile_in_use`; then the lease stays as it is.
+   */
+  setProfile(request: AcquireRequest & { profile: string | null }): Promise<Lease> {
+    return this.acquire({ ...request, profileSwitch: true });
+  }
+
   /** Makes an older version the current one, as a new version. Throws `profile_in_use` while a lease has the profile. */
   async restoreProfile(userId: string, name: string, version: number): Promise<number> {
     const call = { method: 'POST', path: `${profilePath(userId, name)}/restore`, userId, body: { version } } as const;
     return (await this.#call({ ...call, answer: profileSaved, timeoutMs: PROFILE_MS })).version;
+  }
+
+  /**
+   * Whether a login of the saved profile still holds: opens a page in a browser of its own and looks for a selector or a text. Takes up
+   * to a minute, and a place within the user's quota. Throws `profile_not_found`, `user_quota_exceeded`, ...
+   */
+  checkProfile(userId: string, name: string, page: ProfileCheckRequest): Promise<ProfileCheck> {
+    const call = { method: 'POST', path: `${profilePath(userId, name)}/check`, userId, body: page } as const;
+    return this.#call({ ...call, answer: profileCheck, timeoutMs: CHECK_MS });
   }
 
   /** Deletes the profile with all its versions. Throws `profile_in_use` while a lease has it for writing. */

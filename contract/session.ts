@@ -86,13 +86,18 @@ export const getOrCreateRequest = z
     snapshot: z.enum(SNAPSHOTS).optional(),
     /**
      * The profile that the browser starts with; null or left out: none. A live lease keeps its own, and a request that names
-     * another, or null, is refused with `profile_mismatch`.
+     * another, or null, is refused with `profile_mismatch`, unless it switches.
      */
     profile: profileName.nullable().optional(),
     /** `read-write` saves the profile at the end of the lease, and one lease at a time may have it so. */
     profile_mode: z.enum(PROFILE_MODES).default('read-write'),
     /** `complete` restores and saves the browser's own files too; a profile that is complete stays so. */
     profile_form: z.enum(PROFILE_FORMS).default('light'),
+    /**
+     * D4: a live lease that has another profile, or none, is followed by one with this profile, in a new epoch on another browser: its
+     * tabs close, and its own profile is saved.
+     */
+    profile_switch: z.boolean().default(false),
   })
   .meta({ id: 'GetOrCreateRequest' });
 export type GetOrCreateRequest = z.infer<typeof getOrCreateRequest>;

@@ -39,6 +39,7 @@ import { credentials } from './tools/credentials.ts';
 import type { Conceal } from './tools/cut.ts';
 import { loginOrigins } from './tools/login-origins.ts';
 import { choosesAnew } from './tools/options-of.ts';
+import { profileAccess } from './tools/profile-access.ts';
 import { structured } from './tools/result.ts';
 import { screenshot, withImageText } from './tools/screenshot.ts';
 import { totpCodes } from './tools/totp.ts';
@@ -56,6 +57,8 @@ export interface LeaseOptions extends CallOptions {
   readonly freezer: Freezer;
   /** Domains of the profile at which the agent has to log in again. */
   readonly expiredLogins: readonly string[];
+  /** Saves the profile of the lease; undefined: it has none. */
+  readonly saveProfile: (() => Promise<number>) | undefined;
   readonly pictures: Pictures;
   readonly controller: ControllerClient;
   readonly toolset: Toolset;
@@ -103,8 +106,12 @@ export function openLease(
   const conceal: Conceal = async text => redact(maskFields(text, await fields.texts()));
   const live = liveView({
     ...{ context: options.context, captures, freezer: options.freezer, conceal, clock },
-    onTaken: viewer => events.add('control.taken', { viewer: redactJson(viewer, redact) }),
-    onGivenBack: (viewer, why, seconds) =>
+    onTaken: (viewer, from) =>
+      events.add('control.taken', {
+        viewer: redactJson(viewer, redact),
+        ...(from && { from: redactJson(from.name, redact), reason: from.reason }),
+      }),
+    onControlEnded: (viewer, why, seconds) =>
       events.add('control.given_back', { viewer: redactJson(viewer, redact), why, seconds }),
   });
   const files = sessionFiles({
@@ -130,6 +137,7 @@ export function openLease(
       pictures: options.pictures,
       conceal,
       files: leaseFiles,
+      profiles: profileAccess(controller, leaseToken, options.saveProfile),
       askUser: (request, signal) =>
         live.requests.during(request, () => controller.askUser(leaseToken, request, signal)),
       openActions: new Map(),

@@ -3,6 +3,7 @@ import {
   type AssignAnswer,
   type Assignment,
   assignmentClaims,
+  checkLoginClaims,
   drainClaims,
   type RunnerHealth,
   saveProfileClaims,
@@ -12,6 +13,7 @@ import type { LiveTokenClaims } from '../contract/live.ts';
 import { LIVE_LIMITS } from '../contract/live-limits.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
+import type { ProfileCheck } from '../contract/profile.ts';
 import { type ControllerKeys, verifyControllerToken } from '../contract/tokens.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { guardPages } from './browser/page-guard.ts';
@@ -21,6 +23,7 @@ import { opensLease } from './mcp/bearer.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { type PlaywrightMcp, playwrightMcp } from './mcp/playwright-mcp.ts';
 import { type PhaseMachine, phaseMachine } from './phase.ts';
+import { checkLogin } from './profile/check-login.ts';
 import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
 import { type Redeemed, redeem } from './redeem.ts';
 import { type Redactor, redactor } from './reporting/redact.ts';
@@ -37,6 +40,8 @@ export interface Runner {
   drain(token: string): Promise<void>;
   /** Saves the lease's profile now, by a signed token of the controller. Resolves with the version that holds it. */
   saveProfile(token: string): Promise<number>;
+  /** Looks at a page, whether the lease's profile is logged in there, by a signed token of the controller. */
+  checkLogin(token: string): Promise<ProfileCheck>;
   /** Stops for a reason of this process's own; `ended` resolves when all is done. */
   stop(reason: string, exitCode?: number): void;
   /** The lease's MCP endpoint for this bearer token, also after its end; rejects with `unauthorized` for any other. */
@@ -242,6 +247,12 @@ export function createRunner(options: RunnerOptions): Runner {
       if (served?.saveProfile === undefined)
         throw new OmicronError('lease_ended', 'This runner serves no lease with a profile.');
       return served.saveProfile();
+    },
+    async checkLogin(token) {
+      const { claims } = await verifyControllerToken(keys, audience, token, checkLoginClaims);
+      if (served === undefined || browser === undefined)
+        throw new OmicronError('lease_ended', 'This runner serves no lease.');
+      return checkLogin(browser.context, claims.page);
     },
     async endpoint(bearerToken = '') {
       const lease = served;

@@ -122,11 +122,12 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     holdsSecret: options.redactor.holds,
   });
   const { toolset = options.toolset, snapshot = options.snapshot } = assignment.options;
+  const saveProfile = options.profile && savesOf(options.profile, freezer, options.signal);
   const served = openLease({
     context: options.browser.context,
     sessionId: assignment.session_id,
     ...{ redeemed, redactor: options.redactor, playwright, lifetime, events, recording, pictures, policy, controller },
-    ...{ captures, freezer, expiredLogins: options.profile?.expired ?? [] },
+    ...{ captures, freezer, expiredLogins: options.profile?.expired ?? [], saveProfile },
     isProfileTainted: options.profile?.isTainted === true,
     ...{ toolset, snapshot, tokensMax: options.tokensMax, imageText: options.imageText },
     ...{ insecureLoginOrigins, forwarder, clock },
@@ -134,7 +135,6 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     onFileLost: error => log.warn({ err: error }, 'download not kept'),
   });
   const endpoint = mcpEndpoint(served, clock);
-  const saveProfile = options.profile && savesOf(options.profile, freezer, options.signal);
   if (saveProfile !== undefined && assignment.options.profile?.mode === 'read-write')
     void saveAtCheckpoints({
       ...{

@@ -851,7 +851,7 @@ function CredentialTestForm({ userId, site, filledOn, onClose }) {
 				children: "A browser starts, opens the page and logs in with the stored values. It is not recorded, and it ends with the test."
 			}),
 			/* @__PURE__ */ a("p", {
-				class: test || isRunning ? `notice ${toneOf$1(test)}` : "unseen",
+				class: test || isRunning ? `notice ${toneOf$2(test)}` : "unseen",
 				role: "status",
 				children: [isRunning ? "Starting a browser and logging in. This takes up to a minute …" : test?.message, test?.url && /* @__PURE__ */ a("span", {
 					class: "long",
@@ -884,7 +884,7 @@ function CredentialTestForm({ userId, site, filledOn, onClose }) {
 		]
 	});
 }
-var toneOf$1 = (test) => test === void 0 ? "" : test.status === "ok" ? "success" : "failure";
+var toneOf$2 = (test) => test === void 0 ? "" : test.status === "ok" ? "success" : "failure";
 // console/web/use-users.ts
 /** Ids of users who have sessions, for suggestions. */
 function useUsers() {
@@ -1534,6 +1534,8 @@ var LIVE_LIMITS = {
 	inputsPerSecond: 200,
 	/** Text that is typed, pasted or copied in one message, in UTF-16 code units. */
 	textMax: 1e5,
+	/** Why a person takes control from another one, in UTF-16 code units. */
+	reasonMax: 200,
 	/** One file for a file chooser, before base64. */
 	fileBytesMax: 10485760,
 	/** `ping` comes at this interval: proxies close connections that are silent for 60 s. */
@@ -1683,6 +1685,64 @@ async function encoded(file) {
 		base64: url.slice(url.indexOf(",") + 1)
 	};
 }
+// console/web/live/take-over.tsx
+/** Takes control from another person, after a question; they read who did it and why. Escape takes the question back. */
+function TakeOver({ from, name, send }) {
+	const [isAsking, setAsking] = d(false);
+	const [reason, setReason] = d("");
+	if (!isAsking) return /* @__PURE__ */ a("button", {
+		type: "button",
+		class: "control",
+		onClick: () => setAsking(true),
+		children: "Take over"
+	});
+	return /* @__PURE__ */ a("form", {
+		class: "take-over",
+		"aria-label": `Take control from ${name}`,
+		onSubmit: (event) => {
+			event.preventDefault();
+			const why = reason.trim();
+			send({
+				t: "take",
+				from,
+				...why === "" ? {} : { reason: why }
+			});
+		},
+		onKeyDown: (event) => {
+			if (event.key === "Escape") setAsking(false);
+		},
+		children: [
+			/* @__PURE__ */ a("label", { children: [
+				"Why (optional; ",
+				name,
+				" reads it)",
+				/* @__PURE__ */ a("input", {
+					ref: (input) => input?.focus(),
+					maxLength: LIVE_LIMITS.reasonMax,
+					value: reason,
+					onInput: (event) => setReason(event.currentTarget.value)
+				})
+			] }),
+			/* @__PURE__ */ a("button", {
+				type: "submit",
+				class: "danger",
+				children: ["Take control from ", name]
+			}),
+			/* @__PURE__ */ a("button", {
+				type: "button",
+				class: "quiet",
+				onClick: () => setAsking(false),
+				children: "Cancel"
+			})
+		]
+	});
+}
+/** Tells viewers who has control, and from whom it was taken and why; in state `person`. */
+function whoHasControl({ name, taken_from: from }, you) {
+	if (from === null) return `${name} has control.`;
+	const why = from.reason === null ? "." : `: “${from.reason}”`;
+	return from.id === you ? `${name} took control from you${why}` : `${name} took control from ${from.name}${why}`;
+}
 // console/web/live/control-bar.tsx
 /** Why control is the agent's again. */
 var GIVEN_BACK = {
@@ -1720,10 +1780,14 @@ function ControlBar({ live }) {
 					class: "control",
 					onClick: () => send({ t: "release" }),
 					children: isMine ? "Hand back" : "Cancel"
-				}) : /* @__PURE__ */ a("button", {
+				}) : isOpen && control?.holder != null ? /* @__PURE__ */ a(TakeOver, {
+					from: control.holder,
+					name: control.name ?? "",
+					send
+				}, control.holder) : /* @__PURE__ */ a("button", {
 					type: "button",
 					class: "control",
-					disabled: !isOpen || control?.state !== "agent",
+					disabled: !isOpen,
 					onClick: () => send({ t: "take" }),
 					children: "Take control"
 				})),
@@ -1760,7 +1824,7 @@ function sentence({ control, isMine, you }) {
 	const { state, holder, name, waiting, why } = control;
 	const calls = waiting === 0 ? "" : ` ${waiting === 1 ? "One call" : `${waiting} calls`} of the agent ${waiting === 1 ? "waits" : "wait"}.`;
 	if (isMine) return `You have control; the agent waits until you hand back.${calls}`;
-	if (state === "person") return `${name} has control.${calls}`;
+	if (state === "person") return `${whoHasControl(control, you)}${calls}`;
 	if (state === "pausing") return holder === you ? "You get control when the call of the agent that is running has ended." : `${name} gets control when the call of the agent that is running has ended.`;
 	return `The agent acts on the browser.${why === null ? "" : ` ${GIVEN_BACK[why]}`}`;
 }
@@ -2141,6 +2205,86 @@ function painter(canvas) {
 		}
 	};
 }
+// console/web/live/picker.tsx
+/** Rows of a list that are seen at once. */
+var ROWS_MAX = 8;
+/** The list or picker of a field that the picture lacks, below its field. What is chosen here is set in the page. */
+function Picker({ picker: { tab, field }, pictures, send }) {
+	const { kind } = field;
+	const size = pictures.shown();
+	if (size === void 0) return null;
+	return /* @__PURE__ */ a("div", {
+		class: "picker",
+		style: {
+			left: `${Math.max(0, field.x) / size.cssWidth * 100}%`,
+			top: `${Math.max(0, field.y + field.height) / size.cssHeight * 100}%`
+		},
+		children: kind === "select" ? /* @__PURE__ */ a(Options, {
+			tab,
+			field,
+			send
+		}) : /* @__PURE__ */ a(Value, {
+			tab,
+			kind,
+			field,
+			send
+		})
+	});
+}
+function Options({ tab, field: { options, multiple }, send }) {
+	return /* @__PURE__ */ a("select", {
+		"aria-label": "Options of the page's list",
+		multiple,
+		size: Math.max(2, Math.min(ROWS_MAX, options.length)),
+		onChange: (event) => {
+			send({
+				t: "pick",
+				tab,
+				options: [...event.currentTarget.selectedOptions].map(({ index }) => index)
+			});
+		},
+		children: options.map(({ label, selected, disabled }, at) => /* @__PURE__ */ a("option", {
+			selected,
+			disabled,
+			children: label
+		}, at))
+	});
+}
+function Value({ tab, kind, field, send }) {
+	const { value, min, max, step } = field;
+	const [chosen, setChosen] = d(value);
+	A(() => setChosen(value), [field]);
+	return /* @__PURE__ */ a("form", {
+		class: "actions",
+		onSubmit: (event) => {
+			event.preventDefault();
+			send({
+				t: "pick",
+				tab,
+				value: chosen
+			});
+		},
+		children: [/* @__PURE__ */ a("label", { children: [LABELS[kind], /* @__PURE__ */ a("input", {
+			type: kind,
+			value: chosen,
+			min: min || void 0,
+			max: max || void 0,
+			step: step || void 0,
+			onInput: (event) => setChosen(event.currentTarget.value)
+		})] }), /* @__PURE__ */ a("button", {
+			type: "submit",
+			children: "Set"
+		})]
+	});
+}
+var LABELS = {
+	date: "Date",
+	time: "Time",
+	"datetime-local": "Date and time",
+	month: "Month",
+	week: "Week",
+	color: "Colour"
+};
 // console/web/live/address-bar.tsx
 /** Where the shown tab is. The person in control changes it. */
 function AddressBar({ shown, isMine, send, children }) {
@@ -2448,6 +2592,7 @@ var START = {
 	tabs: [],
 	dialogs: [],
 	choosers: [],
+	picker: void 0,
 	asks: [],
 	act: void 0,
 	clip: void 0,
@@ -2483,6 +2628,14 @@ function change(state, message) {
 		case "dialog_closed": return {
 			...state,
 			dialogs: without$1(state.dialogs, message.tab)
+		};
+		case "picker": return {
+			...state,
+			picker: message
+		};
+		case "picker_closed": return {
+			...state,
+			picker: void 0
 		};
 		case "files": return {
 			...state,
@@ -2684,6 +2837,11 @@ function LiveView({ sessionId, liveRole, onAsk, onControl, admit }) {
 						canvas,
 						send,
 						takesFocus: true
+					}),
+					state.isMine && state.picker && /* @__PURE__ */ a(Picker, {
+						picker: state.picker,
+						pictures,
+						send
 					})
 				]
 			}),
@@ -2762,6 +2920,78 @@ function PreviewPage({ id, url }) {
 		})]
 	});
 }
+// console/web/profile-check.tsx
+/** Opens a page with a profile, in a browser that ends with the check, and tells whether it shows who is logged in. */
+function ProfileCheckForm({ userId, name, domain }) {
+	const [check, setCheck] = d();
+	const [failure, setFailure] = d();
+	const [isRunning, setRunning] = d(false);
+	const run = async (form) => {
+		setCheck(void 0);
+		setFailure(void 0);
+		setRunning(true);
+		try {
+			const given = new FormData(form);
+			const [url, text] = ["url", "text"].map((field) => String(given.get(field)).trim());
+			setCheck(await call("POST", path`/users/${userId}/profiles/${name}/check`, {
+				url,
+				text
+			}));
+		} catch (error) {
+			setFailure(messageOf(error));
+		}
+		setRunning(false);
+	};
+	return /* @__PURE__ */ a("form", {
+		class: "form",
+		"aria-label": `Check of ${name}`,
+		onSubmit: (event) => {
+			event.preventDefault();
+			run(event.currentTarget);
+		},
+		children: [
+			/* @__PURE__ */ a("label", { children: ["Page", /* @__PURE__ */ a("input", {
+				name: "url",
+				type: "url",
+				required: true,
+				defaultValue: `https://${domain}/`,
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("label", { children: ["Text that it shows when logged in", /* @__PURE__ */ a("input", {
+				name: "text",
+				required: true,
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("p", {
+				class: check || isRunning ? `notice ${toneOf$1(check)}` : "unseen",
+				role: "status",
+				children: [isRunning ? "Starting a browser with the saved profile. This takes up to a minute …" : resultOf(check), check && /* @__PURE__ */ a("span", {
+					class: "long",
+					children: [
+						" The browser was at ",
+						check.url,
+						"."
+					]
+				})]
+			}),
+			/* @__PURE__ */ a(Failure, { text: failure }),
+			/* @__PURE__ */ a("p", {
+				class: "actions",
+				children: /* @__PURE__ */ a("button", {
+					type: "submit",
+					disabled: isRunning,
+					children: "Check"
+				})
+			})
+		]
+	});
+}
+var toneOf$1 = (check) => check === void 0 ? "" : check.logged_in === true ? "success" : "failure";
+function resultOf(check) {
+	if (check === void 0) return void 0;
+	if (check.logged_in === null) return "The page was not shown.";
+	return check.logged_in ? "Logged in." : "Not logged in: the page does not show this text.";
+}
 // console/web/time.ts
 var clock = new Intl.DateTimeFormat(void 0, {
 	hour: "2-digit",
@@ -2807,6 +3037,7 @@ function UserProfiles({ userId }) {
 	});
 	const mayChange = useMay("operator");
 	const [opened, setOpened] = d();
+	const [checked, setChecked] = d();
 	const [done, setDone] = d();
 	const [failure, setFailure] = d();
 	const act = (text, work) => async () => {
@@ -2846,6 +3077,13 @@ function UserProfiles({ userId }) {
 							onClick: () => setOpened(opened === profile.name ? void 0 : profile.name),
 							children: "Versions"
 						}),
+						mayChange && profile.version > 0 && /* @__PURE__ */ a("button", {
+							type: "button",
+							class: "quiet",
+							"aria-expanded": checked === profile.name,
+							onClick: () => setChecked(checked === profile.name ? void 0 : profile.name),
+							children: "Check login"
+						}),
 						mayChange && profile.writer_session_id !== null && /* @__PURE__ */ a("button", {
 							type: "button",
 							class: "quiet",
@@ -2858,6 +3096,11 @@ function UserProfiles({ userId }) {
 							onConfirm: act(`${profile.name} is deleted.`, () => call("DELETE", path`/users/${userId}/profiles/${profile.name}`))
 						})
 					]
+				}),
+				checked === profile.name && /* @__PURE__ */ a(ProfileCheckForm, {
+					userId,
+					name: profile.name,
+					domain: profile.domains[0]?.domain ?? ""
 				}),
 				opened === profile.name && /* @__PURE__ */ a(Versions, {
 					userId,

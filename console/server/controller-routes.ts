@@ -26,6 +26,7 @@ const ROUTES = [
   ['GET', '/users/:user_id/profiles'],
   ['GET', '/users/:user_id/profiles/:name'],
   ['POST', '/users/:user_id/profiles/:name/save'],
+  ['POST', '/users/:user_id/profiles/:name/check'],
   ['POST', '/users/:user_id/profiles/:name/restore'],
   ['DELETE', '/users/:user_id/profiles/:name'],
 ] as const;

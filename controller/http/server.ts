@@ -4,6 +4,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import type { Logger } from 'pino';
 import { OmicronError } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
+import { type AgentProfileRoutes, agentProfileRoutes } from './agent-profiles.ts';
 import { type ArtifactRoutes, artifactRoutes } from './artifacts.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
@@ -25,6 +26,7 @@ import { pendingUserActionRoutes, type UserActionRoutes, userActionRoutes } from
 
 export interface ServerParts
   extends SessionRoutes,
+    AgentProfileRoutes,
     CredentialRoutes,
     EgressRoutes,
     LeaseMcpRoutes,
@@ -85,6 +87,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(policyRoutes, under('/internal'));
   await app.register(runnerRoutes, parts);
   await app.register(runnerProfileRoutes, under('/internal/runner-profile'));
+  await app.register(agentProfileRoutes, under('/internal/runner-profiles'));
   await app.register(egressRoutes, parts);
   await app.register(leaseMcpRoutes, parts);
   if (parts.gateway) await app.register(parts.gateway);

@@ -21,6 +21,7 @@ export interface Acquisition {
     | 'profile'
     | 'profile_mode'
     | 'profile_form'
+    | 'profile_switch'
   >;
   /** Names this call; a repeated call finds its own claim again. */
   claimId: string;
@@ -172,6 +173,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
           p_on_user_limit: rules.onUserLimit,
           p_claim_seconds: rules.claimSeconds,
           p_start_seconds: rules.startSeconds,
+          p_switch_profile: request.profile_switch,
         }),
       );
     },

@@ -24,7 +24,7 @@ import { listed } from './listing.ts';
 import { firstChangeMs, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
 import { type Reading, readingOf } from './reading.ts';
 import { addSnapshot } from './snapshot.ts';
-import { closeTabs, currentPage, currentTab, TABS_FULL } from './tabs.ts';
+import { boundTitles, closeTabs, currentPage, currentTab, TABS_FULL } from './tabs.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
 
 /**
@@ -83,6 +83,7 @@ export interface PlaywrightMcpOptions {
 export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<PlaywrightMcp> {
   const { browser, guard, filesDir, secondsMax = toolSeconds } = options;
   const { context } = browser;
+  boundTitles(context);
   const connection = await connectPlaywright(context, filesDir);
   const { bounded, explained } = callBounds(browser, guard);
   const tools = connection.tools.map(listed).filter(tool => tool !== undefined);

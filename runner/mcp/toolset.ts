@@ -15,6 +15,7 @@ import { login } from '../tools/login.ts';
 import { siteDomain } from '../tools/login-origins.ts';
 import { navigate, open } from '../tools/navigate.ts';
 import { tellingNewTabs } from '../tools/new-tabs.ts';
+import { PROFILES } from '../tools/profiles.ts';
 import { failed, normalised, timedOut } from '../tools/result.ts';
 import { screenshot, takeScreenshot } from '../tools/screenshot.ts';
 import { scroll } from '../tools/scroll.ts';
@@ -87,7 +88,8 @@ export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyM
   ];
   const files = toolset === 'core' ? [] : [listFiles, readFile].map(custom => besidePage(custom, lease));
   const compatible = toolset === 'compat' || toolset === 'both' ? COMPATIBLE.map(pageTool) : [];
-  const all = [...compatible, ...always, ...files, ...upstream.map(tool => sideBySide(tool, compatible))];
+  const profiles = PROFILES.map(custom => besidePage(custom, lease));
+  const all = [...compatible, ...always, ...files, ...profiles, ...upstream.map(tool => sideBySide(tool, compatible))];
   return new Map(all.map(each => [each.tool.name, each.inTurn ? ruled(each, playwright, lease, rules) : each]));
 }
 

@@ -237,6 +237,7 @@ class GetOrCreateRequest(TypedDict):
     profile: NotRequired[str | None]
     profile_mode: NotRequired[Literal["read-write", "read-only"]]
     profile_form: NotRequired[Literal["light", "complete"]]
+    profile_switch: NotRequired[bool]
 
 
 class HeartbeatAnswer(TypedDict):
@@ -378,6 +379,17 @@ class Problem(TypedDict):
     limit: NotRequired[int]
     active: NotRequired[int]
     errors: NotRequired[list[Error]]
+
+
+class ProfileCheck(TypedDict):
+    logged_in: bool | None
+    url: str
+
+
+class ProfileCheckRequest(TypedDict):
+    url: str
+    selector: NotRequired[str]
+    text: NotRequired[str]
 
 
 class ProfileDomain(TypedDict):

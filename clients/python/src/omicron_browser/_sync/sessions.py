@@ -33,6 +33,8 @@ HELD_SECONDS_MAX = 60.0
 NETWORK_SECONDS = 15.0
 #: The content of a profile is some megabytes, and a save reads it from the browser first.
 PROFILE_SECONDS = 30.0
+#: A browser is leased for it.
+CHECK_SECONDS = 100.0
 
 Toolset = Literal["playwright", "core", "compat", "both"]
 Snapshot = Literal["changes", "full", "none", "playwright"]
@@ -85,6 +87,7 @@ class BrowserSessions:
         profile: str | None = None,
         profile_mode: ProfileMode | None = None,
         profile_form: ProfileForm | None = None,
+        profile_switch: bool | None = None,
         require_credentials: bool | None = None,
         wait_seconds: float = WAIT_SECONDS,
         on_lost: OnLost | None = None,
@@ -107,6 +110,7 @@ class BrowserSessions:
             "profile": profile,
             "profile_mode": profile_mode,
             "profile_form": profile_form,
+            "profile_switch": profile_switch,
             "require_credentials": require_credentials,
         }
         body = {name: value for name, value in request.items() if value is not None}
@@ -139,6 +143,7 @@ class BrowserSessions:
         profile: str | None = None,
         profile_mode: ProfileMode | None = None,
         profile_form: ProfileForm | None = None,
+        profile_switch: bool | None = None,
         require_credentials: bool | None = None,
         wait_seconds: float = WAIT_SECONDS,
         on_lost: OnLost | None = None,
@@ -156,6 +161,7 @@ class BrowserSessions:
             profile=profile,
             profile_mode=profile_mode,
             profile_form=profile_form,
+            profile_switch=profile_switch,
             require_credentials=require_credentials,
             wait_seconds=wait_seconds,
             on_lost=on_lost,
@@ -304,6 +310,50 @@ class BrowserSessions:
         The version that holds it. Raises `lease_ended` where no lease has it.
         """
         return self._write_profile("POST", f"{profile_path(user_id, name)}/save", user_id)
+
+    def snapshot_profile(self, user_id: str, name: str) -> int:
+        """`save_profile` by another name."""
+        return self.save_profile(user_id, name)
+
+    def set_profile(
+        self,
+        user_id: str,
+        conversation_id: str,
+        profile: str | None,
+        *,
+        profile_mode: ProfileMode | None = None,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> Lease:
+        """`acquire` with this profile, or none, also where the conversation's live lease has another one.
+
+        That lease saves its own and ends, and the conversation goes on with another browser. Raises `profile_in_use`;
+        then the lease stays as it is.
+        """
+        return self.acquire(
+            user_id,
+            conversation_id,
+            profile=profile,
+            profile_mode=profile_mode,
+            profile_switch=True,
+            wait_seconds=wait_seconds,
+        )
+
+    def check_profile(
+        self, user_id: str, name: str, url: str, *, selector: str | None = None, text: str | None = None
+    ) -> wire.ProfileCheck:
+        """Whether a login of the saved profile still holds: opens a page in a browser of its own and looks for a selector or a text.
+
+        Takes up to a minute, and a place within the user's quota. Raises `profile_not_found`, `user_quota_exceeded`, ...
+        """
+        page = {"url": url, "selector": selector, "text": text}
+        return self._connection.call(
+            wire.ProfileCheck,
+            "POST",
+            f"{profile_path(user_id, name)}/check",
+            user_id=user_id,
+            body={key: value for key, value in page.items() if value is not None},
+            timeout_seconds=CHECK_SECONDS,
+        )
 
     def restore_profile(self, user_id: str, name: str, version: int) -> int:
         """Makes an older version the current one, as a new version. Raises `profile_in_use` while a lease has the profile."""
