@@ -158,6 +158,9 @@ export const ENV = {
   derivationKey: 'OMICRON_DERIVATION_KEY',
   provider: 'OMICRON_PROVIDER',
   localRunnerMemoryMb: 'OMICRON_LOCAL_RUNNER_MEMORY_MB',
+  /** Kernel, or a service with its API, and the key to it. */
+  kernelUrl: 'OMICRON_KERNEL_URL',
+  kernelApiKey: 'OMICRON_KERNEL_API_KEY',
   secretStore: 'OMICRON_SECRET_STORE',
   secretFileKey: 'OMICRON_SECRET_FILE_KEY',
   supabaseUrl: 'SUPABASE_URL',
@@ -226,6 +229,8 @@ export const ENV = {
   /** File into which a runner started with port 0 writes the port it got. */
   portFile: 'OMICRON_PORT_FILE',
   outputDir: 'OMICRON_OUTPUT_DIR',
+  /** `stdin`: the runner drives a browser elsewhere, whose address it reads there. */
+  remoteBrowser: 'OMICRON_REMOTE_BROWSER',
   chromiumPath: 'OMICRON_CHROMIUM',
   chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
   ffmpegPath: 'OMICRON_FFMPEG',

@@ -189,6 +189,7 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     publicUrl: settings.publicUrl,
     liveUrl: settings.liveUrl,
     provider: provider.name,
+    isRemote: provider.isRemote,
     version: manifest.version,
   });
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { chromium } from 'playwright-core';
@@ -14,6 +15,7 @@ import { launchBrowser } from './browser/browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser/browser-path.ts';
 import { egressForwarder } from './browser/egress-forwarder.ts';
 import { browserLimits } from './browser/limits.ts';
+import { connectBrowser } from './browser/remote-browser.ts';
 import { createTempDir } from './browser/temp-dir.ts';
 import { fileLimits } from './files/limits.ts';
 import { runnerServer } from './http.ts';
@@ -69,12 +71,14 @@ if (settings.insecureLoginOrigins.length > 0)
 const forwarder =
   settings.egressUrl === undefined ? undefined : await egressForwarder({ egressUrl: settings.egressUrl });
 
+const remote = settings.remoteBrowser && (await text(process.stdin));
 const controller = controllerClient(settings.controllerUrl);
 const runner = createRunner({
   runnerId: settings.runnerId,
   keys: settings.controllerKeys,
   controller,
   async launch(userDataDir) {
+    if (remote !== undefined) return connectBrowser(remote, userDataDir);
     return launchBrowser({
       userDataDir,
       executable: executableOrThrow(settings.chromiumPath),
@@ -86,7 +90,10 @@ const runner = createRunner({
       limits: browserLimits(settings),
     });
   },
-  warmUp: browser => warmUp(browser, temp.path),
+  async warmUp(browser) {
+    // A browser elsewhere does not reach the page that it is warmed up with.
+    if (remote === undefined) await warmUp(browser, temp.path);
+  },
   forwarder,
   toolset: settings.toolset,
   snapshot: settings.snapshot,
