@@ -185,6 +185,7 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     uploads: uploadSites(settings.artifactEndpoints),
     consoleUrl: settings.consoleUrl,
     publicUrl: settings.publicUrl,
+    runnerNamePrefix: settings.runnerNamePrefix,
     liveUrl: settings.liveUrl,
     provider: provider.name,
     version: manifest.version,
