@@ -193,10 +193,16 @@ describe("the runners' namespace", () => {
     });
 
     test('its name leads to itself, and once its lease has ended to the controller too: one address, one port', async () => {
-      const patch = (spec: object) =>
+      const patch = (change: object) =>
         tryKubectl([
-          ...['patch', ...inRunners, 'service', name, '--dry-run=server', '--type=merge', '--as', CONTROLLER],
-          ...['-p', JSON.stringify(spec)],
+          'patch',
+          ...inRunners,
+          'service',
+          name,
+          '--dry-run=server',
+          '--type=merge',
+          '-p',
+          JSON.stringify(change),
         ]);
       expect((await patch({ spec: { selector: { [LABELS.runnerId]: RUNNER_ID } } })).stderr).toContain(
         "ValidatingAdmissionPolicy 'runner-service-inside'",
