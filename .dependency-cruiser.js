@@ -43,8 +43,10 @@ const runnerGroups = {
   capture: ['browser', 'secrecy'],
   recording: ['browser', 'capture'],
   live: ['browser', 'capture', 'reporting'],
+  hibernation: ['browser', 'reporting'],
   tools: ['browser', 'files', 'reporting', 'secrecy', 'settle'],
   snapshot: ['budget', 'tools'],
+  pages: ['browser', 'secrecy', 'tools'],
   mcp: ['browser', 'budget', 'files', 'secrecy', 'settle', 'snapshot', 'tools'],
   uploader: ['files', 'reporting'],
 };

@@ -1,6 +1,6 @@
 import { OmicronError } from '../contract/problem.ts';
 import type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
-import { connectMcp, type McpConnection } from './mcp.ts';
+import { connectMcp, type McpConnection, wasSent } from './mcp.ts';
 
 /** Connects to a leased browser and lists its tools. Calls are aborted when the lease is lost, released or ended. */
 export async function connectBrowser<Held extends LeasedBrowser>(
@@ -49,12 +49,7 @@ export async function acquireAndConnect<Held extends LeasedBrowser>(
 
 /** The runner refused the call, or there was none any more. */
 const isNotCarriedOut = ({ code, cause }: OmicronError): boolean =>
-  code === 'lease_ended' || (code === 'browser_unreachable' && NEVER_SENT.has(codeIn(cause)));
-
-const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
-
-/** `fetch` has the reason of its failure as its cause. */
-const codeIn = (error: unknown): string => String(Object(Object(error).cause).code);
+  code === 'lease_ended' || (code === 'browser_unreachable' && !wasSent(cause));
 
 /**
  * A browser that does not answer, or refuses the token, may be one whose lease has ended: then that is the error. A hibernated

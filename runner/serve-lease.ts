@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { BrowserContext } from 'playwright-core';
 import type { Assignment, Snapshot, Toolset } from '../contract/assignment.ts';
 import type { HibernateOrder, SessionSnapshot } from '../contract/hibernation.ts';
+import type { KeepPages } from '../contract/kept-pages.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import type { UploadOrder } from '../contract/reports.ts';
@@ -47,6 +48,8 @@ export interface ServedLease {
   close(reason: string): Promise<void>;
   /** Finalises the recording. Never rejects. */
   stopRecording(): Promise<void>;
+  /** Keeps the page that is there now, after `close`. Never rejects. */
+  keepLastPage(): Promise<void>;
   /** Saves the profile now. Resolves with the version that holds it. Undefined: the lease has no profile. */
   readonly saveProfile: (() => Promise<number>) | undefined;
   /** Opens the tabs of a hibernated session again; a lease of another one has none. */
@@ -77,6 +80,8 @@ export interface ServeLeaseOptions {
   readonly toolset: Toolset;
   /** Unless the lease or the call asks for another. */
   readonly snapshot: Snapshot;
+  /** What is kept of pages, unless the lease asks for something else. */
+  readonly keepPages: KeepPages;
   /** About how many tokens the text of an answer takes at most, unless the call asks for another number. */
   readonly tokensMax: number;
   /** Whether pictures of `browser_screenshot` are in its text too, unless the call says otherwise. */
@@ -151,6 +156,7 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     holdsSecret: options.redactor.holds,
   });
   const { toolset = options.toolset, snapshot = options.snapshot } = assignment.options;
+  const { keep_pages: keepPages = options.keepPages } = assignment.options;
   const saveProfile = options.profile && savesOf(options.profile, freezer, options.signal);
   const served = openLease({
     context: options.browser.context,
@@ -159,10 +165,11 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     ...{ captures, freezer, expiredLogins: options.profile?.expired ?? [], saveProfile },
     hibernation: hibernating,
     isRestoredTainted: options.profile?.isTainted === true || options.restored?.tainted === true,
-    ...{ toolset, snapshot, tokensMax: options.tokensMax, imageText: options.imageText },
+    ...{ toolset, snapshot, keepPages, tokensMax: options.tokensMax, imageText: options.imageText },
     ...{ insecureLoginOrigins, forwarder, clock },
     ...{ outputDir: options.outputDir, fileLimits: options.fileLimits, writeOrder },
     onFileLost: error => log.warn({ err: error }, 'download not kept'),
+    onPageLost: error => log.warn({ err: error }, 'page not kept'),
   });
   const endpoint = mcpEndpoint(served, clock);
   if (saveProfile !== undefined && assignment.options.profile?.mode === 'read-write')
@@ -201,6 +208,7 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     stopRecording: recording.stop,
     hibernate: hibernating.run,
     reopenTabs: async () => options.restored && reopen(options, options.restored, events),
+    keepLastPage: served.pages.close,
     async closeProfile(unused) {
       const lost = await options.profile?.close(unused);
       if (lost === undefined) return;

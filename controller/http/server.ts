@@ -9,7 +9,7 @@ import { type ArtifactRoutes, artifactRoutes } from './artifacts.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
 import { type FileRoutes, fileRoutes } from './files.ts';
-import { type LeaseMcpRoutes, leaseMcpRoutes } from './lease-mcp.ts';
+import { type LeaseMcpRoutes, leaseMcpRoutes, underRunnersName } from './lease-mcp.ts';
 import { type LeaseRoutes, leaseRoutes } from './leases.ts';
 import { type LiveRoutes, liveRoutes } from './live.ts';
 import { pipeLiveViews } from './live-upgrade.ts';
@@ -22,6 +22,7 @@ import { type RunnerHibernationRoutes, runnerHibernationRoutes } from './runner-
 import { type RunnerProfileRoutes, runnerProfileRoutes } from './runner-profile.ts';
 import { type RunnerRoutes, runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
+import { type UsageRoutes, usageRoutes } from './usage.ts';
 import { type UserActionEventRoutes, userActionEventRoutes } from './user-action-events.ts';
 import { pendingUserActionRoutes, type UserActionRoutes, userActionRoutes } from './user-actions.ts';
 
@@ -41,6 +42,7 @@ export interface ServerParts
     RunnerRoutes,
     RunnerProfileRoutes,
     RunnerHibernationRoutes,
+    UsageRoutes,
     UserActionEventRoutes,
     UserActionRoutes {
   log: Logger;
@@ -65,6 +67,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     genReqId: () => crypto.randomUUID(),
+    rewriteUrl: underRunnersName(parts.runnerNamePrefix),
   }) as unknown as FastifyInstance; // its logger is pino's, which Fastify's default type does not name
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
@@ -83,6 +86,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(liveRoutes, under('/internal/browser-sessions/:session_id'));
   await app.register(userActionRoutes, under('/internal/browser-sessions/:session_id/user-actions'));
   await app.register(pendingUserActionRoutes, under('/internal/user-actions'));
+  await app.register(usageRoutes, under('/internal/usage'));
   await app.register(userActionEventRoutes, under('/internal/user-actions'));
   await app.register(credentialRoutes, under('/internal/users/:user_id/credentials'));
   await app.register(profileRoutes, under('/internal/users/:user_id/profiles'));

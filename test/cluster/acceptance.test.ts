@@ -13,6 +13,8 @@ import { nothingLeft } from '../../cluster/deploy.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
 import { type Ingress, openIngress } from '../../cluster/ingress.ts';
 import { store } from '../../cluster/store.ts';
+import { artifactKey } from '../../contract/artifact-name.ts';
+import { LAST_PAGE } from '../../contract/kept-pages.ts';
 import { ENV, LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
 import { problemSchema } from '../../contract/problem.ts';
 import { LIMITS, leaseAnswer } from '../../contract/session.ts';
@@ -25,6 +27,7 @@ import { connectBrowser } from '../../local/mcp-browser.ts';
 import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { eventually } from '../eventually.ts';
 import { startPostgresServer } from '../postgres-server.ts';
+import { v2 } from '../runner/mcp-clients.ts';
 import { kubelet } from './node.ts';
 import { kill9, onNode, processesLike } from './node-faults.ts';
 import { addressOf, podsOf, uidOf } from './pods.ts';
@@ -73,6 +76,8 @@ async function getOrCreate(at: Connection, request: { user_id: string } & Record
     if (response.status !== 202) return { status: response.status, body };
   }
 }
+
+const TABS = ['browser_tabs', { action: 'list' }] as const;
 
 const runnerPods = (sessionId: string) => podsOf(NAMESPACES.runners, `${LABELS.sessionId}=${sessionId}`);
 
@@ -144,6 +149,7 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     };
     const first = await idle();
     const { runner_id: runnerId } = await sessions.get(first.session_id);
+    const client = await v2({ mcpUrl: first.mcp_url ?? '', headers: first.mcp_headers ?? {} });
     const ended = await eventually(
       'the lease to expire',
       async () => {
@@ -154,9 +160,37 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     );
     expect(ended).toMatchObject({ ended_reason: 'expired', mcp_url: null });
     await nothingLeft(runnerId ?? '');
+    expect(await client.call(...TABS)).toMatchObject({ isError: true, text: expect.stringContaining('nothing used') });
+    await client.close();
     const next = await idle();
     expect(next).toMatchObject({ session_id: first.session_id, epoch: first.epoch + 1 });
     await sessions.end(next.session_id);
+  });
+
+  test('a client that is connected when its lease ends reads why in each call, while its pod goes and after it', async () => {
+    const lease = await leaseOf(someUser('ada'));
+    const { runner_id: runnerId } = await sessions.get(lease.sessionId);
+    await eventually('its pod is labelled', async () => (await runnerPods(lease.sessionId)).length > 0);
+    const client = await v2(lease);
+    expect(await client.call(...TABS)).toMatchObject({ isError: false });
+    await lease.end();
+    const ended = { isError: true, text: expect.stringContaining('The lease has ended: the platform ended it.') };
+    let isGone = false;
+    const gone = nothingLeft(runnerId ?? '').finally(() => {
+      isGone = true;
+    });
+    while (!isGone) expect(await client.call(...TABS)).toMatchObject(ended);
+    await gone;
+    expect(await client.call(...TABS)).toMatchObject(ended);
+    const late = await v2(lease); // one that connects only now
+    expect(await late.call(...TABS)).toMatchObject(ended);
+    // the token of the lease is still needed, and programs read a status
+    const post = (headers: Record<string, string>) =>
+      fetch(lease.mcpUrl, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: '{}' });
+    expect((await post({ authorization: 'Bearer x' })).status).toBe(401);
+    const problem = await post({ ...lease.headers, accept: 'application/problem+json' });
+    expect(problemSchema.parse(await problem.json())).toMatchObject({ status: 409, code: 'lease_ended' });
+    for (const each of [client, late]) await each.close();
   });
 
   test('[O22] create race: 100 calls at once over both replicas make one runner', async () => {
@@ -179,7 +213,7 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     expect(pods.map(({ metadata }) => metadata?.labels?.[LABELS.runnerId])).toEqual([found[0]?.runner_id]);
   });
 
-  test('[O22] artifacts: the video lies under its prefix in S3, encrypted, plays, and is nowhere else', async () => {
+  test('[O22] artifacts: the video lies under its prefix in S3, and the last page under its own, encrypted; it plays, and is nowhere else', async () => {
     const lease = await leaseOf(someUser('ada'), {});
     const { artifacts_prefix: prefix, runner_id: runnerId } = await sessions.get(lease.sessionId);
     const pod = await eventually('its pod is labelled', async () => (await runnerPods(lease.sessionId))[0]);
@@ -199,15 +233,17 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     expect(video).toMatchObject({ state: 'stored', epoch: lease.epoch, runner_id: runnerId });
     expect(prefix).toBe(`pw-videos/local/${lease.sessionId}/${lease.epoch}-${runnerId}/`);
 
+    await nothingLeft(runnerId ?? '');
     const { objects, unfinished } = await store.list();
     const ours = objects.filter(({ key }) => key.includes(lease.sessionId));
-    expect(ours).toEqual([{ key: expect.stringMatching(/\.webm$/), bytes: video?.bytes, encryption: 'aws:kms' }]);
-    const [{ key } = { key: '' }] = ours;
-    expect(key.startsWith(prefix ?? 'no prefix')).toBe(true);
+    const key = `${prefix}${video?.name}`;
+    const names = [...Object.values(LAST_PAGE), video?.name ?? ''];
+    expect(ours.map(each => each.key).sort()).toEqual(names.map(name => artifactKey(prefix ?? '', name)).sort());
+    expect(new Set(ours.map(({ encryption }) => encryption))).toEqual(new Set(['aws:kms']));
+    expect(ours.find(each => each.key === key)?.bytes).toBe(video?.bytes);
     expect(video?.uri).toMatch(new RegExp(`^s3://[^/]+/${key}$`));
     expect(unfinished.filter(each => each.includes(lease.sessionId))).toEqual([]);
     expect(await probed(await store.get(key))).toMatchObject({ codec: 'vp8', width: 1920, height: 1080 });
-    await nothingLeft(runnerId ?? '');
     await eventually(
       'the node forgets its files',
       () =>

@@ -88,18 +88,28 @@ def data_of(event: str) -> str:
     return "\n".join(line[len("data:") :].lstrip() for line in lines if line.startswith("data:"))
 
 
-def browser_unreachable(mcp_url: str) -> OmicronError:
+#: Of requests that were never sent, so that nothing ran.
+NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout)
+
+
+def browser_unreachable(mcp_url: str, *, sent: bool = True) -> OmicronError:
+    """A call that was sent may have run: it is not for this client to repeat."""
+    if not sent:
+        return OmicronError(
+            "browser_unreachable",
+            f"The browser at {mcp_url} cannot be reached, and nothing was done; acquire the lease again, and check that"
+            " this machine reaches that address.",
+        )
     return OmicronError(
         "browser_unreachable",
-        f"The browser at {mcp_url} does not answer; acquire the lease again, and check that this machine reaches that"
-        " address.",
+        f"The connection to the browser at {mcp_url} broke. A call that was running may have had its effect: acquire"
+        " the lease again, and look at the page before you repeat it.",
     )
 
 
 def not_carried_out(error: OmicronError) -> bool:
     """The runner refused the call, or there was none any more."""
-    never_sent = isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout))
-    return error.code == "lease_ended" or (error.code == "browser_unreachable" and never_sent)
+    return error.code == "lease_ended" or (error.code == "browser_unreachable" and isinstance(error.__cause__, NOT_SENT))
 
 
 def refusal(response: httpx.Response) -> OmicronError:

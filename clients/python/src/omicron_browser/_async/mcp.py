@@ -9,6 +9,7 @@ import httpx
 
 from ..mcp_messages import (
     HELLO,
+    NOT_SENT,
     SESSION_HEADER,
     Tool,
     ToolResult,
@@ -75,7 +76,8 @@ class AsyncMcp:
                 follow_redirects=False,
             )
         except httpx.TransportError as error:
-            raise browser_unreachable(self._url) from error
+            sent = not isinstance(error, NOT_SENT)
+            raise browser_unreachable(self._url, sent=sent) from error
         if not response.is_success:
             raise refusal(response)
         return response
