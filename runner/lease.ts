@@ -88,9 +88,7 @@ export const UNTRUSTED = { 'omicron.dev/untrusted': true } as const;
  * What the agents of one lease may do with its browser. Each call is judged by the policy, counts as activity, is
  * written to the timeline, and has the secrets taken out of its result.
  */
-export function openLease(
-  options: LeaseOptions,
-): ServedTools & {
+export function openLease(options: LeaseOptions): ServedTools & {
   readonly live: LiveView;
   readonly files: SessionFiles;
   readonly pages: KeptPages;
