@@ -199,6 +199,8 @@ export const VARIABLES = {
    * expired.
    */
   artifactsRetentionDays: [ENV.artifactsRetentionDays, integer(1, 3_650).default(7)],
+  /** The same of kept pages (infra: `artifacts.pagesRetentionDays`). */
+  pagesRetentionDays: [ENV.pagesRetentionDays, integer(1, 3_650).default(7)],
   /** Between two rounds of the reaper (O18: 30 to 60 s in production). */
   reapSeconds: [ENV.reapSeconds, decimal(0.05, 600).default(30)],
   claimSeconds: [ENV.claimSeconds, decimal(1, 120).default(15)],

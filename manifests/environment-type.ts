@@ -111,6 +111,8 @@ export interface Environment {
   readonly runner: {
     readonly browser: Resources;
     readonly uploader: Resources;
+    /** What is kept of pages, unless a lease says otherwise. */
+    readonly keepPages?: 'none' | 'last' | 'calls';
     /** http origins on which credentials may be filled nevertheless: test sites only, never those of a deployment. */
     readonly insecureLoginOrigins?: readonly string[];
     /** Whose pages may use `/mcp`, and under whose names a gateway passes requests on with their own `Host`. */
@@ -128,6 +130,7 @@ export interface Environment {
     readonly poolBurst: number;
     readonly maxSessionMinutes: number;
     readonly retentionDays: number;
+    readonly pagesRetentionDays: number;
   };
   readonly logLevel: 'info' | 'debug';
   readonly secretStore: 'vault-sql' | 'vault-rest' | 'vault-kv';

@@ -11,6 +11,7 @@ const LIMITS = {
   poolBurst: 4,
   maxSessionMinutes: 480,
   retentionDays: 7,
+  pagesRetentionDays: 7,
 } as const;
 
 /** O11: requests 1 CPU and 2 GiB, limits 2 CPU and 4 GiB. */

@@ -7,7 +7,6 @@ import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
-import { importControllerKeys } from '../contract/tokens.ts';
 import { realClock } from '../http/clock.ts';
 import { EnvironmentError } from '../http/environment.ts';
 import { collectGarbage } from '../http/garbage.ts';
@@ -92,13 +91,13 @@ const runner = createRunner({
     });
   },
   async warmUp(browser) {
-    await importControllerKeys(settings.controllerKeys);
     // A browser elsewhere does not reach the page that it is warmed up with.
     if (remote === undefined) await warmUp(browser, temp.path);
   },
   forwarder,
   toolset: settings.toolset,
   snapshot: settings.snapshot,
+  keepPages: settings.keepPages,
   tokensMax: settings.tokensMax,
   imageText: settings.imageText,
   insecureLoginOrigins: settings.insecureLoginOrigins,
@@ -115,7 +114,7 @@ const runner = createRunner({
 
 function executableOrThrow(given: string | undefined): string {
   try {
-    return browserPath(given, searchPath, chromium.executablePath());
+    return browserPath(given, searchPath, () => chromium.executablePath());
   } catch (error) {
     if (error instanceof BrowserNotFoundError) throw new OmicronError('runner_start_failed', error.message);
     throw error;

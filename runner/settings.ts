@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { SNAPSHOTS, TOOLSETS } from '../contract/assignment.ts';
+import { KEEP_PAGES } from '../contract/kept-pages.ts';
 import { ENV, PORTS } from '../contract/names.ts';
 import { controllerKeys } from '../contract/tokens.ts';
 import {
@@ -76,6 +77,7 @@ const VARIABLES = {
   chromiumSpki: [ENV.chromiumSpki, spki.optional()],
   toolset: [ENV.toolset, choice(...TOOLSETS).default('playwright')],
   snapshot: [ENV.snapshot, choice(...SNAPSHOTS).default('changes')],
+  keepPages: [ENV.keepPages, choice(...KEEP_PAGES).default('last')],
   tokensMax: [ENV.answerTokens, integer(TOKENS_MIN, TOKENS_MAX).default(TOKENS_DEFAULT)],
   imageText: [
     ENV.imageText,

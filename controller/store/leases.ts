@@ -17,6 +17,7 @@ export interface Acquisition {
     | 'credentials'
     | 'toolset'
     | 'snapshot'
+    | 'keep_pages'
     | 'tags'
     | 'profile'
     | 'profile_mode'
@@ -147,13 +148,14 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
   });
   return {
     async acquire({ request, ...acquisition }) {
-      const { record_video, credentials, toolset, snapshot, tags } = request;
+      const { record_video, credentials, toolset, snapshot, keep_pages, tags } = request;
       const { profile: name, profile_mode: mode, profile_form: form } = request;
       const options: RunnerOptions = {
         record_video,
         ...(!credentials && { credentials }),
         ...(toolset && { toolset }),
         ...(snapshot && { snapshot }),
+        ...(keep_pages && { keep_pages }),
         ...(name && { profile: { name, mode, form } }),
       };
       return acquired.parse(

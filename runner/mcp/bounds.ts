@@ -112,8 +112,11 @@ export async function workOnPage(
     clearTimeout(late);
     signal.removeEventListener('abort', onAbort);
     page.off('dialog', onDialog);
-    abort.abort();
+    abort.abort(OVER);
   }
 }
+
+/** Made once: an exception's stack takes longer than what it is thrown for. */
+const OVER = new DOMException('The call is over.', 'AbortError');
 
 const isTimeout = (error: unknown): boolean => error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;

@@ -189,7 +189,10 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     const result = await workOnPage(page, guard, { ...bounds, interrupted: dialogOpened }, async (page, inTime) => {
       const act = async () => Promise.race([direct(page, inTime), ended(inTime)]);
       const unless = (outcome?: CallToolResult) => outcome === undefined || outcome.isError === true;
-      return (await (firstMs === undefined ? act() : settled(page, act, { firstMs, unless }))) ?? { content: [] };
+      const asksFirst = !TYPES_KEYS.has(name);
+      return (
+        (await (firstMs === undefined ? act() : settled(page, act, { firstMs, unless, asksFirst }))) ?? { content: [] }
+      );
     });
     const tellsPage = result.content.length === 0 || page.url() !== fromUrl;
     return tellsPage ? { ...result, content: [...result.content, pageOf(page)] } : result;
@@ -255,6 +258,9 @@ function turns(): PlaywrightMcp['turn'] {
 
 /** Of a call's seconds, for reading the page: it may have to be read twice. */
 const READ_SHARE_MS = 400;
+
+/** They begin with input. */
+const TYPES_KEYS = new Set(['browser_press_key']);
 
 type CallBounds = Pick<Parameters<typeof workOnPage>[2], 'seconds' | 'signal'>;
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
@@ -274,6 +274,36 @@ describe('policies', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('alert').getByText('tools[0].tools').waitFor();
     expect((await sessions.getPolicy({ userId: 'grace' }))?.sites.httpsOnly).toBe(true);
+  });
+});
+
+describe('kept pages', () => {
+  it('[A14] what the browser showed last is there once its lease has ended, and pictures of calls are in the timeline', async () => {
+    const kept = await sessions.acquire({
+      userId: 'grace',
+      conversationId: 'kept',
+      keepPages: 'calls',
+      recordVideo: false,
+    });
+    await using visitor = await connectBrowser(kept);
+    await visitor.call('browser_navigate', { url: site.url });
+    await kept.end();
+    await open(`/sessions/${kept.sessionId}`);
+    const last = page.getByRole('figure');
+    await last.getByText('The Demo Bakery').waitFor();
+    const isShown = (picture: Locator) =>
+      eventually('the picture', () => picture.evaluate('each => each.naturalWidth > 0'));
+    await isShown(last.getByAltText('The last page: The Demo Bakery'));
+    await page.getByText('Picture', { exact: true }).click();
+    await isShown(page.getByAltText('The page after the call'));
+    expect(await accessibilityFaults(page)).toEqual([]);
+
+    const href = await last.getByRole('link', { name: 'Download its HTML' }).getAttribute('href');
+    const html = await ask(String(href), { cookie: await cookie() });
+    expect(await html.text()).toContain('Fresh every morning');
+    // Shown in the console's origin it could act as the person.
+    expect(html.headers.get('content-disposition')).toContain('attachment');
+    expect(html.headers.get('x-content-type-options')).toBe('nosniff');
   });
 });
 

@@ -405,7 +405,8 @@ describe('replay', () => {
   it('[B11] [N7] the video is beside the timeline of calls and takeovers, an event seeks to its place, and it can be had as MP4', async () => {
     const videos = await eventually('the videos', async () => {
       const artifacts = await console.sessions.listArtifacts(lease.sessionId);
-      return artifacts.length >= 2 && artifacts.every(({ state }) => state === 'stored') && artifacts;
+      const recorded = artifacts.filter(({ kind }) => kind === 'video');
+      return recorded.length >= 2 && recorded.every(({ state }) => state === 'stored') && recorded;
     });
     await page.goto(`${sessionUrl()}/replay`);
     const video = page.locator('video');
