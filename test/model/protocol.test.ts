@@ -27,7 +27,7 @@ describe('the whole lease protocol', () => {
   );
 
   test('takes every kind of step', () => {
-    const { kinds } = explore(leaseProtocol({ ...SMALL, callers: 1, permits: 1, hibernates: true }), {
+    const { kinds } = explore(leaseProtocol({ ...SMALL, permits: 1, hibernates: true }), {
       statesMax: 100_000,
     });
     expect(KINDS.filter(kind => !kinds.has(kind))).toEqual([]);
