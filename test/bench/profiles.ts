@@ -27,7 +27,7 @@ const SIZES = {
   heavy: { database: 266, cache: 63 },
 } as const satisfies Record<string, Bulk>;
 const LOGIN: Bulk = { database: 10, cache: 0 };
-const ROUNDS = 12;
+const ROUNDS = 10;
 const FREEZE_SECONDS = 1;
 
 const TARGETS = {
