@@ -57,6 +57,7 @@ const stack = await timedStack(folder, null, {
   [ENV.signingKey]: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
   [ENV.derivationKey]: randomBytes(32).toString('base64'),
   [ENV.secretFileKey]: randomBytes(32).toString('base64'),
+  [ENV.egressSecret]: randomBytes(32).toString('base64'),
   [ENV.poolIdle]: '1',
   [ENV.freezeSeconds]: String(FREEZE_SECONDS),
   [ENV.checkpointSeconds]: '0',
