@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { KEEP_PAGES } from './kept-pages.ts';
 import { epoch } from './lease-key.ts';
 import { credentialTarget } from './policy/credential-target.ts';
 import { effectivePolicy } from './policy/document.ts';
@@ -18,13 +19,14 @@ export type Toolset = (typeof TOOLSETS)[number];
 export const SNAPSHOTS = ['changes', 'full', 'none', 'playwright'] as const;
 export type Snapshot = (typeof SNAPSHOTS)[number];
 
-/** Options of a lease for its runner; without a toolset or a snapshot, the deployment's applies. */
+/** Options of a lease for its runner; of those that are left out, the deployment's apply. */
 export const runnerOptions = z.object({
   record_video: z.boolean(),
   /** False: the runner gets no credential, and the secret store is not read for it. */
   credentials: z.boolean().optional(),
   toolset: z.enum(TOOLSETS).optional(),
   snapshot: z.enum(SNAPSHOTS).optional(),
+  keep_pages: z.enum(KEEP_PAGES).optional(),
   profile: leaseProfile.optional(),
 });
 export type RunnerOptions = z.infer<typeof runnerOptions>;

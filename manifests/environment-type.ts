@@ -13,7 +13,8 @@ export interface ConsoleChoices {
   /** e.g. `https://console.example.com`; TLS ends at the ingress. */
   readonly url: string;
   readonly ingress: {
-    readonly className: string;
+    /** Without it no Ingress is made: something else, a Gateway for example, passes requests on to the Service. */
+    readonly className?: string;
     /** Of the ingress controller; its idle time-out must be above 20 s, at which live views send a ping. */
     readonly annotations?: Readonly<Record<string, string>>;
     /** A Secret with the certificate, where the ingress controller has none of its own. */
@@ -110,6 +111,8 @@ export interface Environment {
   readonly runner: {
     readonly browser: Resources;
     readonly uploader: Resources;
+    /** What is kept of pages, unless a lease says otherwise. */
+    readonly keepPages?: 'none' | 'last' | 'calls';
     /** http origins on which credentials may be filled nevertheless: test sites only, never those of a deployment. */
     readonly insecureLoginOrigins?: readonly string[];
     /** Whose pages may use `/mcp`, and under whose names a gateway passes requests on with their own `Host`. */
@@ -127,6 +130,7 @@ export interface Environment {
     readonly poolBurst: number;
     readonly maxSessionMinutes: number;
     readonly retentionDays: number;
+    readonly pagesRetentionDays: number;
   };
   readonly logLevel: 'info' | 'debug';
   readonly secretStore: 'vault-sql' | 'vault-rest' | 'vault-kv';

@@ -11,6 +11,7 @@ const LIMITS = {
   poolBurst: 4,
   maxSessionMinutes: 480,
   retentionDays: 7,
+  pagesRetentionDays: 7,
 } as const;
 
 /** O11: requests 1 CPU and 2 GiB, limits 2 CPU and 4 GiB. */
@@ -74,6 +75,12 @@ const local: Environment = {
   limits: { ...LIMITS, poolIdle: 2 },
   logLevel: 'debug',
   secretStore: 'vault-sql',
+  // The cluster has no ingress controller, and no identity provider answers: a fixture opens pages, with tokens that it signs.
+  console: {
+    url: 'https://console.omicron-fixtures.test',
+    ingress: { from: testDouble('internet') },
+    platform: { issuer: 'https://login.omicron-fixtures.test' },
+  },
   gitops: GITOPS,
 };
 
@@ -88,7 +95,9 @@ function testDouble(part: 'internet' | 'database') {
 const digests = imageDigests(images);
 
 /** How the two environments on AWS differ. */
-type Choices = Pick<Environment, 'spareRunners' | 'logLevel'> & { limits?: Partial<Environment['limits']> };
+type Choices = Pick<Environment, 'spareRunners' | 'logLevel' | 'console' | 'gateway'> & {
+  limits?: Partial<Environment['limits']>;
+};
 
 function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Choices): Environment {
   const digest = digests[name];

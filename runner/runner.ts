@@ -72,6 +72,7 @@ export interface RunnerOptions
     | 'forwarder'
     | 'toolset'
     | 'snapshot'
+    | 'keepPages'
     | 'tokensMax'
     | 'imageText'
     | 'freezeMs'
@@ -216,13 +217,14 @@ export function createRunner(options: RunnerOptions): Runner {
     });
   }
 
-  /** Saves the profile, what was recorded and what happened, once no agent is served any more. */
+  /** Saves the profile, what was recorded, the last page and what happened, once no agent is served any more. */
   async function shutDown(lease: ServedLease | undefined, exitCode: number): Promise<void> {
     abort.abort();
     await closedToAgents;
     const late = new AbortController();
-    const recorded = Promise.race([lease?.stopRecording(), clock.sleep(RECORDING_MS, late.signal, true)]);
-    await Promise.all([recorded, lease?.closeProfile(recorded)]);
+    const recorded = Promise.all([lease?.stopRecording(), lease?.keepLastPage()]);
+    const unused = Promise.race([recorded, clock.sleep(RECORDING_MS, late.signal, true)]);
+    await Promise.all([unused, lease?.closeProfile(unused)]);
     late.abort();
     const signal = AbortSignal.timeout(EVENTS_MS);
     await Promise.all([browser?.close(), options.forwarder?.close(), lease?.flushEvents(signal)]);

@@ -21,6 +21,7 @@ import { type ProfileRoutes, profileRoutes } from './profiles.ts';
 import { type RunnerProfileRoutes, runnerProfileRoutes } from './runner-profile.ts';
 import { type RunnerRoutes, runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
+import { type UsageRoutes, usageRoutes } from './usage.ts';
 import { type UserActionEventRoutes, userActionEventRoutes } from './user-action-events.ts';
 import { pendingUserActionRoutes, type UserActionRoutes, userActionRoutes } from './user-actions.ts';
 
@@ -39,6 +40,7 @@ export interface ServerParts
     ProfileRoutes,
     RunnerRoutes,
     RunnerProfileRoutes,
+    UsageRoutes,
     UserActionEventRoutes,
     UserActionRoutes {
   log: Logger;
@@ -81,6 +83,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(liveRoutes, under('/internal/browser-sessions/:session_id'));
   await app.register(userActionRoutes, under('/internal/browser-sessions/:session_id/user-actions'));
   await app.register(pendingUserActionRoutes, under('/internal/user-actions'));
+  await app.register(usageRoutes, under('/internal/usage'));
   await app.register(userActionEventRoutes, under('/internal/user-actions'));
   await app.register(credentialRoutes, under('/internal/users/:user_id/credentials'));
   await app.register(profileRoutes, under('/internal/users/:user_id/profiles'));

@@ -36,7 +36,7 @@ export async function checkLogin(
         conversation_id: `check of ${profile} ${randomUUID()}`,
         tags: { purpose: 'profile-check' },
       },
-      ...{ profile, profile_mode: 'read-only', record_video: false, credentials: false },
+      ...{ profile, profile_mode: 'read-only', record_video: false, keep_pages: 'none', credentials: false },
       ...{ ttl_seconds: LIMITS.ttlSecondsMin, wait_seconds: LIMITS.waitSecondsMax },
     }),
   );

@@ -17,6 +17,7 @@ export interface Acquisition {
     | 'credentials'
     | 'toolset'
     | 'snapshot'
+    | 'keep_pages'
     | 'tags'
     | 'profile'
     | 'profile_mode'
@@ -46,12 +47,15 @@ export type Acquired =
       retryAfterMs: number;
       /** Of `profile_in_use`: the session whose lease has the profile. */
       holder?: string | undefined;
+      /** Of `provider_mismatch`: where the lease lives. */
+      provider?: string | undefined;
     };
 
 const REFUSALS = [
   'user_quota_exceeded',
   'capacity_exceeded',
   'predecessor_draining',
+  'provider_mismatch',
   'profile_in_use',
   'profile_not_found',
   'profile_quota_exceeded',
@@ -117,6 +121,7 @@ const acquired = z.discriminatedUnion('outcome', [
       outcome: z.literal('refused'),
       code: z.enum(REFUSALS),
       holder: z.uuid().optional(),
+      provider: z.string().optional(),
       limit: z.int(),
       active: z.int(),
       retry_after_ms: z.number(),
@@ -143,13 +148,14 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
   });
   return {
     async acquire({ request, ...acquisition }) {
-      const { record_video, credentials, toolset, snapshot, tags } = request;
+      const { record_video, credentials, toolset, snapshot, keep_pages, tags } = request;
       const { profile: name, profile_mode: mode, profile_form: form } = request;
       const options: RunnerOptions = {
         record_video,
         ...(!credentials && { credentials }),
         ...(toolset && { toolset }),
         ...(snapshot && { snapshot }),
+        ...(keep_pages && { keep_pages }),
         ...(name && { profile: { name, mode, form } }),
       };
       return acquired.parse(

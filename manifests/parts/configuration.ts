@@ -41,6 +41,7 @@ export const controllerSettings = (env: Environment): Readonly<Record<string, st
   [ENV.poolBurst]: String(env.limits.poolBurst),
   [ENV.maxSessionMinutes]: String(env.limits.maxSessionMinutes),
   [ENV.artifactsRetentionDays]: String(env.limits.retentionDays),
+  [ENV.pagesRetentionDays]: String(env.limits.pagesRetentionDays),
   [ENV.startSeconds]: String(START_SECONDS),
 });
 

@@ -44,6 +44,7 @@ export function browser(env: Environment): k8s.Container {
         [ENV.runnerHost]: '0.0.0.0',
         [ENV.runnerPort]: String(PORTS.runner),
         [ENV.logLevel]: env.logLevel,
+        ...(env.runner.keepPages ? { [ENV.keepPages]: env.runner.keepPages } : {}),
         ...(env.runner.insecureLoginOrigins
           ? { [ENV.insecureLoginOrigins]: env.runner.insecureLoginOrigins.join(',') }
           : {}),

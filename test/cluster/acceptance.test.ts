@@ -13,6 +13,8 @@ import { nothingLeft } from '../../cluster/deploy.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
 import { type Ingress, openIngress } from '../../cluster/ingress.ts';
 import { store } from '../../cluster/store.ts';
+import { artifactKey } from '../../contract/artifact-name.ts';
+import { LAST_PAGE } from '../../contract/kept-pages.ts';
 import { ENV, LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
 import { problemSchema } from '../../contract/problem.ts';
 import { LIMITS, leaseAnswer } from '../../contract/session.ts';
@@ -179,7 +181,7 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     expect(pods.map(({ metadata }) => metadata?.labels?.[LABELS.runnerId])).toEqual([found[0]?.runner_id]);
   });
 
-  test('[O22] artifacts: the video lies under its prefix in S3, encrypted, plays, and is nowhere else', async () => {
+  test('[O22] artifacts: the video lies under its prefix in S3, and the last page under its own, encrypted; it plays, and is nowhere else', async () => {
     const lease = await leaseOf(someUser('ada'), {});
     const { artifacts_prefix: prefix, runner_id: runnerId } = await sessions.get(lease.sessionId);
     const pod = await eventually('its pod is labelled', async () => (await runnerPods(lease.sessionId))[0]);
@@ -199,15 +201,17 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     expect(video).toMatchObject({ state: 'stored', epoch: lease.epoch, runner_id: runnerId });
     expect(prefix).toBe(`pw-videos/local/${lease.sessionId}/${lease.epoch}-${runnerId}/`);
 
+    await nothingLeft(runnerId ?? '');
     const { objects, unfinished } = await store.list();
     const ours = objects.filter(({ key }) => key.includes(lease.sessionId));
-    expect(ours).toEqual([{ key: expect.stringMatching(/\.webm$/), bytes: video?.bytes, encryption: 'aws:kms' }]);
-    const [{ key } = { key: '' }] = ours;
-    expect(key.startsWith(prefix ?? 'no prefix')).toBe(true);
+    const key = `${prefix}${video?.name}`;
+    const names = [...Object.values(LAST_PAGE), video?.name ?? ''];
+    expect(ours.map(each => each.key).sort()).toEqual(names.map(name => artifactKey(prefix ?? '', name)).sort());
+    expect(new Set(ours.map(({ encryption }) => encryption))).toEqual(new Set(['aws:kms']));
+    expect(ours.find(each => each.key === key)?.bytes).toBe(video?.bytes);
     expect(video?.uri).toMatch(new RegExp(`^s3://[^/]+/${key}$`));
     expect(unfinished.filter(each => each.includes(lease.sessionId))).toEqual([]);
     expect(await probed(await store.get(key))).toMatchObject({ codec: 'vp8', width: 1920, height: 1080 });
-    await nothingLeft(runnerId ?? '');
     await eventually(
       'the node forgets its files',
       () =>
