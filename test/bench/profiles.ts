@@ -162,18 +162,18 @@ async function thawMs(): Promise<number> {
 const profiles: Record<string, unknown> = {};
 const beside: Record<string, unknown> = {};
 try {
+  if (wanted('acquire')) profiles.acquire_ms = await acquireMs();
+  if (wanted('thaw')) profiles.thaw_ms = await thawMs();
   for (const name of ['medium', 'heavy'] as const) {
     if (!wanted(name)) continue;
     profiles[name] = await complete(name);
-    progress(`  tar of the folder, and storageState ...`);
+    progress(`  ${JSON.stringify(profiles[name])}\n  tar of the folder, and storageState ...`);
     beside[name] = {
       tar_zstd: await tarOfTheFolder(tools.browser, site.url, SIZES[name]),
       // of the heavy one Playwright's process dies: its JSON is longer than a string may be
       storage_state: name === 'medium' ? await storageState(tools.browser, site.url, SIZES[name]) : null,
     };
   }
-  if (wanted('acquire')) profiles.acquire_ms = await acquireMs();
-  if (wanted('thaw')) profiles.thaw_ms = await thawMs();
   profiles.hibernate_back_ms = null; // sessions do not hibernate yet
 } finally {
   await stack.stop();
