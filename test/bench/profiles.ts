@@ -150,7 +150,7 @@ async function thawMs(): Promise<number> {
   await browser.goto(site.url);
   const all: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    await sleep(FREEZE_SECONDS * 1_500);
+    await sleep(FREEZE_SECONDS * 3_000);
     all.push((await timed(() => browser.call('browser_snapshot'))).ms);
   }
   const { events } = await sessions.listEvents(lease.sessionId, { limit: 200 });
