@@ -1,5 +1,5 @@
 import type { Construct } from 'constructs';
-import { PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
+import { ENV, PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { SECRETS, STORE_KEYS } from '../secrets.ts';
 import { controllerSettings, START_SECONDS } from './configuration.ts';
@@ -32,5 +32,6 @@ export function controller(scope: Construct, env: Environment): void {
     folders: { '/tmp': '64Mi', '/var/lib/omicron': '64Mi' },
     stopSeconds: START_SECONDS,
     clusterIp: env.clusterIps.controller,
+    ownAddress: ENV.podAddress,
   });
 }
