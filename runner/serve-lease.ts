@@ -241,13 +241,10 @@ function activeTab(context: BrowserContext): number | null {
   return page === undefined ? null : context.pages().indexOf(page);
 }
 
-/** A save that was asked for. */
-const SAVE_MS = 15_000;
-
 /** A save needs the browser to run. */
 const savesOf = (profile: OpenProfile, freezer: Freezer, signal: AbortSignal) => (): Promise<number> => {
   const unused = freezer.use();
-  return profile.save(AbortSignal.any([signal, AbortSignal.timeout(SAVE_MS)])).finally(unused);
+  return profile.save(signal).finally(unused);
 };
 
 const orderOf = (assignment: Assignment, { artifactToken, uploadCredential }: Redeemed): UploadOrder => ({
