@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Assignment, Snapshot, Toolset } from '../contract/assignment.ts';
-import type { KeepPages } from '../contract/kept-pages.ts';
 import { AUDIENCES } from '../contract/names.ts';
+import type { KeepPages } from '../contract/page-names.ts';
 import type { UploadOrder } from '../contract/reports.ts';
 import type { ControllerKeys } from '../contract/tokens.ts';
 import type { Clock } from '../http/clock.ts';
