@@ -47,12 +47,15 @@ export type Acquired =
       retryAfterMs: number;
       /** Of `profile_in_use`: the session whose lease has the profile. */
       holder?: string | undefined;
+      /** Of `provider_mismatch`: where the lease lives. */
+      provider?: string | undefined;
     };
 
 const REFUSALS = [
   'user_quota_exceeded',
   'capacity_exceeded',
   'predecessor_draining',
+  'provider_mismatch',
   'profile_in_use',
   'profile_not_found',
   'profile_quota_exceeded',
@@ -118,6 +121,7 @@ const acquired = z.discriminatedUnion('outcome', [
       outcome: z.literal('refused'),
       code: z.enum(REFUSALS),
       holder: z.uuid().optional(),
+      provider: z.string().optional(),
       limit: z.int(),
       active: z.int(),
       retry_after_ms: z.number(),

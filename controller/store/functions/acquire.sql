@@ -27,7 +27,7 @@ begin
   -- A lease whose expiry would move by less than a second is answered without a write.
   select x.* into s from omicron.browser_sessions x
     join omicron.runners y on y.id = x.runner_id and y.epoch = x.epoch and y.state = 'leased'
-   where x.user_id = p_user and x.conversation_id = p_conversation and x.status = 'ready';
+   where x.user_id = p_user and x.conversation_id = p_conversation and x.status = 'ready' and x.provider = p_provider;
   if found then
     v_now := clock_timestamp();
     if not (p_switch_profile and omicron.has_other_profile(s, p_options)) and s.expires_at > v_now and s.ttl_seconds = p_ttl_seconds and (p_tags is null or s.tags = p_tags)
@@ -45,6 +45,13 @@ begin
   end if;
   v_now := clock_timestamp();
   v_switches := p_switch_profile and omicron.has_other_profile(s, p_options);
+
+  -- A live lease stays with its provider, and a controller of another one does not see its runner: it neither answers nor ends it (S3).
+  if s.status in ('starting', 'ready') and s.expires_at > v_now and s.provider <> p_provider
+     and r.state in ('creating', 'claimed', 'leased') then
+    return jsonb_build_object('outcome', 'refused', 'code', 'provider_mismatch', 'provider', s.provider, 'limit', 1, 'active', 1,
+      'retry_after_ms', ceil(extract(epoch from s.expires_at - v_now) * 1000));
+  end if;
 
   if not v_switches and s.status = 'ready' and s.expires_at > v_now and r.state = 'leased' and r.epoch = s.epoch then
     update omicron.browser_sessions
