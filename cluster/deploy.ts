@@ -86,9 +86,10 @@ export async function deploy({
   return argo ? 'by Argo CD' : 'by server-side apply';
 }
 
-/** Resolves when no pod and no Service of the runner is left. */
+/** Resolves when no pod and no Service of the runner is left, but the tombstone of its lease. */
 export async function nothingLeft(runnerId: string): Promise<void> {
-  const own = ['-n', NAMESPACES.runners, 'get', 'pods,services', '-l', `${LABELS.runnerId}=${runnerId}`, '-o', 'name'];
+  const runner = `${LABELS.runnerId}=${runnerId},${LABELS.state}!=ended`;
+  const own = ['-n', NAMESPACES.runners, 'get', 'pods,services', '-l', runner, '-o', 'name'];
   const deadline = performance.now() + 60_000;
   for (;;) {
     const left = (await kubectl(own)).trim();

@@ -50,10 +50,17 @@ export const LABELS = {
   userIdHash: 'user_id_hash',
   runnerId: 'omicron.dev/runner-id',
   state: 'omicron.dev/runner-state',
+  /** When the lease ended whose tombstone a Service is, as an annotation: ISO 8601. */
+  endedAt: 'omicron.dev/ended-at',
   epoch: 'omicron.dev/epoch',
   /** Pods of the API namespace that may reach runners and the controller carry this label with the value `true`. */
   mcpClient: 'omicron.dev/mcp-client',
 } as const;
+
+/** Tombstones of a cluster: Services of ended leases beside those of runners. */
+export const TOMBSTONES_MAX = 256;
+/** Who writes the EndpointSlices of tombstones; Kubernetes leaves those of others alone. */
+export const ENDPOINT_MANAGER = 'omicron-browser';
 
 /** Label and taint of the browser node group (O16). */
 export const BROWSER_NODES = { key: 'workload', value: 'browser', effect: 'NoSchedule' } as const;
@@ -257,6 +264,8 @@ export const ENV = {
   mcpTokenSeconds: 'OMICRON_MCP_TOKEN_SECONDS',
   /** Runners that one start tries, each in an epoch of its own (S12). */
   startAttempts: 'OMICRON_START_ATTEMPTS',
+  /** Address of the controller's own pod, to which the Services of ended leases lead. */
+  podAddress: 'OMICRON_POD_ADDRESS',
   /** What names of runners' pods and Services begin with (S12). */
   runnerNamePrefix: 'OMICRON_RUNNER_NAME_PREFIX',
   /** Default toolset of leases. */

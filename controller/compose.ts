@@ -187,6 +187,7 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     uploads: uploadSites(settings.artifactEndpoints),
     consoleUrl: settings.consoleUrl,
     publicUrl: settings.publicUrl,
+    runnerNamePrefix: settings.runnerNamePrefix,
     liveUrl: settings.liveUrl,
     provider: provider.name,
     isRemote: provider.isRemote,

@@ -217,6 +217,9 @@ export const VARIABLES = {
       .default(RUNNER_NAME_PREFIX),
   ],
 
+  /** Of this process's own pod; without it the addresses of ended leases go with their pods. */
+  podAddress: [ENV.podAddress, z.union([z.ipv4(), z.ipv6()]).optional()],
+
   /** Where people open the console; clients that can send their person there do. */
   consoleUrl: [ENV.consoleUrl, privateUrl().optional()],
   /** Where pages in a chat reach `/live` of this service, to show the browser by a socket; without it they ask by calls. */

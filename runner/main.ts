@@ -33,8 +33,8 @@ const PING_MS = 15_000;
 const CONTROLLER_GONE_MS = 120_000;
 /** What was asked before the server closes is answered in this time. */
 const LAST_ANSWERS_MS = 2_000;
-/** How long the port is kept for a controller that has not taken it yet. */
-const SUCCESSOR_MS = 3_000;
+/** How long the port is kept for a controller that has not taken it yet. kube-proxy follows a Service within a second. */
+const SUCCESSOR_MS = 2_000;
 /** After this time the process begins to exit, whatever has not ended. */
 const END_MS = 10_000;
 
@@ -139,8 +139,10 @@ server.on('error', error => {
   log.fatal({ err: error }, `cannot listen on ${settings.host}:${settings.port}`);
   process.exit(1);
 });
-// On a machine of several runners the controller takes the port before it sends SIGTERM, so that clients find either of the two.
-const sharesPort = settings.portFile !== undefined && maySharePort;
+// On a machine of several runners the controller takes the port before it sends SIGTERM, so that clients find either of the two. In
+// a pod the port is its own, and the lease's Service begins to lead to the controller.
+const isPod = settings.portFile === undefined;
+const sharesPort = !isPod && maySharePort;
 server.listen({ port: settings.port, host: settings.host, reusePort: sharesPort });
 await once(server, 'listening');
 // A server without a path has an AddressInfo.
@@ -165,7 +167,7 @@ void abandoned({
 }).then(gone => gone && runner.stop('the controller is gone and the runner is not leased'));
 
 const exitCode = await Promise.race([runner.ended, tooLate()]);
-if (sharesPort && exitCode === 0) await Promise.race([terminated, delay(SUCCESSOR_MS)]);
+if ((isPod || sharesPort) && exitCode === 0) await Promise.race([terminated, delay(SUCCESSOR_MS)]);
 await allAccepted();
 server.close();
 server.closeIdleConnections();

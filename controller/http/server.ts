@@ -9,7 +9,7 @@ import { type ArtifactRoutes, artifactRoutes } from './artifacts.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
 import { type FileRoutes, fileRoutes } from './files.ts';
-import { type LeaseMcpRoutes, leaseMcpRoutes } from './lease-mcp.ts';
+import { type LeaseMcpRoutes, leaseMcpRoutes, underRunnersName } from './lease-mcp.ts';
 import { type LeaseRoutes, leaseRoutes } from './leases.ts';
 import { type LiveRoutes, liveRoutes } from './live.ts';
 import { pipeLiveViews } from './live-upgrade.ts';
@@ -65,6 +65,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     genReqId: () => crypto.randomUUID(),
+    rewriteUrl: underRunnersName(parts.runnerNamePrefix),
   }) as unknown as FastifyInstance; // its logger is pino's, which Fastify's default type does not name
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);

@@ -9,7 +9,12 @@ import { hostAliases } from './runner-endpoints.ts';
 /** A policy over the runners' namespace. Expressions are CEL; a request is refused where a `must` is false. */
 export interface AdmissionPolicy {
   readonly name: string;
-  readonly on: { readonly operations: readonly string[]; readonly resources: readonly string[] };
+  /** The core's API group unless given. */
+  readonly on: {
+    readonly group?: string;
+    readonly operations: readonly string[];
+    readonly resources: readonly string[];
+  };
   readonly unless?: { readonly name: string; readonly expression: string };
   readonly variables?: Readonly<Record<string, string>>;
   readonly rules: readonly { readonly must: string; readonly else: string }[];

@@ -33,5 +33,6 @@ export function controller(scope: Construct, env: Environment): void {
     webIdentity: env.profiles !== undefined && env.artifacts.webIdentityRole !== undefined,
     stopSeconds: START_SECONDS,
     clusterIp: env.clusterIps.controller,
+    ownAddress: ENV.podAddress,
   });
 }

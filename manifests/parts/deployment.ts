@@ -45,6 +45,8 @@ export interface Workload {
   readonly stopSeconds: number;
   /** Fixed address of its Service; any unless given. */
   readonly clusterIp?: string;
+  /** The variable that holds the pod's address. */
+  readonly ownAddress?: string;
 }
 
 /**
@@ -136,6 +138,7 @@ function container(of: Workload): k8s.Container {
     env: [
       ...fromSecret(of.secret),
       ...fromSecret({ ...of.secret, keys: of.optionalKeys ?? [] }).map(optional),
+      ...(of.ownAddress ? [{ name: of.ownAddress, valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }] : []),
       ...plain({ HOME: '/tmp' }),
     ],
     ports: [...of.ports],

@@ -27,6 +27,8 @@ import { connectBrowser } from '../../local/mcp-browser.ts';
 import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { eventually } from '../eventually.ts';
 import { startPostgresServer } from '../postgres-server.ts';
+import { v2 } from '../runner/mcp-clients.ts';
+import { visitConsole } from './console-visit.ts';
 import { kubelet } from './node.ts';
 import { kill9, onNode, processesLike } from './node-faults.ts';
 import { addressOf, podsOf, uidOf } from './pods.ts';
@@ -75,6 +77,8 @@ async function getOrCreate(at: Connection, request: { user_id: string } & Record
     if (response.status !== 202) return { status: response.status, body };
   }
 }
+
+const TABS = ['browser_tabs', { action: 'list' }] as const;
 
 const runnerPods = (sessionId: string) => podsOf(NAMESPACES.runners, `${LABELS.sessionId}=${sessionId}`);
 
@@ -136,6 +140,15 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     expect(await after.evaluate('() => [location.pathname, document.cookie]')).toEqual(['/login', 'kept=yes']);
   });
 
+  test('a person opens the console through its Service, signs in with a token of the platform, and sees their own sessions', async () => {
+    const [ada, bob] = [someUser('ada'), someUser('bob')];
+    const [hers] = await Promise.all([leaseOf(ada), leaseOf(bob)]);
+    const { page, unsigned, signIn, sessions: seen } = await visitConsole(ada);
+    expect(page).toContain('<script type="module"');
+    expect([unsigned, signIn]).toEqual([401, 204]);
+    expect(seen.sessions.map(({ session_id }) => session_id)).toEqual([hers.sessionId]);
+  });
+
   test('[O22] TTL expiry: an idle lease ends, its pod and Service go, the next request starts a new epoch', async () => {
     // Not by the SDK: that keeps what it holds alive.
     const request = { user_id: someUser('ada'), conversation_id: 'same', ttl_seconds: 5, record_video: false };
@@ -146,6 +159,7 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     };
     const first = await idle();
     const { runner_id: runnerId } = await sessions.get(first.session_id);
+    const client = await v2({ mcpUrl: first.mcp_url ?? '', headers: first.mcp_headers ?? {} });
     const ended = await eventually(
       'the lease to expire',
       async () => {
@@ -156,9 +170,37 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     );
     expect(ended).toMatchObject({ ended_reason: 'expired', mcp_url: null });
     await nothingLeft(runnerId ?? '');
+    expect(await client.call(...TABS)).toMatchObject({ isError: true, text: expect.stringContaining('nothing used') });
+    await client.close();
     const next = await idle();
     expect(next).toMatchObject({ session_id: first.session_id, epoch: first.epoch + 1 });
     await sessions.end(next.session_id);
+  });
+
+  test('a client that is connected when its lease ends reads why in each call, while its pod goes and after it', async () => {
+    const lease = await leaseOf(someUser('ada'));
+    const { runner_id: runnerId } = await sessions.get(lease.sessionId);
+    await eventually('its pod is labelled', async () => (await runnerPods(lease.sessionId)).length > 0);
+    const client = await v2(lease);
+    expect(await client.call(...TABS)).toMatchObject({ isError: false });
+    await lease.end();
+    const ended = { isError: true, text: expect.stringContaining('The lease has ended: the platform ended it.') };
+    let isGone = false;
+    const gone = nothingLeft(runnerId ?? '').finally(() => {
+      isGone = true;
+    });
+    while (!isGone) expect(await client.call(...TABS)).toMatchObject(ended);
+    await gone;
+    expect(await client.call(...TABS)).toMatchObject(ended);
+    const late = await v2(lease); // one that connects only now
+    expect(await late.call(...TABS)).toMatchObject(ended);
+    // the token of the lease is still needed, and programs read a status
+    const post = (headers: Record<string, string>) =>
+      fetch(lease.mcpUrl, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: '{}' });
+    expect((await post({ authorization: 'Bearer x' })).status).toBe(401);
+    const problem = await post({ ...lease.headers, accept: 'application/problem+json' });
+    expect(problemSchema.parse(await problem.json())).toMatchObject({ status: 409, code: 'lease_ended' });
+    for (const each of [client, late]) await each.close();
   });
 
   test('[O22] create race: 100 calls at once over both replicas make one runner', async () => {
