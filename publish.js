@@ -19,6 +19,8 @@ const root = import.meta.dirname;
 
 for (const name of ADDED) rmSync(name, { recursive: true, force: true });
 if (process.argv[2] !== 'clean') {
+  // a clone that has only run the stack has no compiler
+  execFileSync(process.execPath, [join(root, 'local', 'setup.js'), '--for', 'check'], { stdio: 'inherit' });
   execFileSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
   for (const folder of ASSETS)
     if (existsSync(join('dist', dirname(folder))))

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { ENV, NAMESPACES, RUNNER_TEMPLATE, RUNNER_VARIABLES } from '../contract/names.ts';
 import { pickVariables } from '../http/environment.ts';
 import { startController } from './compose.ts';
-import { controllerSettings } from './config.ts';
+import { controllerSettings, type Settings } from './config.ts';
 import type { MakeProvider } from './ports/runners.ts';
 import { kubernetesRunners } from './runners/kubernetes/provider.ts';
 import { postgresDatabase } from './store/postgres.ts';
@@ -13,7 +13,7 @@ const RUNNER_ENV = [...RUNNER_VARIABLES, ENV.chromiumPath, ENV.ffmpegPath];
 
 /** Runners as pods of the cluster that this process, or its kubeconfig, is in. Watches it from here on. */
 const podRunners =
-  (namePrefix: string): MakeProvider =>
+  ({ runnerNamePrefix: namePrefix, podAddress }: Settings): MakeProvider =>
   async context => {
     const config = new KubeConfig();
     config.loadFromDefault();
@@ -23,6 +23,7 @@ const podRunners =
       namespace: NAMESPACES.runners,
       templateName: RUNNER_TEMPLATE,
       namePrefix,
+      podAddress,
     });
     await runners.start();
     return runners;
@@ -44,7 +45,7 @@ async function main(): Promise<void> {
     database,
     log,
     runnerEnv: pickVariables(process.env, RUNNER_ENV),
-    ...(settings.provider === 'kubernetes' ? { provider: podRunners(settings.runnerNamePrefix) } : {}),
+    ...(settings.provider === 'kubernetes' ? { provider: podRunners(settings) } : {}),
   });
   const stop = (name: NodeJS.Signals) => {
     log.info({ signal: name }, 'stopping; runners stay leased');

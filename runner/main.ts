@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { chromium } from 'playwright-core';
@@ -14,6 +15,7 @@ import { launchBrowser } from './browser/browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser/browser-path.ts';
 import { egressForwarder } from './browser/egress-forwarder.ts';
 import { browserLimits } from './browser/limits.ts';
+import { connectBrowser } from './browser/remote-browser.ts';
 import { createTempDir } from './browser/temp-dir.ts';
 import { fileLimits } from './files/limits.ts';
 import { runnerServer } from './http.ts';
@@ -31,8 +33,8 @@ const PING_MS = 15_000;
 const CONTROLLER_GONE_MS = 120_000;
 /** What was asked before the server closes is answered in this time. */
 const LAST_ANSWERS_MS = 2_000;
-/** How long the port is kept for a controller that has not taken it yet. */
-const SUCCESSOR_MS = 3_000;
+/** How long the port is kept for a controller that has not taken it yet. kube-proxy follows a Service within a second. */
+const SUCCESSOR_MS = 2_000;
 /** After this time the process begins to exit, whatever has not ended. */
 const END_MS = 10_000;
 
@@ -69,12 +71,14 @@ if (settings.insecureLoginOrigins.length > 0)
 const forwarder =
   settings.egressUrl === undefined ? undefined : await egressForwarder({ egressUrl: settings.egressUrl });
 
+const remote = settings.remoteBrowser && (await text(process.stdin));
 const controller = controllerClient(settings.controllerUrl);
 const runner = createRunner({
   runnerId: settings.runnerId,
   keys: settings.controllerKeys,
   controller,
   async launch(userDataDir) {
+    if (remote !== undefined) return connectBrowser(remote, userDataDir);
     return launchBrowser({
       userDataDir,
       executable: executableOrThrow(settings.chromiumPath),
@@ -86,10 +90,14 @@ const runner = createRunner({
       limits: browserLimits(settings),
     });
   },
-  warmUp: browser => warmUp(browser, temp.path),
+  async warmUp(browser) {
+    // A browser elsewhere does not reach the page that it is warmed up with.
+    if (remote === undefined) await warmUp(browser, temp.path);
+  },
   forwarder,
   toolset: settings.toolset,
   snapshot: settings.snapshot,
+  keepPages: settings.keepPages,
   tokensMax: settings.tokensMax,
   imageText: settings.imageText,
   insecureLoginOrigins: settings.insecureLoginOrigins,
@@ -131,8 +139,10 @@ server.on('error', error => {
   log.fatal({ err: error }, `cannot listen on ${settings.host}:${settings.port}`);
   process.exit(1);
 });
-// On a machine of several runners the controller takes the port before it sends SIGTERM, so that clients find either of the two.
-const sharesPort = settings.portFile !== undefined && maySharePort;
+// On a machine of several runners the controller takes the port before it sends SIGTERM, so that clients find either of the two. In
+// a pod the port is its own, and the lease's Service begins to lead to the controller.
+const isPod = settings.portFile === undefined;
+const sharesPort = !isPod && maySharePort;
 server.listen({ port: settings.port, host: settings.host, reusePort: sharesPort });
 await once(server, 'listening');
 // A server without a path has an AddressInfo.
@@ -157,7 +167,7 @@ void abandoned({
 }).then(gone => gone && runner.stop('the controller is gone and the runner is not leased'));
 
 const exitCode = await Promise.race([runner.ended, tooLate()]);
-if (sharesPort && exitCode === 0) await Promise.race([terminated, delay(SUCCESSOR_MS)]);
+if ((isPod || sharesPort) && exitCode === 0) await Promise.race([terminated, delay(SUCCESSOR_MS)]);
 await allAccepted();
 server.close();
 server.closeIdleConnections();

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyPluginAsync } from 'fastify';
 import * as z from 'zod';
 import { leaseEnded, takesProblems, whyLeaseEnded } from '../../contract/lease-ended.ts';
@@ -14,6 +15,8 @@ export interface LeaseMcpRoutes {
   directory: Directory;
   /** Where clients reach this controller, and no runner; undefined: they reach the runners. */
   publicUrl: string | undefined;
+  /** Of the names of runners' Services. */
+  runnerNamePrefix: string;
   mcpAccess: McpAccess;
   version: string;
 }
@@ -24,6 +27,15 @@ declare module 'fastify' {
     endedRunner: RunnerRow | null;
   }
 }
+
+/** The Service of a runner that is gone leads here: its clients ask for `/mcp` of the runner's name. Answers the path to take. */
+export const underRunnersName = (namePrefix: string) => {
+  const name = new RegExp(`^${namePrefix}([0-9a-f-]{36})\\.`);
+  return ({ url = '/', headers }: Pick<IncomingMessage, 'url' | 'headers'>): string => {
+    const runnerId = url === '/mcp' ? name.exec(headers.host ?? '')?.[1] : undefined;
+    return runnerId === undefined ? url : leaseMcpPath(runnerId);
+  };
+};
 
 /** As a runner takes: a call may carry text to type. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;

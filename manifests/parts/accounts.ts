@@ -35,8 +35,8 @@ export function accounts(scope: Construct, env: Environment): void {
           'Making runners is its work; their namespace holds no Secret (quota: 0) and admits pods like the template only.',
       },
     }),
-    rules: CONTROLLER_RIGHTS.map(({ resource, verbs, only }) => ({
-      apiGroups: [''],
+    rules: CONTROLLER_RIGHTS.map(({ group = '', resource, verbs, only }) => ({
+      apiGroups: [group],
       resources: [resource],
       verbs: Object.keys(verbs),
       ...(only ? { resourceNames: [only] } : {}),

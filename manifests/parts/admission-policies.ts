@@ -1,4 +1,4 @@
-import { NAMESPACES, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { ENDPOINT_MANAGER, NAMESPACES, PORTS, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import {
   type AdmissionPolicy,
@@ -108,6 +108,24 @@ export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => 
       {
         must: "object.spec.?type.orValue('ClusterIP') == 'ClusterIP' && object.spec.?externalIPs.orValue([]).size() == 0",
         else: 'an MCP endpoint is reached from inside the cluster alone (ClusterIP, no external address)',
+      },
+      {
+        must: "request.operation != 'UPDATE' || object.spec.?selector.orValue({}) == oldObject.spec.?selector.orValue({})",
+        else: 'the name of a runner leads to no other runner',
+      },
+    ],
+  },
+  {
+    name: 'runner-endpoint-of-tombstone',
+    on: { group: 'discovery.k8s.io', operations: ['CREATE', 'UPDATE'], resources: ['endpointslices'] },
+    unless: { name: 'not-the-controller', expression: `request.userInfo.username != ${cel(CONTROLLER)}` },
+    rules: [
+      {
+        must:
+          `object.metadata.?labels['endpointslice.kubernetes.io/managed-by'].orValue('') == ${cel(ENDPOINT_MANAGER)} && ` +
+          `object.endpoints.size() == 1 && object.endpoints[0].addresses.size() == 1 && ` +
+          `object.?ports.orValue([]).all(p, p.?port.orValue(0) == ${PORTS.controller})`,
+        else: "the controller adds one address to the name of an ended lease, at the controller's port",
       },
     ],
   },

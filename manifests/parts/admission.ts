@@ -38,7 +38,12 @@ const spec = ({ on, unless, variables, rules }: AdmissionPolicy) => ({
   failurePolicy: 'Fail',
   matchConstraints: {
     resourceRules: [
-      { apiGroups: [''], apiVersions: ['v1'], operations: [...on.operations], resources: [...on.resources] },
+      {
+        apiGroups: [on.group ?? ''],
+        apiVersions: ['v1'],
+        operations: [...on.operations],
+        resources: [...on.resources],
+      },
     ],
   },
   ...(unless ? { matchConditions: [{ name: unless.name, expression: `!(${unless.expression})` }] } : {}),

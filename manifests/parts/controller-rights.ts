@@ -4,6 +4,8 @@ import { SERVICE_ACCOUNTS } from '../../contract/names.ts';
  * What the controller may do with one kind of object in the runners' namespace: each verb, and what fails without it.
  */
 export interface Right {
+  /** API group; the core's unless given. */
+  readonly group?: string;
   readonly resource: string;
   readonly verbs: Readonly<Record<string, string>>;
   /** Only on the object of this name. */
@@ -29,7 +31,17 @@ export const CONTROLLER_RIGHTS: readonly Right[] = [
   },
   {
     resource: 'services',
-    verbs: { create: 'each runner has a name under which its MCP endpoint is reached; it goes with its pod' },
+    verbs: {
+      create: 'each runner has a name under which its MCP endpoint is reached',
+      patch: 'when its lease ends, the name stays for ten minutes as a tombstone',
+      list: 'tombstones are found when their time is over, also those of a replica that is gone',
+      delete: 'the end of a tombstone',
+    },
+  },
+  {
+    group: 'discovery.k8s.io',
+    resource: 'endpointslices',
+    verbs: { create: 'a tombstone leads to the controller, which says why the lease has ended' },
   },
   {
     resource: 'podtemplates',

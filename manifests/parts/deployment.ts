@@ -2,8 +2,17 @@ import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { NAMESPACES } from '../../contract/names.ts';
 import type { Resources } from '../environment-type.ts';
-import { digestOf, fromSecret } from './configuration.ts';
-import { containerSecurity, emptyDir, PULL, plain, podSecurity, resources, spread } from './container.ts';
+import { digestOf, fromSecret, IRSA } from './configuration.ts';
+import {
+  containerSecurity,
+  emptyDir,
+  PULL,
+  plain,
+  podSecurity,
+  resources,
+  spread,
+  webIdentityToken,
+} from './container.ts';
 import { PRIORITIES } from './limits.ts';
 import { meta } from './meta.ts';
 
@@ -30,10 +39,14 @@ export interface Workload {
   readonly resources: Resources;
   /** Writable folders, with their sizes. */
   readonly folders: Readonly<Record<string, string>>;
+  /** Whether it gets the token with which it assumes its role, where no webhook of EKS adds it. */
+  readonly webIdentity?: boolean;
   /** From SIGTERM to the end of its work. */
   readonly stopSeconds: number;
   /** Fixed address of its Service; any unless given. */
   readonly clusterIp?: string;
+  /** The variable that holds the pod's address. */
+  readonly ownAddress?: string;
 }
 
 /**
@@ -88,7 +101,10 @@ export function workload(scope: Construct, of: Workload): void {
           topologySpreadConstraints: spread(of.labels),
           securityContext: podSecurity,
           containers: [container(of)],
-          volumes: Object.entries(of.folders).map(([path, size]) => emptyDir(volumeName(path), size)),
+          volumes: [
+            ...Object.entries(of.folders).map(([path, size]) => emptyDir(volumeName(path), size)),
+            ...(of.webIdentity ? [webIdentityToken(IRSA.volume)] : []),
+          ],
         },
       },
     },
@@ -122,13 +138,17 @@ function container(of: Workload): k8s.Container {
     env: [
       ...fromSecret(of.secret),
       ...fromSecret({ ...of.secret, keys: of.optionalKeys ?? [] }).map(optional),
+      ...(of.ownAddress ? [{ name: of.ownAddress, valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }] : []),
       ...plain({ HOME: '/tmp' }),
     ],
     ports: [...of.ports],
     ...of.probes,
     resources: resources(of.resources),
     securityContext: containerSecurity,
-    volumeMounts: Object.keys(of.folders).map(path => ({ name: volumeName(path), mountPath: path })),
+    volumeMounts: [
+      ...Object.keys(of.folders).map(path => ({ name: volumeName(path), mountPath: path })),
+      ...(of.webIdentity ? [{ name: IRSA.volume, mountPath: IRSA.path, readOnly: true }] : []),
+    ],
   };
 }
 

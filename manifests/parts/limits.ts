@@ -1,6 +1,6 @@
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
-import { NAMESPACES } from '../../contract/names.ts';
+import { NAMESPACES, TOMBSTONES_MAX } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { meta, quantity } from './meta.ts';
 import { bytesTimes, cpuTimes } from './quantities.ts';
@@ -31,7 +31,7 @@ export function limits(scope: Construct, env: Environment): void {
     spec: {
       hard: {
         'count/pods': count(pods),
-        'count/services': count(pods),
+        'count/services': count(pods + TOMBSTONES_MAX),
         'services.loadbalancers': count(0),
         'services.nodeports': count(0),
         // The right to create pods gives access to Secrets, so there are none.

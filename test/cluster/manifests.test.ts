@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { kubectl, stream, tryKubectl } from '../../cluster/kubectl.ts';
 import { LABELS, NAMESPACES, RUNNER_TEMPLATE, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
-import { runnerPod, runnerService } from '../../controller/runners/kubernetes/objects.ts';
+import { ENDED, runnerPod, runnerService, tombstoneEndpoint } from '../../controller/runners/kubernetes/objects.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
 import { type KubernetesObject, objects } from '../../manifests/render.ts';
@@ -192,6 +192,34 @@ describe("the runners' namespace", () => {
       expect(await tryKubectl([...label, '--as', CONTROLLER])).toMatchObject({ ok: true });
     });
 
+    test('its name leads to itself, and once its lease has ended to the controller too: one address, one port', async () => {
+      const patch = (change: object) =>
+        tryKubectl([
+          'patch',
+          ...inRunners,
+          'service',
+          name,
+          '--dry-run=server',
+          '--type=merge',
+          '-p',
+          JSON.stringify(change),
+        ]);
+      expect((await patch({ spec: { selector: { [LABELS.runnerId]: RUNNER_ID } } })).stderr).toContain(
+        "ValidatingAdmissionPolicy 'runner-service-inside'",
+      );
+      expect(await patch({ metadata: { labels: { [LABELS.state]: ENDED } } })).toMatchObject({ ok: true });
+      const slice = tombstoneEndpoint({ metadata: { name, uid: RUNNER_ID } }, '10.0.0.7');
+      expect(await createPod(slice)).toMatchObject({ ok: true });
+      for (const hostile of [
+        { ports: [{ ...slice.ports?.[0], port: 22 }] },
+        { endpoints: [slice.endpoints?.[0], slice.endpoints?.[0]] },
+        { metadata: { ...slice.metadata, labels: { 'kubernetes.io/service-name': name } } },
+      ])
+        expect((await createPod({ ...slice, ...hostile })).stderr).toContain(
+          "ValidatingAdmissionPolicy 'runner-endpoint-of-tombstone'",
+        );
+    });
+
     test("the account that owns leased runners is deleted only where they stay: not Argo CD's way, not kubectl's", async () => {
       const remove = ['delete', ...inRunners, 'serviceaccount', SERVICE_ACCOUNTS.runner, '--dry-run=server'];
       for (const cascade of ['background', 'foreground'])
@@ -234,14 +262,15 @@ test('[O10] the controller may do what is listed, each with its reason, and noth
   const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
   const resources = [
     ...['pods', 'pods/log', 'pods/exec', 'pods/ephemeralcontainers', 'services', 'podtemplates', 'serviceaccounts'],
-    ...['secrets', 'configmaps', 'endpoints', 'events', 'nodes', 'namespaces'],
+    ...['secrets', 'configmaps', 'endpoints', 'endpointslices', 'events', 'nodes', 'namespaces'],
   ];
   const reviews = [NAMESPACES.runners, NAMESPACES.system, NAMESPACES.api, 'kube-system'].flatMap(where =>
     resources.flatMap(resource =>
       verbs.map(verb => {
         const [main, subresource] = resource.split('/');
         const name = where === NAMESPACES.runners && resource === 'serviceaccounts' ? SERVICE_ACCOUNTS.runner : '';
-        return { namespace: where, verb, resource: main, ...(subresource ? { subresource } : {}), name, group: '' };
+        const group = main === 'endpointslices' ? 'discovery.k8s.io' : '';
+        return { namespace: where, verb, resource: main, ...(subresource ? { subresource } : {}), name, group };
       }),
     ),
   );

@@ -4,7 +4,8 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kubectl } from '../../cluster/kubectl.ts';
-import { runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { LABELS, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { ENDED } from '../../controller/runners/kubernetes/objects.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
 import { CONTROLLER_RIGHTS, type Right } from '../../manifests/parts/controller-rights.ts';
 import { eventually } from '../eventually.ts';
@@ -35,8 +36,8 @@ afterAll(async () => {
 /** A service account with the controller's rights, but for one verb on one resource. */
 async function accountWithout(resource = 'nothing', verb = 'is-missing'): Promise<KubeConfig> {
   const name = `without-${verb}-${resource}`;
-  const rules = CONTROLLER_RIGHTS.map(({ only, ...right }: Right) => ({
-    apiGroups: [''],
+  const rules = CONTROLLER_RIGHTS.map(({ only, group = '', ...right }: Right) => ({
+    apiGroups: [group],
     resources: [right.resource],
     verbs: Object.keys(right.verbs).filter(each => right.resource !== resource || each !== verb),
     ...(only ? { resourceNames: [only] } : {}),
@@ -70,6 +71,7 @@ function runnersOf(config: KubeConfig): { runners: Runners; logged: () => string
     config,
     namespace: copy.namespace,
     templateName: 'never-runs',
+    podAddress: '10.0.0.7',
   });
   return { runners, logged: () => lines.join('') };
 }
@@ -99,6 +101,10 @@ const NEEDED_BY: Readonly<Record<string, (config: KubeConfig) => Promise<string>
   'create pods': config => started(config, ({ runners }) => thrown(runners.create(randomUUID()))),
   'delete pods': config => started(config, async ({ runners }) => thrown(runners.remove(await made()))),
   'patch pods': publishing,
+  'patch services': ending,
+  'create endpointslices': ending,
+  'list services': sweeping,
+  'delete services': sweeping,
   'create services': config => started(config, ({ runners }) => thrown(runners.create(randomUUID()))),
   'list podtemplates': watching,
   'watch podtemplates': watching,
@@ -137,6 +143,33 @@ async function publishing(config: KubeConfig): Promise<string> {
     runners.publish({ id, endpoint: 'http://unused' }, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
     return eventually('it says why', () => /forbidden/i.test(logged()) && logged());
   });
+}
+
+/** Nor does its end wait for its tombstone. */
+async function ending(config: KubeConfig): Promise<string> {
+  return started(config, async ({ runners, logged }) => {
+    const id = await made();
+    whole.runners.publish({ id, endpoint: 'http://unused' }, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
+    const label = ['-n', copy.namespace, 'get', 'pod', runnerName(id), '-o', 'jsonpath={.metadata.labels}'];
+    await eventually('it is a lease', async () => (await kubectl(label)).includes('leased'));
+    await runners.remove(id);
+    return eventually('it says why', () => /forbidden/i.test(logged()) && logged());
+  });
+}
+
+/** Tombstones whose time is over are removed from the start on. */
+async function sweeping(config: KubeConfig): Promise<string> {
+  const name = `over-${randomUUID()}`;
+  const labels = { [LABELS.state]: ENDED };
+  const metadata = {
+    name,
+    namespace: copy.namespace,
+    labels,
+    annotations: { [LABELS.endedAt]: '2020-01-01T00:00:00Z' },
+  };
+  const service = { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports: [{ port: 80 }] } };
+  await kubectl(['create', '-f', '-'], JSON.stringify(service));
+  return started(config, ({ logged }) => eventually('it says why', () => /forbidden/i.test(logged()) && logged()));
 }
 
 /** A line of the log: the client library keeps the path of a refused watch, not the server's sentence. */

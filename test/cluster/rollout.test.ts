@@ -42,6 +42,9 @@ const rules = (apiNamespace: ApiNamespace, sizes: Partial<Environment> = {}) =>
     .filter(({ kind }) => RULES.includes(kind))
     .map(moved);
 
+/** A quota asks for all of it. */
+const ROOM = { cpu: '10m', memory: '32Mi', 'ephemeral-storage': '16Mi' };
+
 const pod = (namespace: string, name: string, labels: Record<string, string> = {}, restricted = false) => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -57,7 +60,7 @@ const pod = (namespace: string, name: string, labels: Record<string, string> = {
         name: 'pause',
         image: ENVIRONMENTS.local.images.pause,
         imagePullPolicy: 'Never',
-        resources: { requests: { cpu: '1m', memory: '8Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
+        resources: { requests: ROOM, limits: ROOM },
         ...(restricted && {
           securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
         }),
@@ -90,6 +93,7 @@ let api: Running;
 let database: Running;
 let stranger: Running;
 let controller: Running | undefined;
+let runner: Running | undefined;
 
 /** What the platform had before, as each step must leave it. */
 async function platform(): Promise<Record<string, Seen>> {
@@ -118,6 +122,8 @@ const dns = async () => {
 };
 const toController = async (): Promise<Seen | undefined> =>
   (await probeFrom(api.pid, [{ by: 'tcp', host: controller?.address ?? '', port: PORTS.controller }]))[0];
+const toRunner = async ({ pid }: Running): Promise<Seen | undefined> =>
+  (await probeFrom(pid, [{ by: 'tcp', host: runner?.address ?? '', port: PORTS.runner }]))[0];
 
 const before = (apiNamespace: ApiNamespace) =>
   beforeRollout(clusterEnvironment(), apiNamespace, { api: API, system: SYSTEM, runners: RUNNERS });
@@ -178,9 +184,49 @@ describe('[O24] a platform that runs already', () => {
     await kubectl(['create', '--dry-run=server', '-f', '-'], stream([pod(API, 'next')]));
   });
 
+  test('step 2: a runner is reached from the pod with the label alone, and the API is as before', async () => {
+    const client = { [LABELS.mcpClient]: 'true' };
+    const pods = [
+      pod(RUNNERS, 'runner', { [LABELS.app]: LABELS.runnerApp }, true),
+      pod(API, 'reach-true', client, true),
+      pod(API, 'reach-false', {}, true),
+    ];
+    await kubectl(['apply', '-f', '-'], stream(pods));
+    const [, withLabel, without] = await Promise.all([
+      running(RUNNERS, 'runner', [PORTS.runner]).then(found => {
+        runner = found;
+      }),
+      running(API, 'reach-true', []),
+      running(API, 'reach-false', []),
+    ]);
+    await eventually('the runner is open to the label', async () => (await toRunner(withLabel)) === 'open', 60_000);
+    for (const each of [without, api]) expect(await toRunner(each)).toBe('closed');
+    expect(await platform()).toEqual(UNTOUCHED);
+    // back from it
+    await kubectl(['-n', API, 'delete', 'pod', 'reach-true', 'reach-false']);
+    expect(await platform()).toEqual(UNTOUCHED);
+  });
+
   test('step 3: the label admits it to the controller, and it is reached and reaches out as before', async () => {
     await kubectl(['-n', API, 'label', 'pod', 'api', `${LABELS.mcpClient}=true`]);
     await eventually('the controller is open to it', async () => (await toController()) === 'open', 60_000);
+    expect(await platform()).toEqual(UNTOUCHED);
+  });
+
+  test('step 4: with the flag on for internal users, it reaches their browsers, and all else is as before', async () => {
+    await eventually('a runner is open to it', async () => (await toRunner(api)) === 'open', 60_000);
+    expect(await toController()).toBe('open');
+    expect(await platform()).toEqual(UNTOUCHED);
+    // the other way of that step: a second Deployment of the API, for internal users alone
+    await kubectl(['apply', '-f', '-'], stream([pod(API, 'api-internal', { app: 'api', [LABELS.mcpClient]: 'true' })]));
+    const everyone = api;
+    api = await running(API, 'api-internal', [PORT]);
+    await eventually('a runner is open to it too', async () => (await toRunner(api)) === 'open', 60_000);
+    expect(await platform()).toEqual(UNTOUCHED);
+    api = everyone;
+    // back from it: the flag is the platform's, and sessions end by themselves
+    await kubectl(['-n', API, 'delete', 'pod', 'api-internal']);
+    await kubectl(['-n', RUNNERS, 'delete', 'pod', 'runner']);
     expect(await platform()).toEqual(UNTOUCHED);
   });
 

@@ -47,7 +47,14 @@ export async function fakeApiServer(namespace: string): Promise<FakeApiServer> {
     }
     if (!there) return { status: 404, message: `${key} not found` };
     if (method === 'DELETE') objects.delete(key);
-    return there;
+    if (method !== 'PATCH') return there;
+    // a merge patch of metadata, as the controller sends
+    const [was, sent] = [there.metadata, body?.metadata];
+    const labels = { ...was?.labels, ...sent?.labels };
+    const annotations = { ...was?.annotations, ...sent?.annotations };
+    const patched = { ...there, metadata: { ...was, ...sent, labels, annotations } };
+    objects.set(key, patched);
+    return patched;
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
@@ -60,7 +67,12 @@ export async function fakeApiServer(namespace: string): Promise<FakeApiServer> {
       return;
     }
     if (method === 'GET' && name === '') {
-      const items = [...objects].filter(([key]) => key.startsWith(`${resource}/`)).map(([, object]) => object);
+      const [label = '', value] = url.searchParams.get('labelSelector')?.split('=') ?? [];
+      const items = [...objects]
+        .filter(
+          ([key, { metadata }]) => key.startsWith(`${resource}/`) && (!label || metadata?.labels?.[label] === value),
+        )
+        .map(([, object]) => object);
       say(response, 200, { metadata: { resourceVersion: '1' }, items });
       return;
     }
@@ -71,7 +83,7 @@ export async function fakeApiServer(namespace: string): Promise<FakeApiServer> {
       fail(response, failure);
       return;
     }
-    const result = answer(method, resource, name, method === 'POST' ? JSON.parse(sent) : null);
+    const result = answer(method, resource, name, ['POST', 'PATCH'].includes(method) ? JSON.parse(sent) : null);
     if (failure) response.destroy();
     else if ('status' in result && typeof result.status === 'number') fail(response, result as ApiFailure);
     else say(response, method === 'POST' ? 201 : 200, result);

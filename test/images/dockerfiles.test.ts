@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RUNNER_COMMAND } from '../../contract/names.ts';
 import { IMAGES } from '../../images/context.ts';
@@ -48,9 +48,25 @@ describe('the Dockerfiles', () => {
     for (const [name, value] of Object.entries(RUNNER_COMMAND.env)) expect(text).toContain(`${name}=${value}`);
   });
 
-  it("the runner's base is Playwright's image of the version that @playwright/mcp pins", async () => {
+  it("the runner's base is Playwright's image of the release whose pre-release @playwright/mcp pins", async () => {
     const { dependencies } = await json('node_modules/@playwright/mcp/package.json');
-    const { runner } = await json('images/base-images.json');
-    expect(runner.image).toBe(`mcr.microsoft.com/playwright:v${dependencies['playwright-core']}-noble`);
+    const [release] = dependencies['playwright-core'].split('-');
+    const { runner, local } = await json('images/base-images.json');
+    expect(runner.image).toBe(`mcr.microsoft.com/playwright:v${release}-noble`);
+    expect(local).toEqual(runner);
+  });
+
+  it.each([
+    'chromium_headless_shell-1248/chrome-headless-shell-linux64/chrome-headless-shell',
+    'chromium_headless_shell-1248/chrome-linux/headless_shell',
+  ])('the browser of that image is put on the path, whatever its revision: %s', async browser => {
+    for (const name of ['runner', 'local']) {
+      const text = await dockerfile(name);
+      const [, pattern = '', link = ''] =
+        /^RUN for shell in \/ms-playwright\/(\S+); do[\s\S]*?ln -s "\$shell" (\S+);/m.exec(text) ?? [];
+      expect(matchesGlob(browser, pattern)).toBe(true);
+      expect(link).toBe('/usr/local/bin/chromium-headless-shell');
+      expect(/^ENV .*PATH=(\S+)/m.exec(text)?.[1]?.split(':')).toContain('/usr/local/bin');
+    }
   });
 });

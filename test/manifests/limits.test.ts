@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { TOMBSTONES_MAX } from '../../contract/names.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { EGRESS_GRACE_SECONDS, START_SECONDS } from '../../manifests/parts/configuration.ts';
 import { LINGER_SECONDS } from '../../manifests/parts/deployment.ts';
@@ -37,7 +38,7 @@ describe.each(['local', 'dev', 'prod'] as const)('%s', name => {
     const pods = quota('count/pods');
     expect(pods).toBeGreaterThanOrEqual(env.limits.capacity);
     expect(pods).toBeLessThanOrEqual(Math.ceil(env.limits.capacity * 1.1));
-    expect(quota('count/services')).toBe(pods);
+    expect(quota('count/services')).toBe(pods + TOMBSTONES_MAX);
     for (const kind of ['requests', 'limits'] as const)
       for (const resource of RESOURCES) {
         const needed = pods * podAmount(spec, kind, resource);

@@ -1,10 +1,12 @@
-import { ApiException } from '@kubernetes/client-node';
+import { ApiException, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
 import { type Backoff, waitBackoff } from '../../../http/backoff.ts';
 import { type Clock, neverAborts } from '../../../http/clock.ts';
 
 const TIMEOUT_MS = 10_000;
 const ATTEMPTS = 5;
 const BACKOFF: Backoff = { firstMs: 500, maxMs: 4_000, jitter: 0.4 };
+
+export const MERGE_PATCH = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
 /** What became of one call to the API server. `unknown`: no answer came; read what exists before doing it again. */
 export type ApiFault = 'not_found' | 'conflict' | 'gone' | 'refused' | 'busy' | 'unknown';

@@ -1,12 +1,12 @@
-import { type CoreV1Api, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
+import type { CoreV1Api, V1OwnerReference } from '@kubernetes/client-node';
 import { LABELS, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
 import { type Backoff, backoffMs } from '../../../http/backoff.ts';
 import { neverAborts } from '../../../http/clock.ts';
 import type { ProviderContext, RunnerProvider } from '../../ports/runners.ts';
-import { type ApiCall, apiFault } from './api.ts';
+import { type ApiCall, apiFault, MERGE_PATCH } from './api.ts';
+import { LEASED } from './objects.ts';
 
 const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 30_000, jitter: 0.2 };
-const MERGE_PATCH = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
 export interface MarkParts extends Pick<ProviderContext, 'clock' | 'log'> {
   core: CoreV1Api;
@@ -37,18 +37,24 @@ export async function markLeased(parts: MarkParts, runnerId: string, lease: Leas
  * Takes the pod from the template as well: deleting or replacing that must not take leased runners with it. It keeps
  * an owner (the VPC CNI's policy agent skips pods without one): the runners' service account.
  */
-async function patch({ core, call, namespace, nameOf }: MarkParts, runnerId: string, lease: Lease): Promise<void> {
-  const account = await call(() => core.readNamespacedServiceAccount({ name: SERVICE_ACCOUNTS.runner, namespace }));
+async function patch(parts: MarkParts, runnerId: string, lease: Lease): Promise<void> {
+  const { core, call, namespace, nameOf } = parts;
   const metadata = {
     labels: {
-      [LABELS.state]: 'leased',
+      [LABELS.state]: LEASED,
       [LABELS.sessionId]: lease.sessionId,
       [LABELS.epoch]: String(lease.epoch),
       [LABELS.userIdHash]: lease.userIdHash,
     },
-    ownerReferences: [
-      { apiVersion: 'v1', kind: 'ServiceAccount', name: SERVICE_ACCOUNTS.runner, uid: account.metadata?.uid },
-    ],
+    ownerReferences: [await runnersAccount(parts)],
   };
   await call(() => core.patchNamespacedPod({ name: nameOf(runnerId), namespace, body: { metadata } }, MERGE_PATCH));
+}
+
+/** An owner that outlives pods and templates. */
+export async function runnersAccount(parts: Pick<MarkParts, 'core' | 'call' | 'namespace'>): Promise<V1OwnerReference> {
+  const { core, call, namespace } = parts;
+  const name = SERVICE_ACCOUNTS.runner;
+  const account = await call(() => core.readNamespacedServiceAccount({ name, namespace }));
+  return { apiVersion: 'v1', kind: 'ServiceAccount', name, uid: account.metadata?.uid ?? '' };
 }

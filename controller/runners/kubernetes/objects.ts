@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { V1Pod, V1PodTemplate, V1Service } from '@kubernetes/client-node';
-import { LABELS, PORTS } from '../../../contract/names.ts';
+import type { V1EndpointSlice, V1Pod, V1PodTemplate, V1Service } from '@kubernetes/client-node';
+import { ENDPOINT_MANAGER, LABELS, PORTS } from '../../../contract/names.ts';
+
+/** Endpoints are of the Service's port of the same name. */
+const MCP_PORT = 'mcp';
+/** Values of the label `LABELS.state`: of a leased pod, and of the Service that is a tombstone. */
+export const LEASED = 'leased';
+export const ENDED = 'ended';
 
 /** Digest of the pod that a template makes; the order of keys does not matter. */
 export function templateDigest(template: V1PodTemplate): string {
@@ -63,8 +69,26 @@ export function runnerService(pod: V1Pod, runnerId: string): V1Service {
       // The controller decides whether a runner is lost; one missed probe must not take a lease's address away.
       publishNotReadyAddresses: true,
       selector: { [LABELS.app]: LABELS.runnerApp, [LABELS.runnerId]: runnerId },
-      ports: [{ name: 'mcp', port: PORTS.runner, targetPort: PORTS.runner, protocol: 'TCP' }],
+      ports: [{ name: MCP_PORT, port: PORTS.runner, targetPort: PORTS.runner, protocol: 'TCP' }],
     },
+  };
+}
+
+/** Adds a controller's pod to what a Service leads to, beside the slices that Kubernetes writes for its selector. */
+export function tombstoneEndpoint({ metadata }: V1Service, podAddress: string): V1EndpointSlice {
+  const { name, uid } = metadata ?? {};
+  if (!name || !uid) throw new Error('the Service has no name or uid');
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name,
+      labels: { 'kubernetes.io/service-name': name, 'endpointslice.kubernetes.io/managed-by': ENDPOINT_MANAGER },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Service', name, uid }],
+    },
+    addressType: podAddress.includes(':') ? 'IPv6' : 'IPv4',
+    endpoints: [{ addresses: [podAddress], conditions: { ready: true } }],
+    ports: [{ name: MCP_PORT, port: PORTS.controller, protocol: 'TCP' }],
   };
 }
 

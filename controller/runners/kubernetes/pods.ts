@@ -4,12 +4,13 @@ import { OmicronError } from '../../../contract/problem.ts';
 import { neverAborts, timeoutSignal } from '../../../http/clock.ts';
 import type { ProviderContext } from '../../ports/runners.ts';
 import { type ApiCall, apiFault, refusalOf } from './api.ts';
-import { endpointOf, runnerPod, runnerService } from './objects.ts';
+import { endpointOf, LEASED, runnerPod, runnerService } from './objects.ts';
+import type { Tombstones } from './tombstones.ts';
 import { deathOfPod } from './verdict.ts';
 import type { Watched } from './watched.ts';
 
-/** A drained runner's process ends within a second; a browser that hangs is not waited for longer. */
-const ENDING_MS = 3_000;
+/** A drained runner's process ends within three seconds (runner/main.ts); a browser that hangs is not waited for longer. */
+const ENDING_MS = 5_000;
 /**
  * A release changes the template and the admission policies that name its image (docs/rollout.md); the API server
  * enforces a new policy within seconds. Less than another replica waits before it takes a launch over.
@@ -27,6 +28,8 @@ export interface PodParts extends Pick<ProviderContext, 'healthOf' | 'clock' | '
   nameOf: (runnerId: string) => string;
   /** The PodTemplate as it is now. Throws when there is none. */
   template: () => V1PodTemplate;
+  /** Null: a lease's address goes with its pod. */
+  ended: Tombstones | null;
 }
 
 /** The pods of runners, and their Services. */
@@ -73,12 +76,16 @@ export function runnerPods(parts: PodParts): RunnerPods {
 
     async remove(runnerId) {
       const pod = await find(runnerId);
-      if (!pod) return 'gone';
-      if (!pod.metadata?.deletionTimestamp && pod.metadata?.uid) {
-        await endsByItself(parts, pod, () => seen(runnerId));
-        await deletePod(parts, runnerId, pod.metadata.uid);
+      if (pod) {
+        if (pod.metadata?.labels?.[LABELS.state] === LEASED) await parts.ended?.keep(runnerId);
+        if (!pod.metadata?.deletionTimestamp && pod.metadata?.uid) {
+          await endsByItself(parts, pod, () => seen(runnerId));
+          await deletePod(parts, runnerId, pod.metadata.uid);
+        }
+        if (await find(runnerId)) return 'deleting'; // what the watch does not have is read
       }
-      return (await find(runnerId)) ? 'deleting' : 'gone'; // what the watch does not have is read
+      parts.ended?.forget(runnerId);
+      return 'gone';
     },
   };
 }

@@ -1,4 +1,4 @@
-import { CoreV1Api, type KubeConfig, type V1Pod, type V1PodTemplate } from '@kubernetes/client-node';
+import { CoreV1Api, DiscoveryV1Api, type KubeConfig, type V1Pod, type V1PodTemplate } from '@kubernetes/client-node';
 import { LABELS, PORTS, runnerName } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import type { ProviderContext, RunnerProvider } from '../../ports/runners.ts';
@@ -6,17 +6,21 @@ import { apiCalls } from './api.ts';
 import { markLeased } from './mark.ts';
 import { templateDigest } from './objects.ts';
 import { runnerPods } from './pods.ts';
+import { tombstones } from './tombstones.ts';
 import { deathOfPod, POD_GONE } from './verdict.ts';
 import { whenWarm } from './warm.ts';
 import { Watched } from './watched.ts';
 
-export interface KubernetesRunners extends Pick<ProviderContext, 'healthOf' | 'onChange' | 'clock' | 'log'> {
+export interface KubernetesRunners
+  extends Pick<ProviderContext, 'healthOf' | 'onChange' | 'stopped' | 'clock' | 'log'> {
   config: KubeConfig;
   namespace: string;
   /** Name of the PodTemplate that Argo CD syncs. */
   templateName: string;
   /** Of the names of pods and Services. */
   namePrefix?: string | undefined;
+  /** Where ended leases are answered: this controller's pod. Undefined: nowhere, once their pods are gone. */
+  podAddress?: string | undefined;
 }
 
 export interface WatchingProvider extends RunnerProvider {
@@ -27,7 +31,7 @@ export interface WatchingProvider extends RunnerProvider {
 
 /** Runners as pods, instantiated from the synced PodTemplate. */
 export function kubernetesRunners(options: KubernetesRunners): WatchingProvider {
-  const { config, namespace, templateName, namePrefix, onChange, clock, log } = options;
+  const { config, namespace, templateName, namePrefix, podAddress, onChange, clock, log } = options;
   const nameOf = (runnerId: string) => runnerName(runnerId, namePrefix);
   const core = config.makeApiClient(CoreV1Api);
   const call = apiCalls(clock);
@@ -54,14 +58,18 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
     const detail = `No PodTemplate ${templateName} exists in namespace ${namespace}; sync the manifests.`;
     throw new OmicronError('runner_start_failed', detail);
   };
-  const parts = { ...options, core, call, pods, template, nameOf };
+  const discovery = config.makeApiClient(DiscoveryV1Api);
+  const ended = !podAddress ? null : tombstones({ ...options, core, discovery, call, nameOf, podAddress });
+  const parts = { ...options, core, call, pods, template, nameOf, ended };
   const runners = runnerPods(parts);
   const digest = digestOf(template);
 
   return {
     name: 'kubernetes',
+    isRemote: false,
     async start() {
       await Promise.all([pods.start(), templates.start()]);
+      ended?.start();
     },
     stop() {
       pods.stop();

@@ -1,5 +1,7 @@
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { ENV } from '../../../contract/names.ts';
+import { ENV, NAMESPACES, runnerName } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import { type LeaseAnswer, leaseAnswer, type Session } from '../../../contract/session.ts';
 import { signServiceToken } from '../../../contract/tokens.ts';
@@ -41,6 +43,25 @@ it('[O2] a heartbeat moves expiry and last use, with the epoch or without a body
     code: 'lease_ended',
     detail: expect.stringContaining('released'),
   });
+});
+
+it('answers for an ended lease under the name that its runner had in a cluster, to the holder of its token', async () => {
+  await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
+  const lease = await stack.lease();
+  const { runner_id: runnerId } = await show(stack, lease.session_id);
+  await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}`);
+  const ask = (host: string, headers: Record<string, string> = lease.mcp_headers ?? {}) =>
+    new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+      const accept = 'application/problem+json';
+      const sent = request(`${stack.url}/mcp`, { method: 'POST', headers: { ...headers, accept, host } }, answer =>
+        text(answer).then(body => resolve({ status: answer.statusCode, body }), reject),
+      );
+      sent.on('error', reject).end();
+    });
+  const name = `${runnerName(runnerId ?? '')}.${NAMESPACES.runners}.svc.cluster.local:8080`;
+  expect(await ask(name)).toMatchObject({ status: 409, body: expect.stringContaining('lease_ended') });
+  expect(await ask(name, { authorization: 'Bearer x' })).toMatchObject({ status: 401 });
+  expect(await ask('localhost')).toMatchObject({ status: 404 });
 });
 
 it('[O3] DELETE ends the lease once, whatever is repeated, and nothing of its runner stays', async () => {

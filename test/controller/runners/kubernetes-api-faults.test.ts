@@ -116,7 +116,12 @@ it('a watch that is Gone (410) is listed again', async () => {
   const name = runnerName(id);
   api.gone(() =>
     api.objects.set(`pods/${name}`, {
-      metadata: { name, namespace: NAMESPACE, uid: 'u', labels: { [LABELS.runnerId]: id } },
+      metadata: {
+        name,
+        namespace: NAMESPACE,
+        uid: 'u',
+        labels: { [LABELS.app]: LABELS.runnerApp, [LABELS.runnerId]: id },
+      },
     }),
   );
   await eventually('it sees what it missed', async () => (await provider.list()).includes(id));

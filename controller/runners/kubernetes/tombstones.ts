@@ -1,0 +1,100 @@
+import type { CoreV1Api, DiscoveryV1Api, V1Service } from '@kubernetes/client-node';
+import { LABELS, TOMBSTONES_MAX } from '../../../contract/names.ts';
+import type { ProviderContext } from '../../ports/runners.ts';
+import { type ApiCall, apiFault, MERGE_PATCH } from './api.ts';
+import { runnersAccount } from './mark.ts';
+import { ENDED, tombstoneEndpoint } from './objects.ts';
+
+/** As long as an idle lease lives by default. */
+const KEEP_MS = 600_000;
+const SWEEP_MS = 60_000;
+/** The oldest gives way to another one. Half of what the quota allows: replicas add at the same time. */
+const KEPT_MAX = TOMBSTONES_MAX / 2;
+
+/**
+ * Keeps the addresses of ended leases: the Service of a leased runner outlives its pod and leads to this controller, which answers
+ * there why the lease has ended. Its clients find it under the name that they have.
+ */
+export interface Tombstones {
+  /** Removes what is over, of every replica, now and every minute until the controller stops; then what leads to it. */
+  start(): void;
+  /** Resolves when the Service leads here too, or when that failed. Does nothing when it was asked before. */
+  keep(runnerId: string): Promise<void>;
+  /** The runner is gone: nobody asks for it again. */
+  forget(runnerId: string): void;
+}
+
+export interface TombstoneParts extends Pick<ProviderContext, 'stopped' | 'clock' | 'log'> {
+  core: CoreV1Api;
+  discovery: DiscoveryV1Api;
+  call: ApiCall;
+  namespace: string;
+  nameOf: (runnerId: string) => string;
+  podAddress: string;
+}
+
+export function tombstones(parts: TombstoneParts): Tombstones {
+  const { core, discovery, call, namespace, nameOf, podAddress, stopped, clock, log } = parts;
+  /** A drain asks again and again. */
+  const asked = new Set<string>();
+  /** Names that lead to this pod. */
+  const own = new Set<string>();
+
+  async function remove(name: string): Promise<void> {
+    own.delete(name);
+    await call(() => core.deleteNamespacedService({ name, namespace })).catch(error => {
+      if (apiFault(error).fault !== 'not_found') throw error;
+    });
+  }
+
+  async function sweep(room: number): Promise<void> {
+    const labelSelector = `${LABELS.state}=${ENDED}`;
+    const { items } = await call(() => core.listNamespacedService({ namespace, labelSelector }));
+    const latestFirst = items.toSorted((a, b) => endedAtMs(b) - endedAtMs(a));
+    const isOver = (service: V1Service, index: number) =>
+      index >= KEPT_MAX - room || endedAtMs(service) < Date.now() - KEEP_MS;
+    const over = latestFirst.filter(isOver).map(({ metadata }) => metadata?.name ?? '');
+    await Promise.all(over.map(remove));
+  }
+
+  async function sweepUntilStopped(): Promise<void> {
+    while (!stopped.aborted) {
+      await sweep(0).catch(err => log.warn({ err }, 'tombstones not swept; retrying'));
+      await clock.sleep(SWEEP_MS, stopped, true).catch(() => undefined);
+    }
+  }
+
+  async function keep(runnerId: string): Promise<void> {
+    await sweep(1);
+    const metadata = {
+      labels: { [LABELS.state]: ENDED },
+      annotations: { [LABELS.endedAt]: new Date().toISOString() },
+      ownerReferences: [await runnersAccount(parts)],
+    };
+    const name = nameOf(runnerId);
+    const service = await call(() => core.patchNamespacedService({ name, namespace, body: { metadata } }, MERGE_PATCH));
+    const body = tombstoneEndpoint(service, podAddress);
+    await call(() => discovery.createNamespacedEndpointSlice({ namespace, body }));
+    own.add(name);
+  }
+
+  // nobody answers at this address any more, or another pod does
+  const removeOwn = () => Promise.all([...own].map(remove)).catch(err => log.warn({ err }, 'tombstones not removed'));
+  stopped.addEventListener('abort', removeOwn, { once: true });
+
+  return {
+    start: () => void sweepUntilStopped(),
+    async keep(runnerId) {
+      if (asked.has(runnerId)) return;
+      asked.add(runnerId);
+      await keep(runnerId).catch(err => {
+        // not found: the pod was gone before, and its Service with it; conflict: another replica was first
+        if (!['not_found', 'conflict'].includes(apiFault(err).fault))
+          log.warn({ err, runner_id: runnerId }, 'address of the ended lease not kept');
+      });
+    },
+    forget: runnerId => void asked.delete(runnerId),
+  };
+}
+
+const endedAtMs = ({ metadata }: V1Service): number => Date.parse(metadata?.annotations?.[LABELS.endedAt] ?? '') || 0;
