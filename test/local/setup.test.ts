@@ -206,7 +206,7 @@ describe('setup.js', () => {
   async function clone() {
     const folder = await newFolder();
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    for (const file of [join('local', 'setup.js'), join('cli', 'stack-process.js')])
+    for (const file of [join('local', 'setup.js'), join('cli', 'stack-process.json')])
       await cp(join(ROOT, file), join(folder, file));
     await writeFile(join(folder, 'package.json'), '{"type": "module"}');
     await writeFile(
