@@ -4,10 +4,11 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { STACK_ENVIRONMENT, STACK_FLAGS } from '../cli/stack-process.js';
 
-/** What each kind of work needs: packages of some workspaces (unless named: of all), programs of the machine, and where it says how Node.js is started. */
+/** What each kind of work needs: packages of some workspaces (unless named: of all), programs of the machine, and how Node.js is started. */
 const WORK = {
-  stack: { workspaces: ['cli', 'local'], tools: ['browser'], process: 'cli/stack-process.json' },
+  stack: { workspaces: ['cli', 'local'], tools: ['browser'], flags: STACK_FLAGS, environment: STACK_ENVIRONMENT },
   check: { tools: [] },
   tests: { tools: ['browser', 'tests'] },
   all: { tools: ['browser'] },
@@ -81,9 +82,7 @@ function installTools(env) {
 
 if (work === undefined) fail(`--for takes one of ${Object.keys(WORK).join(', ')}.`);
 installPackages();
-const { flags, environment } = work.process
-  ? JSON.parse(readFileSync(join(root, work.process), 'utf8'))
-  : { flags: [], environment: {} };
+const { flags = [], environment = {} } = work;
 const env = { ...process.env, ...environment, PATH: `${bin}:${process.env.PATH}` };
 Object.assign(env, installTools(env));
 

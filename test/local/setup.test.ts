@@ -1,4 +1,4 @@
-import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { installTools, type Machine } from '../../local/install-tools.ts';
@@ -206,8 +206,8 @@ describe('setup.js', () => {
   async function clone() {
     const folder = await newFolder();
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    for (const file of [join('local', 'setup.js'), join('cli', 'stack-process.json')])
-      await cp(join(ROOT, file), join(folder, file));
+    await mkdir(join(folder, 'local'));
+    await cp(join(ROOT, 'local', 'setup.js'), join(folder, 'local', 'setup.js'));
     await writeFile(join(folder, 'package.json'), '{"type": "module"}');
     await writeFile(
       join(folder, 'local', 'setup-tools.ts'),
