@@ -45,6 +45,7 @@ const runnerGroups = {
   live: ['browser', 'capture', 'reporting'],
   tools: ['browser', 'files', 'reporting', 'secrecy', 'settle'],
   snapshot: ['budget', 'tools'],
+  pages: ['browser', 'secrecy', 'tools'],
   mcp: ['browser', 'budget', 'files', 'secrecy', 'settle', 'snapshot', 'tools'],
   uploader: ['files', 'reporting'],
 };

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import { artifactCommands } from './commands/artifacts.ts';
 import { credentialCommands } from './commands/credentials.ts';
 import { fileCommands } from './commands/file.ts';
 import { machineCommands } from './commands/machine.ts';
@@ -6,6 +7,7 @@ import { pageCommands } from './commands/page.ts';
 import { policyCommands } from './commands/policy.ts';
 import { profileCommands } from './commands/profile.ts';
 import { sessionCommands } from './commands/session.ts';
+import { usageCommand } from './commands/usage.ts';
 import type { Cli } from './connect.ts';
 import { EXIT, errorLine, exitCodeOf } from './exit.ts';
 import { OUTPUT_FORMATS, type OutputFormat, output } from './output.ts';
@@ -55,10 +57,12 @@ export async function runCommand(args: readonly string[], process: Process): Pro
   machineCommands(program, cli);
   sessionCommands(program, cli);
   fileCommands(program, cli);
+  artifactCommands(program, cli);
   pageCommands(program, cli);
   policyCommands(program, cli);
   credentialCommands(program, cli);
   profileCommands(program, cli);
+  usageCommand(program, cli);
 
   try {
     await program.parseAsync(args, { from: 'user' });

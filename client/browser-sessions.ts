@@ -10,8 +10,11 @@ import {
 import { OmicronError } from '../contract/problem.ts';
 import {
   type Profile,
+  type ProfileCheck,
+  type ProfileCheckRequest,
   type ProfileDetail,
   type ProfileState,
+  profileCheck,
   profileDetail,
   profileList,
   profileSaved,
@@ -34,6 +37,7 @@ import {
   type Tags,
 } from '../contract/session.ts';
 import type { SessionState } from '../contract/states.ts';
+import { type UsageReport, usageReport } from '../contract/usage.ts';
 import {
   type PendingUserActionList,
   pendingUserActionList,
@@ -84,10 +88,31 @@ export interface ListRequest {
   signal?: AbortSignal | undefined;
 }
 
+export interface UsageRequest {
+  /** `user`, or `tag:` and the name of a tag; `user` unless given. */
+  by?: string | undefined;
+  userId?: string | undefined;
+  /** All must match. */
+  tags?: Tags | undefined;
+  /** ISO 8601; 30 days before `until` unless given. */
+  since?: string | undefined;
+  /** ISO 8601; now unless given. */
+  until?: string | undefined;
+  /** At most 200; 50 unless given. */
+  limit?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 export interface CallOptions {
   /** Limits the call to this user: sessions of others are not found. */
   userId?: string | undefined;
   signal?: AbortSignal | undefined;
+}
+
+/** Bytes of a content, both inclusive; all of it unless given. */
+interface Part {
+  start?: number | undefined;
+  end?: number | undefined;
 }
 
 /** Whose policy: a session's, a user's, or the deployment's (`{}`). */
@@ -106,6 +131,8 @@ const HEARTBEAT_TIMEOUT_MS = 10_000;
 const NETWORK_MS = 15_000;
 /** The content of a profile is some megabytes, and a save reads it from the browser first. */
 const PROFILE_MS = 30_000;
+/** A browser is leased for it. */
+const CHECK_MS = 100_000;
 
 /**
  * A client of the controller: leases, sessions, credentials and policies. It returns the API's documents (Session,
@@ -153,9 +180,8 @@ export class BrowserSessions implements BrowserSource {
   }
 
   /** One page of sessions, newest first. */
-  list({ tags = {}, signal, ...fields }: ListRequest = {}): Promise<SessionPage> {
-    const tag = Object.entries(tags).map(([key, value]) => `${key}:${value}`);
-    const query = { ...snakeCased(fields), tag };
+  list({ tags, signal, ...fields }: ListRequest = {}): Promise<SessionPage> {
+    const query = { ...snakeCased(fields), tag: tagPairs(tags) };
     return this.#call({ method: 'GET', path: SESSIONS, userId: fields.userId, query, answer: sessionPage, signal });
   }
 
@@ -183,10 +209,19 @@ export class BrowserSessions implements BrowserSource {
     return this.#call({ method: 'GET', path, query: { cursor, limit }, answer: eventPage, ...options });
   }
 
-  /** What is kept of the session: its videos, and its files. */
+  /** What is kept of the session: its videos, its files, and its pages. */
   async listArtifacts(sessionId: string, options: CallOptions = {}): Promise<Artifact[]> {
     const path = `${sessionPath(sessionId)}/artifacts`;
     return (await this.#call({ method: 'GET', path, answer: artifactList, ...options })).artifacts;
+  }
+
+  /** The bytes of a stored artifact, or those from `start` to `end`, both inclusive. Throws `artifact_not_found`. */
+  readArtifact(
+    sessionId: string,
+    artifactId: string,
+    options: CallOptions & Part = {},
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#bytes(`${sessionPath(sessionId)}/artifacts/${encodeURIComponent(artifactId)}/content`, options);
   }
 
   /**
@@ -210,15 +245,8 @@ export class BrowserSessions implements BrowserSource {
   }
 
   /** The bytes of a file, or those from `start` to `end`, both inclusive. Throws `file_not_found`. */
-  async readFile(
-    sessionId: string,
-    name: string,
-    { start, end, ...options }: CallOptions & { start?: number | undefined; end?: number | undefined } = {},
-  ): Promise<Uint8Array<ArrayBuffer>> {
-    const path = `${filesPath(sessionId)}/${encodeURIComponent(name)}`;
-    const range = start === undefined && end === undefined ? undefined : `bytes=${start ?? 0}-${end ?? ''}`;
-    const answer = await this.#fileCall({ method: 'GET', path, range, ...options });
-    return new Uint8Array(await answer.arrayBuffer());
+  readFile(sessionId: string, name: string, options: CallOptions & Part = {}): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#bytes(`${filesPath(sessionId)}/${encodeURIComponent(name)}`, options);
   }
 
   /** What agents of the session asked of their user, oldest first. */
@@ -256,6 +284,19 @@ export class BrowserSessions implements BrowserSource {
     return this.#call({ method: 'POST', path, body: request, answer: liveTokenAnswer, userId, signal });
   }
 
+  /** What users used in a period, or sessions by a tag; those with the most lease seconds first. */
+  getUsage({ tags, signal, ...fields }: UsageRequest = {}): Promise<UsageReport> {
+    const query = { ...snakeCased(fields), tag: tagPairs(tags) };
+    return this.#call({
+      method: 'GET',
+      path: '/internal/usage',
+      userId: fields.userId,
+      query,
+      answer: usageReport,
+      signal,
+    });
+  }
+
   /** Site keys and the names an agent uses in place of the values; never a value. */
   listCredentials(userId: string): Promise<CredentialList> {
     return this.#call({ method: 'GET', path: credentialsPath(userId), userId, answer: credentialList });
@@ -291,10 +332,32 @@ export class BrowserSessions implements BrowserSource {
     return (await this.#call({ ...call, answer: profileSaved })).version;
   }
 
+  /** D1: `saveProfile` by another name. */
+  snapshotProfile(userId: string, name: string): Promise<number> {
+    return this.saveProfile(userId, name);
+  }
+
+  /**
+   * D1: `acquire` with this profile, or none, also where the conversation's live lease has another one: that lease saves its own and
+   * ends, and the conversation goes on with another browser. Throws `profile_in_use`; then the lease stays as it is.
+   */
+  setProfile(request: AcquireRequest & { profile: string | null }): Promise<Lease> {
+    return this.acquire({ ...request, profileSwitch: true });
+  }
+
   /** Makes an older version the current one, as a new version. Throws `profile_in_use` while a lease has the profile. */
   async restoreProfile(userId: string, name: string, version: number): Promise<number> {
     const call = { method: 'POST', path: `${profilePath(userId, name)}/restore`, userId, body: { version } } as const;
     return (await this.#call({ ...call, answer: profileSaved, timeoutMs: PROFILE_MS })).version;
+  }
+
+  /**
+   * Whether a login of the saved profile still holds: opens a page in a browser of its own and looks for a selector or a text. Takes up
+   * to a minute, and a place within the user's quota. Throws `profile_not_found`, `user_quota_exceeded`, ...
+   */
+  checkProfile(userId: string, name: string, page: ProfileCheckRequest): Promise<ProfileCheck> {
+    const call = { method: 'POST', path: `${profilePath(userId, name)}/check`, userId, body: page } as const;
+    return this.#call({ ...call, answer: profileCheck, timeoutMs: CHECK_MS });
   }
 
   /** Deletes the profile with all its versions. Throws `profile_in_use` while a lease has it for writing. */
@@ -339,6 +402,12 @@ export class BrowserSessions implements BrowserSource {
     return this.#call({ method: 'GET', path, answer: effectivePolicy, ...options });
   }
 
+  async #bytes(path: string, { start, end, ...options }: CallOptions & Part): Promise<Uint8Array<ArrayBuffer>> {
+    const range = start === undefined && end === undefined ? undefined : `bytes=${start ?? 0}-${end ?? ''}`;
+    const answer = await this.#fileCall({ method: 'GET', path, range, ...options });
+    return new Uint8Array(await answer.arrayBuffer());
+  }
+
   async #call<Answer>(call: Call<Answer>): Promise<Answer> {
     return (await this.#api(call)).value;
   }
@@ -379,6 +448,7 @@ export class BrowserSessions implements BrowserSource {
   }
 }
 
+const tagPairs = (tags: Tags = {}): string[] => Object.entries(tags).map(([key, value]) => `${key}:${value}`);
 const SESSIONS = '/internal/browser-sessions';
 const sessionPath = (sessionId: string) => `${SESSIONS}/${encodeURIComponent(sessionId)}`;
 const filesPath = (sessionId: string) => `${sessionPath(sessionId)}/files`;

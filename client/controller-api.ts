@@ -11,7 +11,7 @@ export interface Connection {
 }
 
 export interface Call<Answer> extends Omit<ApiCall<Answer>, 'token' | 'timeoutMs'> {
-  /** Limits the call's token to this user: sessions of others are not found. */
+  /** Sessions of others are not found. */
   userId?: string | undefined;
   timeoutMs?: number;
 }
@@ -27,13 +27,19 @@ export const peerOf = ({ url }: Connection): ApiPeer => ({
   garbled: 'internal_error',
 });
 
+/** Signs what each call of a controller carries: a fresh token of 60 s (O5), limited to a user's sessions where one is named. */
+export function callTokens({ serviceSecret }: Connection): (userId: string | undefined) => Promise<string> {
+  const key = serviceKey(serviceSecret);
+  return userId => signServiceToken(key, userId);
+}
+
 /**
- * Calls of one controller, each with a fresh token of 60 s (O5). Throws OmicronError: the controller's problem, or
+ * Calls of one controller, each with a token of its own. Throws OmicronError: the controller's problem, or
  * `controller_unreachable` when no answer of its own came. An aborted `signal` throws its reason.
  */
 export function controllerApi(connection: Connection, fetch: typeof globalThis.fetch): ControllerApi {
-  const key = serviceKey(connection.serviceSecret);
+  const tokenFor = callTokens(connection);
   const call = problemClient(peerOf(connection), fetchCalls(fetch));
   return async ({ userId, timeoutMs = TIMEOUT_MS, ...rest }) =>
-    call({ ...rest, timeoutMs, token: await signServiceToken(key, userId) });
+    call({ ...rest, timeoutMs, token: await tokenFor(userId) });
 }

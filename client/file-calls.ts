@@ -1,7 +1,6 @@
 import { OmicronError } from '../contract/problem.ts';
-import { serviceKey, signServiceToken } from '../contract/tokens.ts';
 import { problemOf } from '../http/problem-client.ts';
-import { type Connection, peerOf } from './controller-api.ts';
+import { type Connection, callTokens, peerOf } from './controller-api.ts';
 
 /** What a file's content may be given as. */
 export type FileContent = Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | string;
@@ -24,7 +23,7 @@ export function fileCalls(
   connection: Connection,
   fetch: typeof globalThis.fetch,
 ): (call: FileCall) => Promise<Response> {
-  const key = serviceKey(connection.serviceSecret);
+  const tokenFor = callTokens(connection);
   const peer = peerOf(connection);
   const base = peer.url.replace(/\/+$/, '');
   return async ({ method, path, userId, content, range, signal }) => {
@@ -32,7 +31,7 @@ export function fileCalls(
     const request = {
       method,
       headers: {
-        authorization: `Bearer ${await signServiceToken(key, userId)}`,
+        authorization: `Bearer ${await tokenFor(userId)}`,
         ...(content === undefined ? {} : { 'content-type': 'application/octet-stream' }),
         ...(range === undefined ? {} : { range }),
       },

@@ -4,6 +4,7 @@ import './node-version.ts';
 
 export type { Snapshot, Toolset } from '../contract/assignment.ts';
 export type { ListedFile, SessionFile } from '../contract/files.ts';
+export type { KeepPages, KeptPage } from '../contract/kept-pages.ts';
 export type { EffectivePolicy, PolicyDocument } from '../contract/policy/document.ts';
 export { OmicronError, type ProblemCode } from '../contract/problem.ts';
 export type { Profile, ProfileDetail, ProfileState, ProfileVersion } from '../contract/profile.ts';
@@ -17,6 +18,7 @@ export type {
   Tags,
 } from '../contract/session.ts';
 export type { SessionState } from '../contract/states.ts';
+export type { UsageReport } from '../contract/usage.ts';
 export type { UserAction } from '../contract/user-action.ts';
 export {
   type AcquireRequest,
@@ -26,6 +28,7 @@ export {
   type CallOptions,
   type ListRequest,
   type PolicyOwner,
+  type UsageRequest,
 } from './browser-sessions.ts';
 export { browserSource } from './browser-source.ts';
 export type { FileContent } from './file-calls.ts';

@@ -153,12 +153,18 @@ const dataOf = (event: string): string =>
     .map(line => line.slice('data:'.length).trimStart())
     .join('\n');
 
-const unreachable = (mcpUrl: string, cause: unknown) =>
-  new OmicronError(
-    'browser_unreachable',
-    `The browser at ${mcpUrl} does not answer; acquire the lease again, and check that this machine reaches that address.`,
-    { cause },
-  );
+/** Codes of Node.js for requests that were never sent, so that nothing ran. */
+const NOT_SENT = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
+
+/** A call that may have run is not for this client to repeat. */
+function unreachable(mcpUrl: string, error: unknown): OmicronError {
+  const cause = error instanceof Error ? (error.cause ?? error) : undefined; // fetch hides why
+  const isSent = !(cause instanceof Error && 'code' in cause && NOT_SENT.includes(String(cause.code)));
+  const why = isSent
+    ? `The connection to the browser at ${mcpUrl} broke. A call that was running may have had its effect: acquire the lease again, and look at the page before you repeat it.`
+    : `The browser at ${mcpUrl} cannot be reached, and nothing was done; acquire the lease again, and check that this machine reaches that address.`;
+  return new OmicronError('browser_unreachable', why, { cause: error });
+}
 
 const garbled = (mcpUrl: string, method: string, cause?: unknown) =>
   new OmicronError(

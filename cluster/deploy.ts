@@ -3,23 +3,20 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ENDED, LABELS, NAMESPACES, RUNNER_TEMPLATE, SECCOMP_PROFILE, SERVICES } from '../contract/names.ts';
+import { ENDED, ENV, LABELS, NAMESPACES, RUNNER_TEMPLATE, SECCOMP_PROFILE, SERVICES } from '../contract/names.ts';
 import type { Environment } from '../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../manifests/environments.ts';
 import { FOLDERS, type KubernetesObject, objects } from '../manifests/render.ts';
+import { SECRETS } from '../manifests/secrets.ts';
 import { DATABASE_HOST, FIXTURES, fixtures, HOSTS, INGRESS, POSTGRES_SECRET } from './fixtures/objects.ts';
 import { follow, hasArgo, push, synced } from './gitops.ts';
 import { type ClusterImages, clusterImages } from './images.ts';
 import { apply, clusterEnvironment, kubectl, localTool, tryKubectl } from './kubectl.ts';
 
 /** The environment `local`, made of these images. */
-const localEnvironment = ({
-  controller,
-  runner,
-  egress,
-}: Pick<ClusterImages, 'controller' | 'runner' | 'egress'>): Environment => ({
+const localEnvironment = (images: Omit<ClusterImages, 'fixtures'>): Environment => ({
   ...ENVIRONMENTS.local,
-  images: { ...ENVIRONMENTS.local.images, controller, runner, egress },
+  images: { ...ENVIRONMENTS.local.images, ...images },
 });
 
 const wave = ({ metadata }: KubernetesObject) => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave']);
@@ -35,12 +32,13 @@ const coreObjects = (env: Environment): KubernetesObject[] =>
 export async function deployedEnvironment(): Promise<Environment> {
   const image = async (namespace: string, kind: string, name: string, path: string) =>
     (await kubectl(['-n', namespace, 'get', kind, name, '-o', `jsonpath={${path}.spec.containers[0].image}`])).trim();
-  const [controller, egress, runner] = await Promise.all([
+  const [controller, egress, console, runner] = await Promise.all([
     image(NAMESPACES.system, 'deployment', SERVICES.controller, '.spec.template'),
     image(NAMESPACES.system, 'deployment', SERVICES.egress, '.spec.template'),
+    image(NAMESPACES.system, 'deployment', SERVICES.console, '.spec.template'),
     image(NAMESPACES.runners, 'podtemplate', RUNNER_TEMPLATE, '.template'),
   ]);
-  return localEnvironment({ controller, egress, runner });
+  return localEnvironment({ controller, egress, console, runner });
 }
 
 /** Namespaces, fixtures and Secrets: what must exist before the environment is synced. */
@@ -58,6 +56,7 @@ async function deployBase(env: Environment, image: string): Promise<void> {
   await apply(fixtures(image, env).filter(({ metadata }) => there === '' || metadata?.name !== 'postgres'));
   await addHostNames();
   await makeSecrets(`postgres://omicron:${password}@${DATABASE_HOST}:5432/omicron`);
+  await addConsoleSecret();
   for (const name of ['postgres', 's3', 'sites']) await rolledOut(FIXTURES, name);
 }
 
@@ -72,11 +71,11 @@ export async function deploy({
   environment: NodeJS.ProcessEnv;
   log: (line: string) => void;
 }): Promise<string> {
-  const images = await clusterImages(registry, environment, log);
+  const { fixtures: fixturesImage, ...images } = await clusterImages(registry, environment, log);
   const tool = localTool();
   if (tool) await promisify(execFile)(tool, ['seccomp', `infra/${SECCOMP_PROFILE}`]);
   const env = localEnvironment(images);
-  await deployBase(env, images.fixtures);
+  await deployBase(env, fixturesImage);
   const argo = await hasArgo();
   if (argo) {
     const revision = await push(env);
@@ -100,9 +99,9 @@ export async function nothingLeft(runnerId: string): Promise<void> {
   }
 }
 
-/** Waits until the controller, the egress proxy and the ingress run as they were last applied. */
+/** Waits until the controller, the egress proxy, the console and the ingress run as they were last applied. */
 export async function running(): Promise<void> {
-  for (const name of [SERVICES.controller, SERVICES.egress]) await rolledOut(NAMESPACES.system, name);
+  for (const name of Object.values(SERVICES)) await rolledOut(NAMESPACES.system, name);
   await rolledOut(NAMESPACES.api, INGRESS);
 }
 
@@ -180,13 +179,29 @@ async function addHostNames(): Promise<void> {
   await rolledOut('kube-system', 'coredns');
 }
 
+/** The secret of the tokens with which the tests sign in to the console, as a platform's users do. */
+async function addConsoleSecret(): Promise<void> {
+  const { namespace, name } = SECRETS.console;
+  const there = ['-n', namespace, 'get', 'secret', name, '-o', `jsonpath={.data.${ENV.consolePlatformSecret}}`];
+  if ((await kubectl(there)) !== '') return;
+  const stringData = { [ENV.consolePlatformSecret]: randomBytes(32).toString('hex') };
+  await kubectl(
+    ['-n', namespace, 'patch', 'secret', name, '--patch-file', '/dev/stdin'],
+    JSON.stringify({ stringData }),
+  );
+}
+
 /** Runs the operator's script; the URL is passed on its standard input. */
 function makeSecrets(databaseUrl: string): Promise<void> {
   const script = fileURLToPath(new URL('../manifests/make-secrets.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, '--database-url-file', '-'], {
-    env: clusterEnvironment(),
-    stdio: ['pipe', 'ignore', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', script, '--database-url-file', '-', '--profile-key'],
+    {
+      env: clusterEnvironment(),
+      stdio: ['pipe', 'ignore', 'inherit'],
+    },
+  );
   child.stdin?.end(databaseUrl);
   return new Promise((resolve, reject) =>
     child.on('close', code => (code === 0 ? resolve() : reject(new Error(`make-secrets.ts exited with ${code}`)))),

@@ -1,8 +1,9 @@
 import * as z from 'zod';
+import { KEEP_PAGES } from './kept-pages.ts';
 import { epoch } from './lease-key.ts';
 import { credentialTarget } from './policy/credential-target.ts';
 import { effectivePolicy } from './policy/document.ts';
-import { leaseProfile } from './profile.ts';
+import { leaseProfile, profileCheckRequest } from './profile.ts';
 import { siteKey } from './secrets.ts';
 import { RUNNER_PHASES } from './states.ts';
 import { brokerClaims } from './tokens.ts';
@@ -18,13 +19,14 @@ export type Toolset = (typeof TOOLSETS)[number];
 export const SNAPSHOTS = ['changes', 'full', 'none', 'playwright'] as const;
 export type Snapshot = (typeof SNAPSHOTS)[number];
 
-/** Options of a lease for its runner; without a toolset or a snapshot, the deployment's applies. */
+/** Options of a lease for its runner; of those that are left out, the deployment's apply. */
 export const runnerOptions = z.object({
   record_video: z.boolean(),
   /** False: the runner gets no credential, and the secret store is not read for it. */
   credentials: z.boolean().optional(),
   toolset: z.enum(TOOLSETS).optional(),
   snapshot: z.enum(SNAPSHOTS).optional(),
+  keep_pages: z.enum(KEEP_PAGES).optional(),
   profile: leaseProfile.optional(),
 });
 export type RunnerOptions = z.infer<typeof runnerOptions>;
@@ -49,7 +51,7 @@ export type Assignment = z.infer<typeof assignmentClaims>;
 export const redemptionClaims = brokerClaims.extend({ options: runnerOptions.pick({ credentials: true }) });
 export type RedemptionClaims = z.infer<typeof redemptionClaims>;
 
-/** Body of `POST /assign`, `POST /drain` and `POST /save-profile`: a token signed by the controller. */
+/** Body of `POST /assign`, `POST /drain`, `POST /save-profile` and `POST /check-login`: a token signed by the controller. */
 export const signedToken = z.strictObject({ token: z.string().max(16_384) });
 
 /** Claims of the drain token (EdDSA, the runner's audience of the assignment). */
@@ -57,6 +59,9 @@ export const drainClaims = z.object({ order: z.literal('drain'), reason: z.strin
 
 /** Claims of the order to save the lease's profile now (EdDSA, the runner's audience of the assignment). */
 export const saveProfileClaims = z.object({ order: z.literal('save_profile') });
+
+/** Claims of the order to look whether the lease's profile is logged in (EdDSA, the same audience). */
+export const checkLoginClaims = z.object({ order: z.literal('check_login'), page: profileCheckRequest });
 
 export const assignAnswer = z.object({ runner_id: z.uuid(), boot_id: z.uuid(), session_id: z.uuid(), epoch });
 export type AssignAnswer = z.infer<typeof assignAnswer>;

@@ -21,6 +21,8 @@ export const LIVE_LIMITS = {
   inputsPerSecond: 200,
   /** Text that is typed, pasted or copied in one message, in UTF-16 code units. */
   textMax: 100_000,
+  /** Why a person takes control from another one, in UTF-16 code units. */
+  reasonMax: 200,
   /** One file for a file chooser, before base64. */
   fileBytesMax: 10 * 1024 * 1024,
   /** `ping` comes at this interval: proxies close connections that are silent for 60 s. */

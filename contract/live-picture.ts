@@ -3,7 +3,7 @@
  * u8 version, u8 kind, u16 tab, u32 number, f64 time in ms since 1970, u16 width and u16 height of the tab in CSS pixels.
  */
 export interface LivePicture {
-  /** `screenshot`: taken by itself, with the list of a select or a date field that a screencast does not show. */
+  /** `screenshot`: taken by itself, while a document is guarded into which a credential was filled. */
   readonly kind: 'screencast' | 'screenshot';
   readonly tab: number;
   /** Rises with each picture; `ack` repeats it. */

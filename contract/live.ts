@@ -56,22 +56,28 @@ export const liveTokenAnswer = z
 export type LiveTokenAnswer = z.infer<typeof liveTokenAnswer>;
 
 /**
- * Who acts on the browser. `pausing`: a person has asked for control while a call of the agent still runs; no further
- * call starts.
+ * Who acts on the browser. `pausing`: a person has asked for control while a call of the agent still runs, or while what
+ * another person held is lifted; no call starts and no input is carried out.
  */
 export const CONTROL_STATES = ['agent', 'pausing', 'person'] as const;
 export type ControlState = (typeof CONTROL_STATES)[number];
 
-/** take | the running call has ended; released | released, idle, connection lost, lease ended. */
+/** take | the running call has ended; released | released, idle, connection lost, lease ended; taken from this person. */
 export const NEXT_CONTROL_STATES = {
   agent: ['pausing', 'person'],
   pausing: ['person', 'agent'],
-  person: ['agent'],
+  person: ['agent', 'pausing'],
 } as const satisfies Record<ControlState, readonly ControlState[]>;
 
 /** Why control came back to the agent. */
 export const givenBack = z.enum(['released', 'idle', 'lost', 'lease_ended']);
 export type GivenBack = z.infer<typeof givenBack>;
+
+/** Why a person has control no longer; `taken`: another person took it from them. */
+export type ControlEnd = GivenBack | 'taken';
+
+/** In the words of the person who takes control from another one: shown to viewers, and written to the timeline. */
+const takeReason = z.string().trim().min(1).max(LIVE_LIMITS.reasonMax);
 
 const control = z.object({
   state: z.enum(CONTROL_STATES),
@@ -81,6 +87,8 @@ const control = z.object({
   name: z.string().nullable(),
   /** Milliseconds until control returns by itself without further input; null in other states than `person`. */
   idle_ms: z.number().nullable(),
+  /** The person from whom the holder took control, and why in the holder's words; null: from the agent. */
+  taken_from: z.object({ id: z.string(), name: z.string(), reason: z.string().nullable() }).nullable(),
   /** The agent's calls that wait. */
   waiting: z.int(),
   /** Of the last return to the agent. */
@@ -90,6 +98,27 @@ export type LiveControl = z.infer<typeof control>;
 
 const tab = z.object({ id: z.int(), url: z.string(), title: z.string(), shown: z.boolean() });
 export type LiveTab = z.infer<typeof tab>;
+
+/** A field whose list or picker is in no picture: a select, a date, a time, a colour. */
+const pickerField = z.object({
+  kind: z.enum(['select', 'date', 'time', 'datetime-local', 'month', 'week', 'color']),
+  /** As the field's own `value`; empty for selects. */
+  value: z.string(),
+  /** A select of which several options may be chosen. */
+  multiple: z.boolean(),
+  /** Of a select. */
+  options: z.array(z.object({ label: z.string(), selected: z.boolean(), disabled: z.boolean() })),
+  /** As in HTML; empty: unbounded. */
+  min: z.string(),
+  max: z.string(),
+  step: z.string(),
+  /** Its place, in CSS pixels of the tab. */
+  x: z.number(),
+  y: z.number(),
+  width: z.number(),
+  height: z.number(),
+});
+export type PickerField = z.infer<typeof pickerField>;
 
 /** What the runner says to a viewer. */
 export const serverMessage = z.discriminatedUnion('t', [
@@ -126,6 +155,10 @@ export const serverMessage = z.discriminatedUnion('t', [
   z.object({ t: z.literal('dialog_closed'), tab: z.int() }),
   /** The page asks for files, until `files` answers. */
   z.object({ t: z.literal('files'), tab: z.int(), multiple: z.boolean() }),
+  /** The focus is in such a field, after something that the person in control did; `pick` chooses. Said again when that changes. */
+  z.object({ t: z.literal('picker'), tab: z.int(), field: pickerField }),
+  /** There is no field to choose for any more. */
+  z.object({ t: z.literal('picker_closed'), tab: z.int() }),
   /** The answer to `copy`. */
   z.object({ t: z.literal('clip'), text: z.string() }),
   /** The agent asks its person for something; answered by `POST .../user-actions/{id}` of the session. */
@@ -213,6 +246,13 @@ export const inputMessage = z.discriminatedUnion('t', [
     accept: z.boolean(),
     text: z.string().max(10_000).optional(),
   }),
+  /** For the field of `picker`: places of the chosen options of a select, or the value of another field. */
+  z.strictObject({
+    t: z.literal('pick'),
+    tab: z.int(),
+    options: z.array(z.int().min(0).max(10_000)).max(1_000).optional(),
+    value: z.string().max(64).optional(),
+  }),
   /** For the file chooser of this tab; none: the person chose no file. */
   z.strictObject({
     t: z.literal('files'),
@@ -227,8 +267,8 @@ export const viewerMessage = z.discriminatedUnion('t', [
   /** The picture of this number was shown: another one may come. */
   z.strictObject({ t: z.literal('ack'), seq: z.int().min(0).max(0xffff_ffff) }),
   z.strictObject({ t: z.literal('pong') }),
-  /** Asks for control. */
-  z.strictObject({ t: z.literal('take') }),
+  /** Asks for control; with `from` of the person who has it, by the viewer's id: no other one loses it by mistake. */
+  z.strictObject({ t: z.literal('take'), from: short.optional(), reason: takeReason.optional() }),
   /** Gives control back, or withdraws the request for it. */
   z.strictObject({ t: z.literal('release') }),
   ...inputMessage.options,

@@ -31,9 +31,11 @@ export function showsApps(capabilities: unknown): boolean {
 /** As MCP 2026-07-28 has a client's capabilities in the envelope of each request. */
 const CAPABILITIES_META = 'io.modelcontextprotocol/clientCapabilities';
 
+const anyEnvelope = z.looseObject({});
+
 /** Whether the client of a request with this envelope, or `_meta`, shows apps. */
 export const declaresApps = (envelope: unknown): boolean =>
-  showsApps(z.looseObject({}).safeParse(envelope).data?.[CAPABILITIES_META]);
+  showsApps(anyEnvelope.safeParse(envelope).data?.[CAPABILITIES_META]);
 
 const initialisation = z.object({
   method: z.literal('initialize'),

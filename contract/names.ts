@@ -78,8 +78,11 @@ export const runnerTempName = (runnerId: string): string => `omicron-runner-${ru
 /** The PodTemplate from which the controller creates runners, in their namespace. */
 export const RUNNER_TEMPLATE = 'pw-mcp-runner';
 
-/** Prefix of all video keys; the uploader's role may write nowhere else (O14, O15). */
+/** Prefix of the keys of all videos and files; the uploader's role may write there and below `PAGE_PREFIX` (O14, O15). */
 export const VIDEO_PREFIX = 'pw-videos';
+
+/** Prefix of the keys of all kept pages: the bucket removes them after days of their own. */
+export const PAGE_PREFIX = 'pw-pages';
 
 export const videoPrefix = (env: string, sessionId: string, epoch: number, runnerId: string): string =>
   `${VIDEO_PREFIX}/${env}/${sessionId}/${epoch}-${runnerId}/`;
@@ -165,6 +168,9 @@ export const ENV = {
   derivationKey: 'OMICRON_DERIVATION_KEY',
   provider: 'OMICRON_PROVIDER',
   localRunnerMemoryMb: 'OMICRON_LOCAL_RUNNER_MEMORY_MB',
+  /** Kernel, or a service with its API, and the key to it. */
+  kernelUrl: 'OMICRON_KERNEL_URL',
+  kernelApiKey: 'OMICRON_KERNEL_API_KEY',
   secretStore: 'OMICRON_SECRET_STORE',
   secretFileKey: 'OMICRON_SECRET_FILE_KEY',
   supabaseUrl: 'SUPABASE_URL',
@@ -183,6 +189,7 @@ export const ENV = {
   profileRetentionDays: 'OMICRON_PROFILE_RETENTION_DAYS',
   artifactEndpoints: 'OMICRON_ARTIFACT_ENDPOINTS',
   artifactsRetentionDays: 'OMICRON_ARTIFACTS_RETENTION_DAYS',
+  pagesRetentionDays: 'OMICRON_PAGES_RETENTION_DAYS',
   userLimit: 'OMICRON_USER_LIMIT',
   onUserLimit: 'OMICRON_ON_USER_LIMIT',
   capacity: 'OMICRON_CAPACITY',
@@ -232,6 +239,8 @@ export const ENV = {
   /** File into which a runner started with port 0 writes the port it got. */
   portFile: 'OMICRON_PORT_FILE',
   outputDir: 'OMICRON_OUTPUT_DIR',
+  /** `stdin`: the runner drives a browser elsewhere, whose address it reads there. */
+  remoteBrowser: 'OMICRON_REMOTE_BROWSER',
   chromiumPath: 'OMICRON_CHROMIUM',
   chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
   ffmpegPath: 'OMICRON_FFMPEG',
@@ -266,6 +275,8 @@ export const ENV = {
   toolset: 'OMICRON_TOOLSET',
   /** What results show of the page, unless the lease or the call says otherwise. */
   snapshot: 'OMICRON_SNAPSHOT',
+  /** What is kept of pages, unless the lease says otherwise: `none`, `last` or `calls`. */
+  keepPages: 'OMICRON_KEEP_PAGES',
   /** About how many tokens the text of an answer takes at most, unless the call says otherwise. */
   answerTokens: 'OMICRON_ANSWER_TOKENS',
   /** `on`: `browser_screenshot` answers its picture as base64 in its JSON text too, unless the call says otherwise (P1). */
@@ -317,6 +328,7 @@ export const RUNNER_VARIABLES = [
   ENV.chromiumSpki,
   ENV.toolset,
   ENV.snapshot,
+  ENV.keepPages,
   ENV.answerTokens,
   ENV.imageText,
   ENV.insecureLoginOrigins,

@@ -11,7 +11,7 @@ export const PROFILE_LIMITS = {
   /** The browser's files are cut into chunks of this size: an addition to a large file writes one of them again. */
   chunkBytesMax: 4 * 1024 * 1024,
   /** What the files of one version may take, before they are compressed. */
-  filesBytesMax: 2 * 1024 * 1024 * 1024,
+  filesBytesMax: 1024 * 1024 * 1024,
 } as const;
 
 /** The name of a profile among those of its user, e.g. `gmail-work`. */
@@ -172,6 +172,38 @@ export type ProfileDetail = z.infer<typeof profileDetail>;
 export const profileRestoreRequest = z
   .strictObject({ version: profileVersionNumber.min(1) })
   .meta({ id: 'ProfileRestoreRequest' });
+
+/** Body of `POST …/check`: a page, and what it shows to who is logged in. */
+export const profileCheckRequest = z
+  .strictObject({
+    url: z.url({ protocol: /^https?$/ }).max(2_048),
+    /** CSS, or another selector of Playwright's. */
+    selector: z.string().min(1).max(1_000).optional(),
+    text: z.string().min(1).max(1_000).optional(),
+  })
+  .refine(({ selector, text }) => (selector === undefined) !== (text === undefined), {
+    message: 'must have either a selector or a text',
+  })
+  .meta({ id: 'ProfileCheckRequest' });
+export type ProfileCheckRequest = z.infer<typeof profileCheckRequest>;
+
+/** Whether a login of a profile still holds, as its site shows it. */
+export const profileCheck = z
+  .object({
+    /** Null: the page was not shown. */
+    logged_in: z.boolean().nullable(),
+    /** Where the browser was at the end: a site may have sent it to its login. */
+    url: z.string(),
+  })
+  .meta({ id: 'ProfileCheck' });
+export type ProfileCheck = z.infer<typeof profileCheck>;
+
+/** What an agent asks for its lease, by a tool of its runner; `name` null: no profile. */
+export const profileChoice = z.strictObject({
+  name: profileName.nullable(),
+  mode: z.enum(PROFILE_MODES).default('read-write'),
+});
+export type ProfileChoice = z.infer<typeof profileChoice>;
 
 /** What a runner starts with; null: nothing was saved yet. */
 export const runnerProfile = z.object({ version: profileVersionNumber, content: profileContent.nullable() });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { fileArtifactName } from './files.ts';
+import { artifactName } from './artifact-name.ts';
 import { leaseKey } from './lease-key.ts';
 import { isStorable } from './storable.ts';
 
@@ -57,9 +57,6 @@ export type RunnerEvent = z.infer<typeof runnerEvent>;
 
 /** Body of `POST /internal/runner-events` (lease token; artifact token for events at the lease's end). */
 export const eventReport = z.strictObject({ events: z.array(runnerEvent).min(1).max(100) }).meta({ id: 'EventReport' });
-
-/** Of a video, or of a file: the folder of its source and its own name. */
-const artifactName = z.union([z.string().regex(/^[A-Za-z0-9._-]{1,128}$/), fileArtifactName]);
 
 /** Body of `POST /internal/runner-artifacts` (artifact token); idempotent by `name`. */
 export const artifactReport = z

@@ -1,5 +1,7 @@
 import * as z from 'zod';
+import { ARTIFACT_KINDS } from './artifact-name.ts';
 import { SNAPSHOTS, TOOLSETS } from './assignment.ts';
+import { KEEP_PAGES } from './kept-pages.ts';
 import { epoch } from './lease-key.ts';
 import { PROFILE_FORMS, PROFILE_MODES, profileName } from './profile.ts';
 import { SESSION_STATES } from './states.ts';
@@ -41,13 +43,12 @@ const tagText = (max: number) =>
     .max(max)
     .refine(text => !CONTROL.test(text) && text.isWellFormed(), { message: 'must be plain text' });
 
+export const tagKey = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores');
+
 export const tagsSchema = z
-  .record(
-    z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores'),
-    tagText(LIMITS.tagValueMax),
-  )
+  .record(tagKey, tagText(LIMITS.tagValueMax))
   .refine(tags => Object.keys(tags).length <= LIMITS.tagsMax, { message: `must have at most ${LIMITS.tagsMax} tags` });
 export type Tags = z.infer<typeof tagsSchema>;
 
@@ -84,15 +85,22 @@ export const getOrCreateRequest = z
     toolset: z.enum(TOOLSETS).optional(),
     /** What results show of the page; default: the deployment's. A live lease keeps its own; a call may say otherwise. */
     snapshot: z.enum(SNAPSHOTS).optional(),
+    /** What is kept of its pages as artifacts; default: the deployment's. A live lease keeps its own. */
+    keep_pages: z.enum(KEEP_PAGES).optional(),
     /**
      * The profile that the browser starts with; null or left out: none. A live lease keeps its own, and a request that names
-     * another, or null, is refused with `profile_mismatch`.
+     * another, or null, is refused with `profile_mismatch`, unless it switches.
      */
     profile: profileName.nullable().optional(),
     /** `read-write` saves the profile at the end of the lease, and one lease at a time may have it so. */
     profile_mode: z.enum(PROFILE_MODES).default('read-write'),
     /** `complete` restores and saves the browser's own files too; a profile that is complete stays so. */
     profile_form: z.enum(PROFILE_FORMS).default('light'),
+    /**
+     * D4: a live lease that has another profile, or none, is followed by one with this profile, in a new epoch on another browser: its
+     * tabs close, and its own profile is saved.
+     */
+    profile_switch: z.boolean().default(false),
   })
   .meta({ id: 'GetOrCreateRequest' });
 export type GetOrCreateRequest = z.infer<typeof getOrCreateRequest>;
@@ -162,28 +170,30 @@ export type HeartbeatAnswer = z.infer<typeof heartbeatAnswer>;
 
 const pageSize = z.coerce.number().int().min(1).max(LIMITS.pageSizeMax).default(LIMITS.pageSizeDefault);
 
-/** Query of `GET /internal/browser-sessions`; `tag` is `key:value` and may be repeated (all must match). */
+/** `key:value` in a query; may be repeated, and then all must match. */
+export const tagFilter = z
+  .union([z.string(), z.array(z.string())])
+  .transform(tag => (Array.isArray(tag) ? tag : [tag]))
+  .pipe(
+    z
+      .array(
+        z
+          .string()
+          .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}:./, 'must be key:value')
+          .refine(isStorable),
+      )
+      .max(LIMITS.tagsMax)
+      .transform(pairs =>
+        Object.fromEntries(pairs.map(pair => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)])),
+      ),
+  );
+
+/** Query of `GET /internal/browser-sessions`. */
 export const listQuery = z.strictObject({
   user_id: foreignId.optional(),
   conversation_id: foreignId.optional(),
   status: z.enum(SESSION_STATES).optional(),
-  tag: z
-    .union([z.string(), z.array(z.string())])
-    .transform(tag => (Array.isArray(tag) ? tag : [tag]))
-    .pipe(
-      z
-        .array(
-          z
-            .string()
-            .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}:./, 'must be key:value')
-            .refine(isStorable),
-        )
-        .max(LIMITS.tagsMax)
-        .transform(pairs =>
-          Object.fromEntries(pairs.map(pair => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)])),
-        ),
-    )
-    .optional(),
+  tag: tagFilter.optional(),
   archived: z.stringbool().default(false),
   limit: pageSize,
   cursor: z.string().max(512).optional(),
@@ -215,15 +225,15 @@ export const eventPage = z
   .meta({ id: 'EventPage' });
 export type EventPage = z.infer<typeof eventPage>;
 
-/** A video or a file of the session: stored, lost with a reason, or past its retention. */
+/** A video, a file or a page of the session: stored, lost with a reason, or past its retention. */
 export const artifactSchema = z
   .object({
     id: z.uuid(),
     session_id: z.uuid(),
     epoch,
     runner_id: z.uuid(),
-    kind: z.enum(['video', 'file']),
-    /** e.g. `tab-001.webm`, `downloads/report.pdf`. */
+    kind: z.enum(ARTIFACT_KINDS),
+    /** e.g. `tab-001.webm`, `downloads/report.pdf`, `pages/last.jpg`. */
     name: z.string(),
     state: z.enum(['stored', 'lost', 'expired']),
     /** `file://` or `s3://`; null when lost. */

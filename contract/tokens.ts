@@ -1,5 +1,5 @@
-import { createHash, createHmac, createPrivateKey, type KeyObject, sign } from 'node:crypto';
-import { type CryptoKey, createLocalJWKSet, errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { createHash, createHmac, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { type CryptoKey, errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import * as z from 'zod';
 import { type LeaseKey, leaseKey } from './lease-key.ts';
 import { AUDIENCES, ISSUER } from './names.ts';
@@ -142,20 +142,33 @@ export function signControllerToken(
 
 const base64urlJson = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-export type ControllerKeys = ReturnType<typeof createLocalJWKSet>;
+/** The public keys that verify the controller's tokens, by `kid`. */
+export type ControllerKeys = ReadonlyMap<string, KeyObject>;
 
-/** The public keys (a JWKS as JSON) that verify the controller's tokens. */
-export const controllerKeys = (jwks: string): ControllerKeys => createLocalJWKSet(jwksSchema.parse(JSON.parse(jwks)));
-const jwksSchema = z.object({ keys: z.array(z.looseObject({ kty: z.literal('OKP'), kid: z.string() })).min(1) });
+/** Reads a JWKS (as JSON). */
+export const controllerKeys = (jwks: string): ControllerKeys =>
+  new Map(
+    jwksSchema.parse(JSON.parse(jwks)).keys.map(jwk => [jwk.kid, createPublicKey({ key: { ...jwk }, format: 'jwk' })]),
+  );
+const jwksSchema = z.object({
+  keys: z
+    .array(z.looseObject({ kty: z.literal('OKP'), crv: z.literal('Ed25519'), x: z.string(), kid: z.string() }))
+    .min(1),
+});
 
-/** Imports the keys now rather than at the first check. */
-export async function importControllerKeys(keys: ControllerKeys): Promise<void> {
-  await Promise.all(keys.jwks().keys.map(({ kid }) => keys(kid === undefined ? { alg: ALG } : { alg: ALG, kid })));
-}
+/** Nothing else: a header that this does not know may change what a signature stands for (`crit`, `b64`). */
+const controllerHeader = z.strictObject({ alg: z.literal(ALG), typ: z.literal('JWT'), kid: z.string() });
+const controllerPayload = z.looseObject({
+  iss: z.literal(ISSUER),
+  aud: z.union([z.string(), z.array(z.string())]),
+  iat: z.int(),
+  exp: z.int(),
+});
 
 /**
  * Checks signature, algorithm, issuer and audience, and parses the claims. Does not check `exp`: the caller passes
- * `expMs` to the database, whose clock alone decides; a runner, whose clock may be wrong, leaves it to the broker.
+ * `expMs` to the database, whose clock alone decides; a runner, whose clock may be wrong, leaves it to the broker. In this
+ * thread, as it was signed ([ADR 0059](../docs/adr/0059-signatures-in-the-calling-thread.md)). Throws `unauthorized`.
  */
 export async function verifyControllerToken<T extends z.ZodType>(
   keys: ControllerKeys,
@@ -164,18 +177,21 @@ export async function verifyControllerToken<T extends z.ZodType>(
   schema: T,
 ): Promise<{ claims: z.output<T>; expMs: number }> {
   try {
-    const { payload } = await jwtVerify(token, keys, {
-      algorithms: [ALG],
-      issuer: ISSUER,
-      audience,
-      requiredClaims: ['iat', 'exp'],
-      currentDate: new Date(0),
-    });
-    return { claims: schema.parse(payload), expMs: z.int().parse(payload.exp) * 1000 };
+    const [header = '', payload = '', signature = '', ...rest] = token.split('.');
+    const key = keys.get(controllerHeader.parse(parsedPart(header)).kid);
+    const signed = Buffer.from(`${header}.${payload}`);
+    if (rest.length > 0 || !key || !verify(null, signed, key, Buffer.from(signature, 'base64url')))
+      throw new errors.JWSSignatureVerificationFailed();
+    const claims = controllerPayload.parse(parsedPart(payload));
+    if (![claims.aud].flat().some(each => [audience].flat().includes(each)))
+      throw new errors.JWTClaimValidationFailed('unexpected "aud" claim value', claims, 'aud');
+    return { claims: schema.parse(claims), expMs: claims.exp * 1000 };
   } catch (cause) {
     throw invalid(cause);
   }
 }
+
+const parsedPart = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString());
 
 /**
  * What names one redemption in an assignment. It names the user, so that the redemption is one

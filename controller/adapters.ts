@@ -13,6 +13,7 @@ import type { MakeProvider } from './ports/runners.ts';
 import type { SecretStore } from './ports/secrets.ts';
 import { folderStore } from './profiles/folder-store.ts';
 import { keyFileWrap } from './profiles/key-file.ts';
+import { kernelBrowsers } from './runners/kernel/browsers.ts';
 import { localRunners } from './runners/local/provider.ts';
 import { fileSecrets } from './secrets/file.ts';
 import { vaultKvSecrets } from './secrets/vault-kv.ts';
@@ -69,7 +70,7 @@ export function secretStore(settings: Settings, database: Database): SecretStore
 /** Null: this deployment keeps no profiles. The settings' rules require what each store needs. */
 export async function profileParts(settings: Settings): Promise<{ store: ProfileStore; keys: KeyWrap } | null> {
   const { provider, dataDir } = settings;
-  const own = provider === 'local' ? pathToFileURL(join(resolve(dataDir), PROFILE_PREFIX)).href : undefined;
+  const own = provider !== 'kubernetes' ? pathToFileURL(join(resolve(dataDir), PROFILE_PREFIX)).href : undefined;
   const { profileStore = own } = settings;
   const keys = await keyWrap(settings);
   if (keys === undefined || profileStore === undefined) return null;
@@ -89,13 +90,17 @@ async function profileStoreAt(url: string, { awsRegion = '', awsS3Endpoint }: Se
   return bucketStore({ bucket: new URL(url).hostname, region: awsRegion, endpoint: awsS3Endpoint });
 }
 
-/** Runners as child processes of this machine, with this environment. */
+/** Runners as child processes of this machine, with this environment; their browsers here, or Kernel's. The settings' rules require what that needs. */
 export const localProvider =
   (settings: Settings, runnerEnv: Readonly<Record<string, string>>): MakeProvider =>
   context =>
     localRunners({
       ...context,
-      root: join(resolve(settings.dataDir), 'runners'),
+      ...(settings.provider === 'kernel'
+        ? { remote: kernelBrowsers({ url: settings.kernelUrl, apiKey: settings.kernelApiKey ?? '' }) }
+        : {}),
+      // One for each provider: what has no row is removed.
+      root: join(resolve(settings.dataDir), settings.provider === 'kernel' ? 'kernel-runners' : 'runners'),
       publicUrl: settings.publicUrl,
       artifactStore: artifactUrl(settings),
       memoryBytesMax: settings.localRunnerMemoryMb * 1024 * 1024,

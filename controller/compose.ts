@@ -30,6 +30,7 @@ import { sqlMaintenance } from './store/maintenance.ts';
 import { migrate } from './store/migrate.ts';
 import { sqlPolicies } from './store/policies.ts';
 import { sqlProfiles } from './store/profiles.ts';
+import { sqlUsage } from './store/usage.ts';
 import { sqlUserActions } from './store/user-actions.ts';
 
 /** A controller that listens and whose loops run. */
@@ -132,6 +133,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     maintenance: sqlMaintenance(database, rules),
     broker: sqlBroker(database),
     directory,
+    usage: sqlUsage(database),
     policies: sqlPolicies(database),
     profiles,
     profileKeeper: kept && new ProfileKeeper({ ...kept, profiles, quotaBytes, retentionDays, log }),
@@ -188,6 +190,7 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     runnerNamePrefix: settings.runnerNamePrefix,
     liveUrl: settings.liveUrl,
     provider: provider.name,
+    isRemote: provider.isRemote,
     version: manifest.version,
   });
 }

@@ -80,8 +80,20 @@ export const VARIABLES = {
     }),
   ],
 
-  /** Where runners live: processes of this machine, or pods of the cluster that this process runs in. */
-  provider: [ENV.provider, choice('local', 'kubernetes').default('local')],
+  /**
+   * Where runners live: processes of this machine, with browsers of their own (`local`) or of the service Kernel (`kernel`), or pods of the
+   * cluster that this process runs in.
+   */
+  provider: [ENV.provider, choice('local', 'kernel', 'kubernetes').default('local')],
+  /** For `kernel` only: the API of the service, and the key to it. */
+  kernelUrl: [ENV.kernelUrl, privateUrl().default('https://api.onkernel.com')],
+  kernelApiKey: [
+    ENV.kernelApiKey,
+    z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, 'must be one line of visible characters')
+      .optional(),
+  ],
 
   /**
    * MiB that a runner of the local provider, its browser and its encoders may take together. More than the browser's
@@ -187,6 +199,8 @@ export const VARIABLES = {
    * expired.
    */
   artifactsRetentionDays: [ENV.artifactsRetentionDays, integer(1, 3_650).default(7)],
+  /** The same of kept pages (infra: `artifacts.pagesRetentionDays`). */
+  pagesRetentionDays: [ENV.pagesRetentionDays, integer(1, 3_650).default(7)],
   /** Between two rounds of the reaper (O18: 30 to 60 s in production). */
   reapSeconds: [ENV.reapSeconds, decimal(0.05, 600).default(30)],
   claimSeconds: [ENV.claimSeconds, decimal(1, 120).default(15)],
@@ -266,14 +280,15 @@ function rules(settings: Settings): Fault[] {
     faults.push([ENV.profileKey, `is not set, and ${ENV.profileStore} needs it, or ${ENV.profileKmsKey}`]);
   if (settings.profileStore?.startsWith('s3:') && settings.awsRegion === undefined)
     faults.push([ENV.awsRegion, `is not set, and ${ENV.profileStore} in a bucket needs it`]);
-  if (settings.publicUrl !== undefined && provider !== 'local')
-    faults.push([
-      ENV.publicUrl,
-      `is wrong: only clients of ${ENV.provider}=local reach runners through the controller`,
-    ]);
+  if (settings.publicUrl !== undefined && provider === 'kubernetes')
+    faults.push([ENV.publicUrl, `is wrong: with ${ENV.provider}=kubernetes clients reach runners themselves`]);
+  if (provider === 'kernel' && settings.kernelApiKey === undefined)
+    faults.push([ENV.kernelApiKey, `is not set, and ${ENV.provider}=kernel needs it`]);
+  if (provider === 'kernel' && egressUrl !== undefined)
+    faults.push([ENV.egressUrl, `is wrong: with ${ENV.provider}=kernel no traffic passes the egress proxy`]);
   const inBucket = artifactStore?.startsWith('s3:');
-  if (inBucket && provider === 'local')
-    faults.push([ENV.artifactStore, `is wrong: must be a folder (file:) with ${ENV.provider}=local`]);
+  if (inBucket && provider !== 'kubernetes')
+    faults.push([ENV.artifactStore, `is wrong: must be a folder (file:) with ${ENV.provider}=${provider}`]);
   else if (inBucket && egressUrl !== undefined && artifactEndpoints.length === 0)
     faults.push([ENV.artifactEndpoints, 'is not set, and uploaders reach a bucket through the egress proxy']);
   return faults;

@@ -48,7 +48,10 @@ export interface LoopParts {
   profileKeeper: Pick<ProfileKeeper, 'sweep'> | null;
   metrics: Metrics;
   wake: Wakes;
-  settings: Pick<Settings, 'capacity' | 'poolIdle' | 'poolBurst' | 'reapSeconds' | 'artifactsRetentionDays'>;
+  settings: Pick<
+    Settings,
+    'capacity' | 'poolIdle' | 'poolBurst' | 'reapSeconds' | 'artifactsRetentionDays' | 'pagesRetentionDays'
+  >;
   clock: Clock;
   log: Logger;
 }
@@ -68,6 +71,7 @@ export function loopsOf(parts: LoopParts): Loops {
     loop({ name, everyMs, runOnce, wake: woken ?? new Wake(), clock, log });
 
   const reapMs = settings.reapSeconds * 1000;
+  const retention = { videos: settings.artifactsRetentionDays, pages: settings.pagesRetentionDays };
   const pool = poolLoop({
     fleet,
     provider,
@@ -113,8 +117,8 @@ export function loopsOf(parts: LoopParts): Loops {
     every('orphans', reapMs, () => removeOrphans(parts)),
     every('reap', reapMs, () => reapOnce(parts)),
     every('profiles', 60_000, async () => parts.profileKeeper?.sweep()),
-    every('survey', 3_600_000, () => surveyArtifacts({ ...parts, days: settings.artifactsRetentionDays })),
-    every('retain', 3_600_000, () => retainArtifacts({ ...parts, days: settings.artifactsRetentionDays })),
+    every('survey', 3_600_000, () => surveyArtifacts({ ...parts, retention })),
+    every('retain', 3_600_000, () => retainArtifacts({ ...parts, retention })),
   ];
 
   const stopCreating = async () => {

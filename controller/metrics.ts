@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { END_REASONS } from '../contract/session.ts';
-import type { StoreSurvey } from './ports/artifacts.ts';
+import type { PrefixSurvey } from './ports/artifacts.ts';
 import type { Directory } from './store/directory.ts';
 
 export interface Metrics {
@@ -9,8 +9,8 @@ export interface Metrics {
   /** A runner start failed. */
   runnerFailed(): void;
   reaped(leases: number): void;
-  /** What the artifact store holds, and the days that artifacts are to be kept. */
-  surveyed(survey: StoreSurvey, retentionDays: number): void;
+  /** What the artifact store holds below one prefix, and the days that it is to be kept. */
+  surveyed(held: PrefixSurvey, retentionDays: number): void;
   surveyFailed(): void;
   /** Prometheus text. Counts are read from the database at each scrape. */
   text(): Promise<string>;
@@ -110,16 +110,14 @@ export function prometheusMetrics(directory: Directory): Metrics {
     runnerFailed: () => failures.inc(),
     reaped: leases => deletes.inc(leases),
     surveyFailed: () => unchecked.inc(),
-    surveyed({ prefixes }, retentionDays) {
-      for (const { prefix, objects, bytes, oldestMs, expiryDays } of prefixes) {
-        const labels = { prefix };
-        stored.objects.set(labels, objects);
-        stored.bytes.set(labels, bytes);
-        if (oldestMs === null) stored.oldest.remove(labels);
-        else stored.oldest.set(labels, oldestMs / 1_000);
-        stored.expiry.set(labels, expiryDays ?? 0);
-        stored.retention.set(labels, retentionDays);
-      }
+    surveyed({ prefix, objects, bytes, oldestMs, expiryDays }, retentionDays) {
+      const labels = { prefix };
+      stored.objects.set(labels, objects);
+      stored.bytes.set(labels, bytes);
+      if (oldestMs === null) stored.oldest.remove(labels);
+      else stored.oldest.set(labels, oldestMs / 1_000);
+      stored.expiry.set(labels, expiryDays ?? 0);
+      stored.retention.set(labels, retentionDays);
     },
     async text() {
       await readStats();

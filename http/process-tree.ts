@@ -17,6 +17,8 @@ export interface TreeProcess {
 export type ReadProcessTree = (pid: number) => Promise<TreeProcess[]>;
 
 const RENDERER = '--type=renderer';
+/** Processes of Chromium that start none; they have most of its threads, each of which would be asked for its children. */
+const CHILDLESS = /--type=(?:renderer|gpu-process|utility)\b/;
 /** Linux counts in these: sysconf(_SC_CLK_TCK) is 100 on every architecture that Node runs on. */
 const TICK_MS = 10;
 const KIB = 1024;
@@ -31,9 +33,9 @@ export function processTreeOfProc(pid: number): TreeProcess[] | undefined {
   const waiting = [pid];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     try {
-      const one = processOf(next);
-      found.push(one);
-      if (!one.isRenderer) waiting.push(...childrenOf(next));
+      const command = readFileSync(`/proc/${next}/cmdline`, 'utf8');
+      found.push(processOf(next, command));
+      if (!CHILDLESS.test(command)) waiting.push(...childrenOf(next));
     } catch {
       // it ended meanwhile
     }
@@ -41,7 +43,7 @@ export function processTreeOfProc(pid: number): TreeProcess[] | undefined {
   return found;
 }
 
-function processOf(pid: number): TreeProcess {
+function processOf(pid: number, command: string): TreeProcess {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const kib = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0);
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -52,7 +54,7 @@ function processOf(pid: number): TreeProcess {
     .slice(11, 13);
   return {
     pid,
-    isRenderer: readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(RENDERER),
+    isRenderer: command.includes(RENDERER),
     bytes: (kib('RssAnon') + kib('RssShmem') + kib('VmSwap')) * KIB,
     cpuMs: (Number(user) + Number(system)) * TICK_MS,
   };

@@ -1,6 +1,6 @@
 import * as aws from '@pulumi/aws';
 import * as pulumi from '@pulumi/pulumi';
-import { VIDEO_PREFIX } from '../contract/names.ts';
+import { PAGE_PREFIX, VIDEO_PREFIX } from '../contract/names.ts';
 import type { StackConfig } from './config.ts';
 import { type Deployment, tagsFor } from './deployment.ts';
 import { accessLogBucketPolicy, bucketPolicy } from './documents/bucket-policy.ts';
@@ -79,8 +79,13 @@ export class ArtifactBucket extends pulumi.ComponentResource {
       { bucket: log.bucket, rules: [{ applyServerSideEncryptionByDefault: { sseAlgorithm: 'AES256' } }] },
       opts,
     );
-    expire('artifacts', bucket, { prefix: `${VIDEO_PREFIX}/`, days: args.config.retentionDays }, opts);
-    expire('access-log', log, { prefix: '', days: 90 }, opts);
+    const { retentionDays, pagesRetentionDays } = args.config;
+    const artifactRules = {
+      expire: lifetime(VIDEO_PREFIX, retentionDays),
+      'expire-pages': lifetime(PAGE_PREFIX, pagesRetentionDays),
+    };
+    expire('artifacts', bucket, artifactRules, opts);
+    expire('access-log', log, { expire: { prefix: '', days: 90 } }, opts);
 
     const logPolicy = new aws.s3.BucketPolicy(
       'access-log',
@@ -138,10 +143,17 @@ export class ArtifactBucket extends pulumi.ComponentResource {
   }
 }
 
+interface Lifetime {
+  readonly prefix: string;
+  readonly days: number;
+}
+const lifetime = (folder: string, days: number): Lifetime => ({ prefix: `${folder}/`, days });
+
+/** Rules by their ids. */
 function expire(
   name: string,
   bucket: aws.s3.Bucket,
-  { prefix, days }: { prefix: string; days: number },
+  lifetimes: Readonly<Record<string, Lifetime>>,
   opts: pulumi.CustomResourceOptions,
 ): void {
   new aws.s3.BucketLifecycleConfiguration(
@@ -149,7 +161,9 @@ function expire(
     {
       bucket: bucket.bucket,
       rules: [
-        { id: 'expire', status: 'Enabled', filter: { prefix }, expiration: { days } },
+        ...Object.entries(lifetimes).map(([id, { prefix, days }]) => ({
+          ...{ id, status: 'Enabled', filter: { prefix }, expiration: { days } },
+        })),
         {
           id: 'abort-multipart',
           status: 'Enabled',

@@ -95,6 +95,8 @@ const schema = z.strictObject({
   artifacts: z.strictObject({
     /** Days after which a recording is deleted (O15). */
     retentionDays: days(365),
+    /** Days after which what was kept of a page is deleted. */
+    pagesRetentionDays: days(365),
     /** Who may assume the role that reads recordings. */
     readerRoles: z.array(roleName).min(1),
   }),

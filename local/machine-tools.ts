@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { ENV } from '../contract/names.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from '../runner/browser/browser-path.ts';
 
@@ -14,14 +14,13 @@ export interface MachineTools {
 export function findTools(environment: Record<string, string | undefined>): MachineTools {
   const searchPath = environment.PATH ?? '';
   const given = (name: string) => environment[name] || undefined;
-  const playwright = chromium.executablePath();
   const ffmpeg = given(ENV.ffmpegPath);
   return {
-    browser: foundBrowser(given(ENV.chromiumPath), searchPath, playwright),
+    browser: foundBrowser(given(ENV.chromiumPath), searchPath),
     ffmpeg:
       ffmpeg !== undefined
         ? commandPath(ffmpeg, searchPath)
-        : (commandPath('ffmpeg', searchPath) ?? playwrightFfmpeg(playwright)),
+        : (commandPath('ffmpeg', searchPath) ?? playwrightFfmpeg(playwrightPath())),
   };
 }
 
@@ -31,9 +30,15 @@ export const toolsEnvironment = ({ browser, ffmpeg }: MachineTools): Record<stri
   ...(ffmpeg === undefined ? {} : { [ENV.ffmpegPath]: ffmpeg }),
 });
 
-function foundBrowser(given: string | undefined, searchPath: string, playwright: string): string | undefined {
+/** Where Playwright keeps a browser, if it has one. Loaded when nothing else is found: Playwright takes 50 MB of a process. */
+function playwrightPath(): string {
+  const { chromium }: typeof import('playwright-core') = createRequire(import.meta.url)('playwright-core');
+  return chromium.executablePath();
+}
+
+function foundBrowser(given: string | undefined, searchPath: string): string | undefined {
   try {
-    return browserPath(given, searchPath, playwright);
+    return browserPath(given, searchPath, playwrightPath);
   } catch (error) {
     if (error instanceof BrowserNotFoundError) return undefined;
     throw error;

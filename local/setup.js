@@ -4,10 +4,11 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { STACK_ENVIRONMENT, STACK_FLAGS } from '../cli/stack-process.js';
 
-/** What each kind of work needs: packages of some workspaces (unless named: of all), and programs of the machine. */
+/** What each kind of work needs: packages of some workspaces (unless named: of all), programs of the machine, and how Node.js is started. */
 const WORK = {
-  stack: { workspaces: ['cli', 'local'], tools: ['browser'] },
+  stack: { workspaces: ['cli', 'local'], tools: ['browser'], flags: STACK_FLAGS, environment: STACK_ENVIRONMENT },
   check: { tools: [] },
   tests: { tools: ['browser', 'tests'] },
   all: { tools: ['browser'] },
@@ -81,11 +82,12 @@ function installTools(env) {
 
 if (work === undefined) fail(`--for takes one of ${Object.keys(WORK).join(', ')}.`);
 installPackages();
-const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
+const { flags = [], environment = {} } = work;
+const env = { ...process.env, ...environment, PATH: `${bin}:${process.env.PATH}` };
 Object.assign(env, installTools(env));
 
 if (entry !== undefined) {
-  const child = spawn(node24, [join(root, entry), ...args], { stdio: 'inherit', env });
+  const child = spawn(node24, [...flags, join(root, entry), ...args], { stdio: 'inherit', env });
   // Ctrl-C in a terminal reaches the child directly; it decides when to exit
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => child.kill('SIGTERM'));

@@ -13,7 +13,8 @@ export interface ConsoleChoices {
   /** e.g. `https://console.example.com`; TLS ends at the ingress. */
   readonly url: string;
   readonly ingress: {
-    readonly className: string;
+    /** Without it no Ingress is made: something else, a Gateway for example, passes requests on to the Service. */
+    readonly className?: string;
     /** Of the ingress controller; its idle time-out must be above 20 s, at which live views send a ping. */
     readonly annotations?: Readonly<Record<string, string>>;
     /** A Secret with the certificate, where the ingress controller has none of its own. */
@@ -78,16 +79,16 @@ export interface Environment {
     readonly region: string;
     /** Where S3 and STS answer; AWS's own endpoints when absent. */
     readonly endpoints: { readonly s3?: string; readonly sts?: string };
-    /** Mounts the token that EKS's webhook would mount into the uploader, for a cluster without EKS. */
+    /** Mounts the token that EKS's webhook would mount into uploader and controller, for a cluster without EKS. */
     readonly webIdentityRole?: string;
   };
 
   /** Profiles are kept in the bucket of artifacts; none without this. */
   readonly profiles?: {
-    /** The KMS key that wraps the keys of users. */
-    readonly keyArn: string;
-    /** Where the VPC's endpoints for KMS and STS are, which the controller reaches on port 443. */
-    readonly endpointsCidr: string;
+    /** The KMS key that wraps the keys of users; without one a key in the controller's Secret does. */
+    readonly keyArn?: string;
+    /** What the controller reaches for them beside the internet: the VPC's endpoints for KMS and STS, or an S3 server in the cluster. */
+    readonly endpoints: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };
   };
 
   /** `/mcp` of the controller for clients outside, where there is one: docs/operations.md, "The gateway". */
@@ -110,6 +111,8 @@ export interface Environment {
   readonly runner: {
     readonly browser: Resources;
     readonly uploader: Resources;
+    /** What is kept of pages, unless a lease says otherwise. */
+    readonly keepPages?: 'none' | 'last' | 'calls';
     /** http origins on which credentials may be filled nevertheless: test sites only, never those of a deployment. */
     readonly insecureLoginOrigins?: readonly string[];
     /** Whose pages may use `/mcp`, and under whose names a gateway passes requests on with their own `Host`. */
@@ -127,6 +130,7 @@ export interface Environment {
     readonly poolBurst: number;
     readonly maxSessionMinutes: number;
     readonly retentionDays: number;
+    readonly pagesRetentionDays: number;
   };
   readonly logLevel: 'info' | 'debug';
   readonly secretStore: 'vault-sql' | 'vault-rest' | 'vault-kv';

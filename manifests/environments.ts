@@ -11,6 +11,7 @@ const LIMITS = {
   poolBurst: 4,
   maxSessionMinutes: 480,
   retentionDays: 7,
+  pagesRetentionDays: 7,
 } as const;
 
 /** O11: requests 1 CPU and 2 GiB, limits 2 CPU and 4 GiB. */
@@ -63,6 +64,7 @@ const local: Environment = {
     endpoints: { s3: 'http://s3.omicron-fixtures.test', sts: 'http://sts.omicron-fixtures.test' },
     webIdentityRole: 'arn:aws:iam::000000000000:role/omicron-browser-local-uploader',
   },
+  profiles: { endpoints: { to: [testDouble('internet')], ports: [5000] } }, // S3_PORT of cluster/fixtures
   replicas: { controller: 2, egress: 2 },
   runner: {
     browser: { cpu: ['50m', '2'], memory: ['256Mi', '4Gi'], ephemeralStorage: ['1Gi', '8Gi'] },
@@ -73,6 +75,12 @@ const local: Environment = {
   limits: { ...LIMITS, poolIdle: 2 },
   logLevel: 'debug',
   secretStore: 'vault-sql',
+  // The cluster has no ingress controller, and no identity provider answers: a fixture opens pages, with tokens that it signs.
+  console: {
+    url: 'https://console.omicron-fixtures.test',
+    ingress: { from: testDouble('internet') },
+    platform: { issuer: 'https://login.omicron-fixtures.test' },
+  },
   gitops: GITOPS,
 };
 
@@ -87,7 +95,9 @@ function testDouble(part: 'internet' | 'database') {
 const digests = imageDigests(images);
 
 /** How the two environments on AWS differ. */
-type Choices = Pick<Environment, 'spareRunners' | 'logLevel'> & { limits?: Partial<Environment['limits']> };
+type Choices = Pick<Environment, 'spareRunners' | 'logLevel' | 'console' | 'gateway'> & {
+  limits?: Partial<Environment['limits']>;
+};
 
 function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Choices): Environment {
   const digest = digests[name];
@@ -116,7 +126,10 @@ function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Cho
     ownCidrs: [outputs.vpcCidr, outputs.serviceCidr, ...outputs.natAddresses.map(nat => `${nat}/32`)],
     testDoubles: { cidrs: [], peers: [] },
     roles: { uploader: outputs.uploaderRoleArn, controller: outputs.controllerRoleArn },
-    profiles: { keyArn: outputs.profilesKeyArn, endpointsCidr: outputs.vpcCidr },
+    profiles: {
+      keyArn: outputs.profilesKeyArn,
+      endpoints: { to: [{ ipBlock: { cidr: outputs.vpcCidr } }], ports: [443] },
+    },
     artifacts: {
       bucket: outputs.artifactsBucket,
       region: outputs.region,

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } from '../contract/assignment.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../contract/problem.ts';
-import type { profileSaved } from '../contract/profile.ts';
+import type { ProfileCheck, profileSaved } from '../contract/profile.ts';
 import { serveFiles } from './files-http.ts';
 import { serveLive } from './live-upgrade.ts';
 import { checkOrigin } from './mcp/origin.ts';
@@ -21,7 +21,7 @@ export interface RunnerServerOptions {
   readonly log: Logger;
 }
 
-/** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/healthz`, `/health`, `/files`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
+/** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/check-login`, `/healthz`, `/health`, `/files`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
 export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOptions): Server {
   const routes: Record<
     string,
@@ -44,6 +44,12 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
       async POST(request, response) {
         const { token } = await readToken(request);
         send(response, 200, { version: await runner.saveProfile(token) } satisfies z.infer<typeof profileSaved>);
+      },
+    },
+    '/check-login': {
+      async POST(request, response) {
+        const { token } = await readToken(request);
+        send(response, 200, (await runner.checkLogin(token)) satisfies ProfileCheck);
       },
     },
     '/healthz': {
@@ -87,7 +93,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
       if (methods !== undefined) response.setHeader('allow', Object.keys(methods).join(', '));
       throw new OmicronError(
         methods === undefined ? 'route_not_found' : 'method_not_allowed',
-        'A runner serves POST /assign, POST /drain, POST /save-profile, GET /healthz, GET /health, /files and /mcp.',
+        'A runner serves POST /assign, POST /drain, POST /save-profile, POST /check-login, GET /healthz, GET /health, /files and /mcp.',
       );
     }
     await handler(request, response);

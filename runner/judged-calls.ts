@@ -21,6 +21,7 @@ import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import { currentTab } from './mcp/tabs.ts';
 import type { ToolPolicy } from './mcp/tool-policy.ts';
 import type { LeaseTool } from './mcp/toolset.ts';
+import type { KeptPages } from './pages/kept-pages.ts';
 import type { LeaseClock } from './reporting/lease-clock.ts';
 import { invalidArguments, withNotes } from './tools/result.ts';
 import { unknownTool } from './tools/unknown-tool.ts';
@@ -51,6 +52,7 @@ interface CallParts {
   readonly messages: ConsoleMessages;
   readonly arrivals: Downloads;
   readonly challenges: ReturnType<typeof challengeNotes>;
+  readonly pages: KeptPages;
   /** Whether a call's `sessionId` is of this lease. */
   readonly isOwnName: (given: unknown) => boolean;
 }
@@ -61,7 +63,7 @@ const WAITS = new Set(['browser_wait', 'browser_wait_for']);
 /** Runs calls one after the other, each judged by what holds when it starts. */
 export function judgedCalls(
   options: CallOptions,
-  { available, live, messages, arrivals, challenges, isOwnName }: CallParts,
+  { available, live, messages, arrivals, challenges, pages, isOwnName }: CallParts,
 ): Call {
   const { playwright, lifetime, policy, forwarder } = options;
   const { control } = live;
@@ -90,6 +92,7 @@ export function judgedCalls(
     const startMs = Date.now();
     playwright.show(view.data);
     if (tool.inTurn) facts.begin();
+    if (name === 'browser_close') await pages.beforeClosing();
     const result = await tool.run(args, caller.signal, caller.elicitation);
     untrusted ||= tool.inTurn && playwright.showsContent();
     const acts = tool.inTurn && tool.tool.annotations?.readOnlyHint !== true;
@@ -104,7 +107,8 @@ export function judgedCalls(
       ...(written.length > 0 ? [['Console:', ...written].join('\n')] : []),
     ];
     const noted = withNotes(result, notes);
-    const page = tool.inTurn ? facts.of(currentTab(options.context), result) : undefined;
+    const tab = tool.inTurn ? currentTab(options.context) : undefined;
+    const page = tab && { ...facts.of(tab, result), ...(await pages.afterCall()) };
     return { result: { ...noted, content: [...noted.content, ...links] }, tokensMax: view.data.tokensMax, page };
   };
 

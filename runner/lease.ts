@@ -1,6 +1,7 @@
 import { type CallToolResult, ResourceNotFoundError } from '@modelcontextprotocol/server';
 import { SHOW_TOOL } from '../contract/app-names.ts';
 import type { Toolset } from '../contract/assignment.ts';
+import type { KeepPages } from '../contract/kept-pages.ts';
 import { CHAT_VIEWER } from '../contract/live.ts';
 import { APP_RESOURCE, APP_URI, appContents, isAppTool, withApp } from '../contract/mcp-app.ts';
 import { CODE_META } from '../contract/tool-failure.ts';
@@ -23,6 +24,7 @@ import { leaseName } from './mcp/lease-name.ts';
 import type { PageFacts } from './mcp/page-facts.ts';
 import { leaseTools } from './mcp/toolset.ts';
 import { upstreamTabOf } from './mcp/upstream-tab.ts';
+import { type KeptPages, keptPages } from './pages/kept-pages.ts';
 import type { Recording } from './recording/recording.ts';
 import type { Redeemed } from './redeem.ts';
 import type { ControllerClient } from './reporting/controller-client.ts';
@@ -39,6 +41,7 @@ import { credentials } from './tools/credentials.ts';
 import type { Conceal } from './tools/cut.ts';
 import { loginOrigins } from './tools/login-origins.ts';
 import { choosesAnew } from './tools/options-of.ts';
+import { profileAccess } from './tools/profile-access.ts';
 import { structured } from './tools/result.ts';
 import { screenshot, withImageText } from './tools/screenshot.ts';
 import { totpCodes } from './tools/totp.ts';
@@ -56,9 +59,12 @@ export interface LeaseOptions extends CallOptions {
   readonly freezer: Freezer;
   /** Domains of the profile at which the agent has to log in again. */
   readonly expiredLogins: readonly string[];
+  /** Saves the profile of the lease; undefined: it has none. */
+  readonly saveProfile: (() => Promise<number>) | undefined;
   readonly pictures: Pictures;
   readonly controller: ControllerClient;
   readonly toolset: Toolset;
+  readonly keepPages: KeepPages;
   /** Whether pictures of `browser_screenshot` are in its text too, unless the call says otherwise. */
   readonly imageText: boolean;
   readonly insecureLoginOrigins: readonly string[];
@@ -68,6 +74,8 @@ export interface LeaseOptions extends CallOptions {
   readonly writeOrder: () => Promise<void>;
   /** A download that could not be kept. */
   readonly onFileLost: (error: unknown) => void;
+  /** A page that could not be kept. */
+  readonly onPageLost: (error: unknown) => void;
 }
 
 /** Web content may hold instructions of strangers: a platform can quarantine what carries this mark (A5). */
@@ -79,7 +87,7 @@ export const UNTRUSTED = { 'omicron.dev/untrusted': true } as const;
  */
 export function openLease(
   options: LeaseOptions,
-): ServedTools & { readonly live: LiveView; readonly files: SessionFiles } {
+): ServedTools & { readonly live: LiveView; readonly files: SessionFiles; readonly pages: KeptPages } {
   const { sessionId, redeemed, playwright, lifetime, events, recording, captures, policy, controller, clock } = options;
   const { secrets, sites, leaseToken } = redeemed;
   const { redact, holds, add } = options.redactor;
@@ -103,17 +111,27 @@ export function openLease(
   const conceal: Conceal = async text => redact(maskFields(text, await fields.texts()));
   const live = liveView({
     ...{ context: options.context, captures, freezer: options.freezer, conceal, clock },
-    onTaken: viewer => events.add('control.taken', { viewer: redactJson(viewer, redact) }),
-    onGivenBack: (viewer, why, seconds) =>
+    onTaken: (viewer, from) =>
+      events.add('control.taken', {
+        viewer: redactJson(viewer, redact),
+        ...(from && { from: redactJson(from.name, redact), reason: from.reason }),
+      }),
+    onControlEnded: (viewer, why, seconds) =>
       events.add('control.given_back', { viewer: redactJson(viewer, redact), why, seconds }),
   });
   const files = sessionFiles({
     ...{ outputDir: options.outputDir, limits: options.fileLimits, beforeFirst: options.writeOrder, conceal },
     onAdded: ({ name, source, bytes }) => events.add('file.added', { name: redact(name), source, bytes }),
   });
+  const pages = keptPages({
+    ...{ keep: options.keepPages, outputDir: options.outputDir, clock },
+    ...{ pictures: options.pictures, documents, conceal, beforeFirst: options.writeOrder },
+    ...{ answeringTab: playwright.answeringTab, use: options.freezer.use, onFailed: options.onPageLost },
+  });
   const leaseFiles: LeaseFiles = {
     ...files,
     mayReadBytes: ({ source, isTainted }) => !isTainted && (source === 'upload' || !documents.isGuarding()),
+    uploadsDir: playwright.uploadsDir,
   };
   const available = leaseTools(options.toolset, {
     playwright,
@@ -129,6 +147,7 @@ export function openLease(
       pictures: options.pictures,
       conceal,
       files: leaseFiles,
+      profiles: profileAccess(controller, leaseToken, options.saveProfile),
       askUser: (request, signal) =>
         live.requests.during(request, () => controller.askUser(leaseToken, request, signal)),
       openActions: new Map(),
@@ -156,7 +175,7 @@ export function openLease(
     challenge: playwright.challenge,
     onSeen: (challenge, url) => events.add('challenge.seen', { challenge, url: redactJson(url, redact) }),
   });
-  const run = judgedCalls(options, { available, live, messages, arrivals, challenges, isOwnName });
+  const run = judgedCalls(options, { available, live, messages, arrivals, challenges, pages, isOwnName });
   const socket = (signal: AbortSignal) => controller.liveSocket(leaseToken, signal);
   const app = appCalls({
     ...{ live, exchanges: liveExchanges({ live, claims: CHAT_VIEWER, clock }), socket },
@@ -165,8 +184,7 @@ export function openLease(
   const mayBeShown = () => policy.lists(SHOW_TOOL);
 
   return {
-    live,
-    files,
+    ...{ live, files, pages },
     listTools: showsApps =>
       showsApps && mayBeShown() ? withApp(listed(available, policy)) : listed(available, policy),
     listResources: showsApps => [
@@ -202,6 +220,7 @@ export function openLease(
       }
       const span = callSpan(caller.traceparent);
       const finished = started(options);
+      const callEnded = pages.callStarted();
       const startMs = clock.nowMs();
       try {
         await recording.ready;
@@ -223,6 +242,7 @@ export function openLease(
         const asText = name === screenshot.tool.name && (args.imageText ?? options.imageText) === true;
         return { ...(asText ? withImageText(result) : result), _meta: { ...UNTRUSTED, ...codeOf(raw) } };
       } finally {
+        callEnded();
         finished();
       }
     },

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
-import { importControllerKeys } from '../contract/tokens.ts';
 import { realClock } from '../http/clock.ts';
 import { EnvironmentError } from '../http/environment.ts';
 import { collectGarbage } from '../http/garbage.ts';
@@ -15,6 +15,7 @@ import { launchBrowser } from './browser/browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser/browser-path.ts';
 import { egressForwarder } from './browser/egress-forwarder.ts';
 import { browserLimits } from './browser/limits.ts';
+import { connectBrowser } from './browser/remote-browser.ts';
 import { createTempDir } from './browser/temp-dir.ts';
 import { fileLimits } from './files/limits.ts';
 import { runnerServer } from './http.ts';
@@ -70,12 +71,14 @@ if (settings.insecureLoginOrigins.length > 0)
 const forwarder =
   settings.egressUrl === undefined ? undefined : await egressForwarder({ egressUrl: settings.egressUrl });
 
+const remote = settings.remoteBrowser && (await text(process.stdin));
 const controller = controllerClient(settings.controllerUrl);
 const runner = createRunner({
   runnerId: settings.runnerId,
   keys: settings.controllerKeys,
   controller,
   async launch(userDataDir) {
+    if (remote !== undefined) return connectBrowser(remote, userDataDir);
     return launchBrowser({
       userDataDir,
       executable: executableOrThrow(settings.chromiumPath),
@@ -88,12 +91,13 @@ const runner = createRunner({
     });
   },
   async warmUp(browser) {
-    await importControllerKeys(settings.controllerKeys);
-    await warmUp(browser, temp.path);
+    // A browser elsewhere does not reach the page that it is warmed up with.
+    if (remote === undefined) await warmUp(browser, temp.path);
   },
   forwarder,
   toolset: settings.toolset,
   snapshot: settings.snapshot,
+  keepPages: settings.keepPages,
   tokensMax: settings.tokensMax,
   imageText: settings.imageText,
   insecureLoginOrigins: settings.insecureLoginOrigins,
@@ -110,7 +114,7 @@ const runner = createRunner({
 
 function executableOrThrow(given: string | undefined): string {
   try {
-    return browserPath(given, searchPath, chromium.executablePath());
+    return browserPath(given, searchPath, () => chromium.executablePath());
   } catch (error) {
     if (error instanceof BrowserNotFoundError) throw new OmicronError('runner_start_failed', error.message);
     throw error;

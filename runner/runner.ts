@@ -3,6 +3,7 @@ import {
   type AssignAnswer,
   type Assignment,
   assignmentClaims,
+  checkLoginClaims,
   drainClaims,
   type RunnerHealth,
   saveProfileClaims,
@@ -12,6 +13,7 @@ import type { LiveTokenClaims } from '../contract/live.ts';
 import { LIVE_LIMITS } from '../contract/live-limits.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
+import type { ProfileCheck } from '../contract/profile.ts';
 import { type ControllerKeys, verifyControllerToken } from '../contract/tokens.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { guardPages } from './browser/page-guard.ts';
@@ -21,6 +23,7 @@ import { opensLease } from './mcp/bearer.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
 import { type PlaywrightMcp, playwrightMcp } from './mcp/playwright-mcp.ts';
 import { type PhaseMachine, phaseMachine } from './phase.ts';
+import { checkLogin } from './profile/check-login.ts';
 import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
 import { type Redeemed, redeem } from './redeem.ts';
 import { type Redactor, redactor } from './reporting/redact.ts';
@@ -37,6 +40,8 @@ export interface Runner {
   drain(token: string): Promise<void>;
   /** Saves the lease's profile now, by a signed token of the controller. Resolves with the version that holds it. */
   saveProfile(token: string): Promise<number>;
+  /** Looks at a page, whether the lease's profile is logged in there, by a signed token of the controller. */
+  checkLogin(token: string): Promise<ProfileCheck>;
   /** Stops for a reason of this process's own; `ended` resolves when all is done. */
   stop(reason: string, exitCode?: number): void;
   /** The lease's MCP endpoint for this bearer token, also after its end; rejects with `unauthorized` for any other. */
@@ -67,6 +72,7 @@ export interface RunnerOptions
     | 'forwarder'
     | 'toolset'
     | 'snapshot'
+    | 'keepPages'
     | 'tokensMax'
     | 'imageText'
     | 'freezeMs'
@@ -211,13 +217,14 @@ export function createRunner(options: RunnerOptions): Runner {
     });
   }
 
-  /** Saves the profile, what was recorded and what happened, once no agent is served any more. */
+  /** Saves the profile, what was recorded, the last page and what happened, once no agent is served any more. */
   async function shutDown(lease: ServedLease | undefined, exitCode: number): Promise<void> {
     abort.abort();
     await closedToAgents;
     const late = new AbortController();
-    const recorded = Promise.race([lease?.stopRecording(), clock.sleep(RECORDING_MS, late.signal, true)]);
-    await Promise.all([recorded, lease?.closeProfile(recorded)]);
+    const recorded = Promise.all([lease?.stopRecording(), lease?.keepLastPage()]);
+    const unused = Promise.race([recorded, clock.sleep(RECORDING_MS, late.signal, true)]);
+    await Promise.all([unused, lease?.closeProfile(unused)]);
     late.abort();
     const signal = AbortSignal.timeout(EVENTS_MS);
     await Promise.all([browser?.close(), options.forwarder?.close(), lease?.flushEvents(signal)]);
@@ -242,6 +249,12 @@ export function createRunner(options: RunnerOptions): Runner {
       if (served?.saveProfile === undefined)
         throw new OmicronError('lease_ended', 'This runner serves no lease with a profile.');
       return served.saveProfile();
+    },
+    async checkLogin(token) {
+      const { claims } = await verifyControllerToken(keys, audience, token, checkLoginClaims);
+      if (served === undefined || browser === undefined)
+        throw new OmicronError('lease_ended', 'This runner serves no lease.');
+      return checkLogin(browser.context, claims.page);
     },
     async endpoint(bearerToken = '') {
       const lease = served;

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Assignment, Snapshot, Toolset } from '../contract/assignment.ts';
+import type { KeepPages } from '../contract/kept-pages.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import type { UploadOrder } from '../contract/reports.ts';
 import type { ControllerKeys } from '../contract/tokens.ts';
@@ -40,6 +41,8 @@ export interface ServedLease {
   close(reason: string): Promise<void>;
   /** Finalises the recording. Never rejects. */
   stopRecording(): Promise<void>;
+  /** Keeps the page that is there now, after `close`. Never rejects. */
+  keepLastPage(): Promise<void>;
   /** Saves the profile now. Resolves with the version that holds it. Undefined: the lease has no profile. */
   readonly saveProfile: (() => Promise<number>) | undefined;
   /** Saves the profile for the last time; the browser may be closed for it once `unused` has resolved. Never rejects. */
@@ -64,6 +67,8 @@ export interface ServeLeaseOptions {
   readonly toolset: Toolset;
   /** Unless the lease or the call asks for another. */
   readonly snapshot: Snapshot;
+  /** What is kept of pages, unless the lease asks for something else. */
+  readonly keepPages: KeepPages;
   /** About how many tokens the text of an answer takes at most, unless the call asks for another number. */
   readonly tokensMax: number;
   /** Whether pictures of `browser_screenshot` are in its text too, unless the call says otherwise. */
@@ -122,19 +127,21 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     holdsSecret: options.redactor.holds,
   });
   const { toolset = options.toolset, snapshot = options.snapshot } = assignment.options;
+  const { keep_pages: keepPages = options.keepPages } = assignment.options;
+  const saveProfile = options.profile && savesOf(options.profile, freezer, options.signal);
   const served = openLease({
     context: options.browser.context,
     sessionId: assignment.session_id,
     ...{ redeemed, redactor: options.redactor, playwright, lifetime, events, recording, pictures, policy, controller },
-    ...{ captures, freezer, expiredLogins: options.profile?.expired ?? [] },
+    ...{ captures, freezer, expiredLogins: options.profile?.expired ?? [], saveProfile },
     isProfileTainted: options.profile?.isTainted === true,
-    ...{ toolset, snapshot, tokensMax: options.tokensMax, imageText: options.imageText },
+    ...{ toolset, snapshot, keepPages, tokensMax: options.tokensMax, imageText: options.imageText },
     ...{ insecureLoginOrigins, forwarder, clock },
     ...{ outputDir: options.outputDir, fileLimits: options.fileLimits, writeOrder },
     onFileLost: error => log.warn({ err: error }, 'download not kept'),
+    onPageLost: error => log.warn({ err: error }, 'page not kept'),
   });
   const endpoint = mcpEndpoint(served, clock);
-  const saveProfile = options.profile && savesOf(options.profile, freezer, options.signal);
   if (saveProfile !== undefined && assignment.options.profile?.mode === 'read-write')
     void saveAtCheckpoints({
       ...{
@@ -169,6 +176,7 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
       await Promise.all([endpoint.close(reason), served.live.close()]);
     },
     stopRecording: recording.stop,
+    keepLastPage: served.pages.close,
     async closeProfile(unused) {
       const lost = await options.profile?.close(unused);
       if (lost === undefined) return;

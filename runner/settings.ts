@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { SNAPSHOTS, TOOLSETS } from '../contract/assignment.ts';
+import { KEEP_PAGES } from '../contract/kept-pages.ts';
 import { ENV, PORTS } from '../contract/names.ts';
 import { controllerKeys } from '../contract/tokens.ts';
 import {
@@ -52,6 +53,8 @@ const VARIABLES = {
   port: [ENV.runnerPort, port().default(PORTS.runner)],
   portFile: [ENV.portFile, path().optional()],
   outputDir: [ENV.outputDir, path()],
+  /** `stdin`: the browser is elsewhere; the address of its CDP, a secret, is all that standard input has. */
+  remoteBrowser: [ENV.remoteBrowser, choice('stdin').optional()],
   chromiumPath: [ENV.chromiumPath, path().optional()],
   chromiumSandbox: [
     ENV.chromiumSandbox,
@@ -74,6 +77,7 @@ const VARIABLES = {
   chromiumSpki: [ENV.chromiumSpki, spki.optional()],
   toolset: [ENV.toolset, choice(...TOOLSETS).default('playwright')],
   snapshot: [ENV.snapshot, choice(...SNAPSHOTS).default('changes')],
+  keepPages: [ENV.keepPages, choice(...KEEP_PAGES).default('last')],
   tokensMax: [ENV.answerTokens, integer(TOKENS_MIN, TOKENS_MAX).default(TOKENS_DEFAULT)],
   imageText: [
     ENV.imageText,
@@ -88,10 +92,16 @@ const VARIABLES = {
 
 export type RunnerSettings = SettingsOf<typeof VARIABLES>;
 
-const rules = ({ port, portFile }: RunnerSettings): Fault[] =>
-  port === 0 && portFile === undefined
-    ? [[ENV.portFile, `is not set, and ${ENV.runnerPort}=0 needs it: a file for the port`]]
-    : [];
+function rules({ port, portFile, remoteBrowser, egressUrl, freezeSeconds }: RunnerSettings): Fault[] {
+  const faults: Fault[] = [];
+  if (port === 0 && portFile === undefined)
+    faults.push([ENV.portFile, `is not set, and ${ENV.runnerPort}=0 needs it: a file for the port`]);
+  if (remoteBrowser !== undefined && egressUrl !== undefined)
+    faults.push([ENV.egressUrl, 'is wrong: the traffic of a browser elsewhere does not pass a proxy of ours']);
+  if (remoteBrowser !== undefined && freezeSeconds > 0)
+    faults.push([ENV.freezeSeconds, 'is wrong: a browser elsewhere cannot be stopped while it is idle']);
+  return faults;
+}
 
 /** Reads the runner's environment. Throws EnvironmentError. */
 export const runnerSettings = (environment: Readonly<Record<string, unknown>>): RunnerSettings =>

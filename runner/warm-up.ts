@@ -61,6 +61,7 @@ async function warmUpLease(
     insecureLoginOrigins: [],
     toolset: 'playwright',
     snapshot: 'changes',
+    keepPages: 'none',
     tokensMax: TOKENS_DEFAULT,
     imageText: false,
     forwarder: undefined,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { profileState } from '../../contract/profile.ts';
+import { profileCheckRequest, profileState } from '../../contract/profile.ts';
 import { type Cli, connectController } from '../connect.ts';
 import { UsageError } from '../exit.ts';
 import { writeNewFile } from '../write-new-file.ts';
@@ -23,6 +23,15 @@ export function profileCommands(program: Command, cli: Cli): void {
       cli.out.fields({ name, version });
     },
   );
+  named(profile.command('check').description('open a page with a profile and look whether it is logged in'))
+    .requiredOption('--url <url>', 'page to open')
+    .option('--selector <selector>', 'what the page shows when logged in')
+    .option('--text <text>', 'the same, by its text')
+    .action(async (name, { user, ...page }) => {
+      const parsed = profileCheckRequest.safeParse(page);
+      if (!parsed.success) throw new UsageError('Give --url, http or https, and either --selector or --text.');
+      cli.out.fields({ name, ...(await (await connectController(cli)).checkProfile(user, name, parsed.data)) });
+    });
   named(profile.command('restore').description('make an older version the current one'))
     .argument('<version>', 'number of the version, as show lists it')
     .action((name, version, { user }) => restoreProfile(cli, user, name, version));

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { SNAPSHOTS, type Snapshot, TOOLSETS, type Toolset } from '../../contract/assignment.ts';
+import { KEEP_PAGES, type KeepPages } from '../../contract/kept-pages.ts';
 import { PROFILE_FORMS, PROFILE_MODES, type ProfileForm } from '../../contract/profile.ts';
 import type { SessionEvent, Tags } from '../../contract/session.ts';
 import { SESSION_STATES, type SessionState } from '../../contract/states.ts';
@@ -26,6 +27,9 @@ export function sessionCommands(program: Command, cli: Cli): void {
     .option('--profile <name>', "the user's profile to start with")
     .addOption(new Option('--profile-mode <mode>', 'whether to save it (default: read-write)').choices(PROFILE_MODES))
     .addOption(new Option('--profile-form <form>', 'what to save of it (default: light)').choices(PROFILE_FORMS))
+    .addOption(
+      new Option('--keep-pages <what>', "pages to keep as artifacts (default: the deployment's)").choices(KEEP_PAGES),
+    )
     .option('--no-video', 'do not record videos')
     .addOption(tagOption('tag of the session'))
     .option('--no-credentials', 'give the browser none of the stored credentials')
@@ -62,6 +66,7 @@ interface StartOptions {
   wait?: number;
   toolset?: Toolset;
   snapshot?: Snapshot;
+  keepPages?: KeepPages;
   profile?: string;
   profileMode?: (typeof PROFILE_MODES)[number];
   profileForm?: ProfileForm;
@@ -82,6 +87,7 @@ async function startSession(cli: Cli, options: StartOptions): Promise<void> {
     waitSeconds: options.wait,
     toolset: options.toolset,
     snapshot: options.snapshot,
+    keepPages: options.keepPages,
     profile: options.profile,
     profileMode: options.profileMode,
     profileForm: options.profileForm,

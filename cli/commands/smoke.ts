@@ -31,6 +31,7 @@ export async function smoke(cli: Cli, url: string, options: { screenshot?: strin
         userId,
         conversationId: crypto.randomUUID(),
         recordVideo: false,
+        keepPages: 'none',
         signal: cli.signal,
       });
       return { lease, browser: await connectBrowser(lease) };

@@ -26,6 +26,7 @@ const ROUTES = [
   ['GET', '/users/:user_id/profiles'],
   ['GET', '/users/:user_id/profiles/:name'],
   ['POST', '/users/:user_id/profiles/:name/save'],
+  ['POST', '/users/:user_id/profiles/:name/check'],
   ['POST', '/users/:user_id/profiles/:name/restore'],
   ['DELETE', '/users/:user_id/profiles/:name'],
 ] as const;
@@ -34,7 +35,11 @@ const ROUTES = [
 const POLICIES = ['/policy', '/users/:user_id/policy', '/browser-sessions/:session_id/policy'] as const;
 
 /** What of the controller's answer a page gets to see. */
-const ANSWER_HEADERS = ['content-type', 'content-length', 'retry-after', 'accept-ranges', 'content-range'] as const;
+const ANSWER_HEADERS = [
+  ...['content-type', 'content-length', 'retry-after', 'accept-ranges', 'content-range'],
+  // Of artifacts that strangers wrote, which would run in the console's origin if they were shown.
+  ...['content-disposition', 'x-content-type-options'],
+];
 
 /** Passes the calls of the pages on, each with a service token of its own. */
 export function controllerRoutes(app: FastifyInstance, controller: ControllerAccess): void {

@@ -43,7 +43,7 @@ async function testCredential(
   const signal = AbortSignal.timeout(TEST_MS);
   const browser = await sessions.connect({
     ...{ userId, conversationId: `test of ${site} ${randomUUID()}`, tags: { purpose: 'credential-test' }, signal },
-    ...{ ttlSeconds: TTL_SECONDS, recordVideo: false, toolset: 'both', snapshot: 'none' },
+    ...{ ttlSeconds: TTL_SECONDS, recordVideo: false, keepPages: 'none', toolset: 'both', snapshot: 'none' },
   });
   try {
     const { status, message } = await tryLogin(browser, site, url, signal);

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
-import type { SessionEvent } from '../../contract/session.ts';
+import type { Artifact, SessionEvent } from '../../contract/session.ts';
 import { newEvents } from './events.ts';
+import { CallPicture } from './kept-pages.tsx';
 import { Failure, Loading } from './notices.tsx';
 import { dayAndTime, timeOfDay } from './time.ts';
 import { usePolled } from './use-polled.ts';
@@ -8,7 +9,7 @@ import { EVENT_GROUPS, type EventGroup, eventLine, eventTitle } from './words.ts
 
 const POLL_MS = 1_500;
 /** The session's timeline, newest first; it grows while the session is used. */
-export function Timeline({ sessionId }: { sessionId: string }) {
+export function Timeline({ sessionId, artifacts }: { sessionId: string; artifacts: readonly Artifact[] }) {
   const [group, setGroup] = useState<EventGroup>('all');
   const events = usePolled<SessionEvent[]>(`events ${sessionId}`, POLL_MS, (signal, known) =>
     newEvents(sessionId, known ?? [], signal),
@@ -37,6 +38,7 @@ export function Timeline({ sessionId }: { sessionId: string }) {
             </time>
             <span class="kind">{eventTitle(event)}</span>
             <span class="long">{eventLine(event)}</span>
+            <CallPicture artifacts={artifacts} epoch={event.epoch} name={event.data.picture} />
           </li>
         ))}
       </ol>

@@ -32,12 +32,13 @@ export const eventTitle = ({ kind, data }: SessionEvent): string => (kind === 't
 /** They are for a tracing system. */
 const FOR_TRACES: readonly string[] = ['trace_id', 'span_id'];
 
-/** One line about an event: what its data says, in the order in which it was written. A call says what it was called with, and how it ended. */
+/** One line about an event: what its data says, in the order in which it was written. A call says what it was called with, where it led, and how it ended. */
 export function eventLine({ kind, data }: SessionEvent): string {
   if (kind !== 'tool.call') return pairs(data);
-  const { arguments: given, outcome, duration_ms } = data;
+  const { arguments: given, outcome, duration_ms, status, title } = data;
   const called = typeof given === 'object' && given !== null ? pairs(given as Record<string, unknown>) : '';
-  const parts = [called, outcome === 'ok' ? '' : String(outcome), `${String(duration_ms)} ms`];
+  const led = [status, title].filter(part => part !== undefined).join(' ');
+  const parts = [called, led, outcome === 'ok' ? '' : String(outcome), `${String(duration_ms)} ms`];
   return parts.filter(part => part !== '').join(' · ');
 }
 

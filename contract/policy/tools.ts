@@ -24,6 +24,15 @@ export interface ToolVerdict {
   readonly reason: string;
 }
 
+/** D1: they reach beyond the lease, so that each is closed until a rule allows it by its whole name; a pattern is not enough. */
+export const PROFILE_TOOLS = ['listProfiles', 'setProfile', 'snapshotProfile', 'restoreProfile'] as const;
+const isOptIn = (tool: string): boolean => (PROFILE_TOOLS as readonly string[]).includes(tool);
+
+/** Whether a rule is about a tool, whatever the arguments. */
+const names = ({ tools, except, action }: ToolRule, tool: string): boolean =>
+  tools.some(pattern => (isOptIn(tool) && action !== 'block_always' ? pattern === tool : coversTool(pattern, tool))) &&
+  !except?.some(pattern => coversTool(pattern, tool));
+
 interface Match {
   readonly layer: PolicyLayer;
   readonly index: number;
@@ -57,8 +66,7 @@ function matches(layers: readonly LayeredPolicy[], call: ToolCall): Match[] {
   const callArguments = { sessionId: call.sessionId, ...call.arguments };
   return layers
     .flatMap(({ layer, policy }) => policy.tools.map((rule, index) => ({ layer, rule, index })))
-    .filter(({ rule }) => rule.tools.some(pattern => coversTool(pattern, call.tool)))
-    .filter(({ rule }) => !rule.except?.some(pattern => coversTool(pattern, call.tool)))
+    .filter(({ rule }) => names(rule, call.tool))
     .filter(({ rule }) => rule.when.every(test => holds(test, callArguments)))
     .map(match => ({
       ...match,
@@ -84,7 +92,8 @@ function matches(layers: readonly LayeredPolicy[], call: ToolCall): Match[] {
  *    the rule with more conditions, then the earlier one;
  * 3. else the default of the most specific layer that sets one; built in: allow. An allow that is not
  *    `allow_when_context_is_untrusted` yields in an untrusted context when any layer's `defaults.untrustedContext` is
- *    `block`; a less specific `allow_when_context_is_untrusted` still lets the call pass.
+ *    `block`; a less specific `allow_when_context_is_untrusted` still lets the call pass;
+ * 4. a tool of `PROFILE_TOOLS` has no default: it needs an allow that names it.
  */
 export function decideToolCall(layers: readonly LayeredPolicy[], call: ToolCall, context: CallContext): ToolVerdict {
   const found = matches(layers, call);
@@ -108,6 +117,13 @@ export function decideToolCall(layers: readonly LayeredPolicy[], call: ToolCall,
       layer: fallback.layer,
       reason: `No rule allows ${call.tool}, and the ${fallback.layer} policy blocks what no rule allows.`,
     };
+  if (found.length === 0 && isOptIn(call.tool))
+    return {
+      ...byDefault,
+      action: 'block',
+      layer: null,
+      reason: `${call.tool} is closed until a rule allows it by its name.`,
+    };
   if (quarantine)
     return {
       ...byDefault,
@@ -127,13 +143,11 @@ export function decideToolCall(layers: readonly LayeredPolicy[], call: ToolCall,
 
 /** Whether no arguments could make a call of this tool pass; such a tool is not listed. */
 export function neverAllowed(layers: readonly LayeredPolicy[], tool: string): boolean {
-  const rules = layers
-    .flatMap(({ policy }) => policy.tools)
-    .filter(({ tools }) => tools.some(pattern => coversTool(pattern, tool)))
-    .filter(({ except }) => !except?.some(pattern => coversTool(pattern, tool)));
+  const rules = layers.flatMap(({ policy }) => policy.tools).filter(rule => names(rule, tool));
   if (rules.some(({ action, when }) => action === 'block_always' && when.length === 0)) return true;
+  if (rules.some(({ action }) => action !== 'block_always')) return false;
   const fallback = narrowestFirst(layers).find(({ policy }) => policy.defaults.tools !== undefined);
-  return fallback?.policy.defaults.tools === 'block_always' && !rules.some(({ action }) => action !== 'block_always');
+  return isOptIn(tool) || fallback?.policy.defaults.tools === 'block_always';
 }
 
 /** Which rule decides and which others matched, one sentence each, for `policy test`. */

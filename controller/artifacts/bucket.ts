@@ -10,8 +10,8 @@ import {
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
-import { fileOfArtifact } from '../../contract/files.ts';
-import { VIDEO_PREFIX } from '../../contract/names.ts';
+import { kindOfArtifact } from '../../contract/artifact-name.ts';
+import { PAGE_PREFIX, VIDEO_PREFIX } from '../../contract/names.ts';
 import type { ArtifactStore, PrefixSurvey } from '../ports/artifacts.ts';
 import { type BucketOptions, s3Client } from './s3-client.ts';
 
@@ -21,13 +21,13 @@ interface BucketArtifactsOptions extends BucketOptions {
 }
 
 /**
- * Artifacts in a bucket: its lifecycle deletes them (infra/bucket.ts). The controller's role may list them, and read files but not
- * videos.
+ * Artifacts in a bucket: its lifecycle deletes them (infra/bucket.ts). The controller's role may list them, and read files and pages
+ * but not videos.
  */
 export function bucketArtifacts({ bucket, env, ...place }: BucketArtifactsOptions): ArtifactStore {
   const client = s3Client(place);
   const root = `s3://${bucket}/`;
-  const prefix = `${VIDEO_PREFIX}/${env}/`;
+  const prefixes = { videos: `${VIDEO_PREFIX}/${env}/`, pages: `${PAGE_PREFIX}/${env}/` } as const;
   const at = (Key: string) => ({ Bucket: bucket, Key });
   /** Undefined for what another store, or another bucket, has. */
   const keyOf = (uri: string): string | undefined => (uri.startsWith(root) ? uri.slice(root.length) : undefined);
@@ -43,7 +43,7 @@ export function bucketArtifacts({ bucket, env, ...place }: BucketArtifactsOption
     },
     async read(uri) {
       const key = keyOf(uri);
-      if (key === undefined || !isFile(key)) return null;
+      if (key === undefined || isVideo(key)) return null;
       const bytes = await sizeOf(client, new HeadObjectCommand(at(key)));
       if (bytes === null) return null;
       return {
@@ -53,14 +53,18 @@ export function bucketArtifacts({ bucket, env, ...place }: BucketArtifactsOption
       };
     },
     async survey() {
-      const [rules, held] = await Promise.all([rulesOf(client, bucket), heldBelow(client, bucket, prefix)]);
-      return { prefixes: [{ prefix, ...held, expiryDays: expiryDays(rules, prefix) }] };
+      const rules = await rulesOf(client, bucket);
+      const look = async (holds: keyof typeof prefixes) => {
+        const prefix = prefixes[holds];
+        return { prefix, holds, ...(await heldBelow(client, bucket, prefix)), expiryDays: expiryDays(rules, prefix) };
+      };
+      return { prefixes: await Promise.all([look('videos'), look('pages')]) };
     },
   };
 }
 
-/** Its key ends with the folder of its source and its name. */
-const isFile = (key: string): boolean => fileOfArtifact(key.split('/').slice(-2).join('/')) !== undefined;
+/** The key of anything else ends with a folder and a name. */
+const isVideo = (key: string): boolean => kindOfArtifact(key.split('/').slice(-2).join('/')) === 'video';
 
 async function sizeOf(client: S3Client, command: HeadObjectCommand): Promise<number | null> {
   try {

@@ -1,6 +1,6 @@
+import { posix } from 'node:path';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { fileOfArtifact } from '../../contract/files.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { artifactList } from '../../contract/session.ts';
 import { mimeTypeOf } from '../../http/mime-type.ts';
@@ -21,7 +21,7 @@ export interface ArtifactRoutes {
 /** Sent as a stream: nothing is serialized by this schema. A file has the type that its name stands for. */
 const BYTES = { 'video/webm': { schema: z.any() }, 'application/octet-stream': { schema: z.any() } };
 
-/** S1: the videos and files of a session, and their bytes. */
+/** S1: the videos, files and kept pages of a session, and their bytes. */
 export const artifactRoutes: FastifyPluginAsyncZod<ArtifactRoutes> = async (app, parts) => {
   const { serviceKey, directory, artifacts } = parts;
   app.addHook('onRoute', describeRoutes('service'));
@@ -72,8 +72,9 @@ export const artifactRoutes: FastifyPluginAsyncZod<ArtifactRoutes> = async (app,
           'artifact_not_found',
           uri === null ? 'No stored artifact of this session has this id.' : `The controller cannot read ${uri}.`,
         );
-      const file = fileOfArtifact(artifact.name);
-      const about = { mimeType: mimeTypeOf(artifact.name), ...(file && { name: file.name }) };
+      // What a page wrote is for no browser to show.
+      const isOfPage = artifact.kind !== 'video';
+      const about = { mimeType: mimeTypeOf(artifact.name), ...(isOfPage && { name: posix.basename(artifact.name) }) };
       return sendContent(reply, storedAnswer(content, about, request.headers.range));
     },
   );

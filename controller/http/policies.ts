@@ -16,13 +16,14 @@ export interface PolicyRoutes {
   policies: Policies;
   directory: Directory;
   changes: Changes;
+  isRemote: boolean;
 }
 
 /**
  * Policies by layer. An invalid document is refused with the path to its fault, and the previous one stays in force.
  */
 export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, parts) => {
-  const { policies, directory, changes } = parts;
+  const { policies, directory, changes, isRemote } = parts;
   app.addHook('onRoute', describeRoutes('service'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
@@ -41,8 +42,7 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
       if (userId === null) return '';
       throw new OmicronError('forbidden', 'A token limited to a user may not read or change the deployment policy.');
     },
-    policies,
-    changes,
+    ...{ policies, changes, isRemote },
   });
   const user = policyLayerRoutes({
     layer: 'user',
@@ -51,15 +51,13 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
       mayActFor({ userId }, user_id);
       return user_id;
     },
-    policies,
-    changes,
+    ...{ policies, changes, isRemote },
   });
   const session = policyLayerRoutes({
     layer: 'session',
     params,
     subjectOf: async ({ session_id }, userId) => (await found(session_id, userId)).id,
-    policies,
-    changes,
+    ...{ policies, changes, isRemote },
   });
   await app.register(deployment, { prefix: '/policy' });
   await app.register(user, { prefix: '/users/:user_id/policy' });

@@ -3,6 +3,8 @@ import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
 import {
   PROFILE_LIMITS,
+  profileCheck,
+  profileCheckRequest,
   profileDetail,
   profileList,
   profileName,
@@ -11,20 +13,16 @@ import {
   profileState,
 } from '../../contract/profile.ts';
 import { foreignId } from '../../contract/session.ts';
-import { type Keys, saveProfileToken } from '../lease/assignment-tokens.ts';
+import { saveProfileToken } from '../lease/assignment-tokens.ts';
+import { type CheckLoginParts, checkLogin } from '../lease/check-login.ts';
 import { liveRunner } from '../lease/live-runner.ts';
-import type { RunnerLink } from '../ports/runner-link.ts';
 import { type ProfileKeeper, profileNotFound, profilesNotConfigured } from '../profiles/profile-keeper.ts';
-import type { Directory } from '../store/directory.ts';
 import type { Profiles } from '../store/profiles.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 
-export interface ProfileRoutes {
+export interface ProfileRoutes extends CheckLoginParts {
   serviceKey: Uint8Array;
-  keys: Keys;
-  directory: Directory;
-  link: RunnerLink;
   profiles: Profiles;
   /** Null: this deployment keeps no profiles. */
   profileKeeper: ProfileKeeper | null;
@@ -100,6 +98,21 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutes> = async (app, p
       const { runnerId, bootId, endpoint } = await liveRunner(directory, profile.writer_session_id, user_id);
       return link.saveProfile(endpoint, saveProfileToken(parts.keys, runnerId, bootId), SAVE_MS);
     },
+  );
+
+  app.post(
+    '/:name/check',
+    {
+      schema: {
+        operationId: 'checkProfile',
+        summary:
+          'Whether a login of the saved profile still holds: opens a page in a browser of its own and looks for what it shows',
+        params: ofProfile,
+        body: profileCheckRequest,
+        response: { 200: profileCheck },
+      },
+    },
+    async request => checkLogin(parts, request.params.user_id, request.params.name, request.body),
   );
 
   app.post(

@@ -4,6 +4,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import type { Logger } from 'pino';
 import { OmicronError } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
+import { type AgentProfileRoutes, agentProfileRoutes } from './agent-profiles.ts';
 import { type ArtifactRoutes, artifactRoutes } from './artifacts.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
@@ -20,11 +21,13 @@ import { type ProfileRoutes, profileRoutes } from './profiles.ts';
 import { type RunnerProfileRoutes, runnerProfileRoutes } from './runner-profile.ts';
 import { type RunnerRoutes, runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
+import { type UsageRoutes, usageRoutes } from './usage.ts';
 import { type UserActionEventRoutes, userActionEventRoutes } from './user-action-events.ts';
 import { pendingUserActionRoutes, type UserActionRoutes, userActionRoutes } from './user-actions.ts';
 
 export interface ServerParts
   extends SessionRoutes,
+    AgentProfileRoutes,
     CredentialRoutes,
     EgressRoutes,
     LeaseMcpRoutes,
@@ -37,6 +40,7 @@ export interface ServerParts
     ProfileRoutes,
     RunnerRoutes,
     RunnerProfileRoutes,
+    UsageRoutes,
     UserActionEventRoutes,
     UserActionRoutes {
   log: Logger;
@@ -80,12 +84,14 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(liveRoutes, under('/internal/browser-sessions/:session_id'));
   await app.register(userActionRoutes, under('/internal/browser-sessions/:session_id/user-actions'));
   await app.register(pendingUserActionRoutes, under('/internal/user-actions'));
+  await app.register(usageRoutes, under('/internal/usage'));
   await app.register(userActionEventRoutes, under('/internal/user-actions'));
   await app.register(credentialRoutes, under('/internal/users/:user_id/credentials'));
   await app.register(profileRoutes, under('/internal/users/:user_id/profiles'));
   await app.register(policyRoutes, under('/internal'));
   await app.register(runnerRoutes, parts);
   await app.register(runnerProfileRoutes, under('/internal/runner-profile'));
+  await app.register(agentProfileRoutes, under('/internal/runner-profiles'));
   await app.register(egressRoutes, parts);
   await app.register(leaseMcpRoutes, parts);
   if (parts.gateway) await app.register(parts.gateway);

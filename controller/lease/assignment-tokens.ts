@@ -1,6 +1,7 @@
 import type { Assignment } from '../../contract/assignment.ts';
 import type { LeaseKey } from '../../contract/lease-key.ts';
 import { AUDIENCES, videoPrefix } from '../../contract/names.ts';
+import type { ProfileCheckRequest } from '../../contract/profile.ts';
 import type { SigningKey } from '../../contract/tokens.ts';
 import { mcpToken, sha256Hex, signControllerToken } from '../../contract/tokens.ts';
 import type { RunnerRow, SessionRow } from '../store/rows.ts';
@@ -51,11 +52,15 @@ export const drainToken = (keys: Keys, runnerId: string, bootId: string, reason:
 export const saveProfileToken = (keys: Keys, runnerId: string, bootId: string): string =>
   orderToken(keys, runnerId, bootId, { order: 'save_profile' });
 
+/** Tells a runner to look at a page, whether its lease's profile is logged in there. */
+export const checkLoginToken = (keys: Keys, runnerId: string, bootId: string, page: ProfileCheckRequest): string =>
+  orderToken(keys, runnerId, bootId, { order: 'check_login', page });
+
 /** Opens the files of a runner's lease. */
 export const filesToken = (keys: Keys, runnerId: string, bootId: string): string =>
   orderToken(keys, runnerId, bootId, { order: 'files' });
 
-const orderToken = (keys: Keys, runnerId: string, bootId: string, order: Record<string, string>): string =>
+const orderToken = (keys: Keys, runnerId: string, bootId: string, order: Record<string, unknown>): string =>
   signControllerToken(keys.signing, AUDIENCES.runner(runnerId, bootId), order, {
     nowMs: Date.now(),
     seconds: ASSIGNMENT_SECONDS,

@@ -12,14 +12,17 @@ import {
 } from '../profiles/profile-keeper.ts';
 import type { Fleet } from '../store/fleet.ts';
 import type { Acquired } from '../store/leases.ts';
+import type { Policies } from '../store/policies.ts';
 import type { SessionRow } from '../store/rows.ts';
 import type { McpAccess } from './mcp-access.ts';
+import { refuseUnheld } from './remote-limits.ts';
 import { type StartParts, start } from './start.ts';
 import { before, Waiting } from './waiting.ts';
 
 export interface GetOrCreateParts extends StartParts {
   fleet: Fleet;
   secrets: SecretStore;
+  policies: Policies;
   mcpAccess: McpAccess;
   /** Null: this deployment keeps no profiles. */
   profileKeeper: ProfileKeeper | null;
@@ -47,6 +50,7 @@ export class GetOrCreate {
     const { clock } = this.#parts;
     const deadlineMs = clock.nowMs() + request.wait_seconds * 1000;
     if (request.profile && !this.#parts.profileKeeper) throw profilesNotConfigured();
+    if (this.#parts.provider.isRemote) await refuseUnheld(request, this.#parts);
     if (request.require_credentials) await this.#requireCredentials(request.user_id);
     for (;;) {
       const acquired = await this.#acquire(request, randomUUID(), null);
@@ -223,10 +227,17 @@ function refusal({
   active,
   retryAfterMs,
   holder,
+  provider,
 }: Extract<Acquired, { outcome: 'refused' }>): OmicronError {
   if (code === 'profile_quota_exceeded') return tooManyProfiles();
   if (code === 'profile_in_use' || code === 'profile_not_found') return saveRefused({ code, holder, retryAfterMs });
   const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  if (code === 'provider_mismatch')
+    return new OmicronError(
+      code,
+      `The live lease of this conversation is at the provider ${provider}, which this controller does not run. End it, or ask a controller that does.`,
+      { retryAfterSeconds },
+    );
   if (code === 'predecessor_draining')
     return new OmicronError(
       code,

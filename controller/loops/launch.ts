@@ -43,7 +43,7 @@ async function launch(parts: LaunchParts, row: RunnerRow, stopping: AbortSignal)
     if (stopping.aborted) return;
     if (error instanceof OmicronError && error.code === 'store_unavailable') return; // another worker takes it up
     const { reason, detail } = startFailure(error, deadline.aborted ? startMs / 1000 : null);
-    log.error({ runner_id: row.id, reason, detail }, 'runner start failed');
+    log.error({ runner_id: row.id, provider: provider.name, reason, detail }, 'runner start failed');
     onFailure();
     await fleet
       .markLost(row.id, 'not_started', reason, detail)

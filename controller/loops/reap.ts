@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ArtifactStore } from '../ports/artifacts.ts';
-import type { Maintenance } from '../store/maintenance.ts';
+import type { Maintenance, Retention } from '../store/maintenance.ts';
 
 const BATCH = 200;
 
@@ -30,7 +30,7 @@ async function untilNotFull(step: (most: number) => Promise<string[]>, each: (id
 export interface RetentionParts {
   maintenance: Maintenance;
   artifacts: ArtifactStore;
-  days: number;
+  retention: Retention;
   log: Logger;
 }
 
@@ -40,7 +40,11 @@ export interface RetentionParts {
  */
 export async function retainArtifacts(parts: RetentionParts): Promise<void> {
   for (let after: string | null = null; ; ) {
-    const batch: { id: string; uri: string }[] = await parts.maintenance.expiredArtifacts(parts.days, BATCH, after);
+    const batch: { id: string; uri: string }[] = await parts.maintenance.expiredArtifacts(
+      parts.retention,
+      BATCH,
+      after,
+    );
     for (const artifact of batch) await removeArtifact(parts, artifact);
     if (batch.length < BATCH) return;
     after = batch.at(-1)?.id ?? null;
@@ -48,11 +52,11 @@ export async function retainArtifacts(parts: RetentionParts): Promise<void> {
 }
 
 async function removeArtifact(parts: RetentionParts, { id, uri }: { id: string; uri: string }): Promise<void> {
-  const { maintenance, artifacts, days, log } = parts;
+  const { maintenance, artifacts, log } = parts;
   try {
     if (!(await artifacts.remove(uri))) return;
     await maintenance.markExpired(id);
-    log.info({ artifact_id: id, days }, 'expired artifact removed');
+    log.info({ artifact_id: id }, 'expired artifact removed');
   } catch (err) {
     log.error({ err, artifact_id: id }, 'expired artifact not removed');
   }

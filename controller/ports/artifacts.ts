@@ -26,6 +26,8 @@ export interface StoreSurvey {
 
 export interface PrefixSurvey {
   readonly prefix: string;
+  /** What is below it, each with a retention of its own. */
+  readonly holds: 'videos' | 'pages';
   readonly objects: number;
   readonly bytes: number;
   /** Milliseconds since 1970; null: there is none. */

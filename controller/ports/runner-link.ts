@@ -1,4 +1,5 @@
 import type { AssignAnswer, RunnerHealth } from '../../contract/assignment.ts';
+import type { ProfileCheck } from '../../contract/profile.ts';
 
 /**
  * The controller's calls to one runner. Throws what the runner answered, or `runner_start_failed` when it did not
@@ -11,6 +12,8 @@ export interface RunnerLink {
   drain(endpoint: string, token: string, timeoutMs: number): Promise<void>;
   /** Saves the lease's profile now. Resolves with the version that holds it. */
   saveProfile(endpoint: string, token: string, timeoutMs: number): Promise<{ version: number }>;
+  /** Looks at a page, whether the lease's profile is logged in there. */
+  checkLogin(endpoint: string, token: string, timeoutMs: number): Promise<ProfileCheck>;
   /** Null: it does not answer, not yet or not any more. */
   healthOf(endpoint: string, signal: AbortSignal): Promise<RunnerHealth | null>;
 }

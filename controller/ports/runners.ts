@@ -33,10 +33,12 @@ export interface ProviderContext {
 
 export type MakeProvider = (context: ProviderContext) => RunnerProvider | Promise<RunnerProvider>;
 
-/** Where runners live: child processes, or pods. `runnerId` names a runner everywhere; every call may be repeated. */
+/** Where runners live: child processes, with browsers here or elsewhere, or pods. `runnerId` names a runner everywhere; every call may be repeated. */
 export interface RunnerProvider {
   /** In the rows of its runners, e.g. `kubernetes`. */
   readonly name: string;
+  /** Whether its browsers are machines of a service elsewhere: their traffic and their disk are not held here, and a lease that needs that is refused. */
+  readonly isRemote: boolean;
   /** Digest of what `create` would make now; another digest makes warm runners stale. */
   templateDigest(): Promise<string>;
   /** Starts the runner; does nothing when it exists. */

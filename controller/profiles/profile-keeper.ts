@@ -190,7 +190,8 @@ export class ProfileKeeper {
     if (refusal !== null) throw refused(refusal);
     await store.put(save.object, sealed);
     const stored = await store.get(save.object);
-    if (stored === null || !plain.equals(await unseal(key, stored, { userId, profileId, of })))
+    const opened = stored && (await unseal(key, stored, { userId, profileId, of }).catch(() => null));
+    if (opened === null || !plain.equals(opened))
       throw new OmicronError('profile_unavailable', 'The store did not keep what was written to it; save again.');
     return save;
   }

@@ -28,7 +28,7 @@ export const seal = async (key: Buffer, plain: Buffer, place: Place): Promise<Bu
   encrypt(key, await compress(plain), contextOf(place));
 
 /** Throws when the object is not this place's, or was changed. */
-export const unseal = (key: Buffer, sealed: Buffer, place: Place): Promise<Buffer> => {
+export const unseal = async (key: Buffer, sealed: Buffer, place: Place): Promise<Buffer> => {
   const maxOutputLength = place.of === 'chunk' ? PROFILE_LIMITS.chunkBytesMax : PROFILE_LIMITS.stateBytesMax;
   return decompress(decrypt(key, sealed, contextOf(place)), { maxOutputLength });
 };

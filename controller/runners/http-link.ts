@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { assignAnswer, drainAnswer, runnerHealth } from '../../contract/assignment.ts';
-import { profileSaved } from '../../contract/profile.ts';
+import { profileCheck, profileSaved } from '../../contract/profile.ts';
 import type { HttpCall } from '../../http/call.ts';
 import type { Clock } from '../../http/clock.ts';
 import { problemClient } from '../../http/problem-client.ts';
@@ -25,6 +25,7 @@ export function httpRunnerLink({ send, clock }: { send: HttpCall; clock: Clock }
       await post(endpoint, '/drain', token, drainAnswer, timeoutMs);
     },
     saveProfile: (endpoint, token, timeoutMs) => post(endpoint, '/save-profile', token, profileSaved, timeoutMs),
+    checkLogin: (endpoint, token, timeoutMs) => post(endpoint, '/check-login', token, profileCheck, timeoutMs),
     async healthOf(endpoint, signal) {
       try {
         const { text } = await send(`${endpoint}/healthz`, { method: 'GET' }, signal);

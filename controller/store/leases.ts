@@ -17,10 +17,12 @@ export interface Acquisition {
     | 'credentials'
     | 'toolset'
     | 'snapshot'
+    | 'keep_pages'
     | 'tags'
     | 'profile'
     | 'profile_mode'
     | 'profile_form'
+    | 'profile_switch'
   >;
   /** Names this call; a repeated call finds its own claim again. */
   claimId: string;
@@ -45,12 +47,15 @@ export type Acquired =
       retryAfterMs: number;
       /** Of `profile_in_use`: the session whose lease has the profile. */
       holder?: string | undefined;
+      /** Of `provider_mismatch`: where the lease lives. */
+      provider?: string | undefined;
     };
 
 const REFUSALS = [
   'user_quota_exceeded',
   'capacity_exceeded',
   'predecessor_draining',
+  'provider_mismatch',
   'profile_in_use',
   'profile_not_found',
   'profile_quota_exceeded',
@@ -116,6 +121,7 @@ const acquired = z.discriminatedUnion('outcome', [
       outcome: z.literal('refused'),
       code: z.enum(REFUSALS),
       holder: z.uuid().optional(),
+      provider: z.string().optional(),
       limit: z.int(),
       active: z.int(),
       retry_after_ms: z.number(),
@@ -142,13 +148,14 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
   });
   return {
     async acquire({ request, ...acquisition }) {
-      const { record_video, credentials, toolset, snapshot, tags } = request;
+      const { record_video, credentials, toolset, snapshot, keep_pages, tags } = request;
       const { profile: name, profile_mode: mode, profile_form: form } = request;
       const options: RunnerOptions = {
         record_video,
         ...(!credentials && { credentials }),
         ...(toolset && { toolset }),
         ...(snapshot && { snapshot }),
+        ...(keep_pages && { keep_pages }),
         ...(name && { profile: { name, mode, form } }),
       };
       return acquired.parse(
@@ -168,6 +175,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
           p_on_user_limit: rules.onUserLimit,
           p_claim_seconds: rules.claimSeconds,
           p_start_seconds: rules.startSeconds,
+          p_switch_profile: request.profile_switch,
         }),
       );
     },

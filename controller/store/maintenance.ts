@@ -2,6 +2,9 @@ import * as z from 'zod';
 import type { Database } from '../ports/database.ts';
 import { call, callRows } from './call.ts';
 
+/** Days after which artifacts are removed: videos and files, and kept pages. */
+export type Retention = Readonly<Record<'videos' | 'pages', number>>;
+
 /** Steps of the loops that look at time. Each is harmless when repeated or run on several replicas. */
 export interface Maintenance {
   /** Makes the global cap `most`. */
@@ -12,8 +15,8 @@ export interface Maintenance {
   failStuckStarts(most: number): Promise<string[]>;
   /** Ends every lease of this provider and drains its runners: the local stack stops. */
   endAll(provider: string): Promise<void>;
-  /** Stored artifacts older than this, by id; those after `after`, null: from the first. */
-  expiredArtifacts(days: number, most: number, after: string | null): Promise<{ id: string; uri: string }[]>;
+  /** Stored artifacts past their retention, by id; those after `after`, null: from the first. */
+  expiredArtifacts(retention: Retention, most: number, after: string | null): Promise<{ id: string; uri: string }[]>;
   markExpired(artifactId: string): Promise<void>;
 }
 
@@ -30,12 +33,13 @@ export function sqlMaintenance(database: Database, rules: { startSeconds: number
     async endAll(provider) {
       await call(database, 'end_all', { p_provider: provider });
     },
-    expiredArtifacts: (days, most, after) =>
+    expiredArtifacts: ({ videos, pages }, most, after) =>
       database.query<{ id: string; uri: string }>(
         `select id, uri from omicron.artifacts
-          where state = 'stored' and created_at < (select clock_timestamp()) - make_interval(days => $1)
+          where state = 'stored'
+            and created_at < (select clock_timestamp()) - make_interval(days => case when kind = 'page' then $4::int else $1::int end)
             and ($3::uuid is null or id > $3) order by id limit $2`,
-        [days, most, after],
+        [videos, most, after, pages],
       ),
     async markExpired(artifactId) {
       await database.query(

@@ -1,6 +1,6 @@
 import { type Document, document, type Statement } from './document.ts';
 import { profileObjects } from './profiles.ts';
-import { type Recordings, recordingsPrefix } from './recordings.ts';
+import { type Recordings, recordingsObjects } from './recordings.ts';
 
 type Condition = NonNullable<Statement['Condition']>;
 
@@ -48,7 +48,7 @@ const refuseOtherEncryption = (objects: string, keyArn: string): Statement[] => 
 ];
 
 /**
- * The uploader may write and abort uploads in its prefix. Enforced here too, so that a wider role policy gains
+ * The uploader may write and abort uploads in its prefixes. Enforced here too, so that a wider role policy gains
  * nothing.
  */
 function confineUploader(recordings: Recordings, objects: string): Statement[] {
@@ -61,7 +61,7 @@ function confineUploader(recordings: Recordings, objects: string): Statement[] {
       Sid: 'UploaderStaysInItsPrefix',
       ...confine,
       Action: writing,
-      NotResource: [`${recordings.bucketArn}/${recordingsPrefix(recordings.env)}*`],
+      NotResource: recordingsObjects(recordings),
     },
   ];
 }

@@ -1,11 +1,11 @@
-import { FILE_FOLDERS } from '../../contract/names.ts';
+import { FILE_FOLDERS, PAGE_PREFIX, VIDEO_PREFIX } from '../../contract/names.ts';
 import { type Document, document } from './document.ts';
 import { keepProfiles } from './profiles.ts';
-import { listRecordings, type Recordings, recordingsPrefix } from './recordings.ts';
+import { listRecordings, type Recordings } from './recordings.ts';
 
 /**
- * The controller's role: checks what the bucket keeps and for how long (O21), reads the files of sessions (B1), and keeps profiles. It
- * cannot read a video: no name of one has a folder. The key of profiles' objects is that of the files.
+ * The controller's role: checks what the bucket keeps and for how long (O21), reads the files of sessions (B1) and their pages (A14), and keeps
+ * profiles. It cannot read a video: no name of one has a folder. The key of profiles' objects is that of the files.
  */
 export const controllerPolicy = (recordings: Recordings): Document =>
   document(
@@ -20,9 +20,10 @@ export const controllerPolicy = (recordings: Recordings): Document =>
       Sid: 'ReadFiles',
       Effect: 'Allow',
       Action: ['s3:GetObject'],
-      Resource: Object.values(FILE_FOLDERS).map(
-        folder => `${recordings.bucketArn}/${recordingsPrefix(recordings.env)}*/${folder}/*`,
-      ),
+      Resource: [
+        ...Object.values(FILE_FOLDERS).map(folder => `${VIDEO_PREFIX}/${recordings.env}/*/${folder}/*`),
+        `${PAGE_PREFIX}/${recordings.env}/*`,
+      ].map(keys => `${recordings.bucketArn}/${keys}`),
     },
     ...keepProfiles(recordings),
   );

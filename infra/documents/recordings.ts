@@ -1,4 +1,4 @@
-import { VIDEO_PREFIX } from '../../contract/names.ts';
+import { PAGE_PREFIX, VIDEO_PREFIX } from '../../contract/names.ts';
 import { type Document, document, type Statement } from './document.ts';
 
 /** What the IAM documents about recordings refer to. */
@@ -13,8 +13,12 @@ export interface Recordings {
   readonly controllerRoleArn: string;
 }
 
-/** Keys of one environment; the uploader writes nowhere else. */
-export const recordingsPrefix = (env: string): string => `${VIDEO_PREFIX}/${env}/`;
+/** Keys of one environment's videos and files, and of its kept pages; the uploader writes nowhere else. */
+export const recordingsPrefixes = (env: string): string[] => [`${VIDEO_PREFIX}/${env}/`, `${PAGE_PREFIX}/${env}/`];
+
+/** Every object of them. */
+export const recordingsObjects = ({ bucketArn, env }: Pick<Recordings, 'bucketArn' | 'env'>): string[] =>
+  recordingsPrefixes(env).map(prefix => `${bucketArn}/${prefix}*`);
 
 /**
  * Only S3 may use the key, and only for this bucket. With a bucket key the encryption context is the bucket's ARN:
@@ -39,7 +43,7 @@ export function uploaderPolicy(recordings: Recordings): Document {
       Sid: 'WriteRecordings',
       Effect: 'Allow',
       Action: ['s3:PutObject', 's3:AbortMultipartUpload'],
-      Resource: [`${recordings.bucketArn}/${recordingsPrefix(recordings.env)}*`],
+      Resource: recordingsObjects(recordings),
     },
     {
       Sid: 'EncryptRecordings',
@@ -56,7 +60,7 @@ export const listRecordings = (recordings: Recordings): Statement => ({
   Effect: 'Allow',
   Action: ['s3:ListBucket'],
   Resource: [recordings.bucketArn],
-  Condition: { StringLike: { 's3:prefix': [`${recordingsPrefix(recordings.env)}*`] } },
+  Condition: { StringLike: { 's3:prefix': recordingsPrefixes(recordings.env).map(prefix => `${prefix}*`) } },
 });
 
 const decryptRecordings = (recordings: Recordings): Statement => ({
@@ -75,7 +79,7 @@ export function readerPolicy(recordings: Recordings): Document {
       Sid: 'ReadRecordings',
       Effect: 'Allow',
       Action: ['s3:GetObject'],
-      Resource: [`${recordings.bucketArn}/${recordingsPrefix(recordings.env)}*`],
+      Resource: recordingsObjects(recordings),
     },
     decryptRecordings(recordings),
   );

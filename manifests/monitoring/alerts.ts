@@ -12,7 +12,8 @@ export interface Alert {
 // Every replica reads its gauges from the database, so they all report the same value.
 const any = (series: string): string => `max(${series})`;
 const runners = (state: string): string => `max(sum by (instance) (omicron_runners{state${state}}))`;
-const kept = (what: string): string => any(`omicron_artifact_store_${what}`);
+/** Of videos and files, and of kept pages: each prefix has days of its own. */
+const kept = (what: string, of = 'max'): string => `${of} by (prefix) (omicron_artifact_store_${what})`;
 const pods = `count(kube_pod_info{namespace="${NAMESPACES.runners}"})`;
 const scraped = (app: string): string => `up{namespace="${NAMESPACES.system}",job="${app}"} == 1`;
 
@@ -89,7 +90,7 @@ export const ALERTS: readonly Alert[] = [
   {
     alert: 'BrowserArtifactsNotExpiring',
     summary: 'The lifecycle rule of the bucket of recordings is missing, has other days, or does not run',
-    expr: `${kept('expiry_days')} != ${kept('retention_days')} or time() - min(omicron_artifact_store_oldest_timestamp_seconds) > 86400 * (${kept('retention_days')} + ${LIFECYCLE_DAYS})`,
+    expr: `${kept('expiry_days')} != ${kept('retention_days')} or time() - ${kept('oldest_timestamp_seconds', 'min')} > 86400 * (${kept('retention_days')} + ${LIFECYCLE_DAYS})`,
     for: '2h',
     severity: 'ticket',
   },

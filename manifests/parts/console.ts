@@ -52,6 +52,7 @@ export function webConsole(scope: Construct, { console: choices, images }: Envir
     stopSeconds: 10,
   });
   const { className, annotations = {}, tlsSecret } = choices.ingress;
+  if (className === undefined) return;
   const { hostname } = new URL(choices.url);
   new k8s.KubeIngress(scope, 'ingress-console', {
     metadata: meta(SERVICES.console, { namespace, wave: 'after', labels: CONSOLE, annotations }),

@@ -29,12 +29,12 @@ export class BrowserNotFoundError extends Error {}
 
 /**
  * The browser that a runner here launches: `given` (OMICRON_CHROMIUM), else what is installed on the machine, the
- * headless shell first, else Playwright's own. `playwrightPath` is `chromium.executablePath()`; it may not exist.
+ * headless shell first, else Playwright's own. `playwrightPath` is `chromium.executablePath`; what it names may not exist.
  */
 export function browserPath(
   given: string | undefined,
   searchPath: string,
-  playwrightPath: string,
+  playwrightPath: () => string,
   shells: readonly string[] = SHELLS,
 ): string {
   if (given !== undefined) {
@@ -42,7 +42,7 @@ export function browserPath(
     throw new BrowserNotFoundError(`${ENV.chromiumPath} names ${given}, which is not an executable file.`);
   }
   const onPath = NAMES.map(name => commandPath(name, searchPath)).filter(path => path !== undefined);
-  const found = [...shells, ...onPath, ...headlessShells(playwrightPath), playwrightPath].find(executable);
+  const found = [...shells, ...onPath].find(executable) ?? ofPlaywright(playwrightPath()).find(executable);
   if (found !== undefined) return found;
   throw new BrowserNotFoundError(
     `No browser was found. Do one of these: set ${ENV.chromiumPath} to a Chromium executable; run ` +
@@ -51,12 +51,13 @@ export function browserPath(
 }
 
 /** Playwright installs its headless shell beside its chromium, under the same revision. */
-function headlessShells(playwrightPath: string): string[] {
+function ofPlaywright(playwrightPath: string): string[] {
   const match = /^(.*)chromium-(\d+)[\\/]/.exec(playwrightPath);
-  if (match === null) return [];
+  if (match === null) return [playwrightPath];
   const base = `${match[1]}chromium_headless_shell-${match[2]}`;
   return [
     join(base, 'chrome-headless-shell-linux64', 'chrome-headless-shell'),
     join(base, 'chrome-linux', 'headless_shell'),
+    playwrightPath,
   ];
 }

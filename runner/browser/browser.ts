@@ -313,7 +313,7 @@ function processGate(pid: number | undefined): { ok: boolean; detail: string } {
 }
 
 /** `browser.version()` answers from memory; only a request over the protocol shows that the browser still works. */
-async function protocolGate(browser: Browser): Promise<() => Promise<{ ok: boolean; detail: string }>> {
+export async function protocolGate(browser: Browser): Promise<() => Promise<{ ok: boolean; detail: string }>> {
   const session = await browser.newBrowserCDPSession();
   let asked: Promise<{ ok: boolean; detail: string }> | undefined;
   const ask = async () => {

@@ -25,32 +25,31 @@ export function browserFreezer({ pause, afterMs, clock, onFrozen, onThawed }: Fr
   let usedAtMs = clock.nowMs();
   let closed = afterMs === 0;
   let frozenAtMs: number | undefined;
-  let idle = new AbortController();
+  let waiting = false;
+  const ended = new AbortController();
 
-  function freezeWhenIdle(): void {
-    if (closed) return;
-    idle = new AbortController();
-    const { signal } = idle;
-    clock.sleep(afterMs, signal, true).then(
-      () => {
-        if (signal.aborted) return;
-        frozenAtMs = clock.nowMs();
-        void pause.hold();
-        onFrozen();
-      },
-      () => undefined, // it is used
-    );
+  /** One wait, whose end each use moves: a call that ended one and began another would pay for both. */
+  async function freezeWhenIdle(): Promise<void> {
+    if (closed || waiting) return;
+    waiting = true;
+    for (let leftMs = afterMs; leftMs > 0; leftMs = usedAtMs + afterMs - clock.nowMs())
+      await clock.sleep(leftMs, ended.signal, true);
+    waiting = false;
+    if (closed || users > 0) return;
+    frozenAtMs = clock.nowMs();
+    void pause.hold();
+    onFrozen();
   }
+  const begin = () => void freezeWhenIdle().catch(() => undefined); // it is closed
 
   function thaw(): void {
-    idle.abort();
     if (frozenAtMs === undefined) return;
     pause.letGo();
     onThawed(clock.nowMs() - frozenAtMs);
     frozenAtMs = undefined;
   }
 
-  freezeWhenIdle();
+  begin();
   return {
     use() {
       users += 1;
@@ -62,12 +61,13 @@ export function browserFreezer({ pause, afterMs, clock, onFrozen, onThawed }: Fr
         used = true;
         users -= 1;
         usedAtMs = clock.nowMs();
-        if (users === 0) freezeWhenIdle();
+        if (users === 0) begin();
       };
     },
     usedAtMs: () => usedAtMs,
     close() {
       closed = true;
+      ended.abort();
       thaw();
     },
   };

@@ -42,4 +42,4 @@ const within = <T>(work: Promise<T>): Promise<T | undefined> =>
   Promise.race([work.catch(() => undefined), delay(ANSWER_MS, undefined, { ref: false })]);
 
 const answers = async (page: Page): Promise<boolean> =>
-  page.isClosed() || (await within(page.title().then(() => true))) === true;
+  page.isClosed() || (await within(page.evaluate(() => true))) === true;

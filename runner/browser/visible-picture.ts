@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { CDPSession, Page } from 'playwright-core';
 
 export type PictureType = 'png' | 'jpeg' | 'webp';
@@ -19,11 +18,8 @@ function sessionOf(page: Page): Promise<CDPSession> {
  * the time that Playwright's takes (PNG, 1920x1080: 49 ms instead of 133). Rejects in Playwright's words when the time is over.
  */
 export async function captureVisible(page: Page, type: PictureType, timeoutMs: number): Promise<Buffer> {
-  const late = new AbortController();
-  const tooLate = delay(timeoutMs, undefined, { signal: late.signal }).then(() => {
-    throw new Error(`page.screenshot: Timeout ${timeoutMs}ms exceeded.`);
-  });
-  tooLate.catch(() => undefined);
+  const { promise: tooLate, reject } = Promise.withResolvers<never>();
+  const late = setTimeout(() => reject(new Error(`page.screenshot: Timeout ${timeoutMs}ms exceeded.`)), timeoutMs);
   const captured = sessionOf(page).then(session =>
     session.send('Page.captureScreenshot', {
       ...{ format: type, optimizeForSpeed: true },
@@ -35,6 +31,6 @@ export async function captureVisible(page: Page, type: PictureType, timeoutMs: n
     const { data } = await Promise.race([captured, tooLate]);
     return Buffer.from(data, 'base64');
   } finally {
-    late.abort();
+    clearTimeout(late);
   }
 }

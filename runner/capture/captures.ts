@@ -12,8 +12,6 @@ export interface Captures {
    * function ends it. Rejects if the tab cannot be captured.
    */
   watch(page: Page, watcher: Watcher): Promise<() => void>;
-  /** Shows the tab's watchers a screenshot of it, if it has watchers. Rejects if none can be taken. */
-  shoot(page: Page): Promise<void>;
   /** Runs work of which no picture is shown; the one before stands still meanwhile. */
   withoutPictures<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -34,7 +32,6 @@ export function captureTabs({ context, pictures, clock }: CapturesOptions): Capt
       tabs.set(page, tab);
       return tab.watch(watcher);
     },
-    shoot: async page => tabs.get(page)?.shoot(),
     withoutPictures: mask.during,
   };
 }

@@ -1,6 +1,6 @@
 /** A picture of a tab. */
 export interface Picture {
-  /** `screenshot`: taken by itself, with the list of a select or a picker, which no screencast shows. */
+  /** `screenshot`: taken by itself, while a document is guarded. */
   readonly kind: 'screencast' | 'screenshot';
   readonly jpeg: Buffer;
   /** When the tab looked like this, in ms since 1970. */

@@ -12,8 +12,6 @@ import { startScreencast } from './screencast.ts';
 export interface TabCapture {
   /** As `Captures.watch`. */
   watch(watcher: Watcher): Promise<() => void>;
-  /** As `Captures.shoot`. */
-  shoot(): Promise<void>;
 }
 
 export interface TabCaptureOptions {
@@ -69,12 +67,10 @@ export function tabCapture(options: TabCaptureOptions): TabCapture {
         if (watchers.delete(watcher)) void adjust().catch(() => undefined);
       };
     },
-    shoot: async () => capture?.shoot(),
   };
 }
 
 interface Capture {
-  shoot(): Promise<void>;
   end(): void;
 }
 
@@ -93,7 +89,6 @@ async function startCapture(
   }
   const screencast = await startScreencast({ ...{ context, page, clock }, onPicture: add });
   return {
-    shoot: async () => add(await screenshot(page)),
     end() {
       if (ended) return;
       ended = true;
@@ -104,7 +99,7 @@ async function startCapture(
   };
 }
 
-/** A picture of the tab as it is painted, popups included. */
+/** A picture of the tab as it is painted. */
 async function screenshot(page: Page): Promise<Picture> {
   const { width, height } = page.viewportSize() ?? VIEWPORT;
   const atMs = Date.now();

@@ -1,16 +1,27 @@
 import type { ReadStream } from 'node:fs';
 import { constants, type FileHandle, open } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { OmicronError } from '../../contract/problem.ts';
 
 /**
  * Opens a plain file to be read. A compromised browser may write to the folder: no link is followed out of it, and no
- * pipe is waited for. To be closed by the caller.
+ * pipe is waited for. To be closed by the caller. Throws `file_not_found`, with the file's name alone: paths are for no agent.
  */
 export async function openPlain(path: string): Promise<FileHandle> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(cause => {
+    throw gone(path, cause);
+  });
   if ((await file.stat()).isFile()) return file;
   await file.close();
-  throw new Error(`${path} is not a plain file`);
+  throw gone(path);
 }
+
+const gone = (path: string, cause?: unknown): OmicronError =>
+  new OmicronError(
+    'file_not_found',
+    `The file "${basename(path)}" is gone from the runner's disk. Bring it in or download it again, under another name.`,
+    { cause },
+  );
 
 /** A plain file, or a part of it with both its ends, as a stream that closes the file. */
 export const streamPlain = async (path: string, part?: { start: number; end: number }): Promise<ReadStream> =>

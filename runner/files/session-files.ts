@@ -45,6 +45,8 @@ export interface SessionFiles {
 export interface LeaseFiles extends Pick<SessionFiles, 'list' | 'find'> {
   /** False for a tainted file, and for what a page sent, once a credential was filled in: bytes could hold it in a form that is not known. */
   mayReadBytes(file: KeptFile): boolean;
+  /** From here files are uploaded: the browser's user reads what lies there. */
+  readonly uploadsDir: string;
 }
 
 export interface SessionFilesOptions {

@@ -1,4 +1,4 @@
-import type { GivenBack, LiveControl } from '../../contract/live.ts';
+import type { ControlEnd, GivenBack, LiveControl } from '../../contract/live.ts';
 import { LIVE_LIMITS } from '../../contract/live-limits.ts';
 import type { Clock } from '../../http/clock.ts';
 import { alarm } from '../reporting/alarm.ts';
@@ -9,14 +9,20 @@ export interface Person {
   readonly name: string;
 }
 
+/** From whom control is taken, by id, and why in the words of who takes it. */
+export interface TakenFrom {
+  readonly id: string;
+  readonly reason: string | null;
+}
+
 /**
  * Who acts on the browser of a lease: its agent or one person. The one place that decides; every call of the agent begins
  * here, and every input of a person is asked for here.
  */
 export interface Control {
   state(): LiveControl;
-  /** False: another person has control, or waits for it. */
-  take(person: Person): boolean;
+  /** False: another person has control, or waits for it. With `from` it is taken from that one, if it is theirs. */
+  take(person: Person, from?: TakenFrom): boolean;
   /** Gives control back, or withdraws the request for it. Changes nothing for any other person. */
   giveBack(personId: string, why: GivenBack): void;
   /** Whether this person may act now. The answer yes counts as activity. */
@@ -37,23 +43,27 @@ export interface ControlOptions {
   readonly clock: Clock;
   /** Called with each change. */
   readonly onChange: () => void;
-  readonly onTaken: (person: Person) => void;
+  readonly onTaken: (person: Person, from: LiveControl['taken_from']) => void;
   /**
-   * Called before the agent goes on, which waits for it: lifts what the person still holds, and lets the last input end.
-   * Never rejects.
+   * Called before the agent goes on, or the next person, who wait for it: lifts what the person still holds, and lets the
+   * last input end. Never rejects.
    */
-  readonly onGivenBack: (person: Person, why: GivenBack, seconds: number) => Promise<void>;
+  readonly onEnded: (person: Person, why: ControlEnd, seconds: number) => Promise<void>;
 }
 
 interface Holding {
   readonly person: Person;
   readonly state: 'pausing' | 'person' | 'leaving';
   readonly sinceMs: number;
+  readonly takenFrom: LiveControl['taken_from'];
 }
 
-export function agentControl({ clock, onChange, onTaken, onGivenBack }: ControlOptions): Control {
+export function agentControl({ clock, onChange, onTaken, onEnded }: ControlOptions): Control {
   let holding: Holding | undefined;
+  /** Calls of the agent, and what is done for a person from whom control was taken. */
   let running = 0;
+  /** Resolves when the last person's input has ended and what they held is lifted. */
+  let lifted = Promise.resolve();
   let waiting = 0;
   let acted = false;
   let idleAtMs = 0;
@@ -67,22 +77,51 @@ export function agentControl({ clock, onChange, onTaken, onGivenBack }: ControlO
     idle.setAt(idleAtMs);
   }
 
-  function hold(person: Person): void {
-    holding = { person, state: 'person', sinceMs: clock.nowMs() };
+  function hold(person: Person, takenFrom: Holding['takenFrom']): void {
+    holding = { person, state: 'person', sinceMs: clock.nowMs(), takenFrom };
     touch();
-    onTaken(person);
+    onTaken(person, takenFrom);
     onChange();
+  }
+
+  /** Holds as soon as nothing runs any more. */
+  function ask(person: Person, takenFrom: Holding['takenFrom']): void {
+    if (running === 0) {
+      hold(person, takenFrom);
+      return;
+    }
+    holding = { person, state: 'pausing', sinceMs: clock.nowMs(), takenFrom };
+    onChange();
+  }
+
+  function begin(): () => void {
+    running += 1;
+    return () => {
+      running -= 1;
+      if (running === 0 && holding?.state === 'pausing') hold(holding.person, holding.takenFrom);
+    };
+  }
+
+  /** Ends what the holder has: control itself, or the wait for it. */
+  function end({ person, state, sinceMs }: Holding, because: ControlEnd): void {
+    idle.clear();
+    lost.clear();
+    if (state === 'person') lifted = onEnded(person, because, Math.round((clock.nowMs() - sinceMs) / 1_000));
+  }
+
+  /** The next person waits, as for a call, until what this one held is lifted. */
+  function takeFrom(before: Holding, person: Person, reason: string | null): void {
+    end(before, 'taken');
+    const done = begin();
+    ask(person, { ...before.person, reason });
+    void lifted.then(done);
   }
 
   function giveBack(personId: string, because: GivenBack): void {
     if (holding?.person.id !== personId || holding.state === 'leaving') return;
-    const { person, state, sinceMs } = holding;
-    idle.clear();
-    lost.clear();
-    holding = { person, state: 'leaving', sinceMs };
-    const seconds = state === 'person' ? Math.round((clock.nowMs() - sinceMs) / 1_000) : 0;
-    const left = state === 'person' ? onGivenBack(person, because, seconds) : Promise.resolve();
-    void left.then(() => {
+    end(holding, because);
+    holding = { ...holding, state: 'leaving' };
+    void lifted.then(() => {
       holding = undefined;
       why = because;
       freed.resolve();
@@ -97,24 +136,25 @@ export function agentControl({ clock, onChange, onTaken, onGivenBack }: ControlO
       holder: holding?.person.id ?? null,
       name: holding?.person.name ?? null,
       idle_ms: holding?.state === 'person' ? Math.max(0, idleAtMs - clock.nowMs()) : null,
+      taken_from: holding?.takenFrom ?? null,
       waiting,
       why: holding === undefined ? why : null,
     }),
-    take(person) {
-      if (holding !== undefined) {
-        // The same person on a new connection, after a reload for instance.
-        if (holding.person.name !== person.name || holding.state === 'leaving') return false;
+    take(person, from) {
+      if (holding === undefined) {
+        ask(person, null);
+        return true;
+      }
+      if (holding.state === 'leaving') return false;
+      // The same person on a new connection, after a reload for instance.
+      if (holding.person.name === person.name) {
         lost.clear();
         holding = { ...holding, person };
         onChange();
         return true;
       }
-      if (running === 0) {
-        hold(person);
-        return true;
-      }
-      holding = { person, state: 'pausing', sinceMs: clock.nowMs() };
-      onChange();
+      if (holding.person.id !== from?.id) return false;
+      takeFrom(holding, person, from.reason);
       return true;
     },
     giveBack,
@@ -127,14 +167,7 @@ export function agentControl({ clock, onChange, onTaken, onGivenBack }: ControlO
     connectionLost(personId) {
       if (holding?.person.id === personId) lost.setAt(clock.nowMs() + LIVE_LIMITS.lostSeconds * 1_000);
     },
-    beginCall() {
-      if (holding !== undefined) return undefined;
-      running += 1;
-      return () => {
-        running -= 1;
-        if (running === 0 && holding?.state === 'pausing') hold(holding.person);
-      };
-    },
+    beginCall: () => (holding === undefined ? begin() : undefined),
     async untilAgent(signal) {
       if (holding === undefined) return;
       const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -10,8 +10,6 @@ export interface DeviceInput {
   send(page: Page, message: DeviceMessage): Promise<void>;
   /** The selected text, but for that of a password field. */
   selection(page: Page): Promise<string>;
-  /** Whether the focus is in a field that opens a list or a picker. Rejects if the tab does not answer. */
-  hasPopup(page: Page): Promise<boolean>;
   /** Lifts what is held in the tab, and ends a composition. Rejects if the tab does not answer. */
   lift(page: Page): Promise<void>;
 }
@@ -31,18 +29,6 @@ const TOUCH = { start: 'touchStart', move: 'touchMove', end: 'touchEnd', cancel:
 /** Chromium on Linux takes these from a key event only as an editing command of its own. */
 const COMMANDS: Readonly<Record<string, string>> = { a: 'selectAll', x: 'cut', z: 'undo', y: 'redo' };
 const CTRL_OR_META = 6;
-
-/** The focus, in open shadow roots and frames of the same origin too. */
-const HAS_POPUP = `(() => {
-  let e = document.activeElement;
-  for (;;) {
-    let inner;
-    try { inner = e?.shadowRoot?.activeElement ?? e?.contentDocument?.activeElement; } catch {}
-    if (!inner) break;
-    e = inner;
-  }
-  return !!e?.matches('select, input:is([type=date], [type=time], [type=datetime-local], [type=month], [type=week], [type=color])');
-})()`;
 
 /** A document's selection, or that of the text field which has the focus. */
 const SELECTION = `(() => {
@@ -139,11 +125,6 @@ export function deviceInput(context: BrowserContext): DeviceInput {
       const session = await sessionOf(page);
       const { result } = await session.send('Runtime.evaluate', { expression: SELECTION, returnByValue: true });
       return typeof result.value === 'string' ? result.value : '';
-    },
-    async hasPopup(page) {
-      const session = await sessionOf(page);
-      const { result } = await session.send('Runtime.evaluate', { expression: HAS_POPUP, returnByValue: true });
-      return result.value === true;
     },
     async lift(page) {
       const held = holds.get(page);

@@ -1,5 +1,12 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import type { GivenBack, InputMessage, LiveTokenClaims, ServerMessage, ViewerMessage } from '../../contract/live.ts';
+import type {
+  ControlEnd,
+  InputMessage,
+  LiveControl,
+  LiveTokenClaims,
+  ServerMessage,
+  ViewerMessage,
+} from '../../contract/live.ts';
 import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { encodePicture } from '../../contract/live-picture.ts';
 import type { Clock } from '../../http/clock.ts';
@@ -9,7 +16,7 @@ import { liveAsking } from './asking.ts';
 import { agentControl, type Control } from './control.ts';
 import { deviceInput } from './input.ts';
 import { personInput } from './person-input.ts';
-import { livePopups } from './popups.ts';
+import { livePickers } from './pickers.ts';
 import { type OpenRequests, openRequests } from './requests.ts';
 import { liveTabs } from './tabs.ts';
 import { liveViewer, type Viewer, type ViewerSocket } from './viewer.ts';
@@ -36,8 +43,8 @@ export interface LiveViewOptions {
   /** Takes secrets out of a text. */
   readonly conceal: (text: string) => Promise<string>;
   readonly clock: Clock;
-  readonly onTaken: (viewer: string) => void;
-  readonly onGivenBack: (viewer: string, why: GivenBack, seconds: number) => void;
+  readonly onTaken: (viewer: string, from: LiveControl['taken_from']) => void;
+  readonly onControlEnded: (viewer: string, why: ControlEnd, seconds: number) => void;
 }
 
 const TITLES_EVERY_MS = 1_000;
@@ -50,7 +57,7 @@ export function liveView({
   conceal,
   clock,
   onTaken,
-  onGivenBack,
+  onControlEnded,
 }: LiveViewOptions): LiveView {
   const viewers = new Map<string, Viewer>();
   const closed = new AbortController();
@@ -70,8 +77,6 @@ export function liveView({
   const tabs = liveTabs({
     ...{ context, captures, conceal },
     onPicture(picture, tab) {
-      const page = tabs.page(tab);
-      if (picture.kind === 'screencast' && page !== undefined && popups.replaces(page)) return;
       seq = (seq + 1) % 2 ** 32;
       newest = { tab, bytes: encodePicture({ ...picture, tab, seq }) };
       for (const viewer of viewers.values()) viewer.show(newest.bytes);
@@ -81,16 +86,16 @@ export function liveView({
   const asking = liveAsking({ idOf: tabs.idOf, say: sayAll, conceal });
   const requests = openRequests(sayAll, clock);
   const device = deviceInput(context);
-  const popups = livePopups({ hasPopup: device.hasPopup, shoot: captures.shoot, clock });
-  const input = personInput({ tabs, device, asking, popups });
+  const pickers = livePickers({ idOf: tabs.idOf, say: sayAll, conceal });
+  const input = personInput({ tabs, device, asking, pickers });
   const control = agentControl({
     clock,
     onChange: () => sayAll({ t: 'control', control: control.state() }),
-    onTaken: ({ name }) => onTaken(name),
-    async onGivenBack({ name }, why, seconds) {
+    onTaken: ({ name }, from) => onTaken(name, from),
+    async onEnded({ name }, why, seconds) {
       await input.end();
-      popups.end();
-      onGivenBack(name, why, seconds);
+      pickers.end();
+      onControlEnded(name, why, seconds);
     },
   });
   const watchPage = (page: Page) => asking.watch(page);
@@ -140,7 +145,7 @@ export function liveView({
     if (closed.signal.aborted) viewer.close(LIVE_CLOSE.leaseEnded, LEASE_ENDED);
     if (viewer.isClosed()) return;
     viewer.say({ t: 'hello', you: viewer.id, role: viewer.role, control: control.state(), tabs: list });
-    for (const message of [...asked, ...requests.open()]) viewer.say(message);
+    for (const message of [...asked, ...pickers.open(), ...requests.open()]) viewer.say(message);
     viewers.set(viewer.id, viewer);
     if (newest !== undefined && newest.tab === tabs.idOf(tabs.shown() as Page)) viewer.show(newest.bytes);
     tabs.watch(true);
@@ -162,13 +167,20 @@ export function liveView({
     }
   }
 
+  async function take(viewer: Viewer, { from, reason }: Extract<ViewerMessage, { t: 'take' }>): Promise<void> {
+    const told = reason === undefined ? null : await conceal(reason);
+    const isTaken = control.take(
+      { id: viewer.id, name: viewer.name },
+      from === undefined ? undefined : { id: from, reason: told },
+    );
+    if (!isTaken) viewer.say({ t: 'refused', why: 'held', text: 'Another person has control.' });
+  }
+
   function read(viewer: Viewer, message: Exclude<ViewerMessage, { t: 'ack' | 'pong' }>): void {
     if (viewer.role === 'view')
       viewer.say({ t: 'refused', why: 'view_only', text: 'This link shows the browser only.' });
-    else if (message.t === 'take') {
-      if (!control.take({ id: viewer.id, name: viewer.name }))
-        viewer.say({ t: 'refused', why: 'held', text: 'Another person has control.' });
-    } else if (message.t === 'release') control.giveBack(viewer.id, 'released');
+    else if (message.t === 'take') void take(viewer, message);
+    else if (message.t === 'release') control.giveBack(viewer.id, 'released');
     else void act(viewer, message);
   }
 
@@ -205,7 +217,6 @@ export function liveView({
       control.close();
       for (const viewer of viewers.values()) viewer.close(LIVE_CLOSE.leaseEnded, LEASE_ENDED);
       tabs.close();
-      popups.close();
       await input.end();
     },
   };

@@ -3,8 +3,8 @@ import type { InputMessage } from '../../contract/live.ts';
 import { LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import type { Asking } from './asking.ts';
-import type { DeviceInput } from './input.ts';
-import type { Popups } from './popups.ts';
+import type { DeviceInput, DeviceMessage } from './input.ts';
+import type { Pickers } from './pickers.ts';
 import type { Tabs } from './tabs.ts';
 
 /** Carries out what the person in control does. */
@@ -19,15 +19,21 @@ export interface PersonInputOptions {
   readonly tabs: Tabs;
   readonly device: DeviceInput;
   readonly asking: Asking;
-  readonly popups: Popups;
+  readonly pickers: Pickers;
 }
+
+/** Whether the focus may be elsewhere after it. */
+const mayFocus = (message: DeviceMessage): boolean =>
+  (message.t === 'mouse' && message.kind === 'up') ||
+  (message.t === 'touch' && message.kind === 'end') ||
+  (message.t === 'key' && message.kind === 'down');
 
 /** A page that hangs must not keep the browser from the agent. */
 const END_MS = 1_000;
 const NAVIGATION_MS = 30_000;
 
 /** One input after the other, but for those that end what an earlier one waits for. */
-export function personInput({ tabs, device, asking, popups }: PersonInputOptions): PersonInput {
+export function personInput({ tabs, device, asking, pickers }: PersonInputOptions): PersonInput {
   let last: Promise<unknown> = Promise.resolve();
 
   /** Runs after the inputs before it, and no longer than until a dialog opens: Chromium answers a press only after that. */
@@ -80,6 +86,8 @@ export function personInput({ tabs, device, asking, popups }: PersonInputOptions
       if (message.t === 'tab') await onTab(tabs.page(message.id), message.do);
       else if (message.t === 'answer') {
         if (named !== undefined) await asking.answer(named, message.accept, message.text);
+      } else if (message.t === 'pick') {
+        if (named !== undefined) await inOrder(named, () => pickers.pick(named, message));
       } else if (message.t === 'files') {
         if (named !== undefined) await choose(named, message.files);
       } else {
@@ -90,7 +98,7 @@ export function personInput({ tabs, device, asking, popups }: PersonInputOptions
         else if (message.t === 'copy') return inOrder(page, () => device.selection(page));
         else {
           await inOrder(page, () => device.send(page, message));
-          popups.acted(page);
+          if (mayFocus(message)) pickers.acted(page);
         }
       }
       return undefined;

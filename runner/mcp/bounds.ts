@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Dialog, Page } from 'playwright-core';
+import { actionTimeout } from '../../contract/problem.ts';
 import { refused } from '../../contract/tool-failure.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { recoverPages } from '../browser/recover-page.ts';
-import { failure, textOf, timedOut } from '../tools/result.ts';
+import { obstacleIn } from '../tools/obstacle.ts';
+import { failed, failure, textOf, timedOut } from '../tools/result.ts';
 
 export const CANCELLED = refused({
   code: 'call_cancelled',
@@ -50,7 +52,11 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard): Bounds {
     const text = textOf(result);
     const timeout = /Timeout (\d+)ms exceeded/.exec(text);
     if (timeout === null) return result;
-    return timedOut(name, Number(timeout[1]) / 1_000, text);
+    const seconds = Number(timeout[1]) / 1_000;
+    const obstacle = obstacleIn(text);
+    return obstacle === undefined
+      ? timedOut(name, seconds, text)
+      : failed(actionTimeout(name, seconds), obstacle.why, obstacle.instead);
   }
   return {
     explained,
@@ -106,8 +112,11 @@ export async function workOnPage(
     clearTimeout(late);
     signal.removeEventListener('abort', onAbort);
     page.off('dialog', onDialog);
-    abort.abort();
+    abort.abort(OVER);
   }
 }
+
+/** Made once: an exception's stack takes longer than what it is thrown for. */
+const OVER = new DOMException('The call is over.', 'AbortError');
 
 const isTimeout = (error: unknown): boolean => error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;

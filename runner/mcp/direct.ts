@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Download, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { evaluateOnPage } from '../tools/evaluate.ts';
+import { goTo } from '../tools/go-to.ts';
 import { invalidArguments } from '../tools/result.ts';
 import { existing } from '../tools/target.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
@@ -12,10 +13,6 @@ export type DirectCall = (page: Page, signal: AbortSignal) => Promise<CallToolRe
 
 const ACTION = { timeout: 5_000 };
 const NAVIGATION_MS = 30_000;
-const LOAD_MS = 5_000;
-/** A download that is started by an address is told of, and where it is short, its end too. */
-const DOWNLOAD_MS = 3_000;
-const DOWNLOADED_MS = 500;
 const WAIT_SECONDS_MAX = 30;
 
 const text = (...lines: string[]): CallToolResult => ({ content: lines.map(line => ({ type: 'text', text: line })) });
@@ -89,33 +86,6 @@ const DIRECT: Readonly<Record<string, (args: Record<string, unknown>) => DirectC
 /** How a call of Playwright MCP's is made on the page itself; undefined: it has to be asked. */
 export const directCall = (name: string, args: Record<string, unknown>): DirectCall | undefined =>
   Object.hasOwn(DIRECT, name) ? DIRECT[name]?.(args) : undefined;
-
-async function goTo(page: Page, address: string, signal: AbortSignal): Promise<void> {
-  const url = URL.canParse(address) ? address : `${address.startsWith('localhost') ? 'http' : 'https'}://${address}`;
-  // A page that moves by itself just then aborts what was asked for; so does the next call, once this one is cancelled.
-  await load(page, url).catch(error => {
-    if (signal.aborted || !(error instanceof Error && error.message.includes('net::ERR_ABORTED'))) throw error;
-    return load(page, url);
-  });
-}
-
-async function load(page: Page, url: string): Promise<void> {
-  let download: Download | undefined;
-  const onDownload = (started: Download) => {
-    download = started;
-  };
-  page.once('download', onDownload);
-  try {
-    await page.goto(url, { waitUntil: 'domcontentloaded', timeout: NAVIGATION_MS });
-    await page.waitForLoadState('load', { timeout: LOAD_MS }).catch(() => undefined);
-  } catch (error) {
-    if (!(error instanceof Error && error.message.includes('Download is starting'))) throw error;
-    download ??= await page.waitForEvent('download', { timeout: DOWNLOAD_MS });
-    await Promise.race([download.failure().catch(() => null), delay(DOWNLOADED_MS)]);
-  } finally {
-    page.off('download', onDownload);
-  }
-}
 
 interface Field {
   readonly target: string;

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { type PageGuard, TABS_MAX } from '../browser/page-guard.ts';
 import { failure, textOf } from '../tools/result.ts';
 import type { PlaywrightConnection } from './connection.ts';
+import { closeFileChoosers } from './file-choosers.ts';
 
 /** These calls leave the page: what it asks meanwhile is answered here. */
 export const LEAVES_PAGE: ReadonlySet<string> = new Set(['browser_navigate', 'browser_open']);
@@ -50,6 +51,7 @@ function lost(error: unknown): CallToolResult {
 }
 
 async function answerDialogs(page: Page, { guard, connection, signal }: Leaving): Promise<void> {
+  closeFileChoosers(page);
   for (let n = 0; n < DIALOGS_ANSWERED && guard.showsDialog(page); n += 1) {
     const accept = guard.asksToLeave(page);
     await connection.request('browser_handle_dialog', { accept }, ANSWER_MS, signal).catch(() => undefined);

@@ -6,28 +6,30 @@ interface Words {
   readonly tool: string;
   /** Of arguments whose name and type do not say it. */
   readonly args?: Readonly<Record<string, string>>;
+  /** Arguments that are taken, but not told: hardly a task needs them. */
+  readonly untold?: readonly string[];
   /** Of a tool that does not only read: nothing is lost by it. */
   readonly destroysNothing?: true;
 }
 
-/** Said of the tools that a task begins with: the others take the same. */
+/** Said of the two tools that a task begins with: the others take the same. */
 const TARGET = 'Ref (e12) or selector';
 
 const WORDS: Readonly<Record<string, Words>> = {
-  browser_click: { tool: 'Click an element', args: { target: TARGET } },
+  browser_click: { tool: 'Click an element', args: { target: TARGET }, untold: ['modifiers'] },
   browser_close: { tool: 'Close all tabs; one blank tab stays' },
   browser_console_messages: {
     tool: 'Console messages of the page',
     args: { level: 'And more severe (default info)', all: 'Of pages before as well' },
   },
-  browser_drag: { tool: 'Drag one element onto another', args: { startTarget: TARGET, endTarget: TARGET } },
+  browser_drag: { tool: 'Drag one element onto another' },
   browser_drop: {
-    tool: 'Drop files or data onto an element, as if dragged from elsewhere',
-    args: { target: TARGET, paths: 'Of files', data: 'By MIME type' },
+    tool: 'As if dragged from elsewhere',
+    args: { paths: 'Names of browser_file_list', data: 'By MIME type' },
   },
   browser_evaluate: {
     tool: 'Run JavaScript in the page, or on one element',
-    args: { target: TARGET, function: '() => {...}, or element => {...} with a target' },
+    args: { function: '() => {...}, or element => {...} with a target' },
   },
   browser_file_upload: {
     tool: 'Answer a file chooser',
@@ -39,24 +41,21 @@ const WORDS: Readonly<Record<string, Words>> = {
   },
   browser_find: {
     tool: 'Find text in the snapshot: matching lines, with refs and surroundings',
-    args: { regex: 'Instead of text, e.g. /total: \\d+/i' },
+    args: { regex: 'e.g. /total: \\d+/i' },
   },
-  browser_handle_dialog: { tool: 'Accept or dismiss the open dialog', args: { promptText: 'Answer to a prompt' } },
-  browser_hover: { tool: 'Move the mouse over an element', args: { target: TARGET }, destroysNothing: true },
-  browser_mouse_click_xy: {
-    tool: 'Click at coordinates of the viewport',
-    args: { delay: 'ms that the button is held' },
-  },
-  browser_mouse_down: { tool: 'Press a mouse button' },
-  browser_mouse_drag_xy: { tool: 'Drag from one point of the viewport to another' },
-  browser_mouse_move_xy: { tool: 'Move the mouse to a point of the viewport', destroysNothing: true },
-  browser_mouse_up: { tool: 'Release a mouse button' },
+  browser_handle_dialog: { tool: 'Accept or dismiss the open dialog' },
+  browser_hover: { tool: 'Move the mouse over an element', destroysNothing: true },
+  browser_mouse_click_xy: { tool: 'Click at coordinates of the viewport', untold: ['clickCount', 'delay'] },
+  browser_mouse_down: { tool: 'Press a mouse button', untold: ['button'] },
+  browser_mouse_drag_xy: { tool: 'Drag between two points' },
+  browser_mouse_move_xy: { tool: 'Move to a point', destroysNothing: true },
+  browser_mouse_up: { tool: 'Release a mouse button', untold: ['button'] },
   browser_mouse_wheel: { tool: 'Scroll by pixels', destroysNothing: true },
   browser_navigate: { tool: 'Go to a URL' },
   browser_navigate_back: { tool: 'Go back in the history' },
   browser_network_request: {
-    tool: 'Headers and body of one request of browser_network_requests',
-    args: { index: 'Its number there', part: 'Left out: all' },
+    tool: 'Headers and body of one request',
+    args: { index: 'Of browser_network_requests', part: 'Left out: all' },
   },
   browser_network_requests: {
     tool: 'Numbered requests of the page',
@@ -67,11 +66,12 @@ const WORDS: Readonly<Record<string, Words>> = {
   browser_select_option: { tool: 'Select options of a list', args: { values: 'Texts or values' } },
   browser_snapshot: {
     tool: 'The page as a tree of elements, with refs for other tools',
-    args: { target: 'Only this element', depth: 'Levels of the tree' },
+    args: { target: 'Only this element' },
+    untold: ['boxes'],
   },
   browser_tabs: {
     tool: 'List, open, close or select tabs',
-    args: { index: 'To close (left out: the current one) or select', url: 'For a new tab' },
+    args: { index: 'Left out: the current one', url: 'For a new tab' },
   },
   browser_take_screenshot: {
     tool: 'Picture of what is visible, of the whole page, or of an element',
@@ -81,7 +81,7 @@ const WORDS: Readonly<Record<string, Words>> = {
     args: { target: TARGET, submit: 'Then press Enter', slowly: 'Key by key' },
   },
   browser_wait_for: {
-    tool: 'Wait for a text, for its end, or for some time',
+    tool: 'Wait for a text, for its end, or some time',
     args: { time: 'Seconds, at most 30' },
   },
 };
@@ -98,7 +98,7 @@ export const CORE: ReadonlySet<string> = new Set([
  * Taken, but not told: a file on the runner's disk is of no use to a remote agent, the names of elements are for people, and one device
  * pixel is one of CSS here.
  */
-const HIDDEN = new Set(['filename', 'element', 'startElement', 'endElement', 'scale']);
+const HIDDEN = ['filename', 'element', 'startElement', 'endElement', 'scale'];
 
 interface Schema {
   readonly [key: string]: unknown;
@@ -118,15 +118,16 @@ export function listed(tool: Tool): Tool | undefined {
     ...(title === undefined ? {} : { title }),
     description: words.tool,
     // Playwright MCP's schemas are of objects, and so is what is left of them.
-    inputSchema: leanSchema(tool.inputSchema as Schema, words.args ?? {}) as Tool['inputSchema'],
+    inputSchema: leanSchema(tool.inputSchema as Schema, words) as Tool['inputSchema'],
     annotations: readOnlyHint ? { readOnlyHint } : { destructiveHint: words.destroysNothing !== true },
   };
 }
 
 /** Types and our own words; nothing that has a default is required. */
-function leanSchema(schema: Schema, words: Readonly<Record<string, string>>): Schema {
+function leanSchema(schema: Schema, words: Words): Schema {
   const { type, enum: values, anyOf, properties, items, required = [] } = schema;
-  const kept = Object.entries(properties ?? {}).filter(([name]) => !HIDDEN.has(name));
+  const untold = [...HIDDEN, ...(words.untold ?? [])];
+  const kept = Object.entries(properties ?? {}).filter(([name]) => !untold.includes(name));
   const needed = required.filter(name => properties?.[name]?.default === undefined);
   return {
     ...(type === undefined ? {} : { type }),
@@ -140,7 +141,7 @@ function leanSchema(schema: Schema, words: Readonly<Record<string, string>>): Sc
   };
 }
 
-function described(name: string, schema: Schema, words: Readonly<Record<string, string>>): Schema {
-  const description = words[name];
+function described(name: string, schema: Schema, words: Words): Schema {
+  const description = words.args?.[name];
   return { ...leanSchema(schema, words), ...(description === undefined ? {} : { description }) };
 }

@@ -9,6 +9,9 @@ export interface PageFacts {
   readonly title?: string;
   /** HTTP status of the document that came during the call. */
   readonly status?: number;
+  /** The artifact with a picture of the page, or why there is none, where such pictures are kept. */
+  readonly picture?: string;
+  readonly picture_withheld?: string;
 }
 
 const TITLE_CHARACTERS_MAX = 300;
@@ -24,8 +27,7 @@ export function pageFacts(context: BrowserContext) {
     begin() {
       statuses = new Map();
     },
-    of(page: Page | undefined, result: CallToolResult): PageFacts | undefined {
-      if (page === undefined) return undefined;
+    of(page: Page, result: CallToolResult): PageFacts {
       const title = titleOf(textOf(result))?.slice(0, TITLE_CHARACTERS_MAX);
       const status = statuses.get(page);
       return { url: page.url(), ...(title ? { title } : {}), ...(status === undefined ? {} : { status }) };

@@ -18,12 +18,13 @@ import { unknownTool } from '../tools/unknown-tool.ts';
 import { CANCELLED, callBounds, ended, workOnPage } from './bounds.ts';
 import { connectPlaywright } from './connection.ts';
 import { type DirectCall, directCall } from './direct.ts';
+import { closeFileChoosers } from './file-choosers.ts';
 import { LEAVES_PAGE, leavePage } from './leave-page.ts';
 import { listed } from './listing.ts';
 import { firstChangeMs, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
 import { type Reading, readingOf } from './reading.ts';
 import { addSnapshot } from './snapshot.ts';
-import { closeTabs, currentPage, currentTab, TABS_FULL } from './tabs.ts';
+import { boundTitles, closeTabs, currentPage, currentTab, TABS_FULL } from './tabs.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
 
 /**
@@ -82,6 +83,7 @@ export interface PlaywrightMcpOptions {
 export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<PlaywrightMcp> {
   const { browser, guard, filesDir, secondsMax = toolSeconds } = options;
   const { context } = browser;
+  boundTitles(context);
   const connection = await connectPlaywright(context, filesDir);
   const { bounded, explained } = callBounds(browser, guard);
   const tools = connection.tools.map(listed).filter(tool => tool !== undefined);
@@ -143,6 +145,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     if (refusing !== undefined) return refusing;
     return bounded(name, seconds, signal, async () => {
       if (name === 'browser_close') return closeTabs(context, guard, seconds);
+      if (name === 'browser_handle_dialog') closeFileChoosers(await current());
       const read = reads(name, args);
       if (read !== undefined)
         return recovering(async () =>
@@ -186,7 +189,10 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     const result = await workOnPage(page, guard, { ...bounds, interrupted: dialogOpened }, async (page, inTime) => {
       const act = async () => Promise.race([direct(page, inTime), ended(inTime)]);
       const unless = (outcome?: CallToolResult) => outcome === undefined || outcome.isError === true;
-      return (await (firstMs === undefined ? act() : settled(page, act, { firstMs, unless }))) ?? { content: [] };
+      const asksFirst = !TYPES_KEYS.has(name);
+      return (
+        (await (firstMs === undefined ? act() : settled(page, act, { firstMs, unless, asksFirst }))) ?? { content: [] }
+      );
     });
     const tellsPage = result.content.length === 0 || page.url() !== fromUrl;
     return tellsPage ? { ...result, content: [...result.content, pageOf(page)] } : result;
@@ -252,6 +258,9 @@ function turns(): PlaywrightMcp['turn'] {
 
 /** Of a call's seconds, for reading the page: it may have to be read twice. */
 const READ_SHARE_MS = 400;
+
+/** They begin with input. */
+const TYPES_KEYS = new Set(['browser_press_key']);
 
 type CallBounds = Pick<Parameters<typeof workOnPage>[2], 'seconds' | 'signal'>;
 

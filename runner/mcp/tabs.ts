@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { BrowserContext, Page } from 'playwright-core';
 import { refused } from '../../contract/tool-failure.ts';
@@ -20,6 +21,23 @@ export function currentTab(context: BrowserContext): Page | undefined {
 
 /** As `currentTab`; opens a page where there is none. */
 export const currentPage = async (context: BrowserContext): Promise<Page> => currentTab(context) ?? context.newPage();
+
+const TITLE_MS = 1_000;
+const NO_TITLE = '(does not answer)';
+
+/**
+ * Playwright MCP asks every tab for its title in each call: one in the background whose script never ends would hold them all.
+ * Such a tab has no title; that of the tab acted on is waited for as long as its call may take.
+ */
+export function boundTitles(context: BrowserContext): void {
+  const bound = (page: Page) => {
+    const title = page.title.bind(page);
+    page.title = () =>
+      page === currentTab(context) ? title() : Promise.race([title(), delay(TITLE_MS, NO_TITLE, { ref: false })]);
+  };
+  context.pages().forEach(bound);
+  context.on('page', bound);
+}
 
 /** Upstream's browser_close ends the connection for good; the lease's browser stays, with one blank tab. */
 export async function closeTabs(context: BrowserContext, guard: PageGuard, seconds: number): Promise<CallToolResult> {

@@ -1,6 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { Toolset } from '../../contract/assignment.ts';
 import { SHOW } from '../../contract/mcp-app.ts';
+import { OmicronError } from '../../contract/problem.ts';
 import { type Refusal, refused } from '../../contract/tool-failure.ts';
 import type { Clock } from '../../http/clock.ts';
 import type { SecrecyRules } from '../secrecy/rules.ts';
@@ -14,6 +15,7 @@ import { login } from '../tools/login.ts';
 import { siteDomain } from '../tools/login-origins.ts';
 import { navigate, open } from '../tools/navigate.ts';
 import { tellingNewTabs } from '../tools/new-tabs.ts';
+import { PROFILES } from '../tools/profiles.ts';
 import { failed, normalised, timedOut } from '../tools/result.ts';
 import { screenshot, takeScreenshot } from '../tools/screenshot.ts';
 import { scroll } from '../tools/scroll.ts';
@@ -23,6 +25,7 @@ import { requestUserAction } from '../tools/user-action.ts';
 import { wait } from '../tools/wait.ts';
 import { waitForText, waitsForText } from '../tools/wait-for-text.ts';
 import { CANCELLED } from './bounds.ts';
+import { tellingFileChooser } from './file-choosers.ts';
 import { withoutFiles } from './files.ts';
 import { fillMaybeSecrets, typeMaybeSecret } from './filling.ts';
 import { CORE } from './listing.ts';
@@ -49,7 +52,7 @@ export interface ToolsetOptions {
 }
 
 /** What an agent needs beside the compatible tools, and what means the same in both sets. */
-const IN_EVERY_SET = ['browser_close', 'browser_handle_dialog', 'browser_tabs'];
+const IN_EVERY_SET = ['browser_close', 'browser_file_upload', 'browser_handle_dialog', 'browser_tabs'];
 
 function isServed(name: string, toolset: Toolset): boolean {
   if (toolset === 'core') return CORE.has(name);
@@ -85,7 +88,8 @@ export function leaseTools(toolset: Toolset, options: ToolsetOptions): ReadonlyM
   ];
   const files = toolset === 'core' ? [] : [listFiles, readFile].map(custom => besidePage(custom, lease));
   const compatible = toolset === 'compat' || toolset === 'both' ? COMPATIBLE.map(pageTool) : [];
-  const all = [...compatible, ...always, ...files, ...upstream.map(tool => sideBySide(tool, compatible))];
+  const profiles = PROFILES.map(custom => besidePage(custom, lease));
+  const all = [...compatible, ...always, ...files, ...profiles, ...upstream.map(tool => sideBySide(tool, compatible))];
   return new Map(all.map(each => [each.tool.name, each.inTurn ? ruled(each, playwright, lease, rules) : each]));
 }
 
@@ -157,9 +161,12 @@ const onPage = (
   judged: async args => args,
   run: async (args, signal) =>
     normalised(
-      await playwright.onPage(tool.name, seconds, signal, (page, inTime) =>
-        tellingNewTabs(page, () => run(args, { ...{ page, lease, signal: inTime }, settled, challenge })),
-      ),
+      await playwright.onPage(tool.name, seconds, signal, (page, inTime) => {
+        const work = () => run(args, { ...{ page, lease, signal: inTime }, settled, challenge });
+        return tool.annotations?.readOnlyHint === true
+          ? work()
+          : tellingFileChooser(page, () => tellingNewTabs(page, work));
+      }),
     ),
 });
 
@@ -175,7 +182,10 @@ const besidePage = ({ tool, seconds, run }: CustomTool<ToolContext>, lease: Tool
       if (signal.aborted) return CANCELLED;
       return inTime.aborted
         ? timedOut(tool.name, seconds)
-        : failed('action_failed', error instanceof Error ? error.message : String(error));
+        : failed(
+            error instanceof OmicronError ? error.code : 'action_failed',
+            error instanceof Error ? error.message : String(error),
+          );
     }
   },
 });

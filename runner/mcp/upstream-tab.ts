@@ -6,7 +6,8 @@ export interface UpstreamTab {
   /** Whether its tools act on this tab. */
   isCurrentTab(): boolean;
   /** Dialogs and file choosers that wait to be handled, behind which its tools refuse to act. */
-  modalStates(): readonly unknown[];
+  modalStates(): readonly { readonly type: string }[];
+  clearModalState(state: { readonly type: string }): void;
   /** The requests that `browser_network_requests` numbers, from 1. */
   readonly _requests: readonly Request[];
   /** Forgets requests, console and downloads, as its `browser_navigate` does first. */
@@ -17,6 +18,7 @@ const method = z.custom<() => never>(value => typeof value === 'function');
 const upstreamTab = z.looseObject({
   isCurrentTab: method,
   modalStates: method,
+  clearModalState: method,
   _requests: z.array(z.unknown()),
   _clearCollectedArtifacts: method,
 });

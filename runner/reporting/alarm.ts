@@ -7,17 +7,26 @@ export interface Alarm {
 }
 
 export function alarm(clock: Clock, ring: () => void): Alarm {
-  let pending: AbortController | undefined;
+  let pending: { readonly atMs: number; readonly cleared: AbortController } | undefined;
+  const clear = () => {
+    pending?.cleared.abort();
+    pending = undefined;
+  };
   return {
     setAt(atMs) {
-      pending?.abort();
-      const mine = new AbortController();
+      if (pending?.atMs === atMs) return;
+      clear();
+      const mine = { atMs, cleared: new AbortController() };
       pending = mine;
-      clock.sleep(Math.max(0, atMs - clock.nowMs()), mine.signal, true).then(
-        () => !mine.signal.aborted && ring(),
+      clock.sleep(Math.max(0, atMs - clock.nowMs()), mine.cleared.signal, true).then(
+        () => {
+          if (pending !== mine) return;
+          pending = undefined;
+          ring();
+        },
         () => undefined,
       );
     },
-    clear: () => pending?.abort(),
+    clear,
   };
 }

@@ -4,8 +4,11 @@ import { type LiveSocketAnswer, liveSocketAnswer } from '../../contract/live-exc
 import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import {
+  type Profile,
+  type ProfileChoice,
   type ProfileContent,
   profileChunkStored,
+  profileList,
   profileSaved,
   type RunnerProfile,
   runnerProfile,
@@ -61,6 +64,12 @@ export interface ControllerClient {
   writeProfileChunk(leaseToken: string, base: number, bytes: Buffer, signal: AbortSignal): Promise<string>;
   /** This runner saves it no more. */
   releaseProfile(leaseToken: string, signal: AbortSignal): Promise<void>;
+  /** The profiles of the lease's user; nothing of their content but the domains. */
+  listProfiles(leaseToken: string, signal: AbortSignal): Promise<Profile[]>;
+  /** Makes an older version of one of them the current one. Resolves with the version that holds it. */
+  restoreProfile(leaseToken: string, name: string, version: number, signal: AbortSignal): Promise<number>;
+  /** Replaces the lease by one with this profile: then this runner ends. */
+  chooseProfile(leaseToken: string, choice: ProfileChoice, signal: AbortSignal): Promise<void>;
   /** Writes events to the timeline; repeating them writes nothing twice. */
   events(token: string, events: RunnerEvent[], signal: AbortSignal): Promise<void>;
   /** Tells what became of a recording; idempotent by name. */
@@ -132,6 +141,13 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     releaseProfile: async (token, signal) => {
       const request = { method: 'DELETE', path: '/internal/runner-profile', token } as const;
       await call({ ...request, answer: z.unknown(), signal, timeoutMs: TRY_MS });
+    },
+    listProfiles: async (token, signal) =>
+      (await get('/internal/runner-profiles', token, profileList, signal)).profiles,
+    restoreProfile: async (token, name, version, signal) =>
+      (await post(`/internal/runner-profiles/${name}/restore`, token, { version }, profileSaved, signal)).version,
+    chooseProfile: async (token, choice, signal) => {
+      await post('/internal/runner-profiles/choice', token, choice, z.unknown(), signal);
     },
     events: async (token, events, signal) => {
       await post('/internal/runner-events', token, { events }, z.unknown(), signal);

@@ -83,8 +83,10 @@ export function leaseClock(options: LeaseClockOptions): LeaseClock {
   };
 
   function scheduleReport(): void {
-    nextReport.clear();
-    if (reporting || abort.signal.aborted) return;
+    if (reporting || abort.signal.aborted) {
+      nextReport.clear();
+      return;
+    }
     nextReport.setAt(nextReportMs({ now: clock.nowMs(), sentMs, deadlineMs, calls: finished + running }));
   }
 

@@ -34,6 +34,10 @@ interface Hit {
 }
 
 const CHARACTERS_MAX = 4_000_000;
+/** What a page shows, and the result that tells it. */
+const RECENT_MAX = 2;
+/** The names and addresses of a result take no page's place. */
+const SHORT_CHARACTERS_MAX = 1_000;
 
 /** `secrets`: values by their names, `SITE_USERNAME` and `SITE_PASSWORD`. */
 export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
@@ -47,6 +51,8 @@ export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
     add(name, value, name.endsWith('_USERNAME') ? 'username' : 'password');
 
   const current = (): Searched[] => all.filter(({ isCurrent }) => isCurrent());
+  /** A page that has not changed is read again after each call. */
+  const recent: { readonly given: string; readonly searched: readonly Searched[]; readonly safe: string }[] = [];
 
   return {
     add,
@@ -54,7 +60,12 @@ export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
       const searched = current();
       if (searched.length === 0) return text;
       const given = text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}...` : text;
-      return replaced(given, [...search(given, marksIn(given, names), searched)]);
+      const known = recent.find(each => each.given === given && isSame(each.searched, searched));
+      if (known !== undefined) return known.safe;
+      const safe = replaced(given, [...search(given, marksIn(given, names), searched)]);
+      if (given.length > SHORT_CHARACTERS_MAX) recent.push({ given, searched, safe });
+      if (recent.length > RECENT_MAX) recent.shift();
+      return safe;
     },
     holds(text) {
       const searched = current().filter(({ kind }) => kind !== 'username');
@@ -66,6 +77,9 @@ export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
     },
   };
 }
+
+const isSame = (one: readonly Searched[], other: readonly Searched[]): boolean =>
+  one.length === other.length && one.every((each, index) => each === other[index]);
 
 /** Where a name stands for a value already. */
 function marksIn(text: string, names: ReadonlySet<string>): [number, number][] {

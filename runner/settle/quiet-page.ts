@@ -18,19 +18,24 @@ export interface QuietPage {
   begin(): Promise<void>;
   /** Whether the document shows something new, and does not say that more is to come. */
   shows(): Promise<boolean>;
-  /** Resolves with true once the document is quiet, with false where there is none that answers. */
-  quiet(options: QuietOptions): Promise<boolean>;
-  /** What changes from now on changes by itself. Resolves with what the document asks of its person. */
-  end(): Promise<Challenge | undefined>;
-  challenge(): Promise<Challenge | undefined>;
+  /** Resolves once the document is quiet, with what it asks of its person; undefined: there is none that answers. */
+  quiet(options: QuietOptions): Promise<Asked | undefined>;
+  /** What changes from now on changes by itself. */
+  end(): Promise<Asked | undefined>;
+  challenge(): Promise<Asked | undefined>;
+}
+
+/** What a document asks of its person, if anything. */
+export interface Asked {
+  readonly challenge: Challenge | undefined;
 }
 
 /** O20: what only a person can give. */
 const CHALLENGES = ['captcha', 'code'] as const;
 export type Challenge = (typeof CHALLENGES)[number];
 
-const challengeOf = (answer: { readonly value: unknown } | undefined): Challenge | undefined =>
-  CHALLENGES.find(each => each === answer?.value);
+const askedOf = (answer: { readonly value: unknown } | undefined): Asked | undefined =>
+  answer && { challenge: CHALLENGES.find(each => each === answer.value) };
 
 const WORLD = 'omicron-settle';
 const SCRIPT = pageScript(new URL('./quiet.page.js', import.meta.url));
@@ -47,26 +52,43 @@ async function attach(context: BrowserContext, page: Page) {
 
 export function quietPage(context: BrowserContext, page: Page): QuietPage {
   const attached = attach(context, page).catch(() => undefined);
-  let contextId: number | undefined;
+  let world: Promise<number> | undefined;
   let acting = false;
 
-  async function evaluate(call: string): Promise<unknown> {
+  async function createWorld(): Promise<number> {
     const tab = await attached;
     if (tab === undefined) throw new Error('the tab is gone');
     const { session, frameId } = tab;
-    contextId ??= (await session.send('Page.createIsolatedWorld', { frameId, worldName: WORLD })).executionContextId;
-    const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
+    return (await session.send('Page.createIsolatedWorld', { frameId, worldName: WORLD })).executionContextId;
+  }
+
+  /** The world of a document goes with it: the next one gets a new one, while it still loads. */
+  function renew(): Promise<number> {
+    const renewed = createWorld();
+    renewed.catch(() => undefined);
+    return renewed;
+  }
+  page.on('framenavigated', frame => {
+    if (frame === page.mainFrame()) world = acting ? renew() : undefined;
+  });
+
+  async function evaluate(call: string): Promise<unknown> {
+    world ??= renew();
+    const contextId = await world;
+    const session = (await attached)?.session;
+    const answer = await session?.send('Runtime.evaluate', {
       ...{ contextId, awaitPromise: true, returnByValue: true },
       expression: `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN})).${call}`,
     });
-    if (exceptionDetails !== undefined) throw new Error('the document went away');
-    return result.value;
+    if (answer === undefined || answer.exceptionDetails !== undefined) throw new Error('the document went away');
+    return answer.result.value;
   }
 
-  /** The world of a document goes with it: the next one gets a new one. */
   async function ask(call: string, answerMs = ANSWER_MS): Promise<{ readonly value: unknown } | undefined> {
-    const asked = evaluate(call).catch(() => {
-      contextId = undefined;
+    const first = evaluate(call);
+    const used = world;
+    const asked = first.catch(() => {
+      if (world === used) world = undefined; // else it is the next document's already
       return evaluate(call);
     });
     const answer = asked.then(
@@ -83,10 +105,10 @@ export function quietPage(context: BrowserContext, page: Page): QuietPage {
     },
     async end() {
       acting = false;
-      return challengeOf(await ask('end()'));
+      return askedOf(await ask('end()'));
     },
-    challenge: async () => challengeOf(await ask('challenge()')),
+    challenge: async () => askedOf(await ask('challenge()')),
     shows: async () => (await ask('shows()'))?.value === true,
-    quiet: async options => (await ask(`quiet(${JSON.stringify(options)})`, options.capMs + ANSWER_MS)) !== undefined,
+    quiet: async options => askedOf(await ask(`quiet(${JSON.stringify(options)})`, options.capMs + ANSWER_MS)),
   };
 }

@@ -95,7 +95,7 @@
     shows: () => changedMs > 0 && !isBusy(),
     /**
      * Resolves once nothing changed for `quietMs` after a change, or a request (`had`); for `firstMs` where there was none,
-     * or where the page says that it is busy. After `capMs` in any case.
+     * or where the page says that it is busy. After `capMs` in any case. With what the document asks of its person.
      */
     quiet({ quietMs, firstMs, capMs, had }) {
       enter(document);
@@ -111,7 +111,7 @@
           if (leftMs > 0) timer = setTimeout(wake, leftMs);
           else {
             wake = () => {};
-            resolve();
+            resolve(challenge());
           }
         };
         wake();

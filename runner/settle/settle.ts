@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page, Request } from 'playwright-core';
-import { type Challenge, type QuietPage, quietPage } from './quiet-page.ts';
+import { type Asked, type Challenge, type QuietPage, quietPage } from './quiet-page.ts';
 import { type ActionRequests, frameOf, REQUESTS_MAX, type RequestWatch, watchRequests } from './requests.ts';
 
 /**
@@ -21,6 +21,11 @@ export interface SettleOptions<T> {
   readonly firstMs?: number;
   /** Of such an outcome nothing is awaited. */
   readonly unless?: (outcome: T) => boolean;
+  /**
+   * The action asks the page's own process before it changes anything: there it is behind what is told first, whose answer need not
+   * be awaited. Input that the browser sends may overtake that.
+   */
+  readonly asksFirst?: boolean;
 }
 
 /** After a change the page is quiet for so long. */
@@ -56,32 +61,51 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
   for (const page of context.pages()) quietOf(page);
   context.on('page', quietOf);
 
-  /** The answer to the end of the last action, which is sent in any case. */
-  let left: { readonly page: Page; readonly challenge: Promise<Challenge | undefined> } | undefined;
+  /** What the page asked for as the last action left it: its end is told in any case, and answered. */
+  let left: { readonly page: Page; readonly asked: Promise<Asked | undefined> } | undefined;
 
-  const settled: Settled = async (page, action, { firstMs = FIRST_CHANGE_MS, unless } = {}) => {
+  const settled: Settled = async (page, action, { firstMs = FIRST_CHANGE_MS, unless, asksFirst = false } = {}) => {
     const answer = watchAnswer(context, page, requests);
     const quiet = quietOf(page);
+    let asked: Asked | undefined;
     try {
-      await quiet.begin();
+      const begun = quiet.begin();
+      if (!asksFirst) await begun;
       const outcome = await action();
-      if (unless?.(outcome) !== true)
-        await Promise.race([rest(page, answer, { quiet, firstMs, nowMs }), answer.stopped, wait(CAP_MS)]);
+      await begun;
+      if (unless?.(outcome) !== true) {
+        const rested = rest(page, answer, { quiet, firstMs, nowMs });
+        asked = (await Promise.race([rested, answer.stopped, wait(CAP_MS)])) ?? undefined;
+      }
       return outcome;
     } finally {
+      const moved = answer.hasMoved();
       answer.stop();
-      left = { page, challenge: quiet.end() };
+      const ended = quiet.end();
+      left = { page, asked: asked === undefined ? ended : Promise.resolve(asked) };
+      if (moved) void ended.then(() => prepare(page));
     }
   };
 
   return {
     settled,
-    challenge(page) {
-      const known = left?.page === page ? left.challenge : quietOf(page).challenge();
+    async challenge(page) {
+      const known = left?.page === page ? left.asked : quietOf(page).challenge();
       left = undefined;
-      return known;
+      return (await known)?.challenge;
     },
   };
+}
+
+/**
+ * Brings Playwright's own script into a new document while the result is on its way: the next call needs it, and would wait for it
+ * (15 to 25 ms).
+ */
+function prepare(page: Page): void {
+  page
+    .locator(':root')
+    .count()
+    .catch(() => undefined); // the document went away
 }
 
 /** What shows that a page answers an action. */
@@ -128,7 +152,8 @@ function watchAnswer(context: BrowserContext, page: Page, watch: RequestWatch): 
   };
 }
 
-async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules): Promise<void> {
+/** Resolves with what the page asks of its person, where it was seen to be quiet. */
+async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules): Promise<Asked | undefined> {
   const { requests } = answer;
   const endMs = nowMs() + REQUESTS_CAP_MS;
   let loaded = false;
@@ -140,7 +165,7 @@ async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules
       continue;
     }
     // A document that asked for nothing else shows all it has once it is loaded.
-    if ((loaded && requests.count === 1) || requests.count >= REQUESTS_MAX) return;
+    if ((loaded && requests.count === 1) || requests.count >= REQUESTS_MAX) return undefined;
     if (requests.pending.size > 0) {
       await Promise.race([answer.next(), wait(HANGING_MS / 5)]);
       await wait(TOGETHER_MS);
@@ -151,9 +176,10 @@ async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules
     const had = requests.count > 0 || answer.hasMoved();
     const options = { quietMs: QUIET_MS, firstMs, capMs: QUIET_CAP_MS, had };
     const found = await Promise.race([quiet.quiet(options), answer.next().then(() => 'sign' as const)]);
-    if (found === true) return;
-    if (found === false && ++lost > LOST_MAX) return;
+    if (found === 'sign') continue;
+    if (found !== undefined || ++lost > LOST_MAX) return found;
   }
+  return undefined;
 }
 
 interface Rules {

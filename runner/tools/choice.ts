@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { ElementHandle, Page } from 'playwright-core';
 import type { Refusal } from '../../contract/tool-failure.ts';
 import { choicesOf, OFF, ON } from './options-of.ts';
 import { actor, pinned, type Target } from './target.ts';
@@ -9,9 +9,9 @@ const OPTION_CHARACTERS_MAX = 80;
 
 /**
  * Chooses where an element takes no text: an option of a list by its text or value, a checkbox or a radio button by `true`, `false`,
- * its label or its value. Resolves with a refusal, `chosen`, or `text`: the element is to be typed into.
+ * its label or its value. Resolves with a refusal, `chosen`, `text`: the element is to be typed into, or `file`: it takes files.
  */
-export async function choose(page: Page, target: Target, text: string): Promise<Refusal | 'chosen' | 'text'> {
+export async function choose(page: Page, target: Target, text: string): Promise<Refusal | 'chosen' | 'text' | 'file'> {
   const element = await pinned(page, target);
   if (element === undefined) return 'text';
   const { kind, names, options } = await choicesOf(element);
@@ -36,12 +36,27 @@ export async function choose(page: Page, target: Target, text: string): Promise<
           ...(kind === 'checkbox' ? ['false'] : []),
           ...names,
         ]);
-      await actor(page, target).setChecked(isOn, { timeout: CHOICE_MS });
+      await ((await shownLabel(element)) ?? actor(page, target)).setChecked(isOn, { timeout: CHOICE_MS });
       return 'chosen';
     }
+    case 'file':
+      return 'file';
     case 'other':
       return 'text';
   }
+}
+
+/** What a person clicks where a page draws its own checkbox or radio button, and hides the browser's. */
+async function shownLabel(element: ElementHandle): Promise<ElementHandle | undefined> {
+  if (await element.isVisible()) return undefined;
+  const label = (await element.evaluateHandle(askLabel)).asElement();
+  return label !== null && (await label.isVisible()) ? label : undefined;
+}
+
+/** Runs in the page. */
+function askLabel(element: object): object | null {
+  const [label] = (element as { labels?: Iterable<object> | null }).labels ?? []; // a field has them
+  return label ?? null;
 }
 
 const same = (name: string, wanted: string): boolean => name.toLowerCase() === wanted.toLowerCase();

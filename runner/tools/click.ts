@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { defineTool } from './define-tool.ts';
 import { invalidArguments, succeeded } from './result.ts';
 import { locate } from './target.ts';
+import { unfitFields } from './unfit-fields.ts';
 
 const ACTION_MS = 5_000;
 
@@ -18,10 +19,10 @@ export const click = defineTool({
   },
   compatible: true,
   output: {},
-  async run({ selector, x, y }, { page, settled }) {
+  async run({ selector, x, y }, { page, settled, lease }) {
     if (selector !== undefined) await settled(page, () => locate(page, selector).click({ timeout: ACTION_MS }));
     else if (x !== undefined && y !== undefined) await settled(page, () => page.mouse.click(x, y));
     else return invalidArguments('Give a selector, or both x and y.');
-    return succeeded(page);
+    return succeeded(page, {}, await unfitFields(page, lease));
   },
 });

@@ -61,6 +61,10 @@ wanted => {
     const box = element.getBoundingClientRect();
     return box.width > 0 && box.height > 0 && getComputedStyle(element).visibility !== 'hidden';
   };
+  /** Pages draw these themselves, and hide the browser's own. */
+  const DRAWN = 'input[type=checkbox], input[type=radio], input[type=file]';
+  const usable = element =>
+    shown(element) || (element.matches(DRAWN) && [...(element.labels ?? [])].some(label => shown(label)));
   const text = value => (value ?? '').replace(/\s+/g, ' ').trim().slice(0, 200);
   const labelOf = element =>
     text(
@@ -82,7 +86,9 @@ wanted => {
   });
   const FIELDS =
     'input:not([type=hidden]):not([type=submit]):not([type=button]):not([type=image]):not([type=reset]), select, textarea, [contenteditable=""], [contenteditable=true]';
-  const BUTTONS = 'button, input[type=submit], input[type=button], input[type=image], [role=button]';
+  const BUTTONS =
+    'button, input[type=submit], input[type=button], input[type=image], summary, ' +
+    ['button', 'option', 'menuitem', 'tab', 'switch'].map(role => `[role=${role}]`).join(', ');
   const controlOf = element => ({
     text: text(element.innerText || element.value || labelOf(element)),
     selector: selectorOf(element),
@@ -90,7 +96,7 @@ wanted => {
   const all = (within, selector) =>
     (within === document ? roots : [within])
       .flatMap(root => [...root.querySelectorAll(selector)])
-      .filter(shown)
+      .filter(usable)
       .slice(0, COUNT_MAX);
 
   if (typeof wanted !== 'string') return selectorOf(wanted);

@@ -9,6 +9,7 @@ import type { Pictures } from '../secrecy/pictures.ts';
 import type { Settler } from '../settle/settle.ts';
 import type { Credentials } from './credentials.ts';
 import type { Conceal } from './cut.ts';
+import type { ProfileAccess } from './profile-access.ts';
 import { invalidArguments } from './result.ts';
 
 export type AskUser = (request: z.input<typeof userActionRequest>, signal: AbortSignal) => Promise<AskedUserAction>;
@@ -23,6 +24,7 @@ export interface ToolLease {
   readonly pictures: Pictures;
   readonly conceal: Conceal;
   readonly files: LeaseFiles;
+  readonly profiles: ProfileAccess;
   readonly askUser: AskUser;
   /** Ids of user actions whose answer no call has brought yet, by reason and time-out. */
   readonly openActions: Map<string, string>;

@@ -23,10 +23,10 @@ export const listFiles = defineTool<Record<never, never>, ToolContext>({
   name: 'browser_file_list',
   title: 'List files',
   does: 'reads',
-  description: 'Files that were downloaded, or brought in for uploads',
+  description: 'Downloaded files, and those for uploads',
   seconds: 10,
   input: {},
-  output: { files: z.array(z.object({ name: z.string() })).optional() },
+  output: { files: z.array(z.unknown()).optional() },
   async run(_args, { lease: { files } }) {
     return said({
       files: files.list().map(({ name, source, bytes, mime_type }) => ({ name, source, bytes, mimeType: mime_type })),

@@ -42,8 +42,7 @@ export const login = defineTool({
   name: 'browser_login',
   title: 'Log in',
   does: 'changes',
-  description:
-    "Log in with the site's stored credential, which you never see. Name the fields; in two steps, those of one step a call.",
+  description: "Log in with the site's stored credential, which you never see. Name the fields of this step",
   seconds: 60,
   input: INPUT,
   output: { status: z.string().optional(), domain: z.string().optional(), message: z.string().optional() },

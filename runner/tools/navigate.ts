@@ -1,25 +1,23 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { refused } from '../../contract/tool-failure.ts';
 import { refusedUrl } from '../browser/addresses.ts';
-import { defineTool, type ToolLease } from './define-tool.ts';
+import { defineTool, type PageContext } from './define-tool.ts';
+import { goTo, urlOf } from './go-to.ts';
 import { succeeded, withNotes } from './result.ts';
 import { screenshotPart } from './screenshot.ts';
 
-const NAVIGATION_MS = 30_000;
-const LOAD_MS = 5_000;
-
-/**
- * Goes there as Playwright MCP does: what is no URL gets https:// put before it. Resolves with a refusal or nothing.
- */
-async function goTo(page: Page, text: string): Promise<CallToolResult | undefined> {
-  const url = URL.canParse(text) ? text : `${text.startsWith('localhost') ? 'http' : 'https'}://${text}`;
-  const closed = refusedUrl(url);
+/** Goes there, and resolves with what the page is then, or with a refusal. */
+async function opened(
+  address: string,
+  { page, settled, signal }: PageContext,
+  fields: Record<string, unknown> = {},
+): Promise<CallToolResult> {
+  const closed = refusedUrl(urlOf(address));
   if (closed !== undefined) return refused(closed);
-  await page.goto(url, { timeout: NAVIGATION_MS, waitUntil: 'domcontentloaded' });
-  await page.waitForLoadState('load', { timeout: LOAD_MS }).catch(() => undefined);
-  return undefined;
+  const response = await settled(page, () => goTo(page, address, signal), { firstMs: 0 });
+  const isError = response !== undefined && response.status() >= 400;
+  return succeeded(page, fields, isError ? [`The site answered ${response.status()} ${response.statusText()}.`] : []);
 }
 
 export const navigate = defineTool({
@@ -34,11 +32,9 @@ export const navigate = defineTool({
   },
   compatible: true,
   output: {},
-  async run({ url, screenshot }, { page, lease }) {
-    const closed = await goTo(page, url);
-    if (closed !== undefined) return closed;
-    const result = await succeeded(page);
-    return screenshot ? withPicture(result, page, lease) : result;
+  async run({ url, screenshot }, context) {
+    const result = await opened(url, context);
+    return screenshot ? withPicture(result, context) : result;
   },
 });
 
@@ -55,15 +51,18 @@ export const open = defineTool({
   },
   compatible: true,
   output: { status: z.string().optional(), sessionId: z.string().optional() },
-  async run({ url, screenshot }, { page, lease }) {
-    const closed = url === undefined ? undefined : await goTo(page, url);
-    if (closed !== undefined) return closed;
-    const result = await succeeded(page, { status: 'opened', sessionId: lease.sessionId });
-    return screenshot ? withPicture(result, page, lease) : result;
+  async run({ url, screenshot }, context) {
+    const fields = { status: 'opened', sessionId: context.lease.sessionId };
+    const result = await (url === undefined ? succeeded(context.page, fields) : opened(url, context, fields));
+    return screenshot ? withPicture(result, context) : result;
   },
 });
 
-async function withPicture(result: CallToolResult, page: Page, { pictures }: ToolLease): Promise<CallToolResult> {
+async function withPicture(
+  result: CallToolResult,
+  { page, lease: { pictures } }: PageContext,
+): Promise<CallToolResult> {
+  if (result.isError) return result;
   const picture = await screenshotPart(page, pictures);
   return 'withheld' in picture
     ? withNotes(result, [picture.withheld])

@@ -7,7 +7,7 @@ import { pinned } from './target.ts';
 const FIND_MS = 1_000;
 
 const choices = z.object({
-  kind: z.enum(['list', 'checkbox', 'radio', 'other']),
+  kind: z.enum(['list', 'checkbox', 'radio', 'file', 'other']),
   /** Of a checkbox or a radio button: its value and its labels. */
   names: z.array(z.string()),
   options: z.array(z.object({ text: z.string(), value: z.string() })),
@@ -54,7 +54,7 @@ function readChoices(named: object): unknown {
     const options = [...field.options].map(each => ({ text: text(each.text), value: each.value }));
     return { kind: 'list', names: [], options };
   }
-  if (field.localName !== 'input' || (field.type !== 'checkbox' && field.type !== 'radio'))
+  if (field.localName !== 'input' || !['checkbox', 'radio', 'file'].includes(field.type ?? ''))
     return { kind: 'other', names: [], options: [] };
   const labels = [...(field.labels ?? [])].map(label => label.innerText);
   const names = [field.value, ...labels, field.getAttribute('aria-label')].map(text).filter(Boolean);

@@ -43,6 +43,10 @@ export const timedOut = (tool: string, seconds: number, ...known: string[]): Cal
   failed(actionTimeout(tool, seconds), known.join(' '), 'The page may still be loading: wait, then look at it again.');
 
 const HINTS: readonly [RegExp, string][] = [
+  [
+    /Malformed value/,
+    'Write a date as 2026-11-24, a time as 14:30, both as 2026-11-24T14:30, a month as 2026-11, a week as 2026-W48, a colour as #ff8800.',
+  ],
   [/strict mode violation/, 'Several elements match: use a selector of browser_get_content, which names one.'],
   [/ERR_TUNNEL_CONNECTION_FAILED|ERR_NAME_NOT_RESOLVED|ERR_CONNECTION/, 'The site cannot be reached from here.'],
 ];

@@ -1,15 +1,19 @@
 import * as z from 'zod';
+import { pageScript } from '../browser/page-script.ts';
 import { defineTool } from './define-tool.ts';
 import { succeeded } from './result.ts';
 
 const UNITS = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] } as const;
 const where = z.object({ scrollX: z.number(), scrollY: z.number(), atEnd: z.boolean() });
+const SCROLL = pageScript(new URL('./scroll.page.js', import.meta.url));
+/** A page that shows more where it is scrolled to begins in this time. */
+const FIRST_MS = 150;
 
 export const scroll = defineTool({
   name: 'browser_scroll',
   title: 'Scroll',
   does: 'moves',
-  description: 'Scroll the page',
+  description: 'Scroll the page, or the largest part of it that scrolls',
   seconds: 20,
   input: {
     direction: z.enum(['up', 'down', 'left', 'right']),
@@ -17,15 +21,11 @@ export const scroll = defineTool({
   },
   compatible: true,
   output: where.partial().shape,
-  async run({ direction, amount }, { page }) {
+  async run({ direction, amount }, { page, settled }) {
     const [x, y] = UNITS[direction];
-    const answer = await page.evaluate(
-      `(() => {
-        scrollBy({ left: ${x * amount}, top: ${y * amount}, behavior: 'instant' });
-        const { scrollHeight } = document.documentElement;
-        return { scrollX, scrollY, atEnd: scrollY + innerHeight >= scrollHeight - 1 };
-      })()`,
-    );
-    return succeeded(page, where.parse(answer));
+    const by = (pixels: number) => page.evaluate(`(${SCROLL})(${JSON.stringify({ x: x * pixels, y: y * pixels })})`);
+    await settled(page, () => by(amount), { firstMs: FIRST_MS });
+    // What came meanwhile moved the end.
+    return succeeded(page, where.parse(await by(0)));
   },
 });

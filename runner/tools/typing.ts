@@ -3,14 +3,19 @@ import * as z from 'zod';
 import { refused } from '../../contract/tool-failure.ts';
 import { choose } from './choice.ts';
 import type { Credentials } from './credentials.ts';
-import { defineTool } from './define-tool.ts';
+import { defineTool, type ToolLease } from './define-tool.ts';
 import { notOneElement, succeeded } from './result.ts';
 import { actor, pinned, safeTarget, type Target } from './target.ts';
+import { unfitFields } from './unfit-fields.ts';
+import { filesToUpload } from './upload.ts';
 
 const ACTION_MS = 5_000;
 
-/** Types a text, or the value behind a secret's name, or chooses what the text says; resolves with a refusal or nothing. */
-async function put(page: Page, selector: Target, text: string, credentials: Credentials, signal: AbortSignal) {
+/**
+ * Types a text, or the value behind a secret's name, or chooses what the text says, or the file of that name; resolves with a refusal or
+ * nothing.
+ */
+async function put(page: Page, selector: Target, text: string, { credentials, files }: ToolLease, signal: AbortSignal) {
   if (credentials.isName(text)) {
     const refusal = await credentials.fill(page, selector, text, signal);
     return refusal && refused(refusal);
@@ -19,9 +24,20 @@ async function put(page: Page, selector: Target, text: string, credentials: Cred
   if (done === 'replaced') return undefined;
   if (done !== 'not_secret') return refused(done);
   const chosen = await choose(page, selector, text);
-  if (chosen === 'text') await actor(page, selector).fill(text, { timeout: ACTION_MS });
-  else if (chosen !== 'chosen') return refused(chosen);
+  if (typeof chosen === 'object') return refused(chosen);
+  if (chosen === 'text') await write(page, selector, text);
+  if (chosen !== 'file') return undefined;
+  const paths = await filesToUpload([text], files);
+  if (!Array.isArray(paths)) return paths;
+  await actor(page, selector).setInputFiles(paths, { timeout: ACTION_MS });
   return undefined;
+}
+
+/** Pages that wait for keys hear of one, which the keyboards of phones do not name either. */
+async function write(page: Page, selector: Target, text: string): Promise<void> {
+  const field = actor(page, selector);
+  await field.fill(text, { timeout: ACTION_MS });
+  for (const event of ['keydown', 'keyup']) await field.dispatchEvent(event, { key: 'Unidentified' });
 }
 
 /** The fields with secrets after the others: what a text chooses in those must not depend on a secret. */
@@ -42,17 +58,22 @@ export const type = defineTool({
   title: 'Type text',
   does: 'changes',
   description:
-    'Type text into a form field, in place of what it holds; choose an option of a list; tick a checkbox or radio button',
+    'Type text into a form field, in place of what it holds; choose an option of a list; tick a checkbox or radio button; ' +
+    'give a file field a file',
   seconds: 30,
   input: {
     selector: z.string().min(1).describe('CSS selector of the field'),
-    text: z.string().describe('Text to type, or the name of a secret; the text of an option; true or false'),
+    text: z
+      .string()
+      .describe('Text to type, or the name of a secret; the text of an option; true or false; the name of a file'),
   },
   compatible: true,
   output: {},
-  run: async ({ selector, text }, { page, lease: { credentials }, signal }) =>
-    (await refresh(page, [selector], [text], credentials)) ??
-    (await put(page, selector, text, credentials, signal)) ??
+  run: async ({ selector, text }, { page, settled, lease, signal }) =>
+    (await refresh(page, [selector], [text], lease.credentials)) ??
+    (await settled(page, () => put(page, selector, text, lease, signal), {
+      unless: refused => refused !== undefined,
+    })) ??
     succeeded(page),
 });
 
@@ -71,7 +92,8 @@ export const fillAndSubmit = defineTool({
   },
   compatible: true,
   output: {},
-  async run({ fields, submitSelector }, { page, settled, lease: { credentials, before }, signal }) {
+  async run({ fields, submitSelector }, { page, settled, lease, signal }) {
+    const { credentials, before } = lease;
     const fills = fields.some(({ value }) => credentials.isName(value));
     const targets = [
       ...fields.map(({ selector }) => selector),
@@ -94,14 +116,14 @@ export const fillAndSubmit = defineTool({
     const submit = submitSelector === undefined ? undefined : await aim(submitSelector);
     if (submitSelector !== undefined && submit === undefined) return notOneElement(submitSelector);
     for (const { selector, value } of secretsLast(steps, credentials)) {
-      const refused = await put(page, selector, value, credentials, signal);
+      const refused = await put(page, selector, value, lease, signal);
       if (refused !== undefined) return refused;
     }
     const last = steps.at(-1)?.selector ?? 'body';
     await settled(page, () =>
       submit === undefined ? submitFrom(page, last) : actor(page, submit).click({ timeout: ACTION_MS }),
     );
-    return succeeded(page);
+    return succeeded(page, {}, await unfitFields(page, lease));
   },
 });
 

@@ -30,7 +30,7 @@ export const requestUserAction = defineTool({
   name: 'browser_request_user_action',
   title: 'Ask a person',
   does: 'moves',
-  description: 'Ask a person for what only they can do (a CAPTCHA, a code, a consent), and wait for it',
+  description: 'Ask a person for what only they can do (CAPTCHA, code, consent), and wait',
   seconds: USER_ACTION_SECONDS.max + MARGIN_SECONDS,
   input: {
     reason: z.string().trim().min(1).max(2_000),

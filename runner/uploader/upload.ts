@@ -2,8 +2,9 @@ import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import * as z from 'zod';
+import { artifactKey, kindOfArtifact } from '../../contract/artifact-name.ts';
 import { REFUSAL_HEADER } from '../../contract/egress.ts';
-import { fileOfArtifact } from '../../contract/files.ts';
+import { LAST_PAGE, PAGE_FOLDER } from '../../contract/kept-pages.ts';
 import { FILE_FOLDERS } from '../../contract/names.ts';
 import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder } from '../../contract/reports.ts';
 import { backoffMs } from '../../http/backoff.ts';
@@ -70,7 +71,8 @@ type Failures = ReadonlyMap<string, unknown>;
 
 /**
  * The life of an uploader: waits for an order, sends recordings while they grow, ends them when they are final; files of
- * the session are final once they are there. Each is stored and reported, a video then deleted; at last the order itself.
+ * the session and pictures of calls are final once they are there, the last page when the lease has ended. Each is stored and
+ * reported, what no lease reads then deleted; at last the order itself.
  * Another process on the same folder resumes where one stopped.
  */
 export async function uploadRecordings(options: UploadOptions): Promise<UploadResult> {
@@ -140,7 +142,7 @@ async function sendUntilDone(work: Work): Promise<Failures> {
 async function sendAll(work: Work, final: boolean, earlier: Failures): Promise<Failures> {
   const { order, state, signal, log } = work;
   const failures = new Map<string, unknown>();
-  for (const name of await recordings(work)) {
+  for (const name of await recordings(work, final)) {
     if (signal.aborted && failures.size > 0) {
       failures.set(name, earlier.get(name) ?? 'not attempted before the deadline');
       continue;
@@ -153,7 +155,7 @@ async function sendAll(work: Work, final: boolean, earlier: Failures): Promise<F
     }
   }
   // No video at all, at the end, is a loss too.
-  const sent = [...state.all.keys()].some(name => fileOfArtifact(name) === undefined);
+  const sent = [...state.all.keys()].some(name => kindOfArtifact(name) === 'video');
   if (final && !sent && order.record_video)
     await finish(work, NOTHING_RECORDED).catch(error => failures.set(NOTHING_RECORDED.name, error));
   return failures;
@@ -163,7 +165,7 @@ async function upload(work: Work, name: string, final: boolean): Promise<void> {
   const { store, state } = work;
   const file = fileOf(work, name);
   const { size } = await lstat(file.path);
-  const isVideo = fileOfArtifact(name) === undefined;
+  const isVideo = kindOfArtifact(name) === 'video';
   if (file.state.storedBytes === undefined && isVideo && !final && !(await isEnded(file.path, size)))
     return store.advance(file, size);
   if (file.state.storedBytes === undefined) {
@@ -187,7 +189,7 @@ async function endedVideo({ path, signal }: RecordingUpload): Promise<{ bytes: n
   return { bytes };
 }
 
-/** Reported first, a video deleted then: a restart in between reports again, which is harmless. */
+/** Reported first, deleted then: a restart in between reports again, which is harmless. */
 async function finish(work: Work, outcome: ArtifactReport): Promise<void> {
   const { state, outputDir, order, log, done } = work;
   const { name } = outcome;
@@ -195,7 +197,7 @@ async function finish(work: Work, outcome: ArtifactReport): Promise<void> {
   state.of(name).reported = true;
   await state.save();
   // A lease reads its files until it ends; they go with the folder.
-  if (fileOfArtifact(name) === undefined) await rm(join(outputDir, name), { force: true });
+  if (kindOfArtifact(name) !== 'file') await rm(join(outputDir, name), { force: true });
   done[outcome.state] += 1;
   log.info({ session_id: order.session_id, name, outcome: outcome.state }, 'recording finished');
 }
@@ -249,29 +251,33 @@ function outcomeOf(
 
 const fileOf = ({ outputDir, order, state, signal }: Work, name: string): RecordingUpload => ({
   path: join(outputDir, name),
-  key: `${order.artifacts_prefix}${name}`,
+  key: artifactKey(order.artifacts_prefix, name),
   state: state.of(name),
   save: state.save,
   signal,
 });
 
-/** The files that are not reported yet. */
-async function recordings({ outputDir, state }: Work): Promise<string[]> {
+/** What is not reported yet. Until all is final the last page may be another one. */
+async function recordings({ outputDir, state }: Work, final: boolean): Promise<string[]> {
   const entries = await readdir(outputDir, { withFileTypes: true });
   const videos = entries
     .filter(entry => entry.isFile() && /^[A-Za-z0-9_-]{1,100}\.webm$/.test(entry.name))
     .map(({ name }) => name);
-  const files = await Promise.all(Object.values(FILE_FOLDERS).map(folder => filesIn(outputDir, folder)));
-  return [...videos, ...files.flat()].filter(name => state.all.get(name)?.reported !== true).sort();
+  const files = await Promise.all(FOLDERS.map(folder => filesIn(outputDir, folder)));
+  const isDue = (name: string) => state.all.get(name)?.reported !== true && (final || !CHANGING.has(name));
+  return [...videos, ...files.flat()].filter(isDue).sort();
 }
 
-/** The files of a source that are whole, as artifacts are named; those that are still written have names of their own. */
+const FOLDERS = [...Object.values(FILE_FOLDERS), PAGE_FOLDER];
+const CHANGING: ReadonlySet<string> = new Set(Object.values(LAST_PAGE));
+
+/** The files of a folder that are whole, as artifacts are named; those that are still written have names of their own. */
 async function filesIn(outputDir: string, folder: string): Promise<string[]> {
   const entries = await readdir(join(outputDir, folder), { withFileTypes: true }).catch(() => []);
   return entries
     .filter(entry => entry.isFile())
     .map(({ name }) => `${folder}/${name}`)
-    .filter(name => fileOfArtifact(name) !== undefined);
+    .filter(name => kindOfArtifact(name) !== 'video');
 }
 
 const answered = z.object({

@@ -184,5 +184,6 @@ export async function recordings(deployed: Deployment, at: ControllerProcess, id
     async () => (await events(deployed, at, id)).some(event => event.kind === 'runner.gone'),
     30_000,
   );
-  return (await deployed.call<{ artifacts: Artifact[] }>(at, 'GET', `${SESSIONS}/${id}/artifacts`)).body.artifacts;
+  const { body } = await deployed.call<{ artifacts: Artifact[] }>(at, 'GET', `${SESSIONS}/${id}/artifacts`);
+  return body.artifacts.filter(({ kind }) => kind === 'video');
 }

@@ -4,6 +4,7 @@ import { cpus, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 
 const FOLDER = join(import.meta.dirname, '../../.omicron');
+const BENCH = join(FOLDER, 'bench.json');
 
 export interface Percentiles {
   p50: number;
@@ -44,16 +45,20 @@ export function versions(browser: string): Record<string, string> {
   };
 }
 
+/** A section that was written before; empty where there is none. */
+export const readSection = (name: string): Record<string, unknown> => readWhole()[name] ?? {};
+
+function readWhole(): Record<string, Record<string, unknown>> {
+  try {
+    return JSON.parse(readFileSync(BENCH, 'utf8'));
+  } catch {
+    return {}; // none was written yet
+  }
+}
+
 /** Replaces sections of `.omicron/bench.json` and keeps the others. Returns the file. */
 export function writeSections(sections: Record<string, unknown>): string {
-  const file = join(FOLDER, 'bench.json');
   mkdirSync(FOLDER, { recursive: true, mode: 0o700 });
-  let whole: Record<string, unknown> = {};
-  try {
-    whole = JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    // the first sections
-  }
-  writeFileSync(file, `${JSON.stringify({ ...whole, ...sections }, null, 2)}\n`);
-  return file;
+  writeFileSync(BENCH, `${JSON.stringify({ ...readWhole(), ...sections }, null, 2)}\n`);
+  return BENCH;
 }

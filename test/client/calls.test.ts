@@ -6,6 +6,8 @@ import { type FakeController, startFakeController } from '../fakes/controller.ts
 
 const SESSION = `/internal/browser-sessions/${SESSION_ID}`;
 const ACTION_ID = '7d0a3a52-54a5-4b1c-9a0e-0f6a2d7a9f11';
+const AT = '2026-01-01T00:00:00.000Z';
+const UNUSED = { sessions: 0, leases: 0, lease_seconds: 0, artifacts: 0, artifact_bytes: 0 };
 const policy = { version: 1 };
 const action = {
   id: ACTION_ID,
@@ -48,6 +50,13 @@ it.each([
     sent: `GET ${SESSION}/artifacts`,
     call: () => sessions.listArtifacts(SESSION_ID),
     answer: json(200, { artifacts: [] }),
+  },
+  {
+    sent: 'GET /internal/usage?by=tag%3Ateam&user_id=ada&since=2026-05-01T00%3A00%3A00Z&limit=7&tag=a%3A1',
+    call: () =>
+      sessions.getUsage({ by: 'tag:team', userId: 'ada', since: '2026-05-01T00:00:00Z', limit: 7, tags: { a: '1' } }),
+    answer: json(200, { since: AT, until: AT, by: 'tag:team', usage: [], total: UNUSED }),
+    user: 'ada',
   },
   {
     sent: `GET ${SESSION}/user-actions`,

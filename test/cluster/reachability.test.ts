@@ -35,6 +35,8 @@ const EXPECTED = {
   // The agent's traffic, and the controller's orders; a runner is tried on another one.
   "a runner's MCP endpoint": only('controller', 'api', 'node'),
   'the controller': only('runner', 'egress', 'api', 'node'),
+  // People alone, through what stands for an ingress; here a pod of the fixtures.
+  'the console': only('node'),
   "the egress proxy's port": only('runner', 'node'),
   // Prometheus alone, where there is one.
   "the egress proxy's metrics": only('node'),
@@ -125,13 +127,14 @@ describe('[O9] reachability', () => {
     timeout: 240_000,
   }, async () => {
     await using _ = await outside();
-    const [runner, controller, egress, api] = [
+    const [runner, controller, egress, api, web] = [
       await leased(),
       await pair(NAMESPACES.system, `${LABELS.app}=${LABELS.controllerApp}`),
       await pair(NAMESPACES.system, `${LABELS.app}=${LABELS.egressApp}`),
       (await podsOf(NAMESPACES.api, `${LABELS.mcpClient}=true`))[0],
+      (await podsOf(NAMESPACES.system, `${LABELS.app}=${LABELS.consoleApp}`))[0],
     ];
-    if (!api) throw new Error('there is no pod of the API');
+    if (!api || !web) throw new Error('there is no pod of the API, or none of the console');
     const from: Record<From, number> = {
       runner: runner.from,
       controller: controller.from,
@@ -146,6 +149,7 @@ describe('[O9] reachability', () => {
     const to: Record<To, Target> = {
       "a runner's MCP endpoint": tcp(runner.other, PORTS.runner),
       'the controller': tcp(controller.other, PORTS.controller),
+      'the console': tcp(addressOf(web), PORTS.console),
       "the egress proxy's port": tcp(egress.other, PORTS.egress),
       "the egress proxy's metrics": tcp(egress.other, PORTS.egressAdmin),
       'DNS by UDP': { by: 'dns', host: dns, port: 53 },

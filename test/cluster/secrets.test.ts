@@ -85,6 +85,6 @@ test('runners get the public keys that fit the signing key, and nothing of the p
     await kubectl(['-n', made(PUBLIC_KEYS.namespace), 'get', 'configmap', PUBLIC_KEYS.name, '-o', 'jsonpath={.data}']),
   ) as Record<string, string>;
   expect(JSON.parse(jwks[PUBLIC_KEYS.keys[0]] ?? '')).toEqual({ keys: [publicJwk] });
-  expect(controllerKeys(jwks[PUBLIC_KEYS.keys[0]] ?? '')).toBeTypeOf('function');
+  expect([...controllerKeys(jwks[PUBLIC_KEYS.keys[0]] ?? '').keys()]).toEqual([publicJwk.kid]);
   expect(publicJwk).not.toHaveProperty('d');
 });

@@ -6,7 +6,7 @@ import type { Lease } from '../../client/lease.ts';
 import { LIVE_CLOSE, LIVE_PROTOCOL } from '../../contract/live-limits.ts';
 import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
-import { accessibilityFaults, type OpenConsole, openConsole } from './open-console.ts';
+import { accessibilityFaults, type OpenConsole, openConsole, phoneFaults } from './open-console.ts';
 
 let console: OpenConsole;
 let page: Page;
@@ -181,16 +181,15 @@ describe('the live view', () => {
       expect(text).toContain(each);
   });
 
-  it.each(['light', 'dark'] as const)('passes axe and fits 360 px, %s', async colorScheme => {
-    const before = page.viewportSize();
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width: 360, height: 740 });
+  it('passes axe and fits a phone, in the console and as a preview, in light and dark', async () => {
     await take();
     await hasControl();
-    expect(await accessibilityFaults(page)).toEqual([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    expect(await phoneFaults(page)).toEqual([]);
     await handBack();
-    if (before) await page.setViewportSize(before);
+    await page.goto(`${console.stack.console.url}/preview/${lease.sessionId}`);
+    await page.getByText('The agent acts on the browser').waitFor();
+    expect(await phoneFaults(page)).toEqual([]);
+    await open();
   });
 
   it('[A4] switches and closes tabs, goes to an address, back and forward', async () => {
@@ -209,25 +208,43 @@ describe('the live view', () => {
     await handBack();
   });
 
-  it('shows the open list of a select, which no screencast has, and a press chooses from it', async () => {
+  it('offers lists, dates and colours, which are in no picture: what is chosen beside the field is set in the page', async () => {
+    const field = (tag: string, top: number) =>
+      `${tag.replace('>', ` style="top:${top}px" onchange="document.title += ' ' + this.value">`)}`;
     await agent.call('browser_navigate', {
       url: html(
-        `<select style="top:100px;background:white;color:white" onchange="document.title = 'chose ' + this.value"><option style="background:rgb(0,0,200)">rye<option style="background:rgb(0,0,200)">wheat</select>`,
+        field('<select>', PLACES.field - 30) +
+          '<option>rye<option>wheat<optgroup label=x disabled><option>spelt</optgroup></select>' +
+          field('<input type=date value="2026-03-17">', PLACES.press - 30) +
+          field('<input type=color value="#102030">', PLACES.ask - 30) +
+          field('<input>', PLACES.file - 30),
       ),
     });
     await take();
     await hasControl();
     await sees(GREEN);
     await clickAt(PLACES.field);
-    const blue = () =>
-      page.evaluate<number>(`(() => { const c = document.querySelector('.screen canvas');
-        const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
-        let blue = 0; for (let at = 0; at < data.length; at += 4) if (data[at + 2] > 150 && data[at] < 60 && data[at + 1] < 60) blue += 1; return blue; })()`);
-    await eventually('the list', async () => (await blue()) > 1_000);
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('Enter');
-    await shownTab('chose wheat').waitFor();
-    await eventually('no list', async () => (await blue()) === 0);
+    const list = page.getByLabel("Options of the page's list");
+    await list.waitFor();
+    expect(await list.locator('option').allInnerTexts()).toEqual(['rye', 'wheat', 'spelt']);
+    expect(await list.locator('option').last().isDisabled()).toBe(true);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await list.selectOption('wheat');
+    await shownTab('wheat').waitFor();
+    await list.waitFor({ state: 'detached' });
+    for (const [place, label, value] of [
+      [PLACES.press, 'Date', '2026-04-01'],
+      [PLACES.ask, 'Colour', '#aabbcc'],
+    ] as const) {
+      await clickAt(place);
+      await page.getByLabel(label, { exact: true }).fill(value);
+      await page.getByRole('button', { name: 'Set', exact: true }).click();
+      await shownTab(value).waitFor();
+    }
+    await clickAt(PLACES.ask);
+    await page.getByLabel('Colour', { exact: true }).waitFor();
+    await clickAt(PLACES.file);
+    await page.getByLabel('Colour', { exact: true }).waitFor({ state: 'detached' });
     await handBack();
   });
 
@@ -284,21 +301,58 @@ describe('the live view', () => {
     await handBack();
   });
 
-  it('a reload keeps control, and a second person is told who has it', async () => {
+  it('[A11] a reload keeps control; a second person sees who has it and takes it, and the first reads who did and why', async () => {
+    await agent.call('browser_navigate', {
+      url: html(
+        `<input style="top:100px" onkeydown="document.title += event.key" onkeyup="document.title += ' ' + event.key + '-up'">`,
+      ),
+    });
     await take();
     await hasControl();
-    const other = await console.browser.newContext();
+    await using other = await console.browser.newContext();
     const rival = await other.newPage();
     await signIn(rival);
     await open(rival);
     await rival.getByText('operator 1 has control').waitFor();
-    expect(await rival.getByRole('button', { name: 'Take control' }).isDisabled()).toBe(true);
     await page.reload();
     await hasControl();
-    await handBack();
-    await take(rival);
-    await page.getByText('operator 2 has control').waitFor();
-    await other.close();
+    await sees(GREEN);
+    await clickAt(PLACES.field);
+    await page.keyboard.down('Shift');
+    await shownTab('Shift').waitFor();
+
+    await rival.getByRole('button', { name: 'Take over' }).click();
+    const question = rival.getByRole('form', { name: 'Take control from operator 1' });
+    expect(await accessibilityFaults(rival)).toEqual([]);
+    await question.getByLabel('Why').press('Escape');
+    await rival.getByRole('button', { name: 'Take over' }).click();
+    await question.getByLabel('Why').fill('The rye is sold out');
+    await question.getByRole('button', { name: 'Take control from operator 1' }).click();
+    await hasControl(rival);
+    await page.getByText('operator 2 took control from you: “The rye is sold out”').waitFor();
+    await shownTab('Shift-up').waitFor(); // what the first one held is lifted
+    await page.keyboard.up('Shift');
+    await page.keyboard.type('not mine');
+    const waiting = agent.call('browser_snapshot', {});
+    await page.getByText('One call of the agent waits').waitFor();
+    await clickAt(PLACES.field, rival);
+    await rival.keyboard.type('wheat');
+    await handBack(rival);
+    const { text } = await waiting;
+    expect(text).toContain('wheat');
+    expect(text).not.toContain('not mine');
+    await page.getByRole('button', { name: 'Take control' }).waitFor();
+    const control = await eventually('the last event', async () => {
+      const { events } = await console.sessions.listEvents(lease.sessionId, { limit: 200 });
+      const found = events.filter(({ kind }) => kind.startsWith('control.')).slice(-4);
+      return found.at(-1)?.data.viewer === 'operator 2' && found;
+    });
+    expect(control.map(({ kind, data }) => ({ kind, ...data }))).toMatchObject([
+      { kind: 'control.taken', viewer: 'operator 1' },
+      { kind: 'control.given_back', viewer: 'operator 1', why: 'taken' },
+      { kind: 'control.taken', viewer: 'operator 2', from: 'operator 1', reason: 'The rye is sold out' },
+      { kind: 'control.given_back', viewer: 'operator 2', why: 'released' },
+    ]);
   });
 });
 
@@ -308,7 +362,6 @@ describe('requests to a person', () => {
     const asking = agent.call('browser_request_user_action', { reason: 'Solve the puzzle', timeout: 60 });
     const request = page.getByRole('article', { name: 'Request: Solve the puzzle' });
     await request.waitFor();
-    await eventually('the rival has gone', () => page.getByRole('button', { name: 'Take control' }).isEnabled());
     await take();
     await hasControl();
     await clickAt(PLACES.field);
@@ -349,10 +402,11 @@ describe('the end', () => {
 });
 
 describe('replay', () => {
-  it('[B11] the video is beside the timeline, an event seeks to its place, and it can be had as MP4', async () => {
+  it('[B11] [N7] the video is beside the timeline of calls and takeovers, an event seeks to its place, and it can be had as MP4', async () => {
     const videos = await eventually('the videos', async () => {
       const artifacts = await console.sessions.listArtifacts(lease.sessionId);
-      return artifacts.length >= 2 && artifacts.every(({ state }) => state === 'stored') && artifacts;
+      const recorded = artifacts.filter(({ kind }) => kind === 'video');
+      return recorded.length >= 2 && recorded.every(({ state }) => state === 'stored') && recorded;
     });
     await page.goto(`${sessionUrl()}/replay`);
     const video = page.locator('video');
@@ -362,11 +416,14 @@ describe('replay', () => {
     const place = () => video.evaluate(each => (each as unknown as { currentTime: number }).currentTime);
     await page.getByLabel('Speed').selectOption({ label: '4×' });
     expect(await video.evaluate(each => (each as unknown as { playbackRate: number }).playbackRate)).toBe(4);
-    await page.locator('.chapters button', { hasText: 'user_action.requested' }).click();
+    const chapters = page.locator('.chapters button');
+    for (const kind of ['browser_navigate', 'control.taken'])
+      await chapters.filter({ hasText: kind }).first().waitFor();
+    await chapters.filter({ hasText: 'user_action.requested' }).click();
     await eventually('the place of the request', async () => (await place()) > 1);
     expect(await page.locator('.chapters [aria-current=true]').innerText()).toContain('user_action.requested');
 
-    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await phoneFaults(page)).toEqual([]);
 
     const download = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Download as MP4' }).click();

@@ -64,3 +64,21 @@ export async function accessibilityFaults(page: Page): Promise<unknown[]> {
   const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run()); // the script above defines it
   return violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]);
 }
+
+const PHONE = { width: 360, height: 740 };
+
+/** What is wrong with the page on a phone, in light and in dark: what axe finds, and a page that is wider than the screen. */
+export async function phoneFaults(page: Page): Promise<unknown[]> {
+  const before = page.viewportSize();
+  await page.setViewportSize(PHONE);
+  const faults: unknown[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    faults.push(...(await accessibilityFaults(page)));
+  }
+  const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
+  if (width > PHONE.width) faults.push(`${width} px wide`);
+  await page.emulateMedia({ colorScheme: null });
+  if (before !== null) await page.setViewportSize(before);
+  return faults;
+}

@@ -197,6 +197,7 @@ async function rowsOf(database: Database, world: World) {
         credentials: true,
         profile_mode: 'read-write',
         profile_form: 'light',
+        profile_switch: false,
       },
       claimId: claimIds[caller] ?? '',
       abandonClaimId: null,

@@ -28,6 +28,7 @@ interface Change extends Partial<Omit<Acquisition, 'request'>> {
   recordVideo?: boolean;
   tags?: Tags;
   profile?: LeaseProfile;
+  profileSwitch?: boolean;
 }
 
 /** The steps of the protocol on one database, and the ways a test moves through them. */
@@ -46,6 +47,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
     recordVideo,
     tags,
     profile,
+    profileSwitch,
     ...change
   }: Change = {}): Acquisition => ({
     request: {
@@ -58,6 +60,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
       profile: profile?.name,
       profile_mode: profile?.mode ?? 'read-write',
       profile_form: profile?.form ?? 'light',
+      profile_switch: profileSwitch ?? false,
     },
     claimId: randomUUID(),
     abandonClaimId: null,

@@ -64,11 +64,15 @@ export async function deployment(overrides: Record<string, unknown> = {}): Promi
 
 export type Stack = Awaited<ReturnType<typeof startStack>>;
 
-/** A whole controller on Postgres, with runners that have no browser. Ends with `await using`. */
+/**
+ * A whole controller on Postgres, with runners that have no browser, or those of its settings with this environment. Ends with `await
+ * using`.
+ */
 export async function startStack(
   overrides: Record<string, unknown> = {},
   shared?: Deployment,
   clock: Clock = realClock,
+  runnerEnv?: Record<string, string>,
 ) {
   const deployed = shared ?? (await deployment(overrides));
   const settings: Settings = controllerSettings({ ...deployed.environment, ...overrides });
@@ -95,8 +99,7 @@ export async function startStack(
     },
     log,
     clock,
-    runnerEnv: {},
-    provider: deployed.machine.provider,
+    ...(runnerEnv === undefined ? { runnerEnv: {}, provider: deployed.machine.provider } : { runnerEnv }),
   });
   const key = serviceKey(settings.serviceSecret);
 

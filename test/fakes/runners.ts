@@ -71,6 +71,7 @@ export function fakeMachine(): FakeMachine {
     },
     provider: ({ controllerUrl, jwks, onChange }) => ({
       name: 'local',
+      isRemote: false,
       templateDigest: async () => machine.template,
       async create(id) {
         const url = await controllerUrl;

@@ -39,6 +39,7 @@ describe.each(['dev', 'prod'])('[O15] the recordings of %s', env => {
     const { rules } = one(stackOf(env), 'BucketLifecycleConfiguration', 'artifacts').props;
     expect(rules).toEqual([
       { id: 'expire', status: 'Enabled', filter: { prefix: 'pw-videos/' }, expiration: { days: 7 } },
+      { id: 'expire-pages', status: 'Enabled', filter: { prefix: 'pw-pages/' }, expiration: { days: 7 } },
       {
         id: 'abort-multipart',
         status: 'Enabled',

@@ -238,7 +238,7 @@ describe('the end of the local stack', { timeout: 180_000 }, () => {
     const after = new BrowserSessions(next);
     expect(next.url).toBe(stack.url);
     expect(await after.get(lease.sessionId)).toMatchObject({ status: 'ended', ended_reason: 'shutdown' });
-    const [video] = await after.listArtifacts(lease.sessionId);
+    const video = (await after.listArtifacts(lease.sessionId)).find(({ kind }) => kind === 'video');
     expect(video?.state).toBe('stored');
     expect(await framesOf(fileURLToPath(video?.uri ?? ''))).toBeGreaterThan(0);
     await next.stop();

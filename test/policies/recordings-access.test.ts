@@ -1,10 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { artifactKey } from '../../contract/artifact-name.ts';
+import { LAST_PAGE } from '../../contract/kept-pages.ts';
 import { videoPrefix } from '../../contract/names.ts';
 import { type Check, evaluate, type Verdict } from '../../policies/evaluate.ts';
 import { ACCOUNT, arn, REGION } from '../infra/aws.ts';
 import { type StackDocuments, stackDocuments } from './stack-documents.ts';
 
-const KEY = `${videoPrefix('dev', 'session-1', 3, 'runner-1')}video.webm`;
+const PREFIX = videoPrefix('dev', 'session-1', 3, 'runner-1');
+const KEY = artifactKey(PREFIX, 'video.webm');
+const PAGE = artifactKey(PREFIX, LAST_PAGE.picture);
 const STRANGER = '999988887777';
 
 let documents: StackDocuments;
@@ -80,8 +84,9 @@ const NOT_GRANTED = { allowed: false, refusedBy: [] };
 const refusedBy = (...sids: string[]) => ({ allowed: false, refusedBy: expect.arrayContaining(sids) });
 
 describe('[O14] the uploader', () => {
-  test('writes an object of its prefix, under the bucket’s default encryption', async () => {
+  test('writes an object of its prefixes, under the bucket’s default encryption', async () => {
     expect(await put(uploader)).toEqual(ALLOWED);
+    expect(await put(uploader, CREATE, PAGE)).toEqual(ALLOWED);
     expect(await useKey(uploader, 'GenerateDataKey')).toEqual(ALLOWED);
   });
 
@@ -103,6 +108,7 @@ describe('[O14] the uploader', () => {
     'pw-videos/prod/session-1/3-runner-1/video.webm',
     'pw-videos-dev/object',
     'pw-videos/devil/object',
+    'pw-pages/prod/session-1/3-runner-1/pages/last.jpg',
   ])('does not write %s, whatever its role policy says', async key => {
     expect(await put(uploader, CREATE, key)).toEqual(refusedBy('UploaderStaysInItsPrefix'));
     expect(await put(mighty(uploader.role), CREATE, key)).toEqual(refusedBy('UploaderStaysInItsPrefix'));
@@ -212,7 +218,7 @@ describe('the controller', () => {
     for (const other of [uploader, reader, accountAdmin]) expect(await wrap(other, user)).toEqual(NOT_GRANTED);
   });
 
-  test('lists its prefix, and reads the lifecycle and files of sessions, but no video', async () => {
+  test('lists its prefixes, and reads the lifecycle, files and pages of sessions, but no video', async () => {
     const list = { ...TLS, 's3:prefix': 'pw-videos/dev/' };
     expect(await ask(controller, 's3:ListBucket', arn.bucket(documents.bucket), list)).toEqual(ALLOWED);
     expect(await ask(controller, 's3:ListBucket', arn.bucket(documents.bucket), TLS)).toEqual(NOT_GRANTED);
@@ -221,6 +227,7 @@ describe('the controller', () => {
     const folder = KEY.slice(0, KEY.lastIndexOf('/'));
     for (const source of ['uploads', 'downloads'])
       expect(await ask(controller, 's3:GetObject', object(`${folder}/${source}/report.pdf`), TLS)).toEqual(ALLOWED);
+    expect(await ask(controller, 's3:GetObject', object(PAGE), TLS)).toEqual(ALLOWED);
     for (const other of [`${folder}/tab-001.webm`, 'pw-videos/prod/s/1-r/uploads/a.txt'])
       expect(await ask(controller, 's3:GetObject', object(other), TLS), other).toEqual(NOT_GRANTED);
     expect(await put(controller)).toEqual(NOT_GRANTED);

@@ -1,33 +1,56 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
 import { ENV } from '../../contract/names.ts';
+import { profileContent } from '../../contract/profile.ts';
+import type { Database } from '../../controller/ports/database.ts';
+import { folderStore } from '../../controller/profiles/folder-store.ts';
+import { keyFileWrap } from '../../controller/profiles/key-file.ts';
+import { ProfileKeeper } from '../../controller/profiles/profile-keeper.ts';
+import { postgresDatabase } from '../../controller/store/postgres.ts';
+import { sqlProfiles } from '../../controller/store/profiles.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
-import { LOGGED_OUT, type MemberSite, startMemberSite, WHOLE_LOGIN } from '../site/member-site.ts';
+import { emptyDatabaseUrl } from '../postgres.ts';
+import { LOGGED_OUT, type MemberSite, SECRETS, startMemberSite, WHOLE_LOGIN } from '../site/member-site.ts';
 import { found, logIn } from './member.ts';
+
+/** Runners that are killed while they save; `OMICRON_TEST_KILLS=200` takes half an hour. */
+const KILLS = Number(process.env.OMICRON_TEST_KILLS ?? 2);
 
 describe('a complete profile on real browsers', () => {
   let folder: string;
   let stack: Stack;
   let sessions: BrowserSessions;
   let site: MemberSite;
+  let database: Database;
+  /** Of the stack's profiles, beside its own. */
+  let keeper: ProfileKeeper;
   beforeAll(async () => {
     folder = await newFolder();
     site = await startMemberSite();
-    const settings = { [ENV.userLimit]: '10' };
+    const key = randomBytes(32);
+    const settings = { [ENV.userLimit]: '10', [ENV.profileKey]: key.toString('base64') };
     const log = pino({ level: 'silent' });
-    stack = await startStack({ folder, log, egress: 'off', poolIdle: 1, settings, runnerEnv: shell() });
+    const databaseUrl = await emptyDatabaseUrl();
+    stack = await startStack({ folder, log, databaseUrl, egress: 'off', poolIdle: 1, settings, runnerEnv: shell() });
+    database = postgresDatabase({ url: databaseUrl, connectionsMax: 2, log });
+    keeper = new ProfileKeeper({
+      ...{ profiles: sqlProfiles(database), store: folderStore(join(folder, 'profiles')), keys: keyFileWrap(key) },
+      ...{ quotaBytes: 2 ** 31, retentionDays: 365, log },
+    });
     sessions = new BrowserSessions(stack);
   });
   afterAll(async () => {
     await stack.stop();
+    await database.close();
     await site[Symbol.asyncDispose]();
     await rm(folder, { recursive: true, force: true });
   });
@@ -67,6 +90,99 @@ describe('a complete profile on real browsers', () => {
     await third.end();
     const { versions } = await sessions.getProfile('ada', 'whole');
     expect(versions.map(({ form }) => form)).toContain('complete');
+  });
+
+  it(`holds the last whole version through ${KILLS} runners that are killed while they save`, {
+    timeout: 60_000 + KILLS * 60_000,
+  }, async () => {
+    /** In localStorage, which a save reads from the page, and in Cache Storage, which it reads from the files. */
+    const write = async (lease: Lease, round: number) => {
+      await using browser = await connectBrowser(lease);
+      await browser.goto(`${site.url}/blank`);
+      await browser.evaluate(`async () => {
+        localStorage.setItem('round', '${round}');
+        const bulk = crypto.getRandomValues(new Uint32Array(16_000));
+        await (await caches.open('rounds')).put('/round', new Response('${round} ' + bulk.join(' ')));
+        return true;
+      }`);
+    };
+    const read = async (lease: Lease) => {
+      await using browser = await connectBrowser(lease);
+      await browser.goto(`${site.url}/blank`);
+      return await browser.evaluate(`async () => {
+        const cached = await (await (await caches.open('rounds')).match('/round')).text();
+        return [Number(localStorage.getItem('round')), Number(cached.split(' ')[0])];
+      }`);
+    };
+    let lease = await leaseOf('cut');
+    await logIn(site, lease);
+    await sessions.saveProfile('ada', 'cut');
+    await write(lease, 0);
+    const startMs = performance.now();
+    await sessions.saveProfile('ada', 'cut');
+    const saveMs = performance.now() - startMs;
+    let round = 0;
+    let acknowledged = 0;
+    for (let n = 1; n <= KILLS; n++) {
+      await write(lease, n);
+      const saving = sessions.saveProfile('ada', 'cut').then(
+        () => true,
+        () => false,
+      );
+      await sleep(Math.random() * saveMs); // somewhere in the save: what is right is right at any moment
+      await kill(lease);
+      const isSaved = await saving;
+      lease = await leaseOf('cut');
+      expect(await found(site, lease)).toEqual(WHOLE_LOGIN);
+      const [local, cached] = (await read(lease)) as [number, number];
+      expect(cached).toBe(local);
+      expect(isSaved ? [n] : [round, n]).toContain(local);
+      round = local;
+      if (isSaved) acknowledged += 1;
+    }
+    process.stdout.write(`${KILLS} runners killed, ${acknowledged} of them after their save\n`);
+    await lease.end();
+    await eventually('the last save', () => sessions.deleteProfile('ada', 'cut').then(() => true));
+  });
+
+  it('brings the files of an older Chromium up to date, and refuses those of a newer one with the way out; a light profile is of none', async () => {
+    /** As a runner with another Chromium would save: no other way leads to one. */
+    const saveAs = async (chromium: number, { sessionId, epoch }: Lease) => {
+      const { runner_id } = await sessions.get(sessionId);
+      const key = { session_id: sessionId, epoch, runner_id: runner_id ?? '' };
+      const { version, json } = await keeper.ofLease(key);
+      const { state, files } = profileContent.parse(JSON.parse(String(json)));
+      if (files === null) throw new Error('the profile is not complete');
+      return keeper.saveFor(key, version, { state, files: { ...files, chromium } });
+    };
+    const first = await leaseOf('moved');
+    await logIn(site, first);
+    await sessions.saveProfile('ada', 'moved');
+    expect(await saveAs(1, first)).toBe(2);
+    await kill(first);
+    const older = await leaseOf('moved');
+    expect(await found(site, older)).toEqual(WHOLE_LOGIN);
+    expect(await saveAs(9_999, older)).toBe(3);
+    await kill(older);
+    await expect(leaseOf('moved')).rejects.toMatchObject({
+      code: 'profile_unavailable',
+      message: expect.stringMatching(/saved by Chromium 9999, and this runner has \d+.* restore an older version/),
+    });
+    await eventually('the way out', () => sessions.restoreProfile('ada', 'moved', 2).then(() => true));
+    const again = await leaseOf('moved');
+    expect(await found(site, again)).toEqual(WHOLE_LOGIN);
+    await again.end();
+    const { cookies } = await sessions.exportProfile('ada', 'moved');
+    await sessions.importProfile('ada', 'light', { cookies, origins: [] });
+    const light = await sessions.acquire({
+      userId: 'ada',
+      conversationId: 'light',
+      recordVideo: false,
+      profile: 'light',
+    });
+    expect(await found(site, light)).toMatchObject({ session: SECRETS.session, lasting: SECRETS.lasting });
+    await light.end();
+    expect((await keeper.export('ada', 'light')).toString()).not.toContain('chromium');
   });
 
   it('[D5] writes of a large profile at the next save what has changed', async () => {

@@ -1,101 +1,138 @@
+import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { LeaseKey } from '../../contract/lease-key.ts';
 import { OmicronError } from '../../contract/problem.ts';
+import { type ProfileContent, type ProfileFiles, profileContent } from '../../contract/profile.ts';
 import type { ProfileStore } from '../../controller/ports/profile-store.ts';
 import { randomOf } from '../controller/model-replay.ts';
 import { protocol } from '../controller/protocol.ts';
 import { freshPostgres } from '../postgres.ts';
 import { contentOf, keeperOn, stateOf } from './keeper.ts';
 
+/** Each is the life of one user's profile. `OMICRON_TEST_HISTORIES=100000` takes some hours. */
+const HISTORIES = Number(process.env.OMICRON_TEST_HISTORIES ?? 60);
+const SEED = Number(process.env.OMICRON_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const STEPS = 12;
 const WORK = { name: 'work', mode: 'read-write' } as const;
-const STEPS = 200;
-/** Where a save is cut, as by the end of its controller. */
-const CUTS = ['none', 'none', 'before put', 'after put', 'before commit'] as const;
+/** Where a write of an object is cut, as by the end of its controller. */
+const CUTS = ['none', 'none', 'none', 'before put', 'half put', 'after put', 'before commit'] as const;
 
-it.each([1, 2, 3])(
-  'walk %i: no acknowledged save is lost, none is mixed, and no version loses its object',
-  async seed => {
-    const random = randomOf(seed);
+type Chunk = ProfileFiles['chunks'][number];
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+const chunkOf = (value: string) => Buffer.from(`chunk of ${value}`);
+
+it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost, none is mixed, no version loses an object`, {
+  timeout: 60_000 + HISTORIES * 1_000,
+}, async () => {
+  const database = await freshPostgres();
+  const p = protocol(database, { userLimit: 20 });
+  let cut: (typeof CUTS)[number] = 'none';
+  const { keeper, store, cookieOf } = await keeperOn(database, {
+    around: (inner): ProfileStore => ({
+      ...inner,
+      async put(name, bytes) {
+        if (cut === 'before put') throw new Error('cut');
+        await inner.put(name, cut === 'half put' ? bytes.subarray(0, bytes.length / 2) : bytes);
+        if (cut === 'after put') throw new Error('cut');
+      },
+      async get(name) {
+        if (cut === 'before commit') throw new Error('cut');
+        return inner.get(name);
+      },
+    }),
+  });
+  let warm = 0;
+  const reached = { saves: 0, cuts: 0, complete: 0, leases: 0 };
+
+  for (let history = 0; history < HISTORIES; history++) {
+    const random = randomOf(SEED + history);
     const roll = (sides: number) => Math.floor(random() * sides);
-    const database = await freshPostgres();
-    const p = protocol(database, { userLimit: 20 });
-    let cut: (typeof CUTS)[number] = 'none';
-    const { keeper, profiles, store, cookieOf } = await keeperOn(database, {
-      around: (inner): ProfileStore => ({
-        ...inner,
-        async put(name, bytes) {
-          if (cut === 'before put') throw new Error('cut');
-          await inner.put(name, bytes);
-          if (cut === 'after put') throw new Error('cut');
-        },
-        async get(name) {
-          if (cut === 'before commit') throw new Error('cut');
-          return inner.get(name);
-        },
-      }),
-    });
-    await keeper.import('ada', 'work', stateOf('0'));
-    /** Every runner that ever had the profile, however long ago, and the version that it knows. */
-    const runners: { lease: LeaseKey; base: number }[] = [];
+    const userId = `u${history}`;
+    await keeper.import(userId, 'work', stateOf('0'));
+    /** Every runner that ever had the profile, however long ago, with the version that it knows and that version's chunks. */
+    const runners: { lease: LeaseKey; base: number; chunks: readonly Chunk[] }[] = [];
     let acknowledged = { version: 1, value: '0' };
 
-    const save = async (write: () => Promise<number>, base: number | null, value: string) => {
-      cut = CUTS[roll(CUTS.length)] ?? 'none';
+    /** Resolves with the version, or null: the save was cut or refused. */
+    const save = async (value: string, write: () => Promise<number>) => {
       try {
         const version = await write();
         expect(version).toBe(acknowledged.version + 1);
-        if (base !== null) expect(version).toBe(base + 1);
         acknowledged = { version, value };
+        reached.saves += 1;
         return version;
       } catch (error) {
         if (!(error instanceof OmicronError)) expect((error as Error).message).toBe('cut');
-        return base ?? 0;
+        return null;
       } finally {
+        if (cut !== 'none') reached.cuts += 1;
         cut = 'none';
       }
     };
+    const maybeCut = () => {
+      cut = CUTS[roll(CUTS.length)] ?? 'none';
+    };
     const startLease = async () => {
-      await p.warm(1);
-      const acquired = await p.acquire({ conversationId: `c${roll(3)}`, profile: WORK });
+      if (warm === 0) warm = (await p.warm(40)).length;
+      const acquired = await p.acquire({ userId, conversationId: `c${roll(3)}`, profile: WORK });
       if (acquired.outcome !== 'claimed') return;
+      warm -= 1;
       const redeemed = await p.redeem(acquired);
       if (redeemed.outcome !== 'redeemed') return void (await p.leases.fail(p.claimOf(acquired), 'released', 'waits'));
       await p.makeReady(acquired);
       const lease = p.leaseOf(acquired);
       const { version, json } = await keeper.ofLease(lease);
-      expect(version).toBe(acknowledged.version);
-      expect(json?.toString()).toContain(`"value":"${acknowledged.value}"`);
-      runners.push({ lease, base: version });
+      const { state, files } = profileContent.parse(JSON.parse(String(json)));
+      expect([version, state.cookies[0]?.value]).toEqual([acknowledged.version, acknowledged.value]);
+      const chunks = files?.chunks ?? [];
+      for (const chunk of chunks) expect(sha256(await keeper.readChunk(lease, chunk.object))).toBe(chunk.sha256);
+      if (files !== null) expect(chunks.at(-1)?.sha256).toBe(sha256(chunkOf(acknowledged.value)));
+      runners.push({ lease, base: version, chunks });
+      reached.leases += 1;
     };
     const saveOfAny = async (step: number) => {
       const runner = runners[roll(runners.length)];
       if (runner === undefined) return;
-      runner.base = await save(
-        () => keeper.saveFor(runner.lease, runner.base, contentOf(`${step}`)),
-        runner.base,
-        `${step}`,
-      );
+      const { lease, base, chunks } = runner;
+      const value = `${step}`;
+      const isComplete = roll(3) > 0;
+      let content: ProfileContent = contentOf(value);
+      const version = await save(value, async () => {
+        if (isComplete) {
+          maybeCut();
+          const bytes = chunkOf(value);
+          const object = await keeper.writeChunk(lease, base, bytes);
+          const named = [...chunks.slice(-2), { object, sha256: sha256(bytes), bytes: bytes.length }];
+          content = { ...content, files: { chromium: 150, files: [], chunks: named } };
+        }
+        if (cut === 'none') maybeCut();
+        return keeper.saveFor(lease, base, content);
+      });
+      if (version === null) return;
+      Object.assign(runner, { base: version, chunks: content.files?.chunks ?? [] });
+      if (isComplete) reached.complete += 1;
     };
+    const ofSome = (work: (lease: LeaseKey) => Promise<unknown>) => async () => {
+      const runner = runners[roll(runners.length)];
+      if (runner !== undefined) await work(runner.lease);
+    };
+    const ofLast = (work: (lease: LeaseKey) => Promise<unknown>) => async () => {
+      const runner = runners.at(-1);
+      if (runner !== undefined) await work(runner.lease);
+    };
+    const lose = ({ runner_id }: LeaseKey) =>
+      p.fleet.markLost(runner_id, 'leaving', 'runner_lost', 'it is not heard of');
     // what matters most comes most often
     const steps = [
-      ...[startLease, startLease, saveOfAny, saveOfAny, saveOfAny],
-      (step: number) => save(() => keeper.import('ada', 'work', stateOf(`${step}`)), null, `${step}`),
-      async () => {
-        const runner = runners.at(-1);
-        if (runner) await p.leases.end(runner.lease.session_id, null, runner.lease.epoch, 'released');
+      ...[startLease, startLease, saveOfAny, saveOfAny, saveOfAny, saveOfAny],
+      async (step: number) => {
+        maybeCut();
+        await save(`${step}`, () => keeper.import(userId, 'work', stateOf(`${step}`)));
       },
-      async () => {
-        const runner = runners.at(-1);
-        if (runner) await p.age(runner.lease.session_id, 601);
-      },
-      async () => {
-        const runner = runners[roll(runners.length)];
-        if (runner) await keeper.release(runner.lease);
-      },
-      async () => {
-        const runner = runners[roll(runners.length)];
-        if (runner) await p.fleet.markLost(runner.lease.runner_id, 'leaving', 'runner_lost', 'it is not heard of');
-      },
+      ofLast(({ session_id, epoch }) => p.leases.end(session_id, null, epoch, 'released')),
+      ofLast(({ session_id }) => p.age(session_id, 601)),
+      ofSome(lease => keeper.release(lease)),
+      ofSome(lose),
       () =>
         database.query(
           `update omicron.runners set draining_at = draining_at - interval '21 seconds' where state = 'draining'`,
@@ -105,19 +142,28 @@ it.each([1, 2, 3])(
       () => keeper.sweep(),
     ];
 
+    await startLease();
     for (let step = 1; step <= STEPS; step++) {
       await steps[roll(steps.length)]?.(step);
       const [live] = await database.query<{ writers: number }>(
         `select count(*)::int as writers from omicron.browser_sessions
-        where status in ('starting', 'ready') and expires_at > clock_timestamp() and options ? 'profile'`,
+          where user_id = $1 and status in ('starting', 'ready') and expires_at > clock_timestamp() and options ? 'profile'`,
+        [userId],
       );
       expect(live?.writers).toBeLessThanOrEqual(1);
-      expect(await cookieOf('ada', 'work')).toBe(acknowledged.value);
+      expect(await cookieOf(userId, 'work')).toBe(acknowledged.value);
     }
-    const kept = await database.query<{ object: string }>('select object from omicron.profile_versions');
+    const kept = await database.query<{ object: string }>(
+      'select object from omicron.profile_versions union select object from omicron.profile_version_chunks',
+    );
     for (const { object } of kept) expect(await store.get(object)).not.toBeNull();
-    expect((await profiles.show('ada', 'work'))?.version).toBe(acknowledged.version);
-    expect(acknowledged.version).toBeGreaterThan(3);
-    expect(runners.length).toBeGreaterThan(3);
-  },
-);
+    for (const { lease } of runners) await lose(lease).then(() => keeper.release(lease));
+    for (const { id } of await p.fleet.living('local')) await p.fleet.markGone(id);
+    await keeper.remove(userId, 'work');
+    await database.query(`update omicron.profile_objects set since = since - interval '2 hours'`);
+    await keeper.sweep();
+    expect(await database.query('select name from omicron.profile_objects')).toEqual([]);
+  }
+  process.stdout.write(`${HISTORIES} histories: ${JSON.stringify(reached)}\n`);
+  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(HISTORIES / 5);
+});

@@ -170,6 +170,72 @@ describe('a profile on real browsers', () => {
     await expect(sessions.importProfile('ada', 'copy', file)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
+  it('[D1] [D4] goes on with another profile, or none, where the conversation asks for it and no other lease has it', async () => {
+    const request = { userId: 'ada', conversationId: 'switching', recordVideo: false };
+    const first = await sessions.acquire({ ...request, profile: 'work' });
+    expect(await found(site, first)).toEqual(LOGGED_IN);
+    const second = await sessions.setProfile({ ...request, profile: 'fresh' });
+    expect([second.sessionId, second.epoch]).toEqual([first.sessionId, first.epoch + 1]);
+    expect(await found(site, second)).toEqual(LOGGED_OUT);
+    const writer = await leaseOf('work'); // which the switch has given back
+    await expect(sessions.setProfile({ ...request, profile: 'work', waitSeconds: 0 })).rejects.toMatchObject({
+      code: 'profile_in_use',
+      extra: { session_id: writer.sessionId },
+    });
+    expect((await sessions.acquire({ ...request, profile: 'fresh' })).epoch).toBe(second.epoch); // it stays as it was
+    const third = await sessions.setProfile({ ...request, profile: 'work', profileMode: 'read-only' });
+    expect(await found(site, third)).toEqual(LOGGED_IN);
+    const fourth = await sessions.setProfile({ ...request, profile: null });
+    expect(await found(site, fourth)).toEqual(LOGGED_OUT);
+    await Promise.all([writer.end(), fourth.end()]);
+    await eventually('the last save', () => sessions.deleteProfile('ada', 'fresh').then(() => true));
+  });
+
+  it('lets an agent that a policy allows list, save, restore and switch the profiles of its user, and no other agent', async () => {
+    const request = { userId: 'eve', conversationId: 'agent', recordVideo: false, profile: 'mine' };
+    const tools = ['listProfiles', 'setProfile', 'snapshotProfile', 'restoreProfile'];
+    await using closed = await sessions.connect({ userId: 'ada', conversationId: 'agent', recordVideo: false });
+    expect(closed.tools.map(({ name }) => name)).not.toEqual(expect.arrayContaining(tools.slice(0, 1)));
+    expect((await closed.callTool('listProfiles')).text).toContain('policy_blocked');
+    await closed.lease.end();
+    await sessions.putPolicy({ userId: 'eve' }, { version: 1, tools: [{ tools, action: 'allow' }] });
+    await using agent = await sessions.connect(request);
+    expect(agent.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(tools));
+    const ask = async (name: string, args = {}) => JSON.parse((await agent.callTool(name, args)).text);
+    await logIn(site, agent.lease);
+    expect(await ask('snapshotProfile')).toEqual({ success: true, version: 1 });
+    const { profiles } = await ask('listProfiles');
+    expect(profiles).toEqual([
+      { name: 'mine', version: 1, savedAt: expect.any(String), inUse: true, loggedIn: ['127.0.0.1'] },
+    ]);
+    expect(await ask('restoreProfile', { profileName: 'mine', version: 1 })).toMatchObject({
+      error: { code: 'profile_in_use', message: expect.stringContaining(agent.lease.sessionId) },
+    });
+    expect(await ask('restoreProfile', { profileName: 'work', version: 1 })).toMatchObject({
+      error: { code: 'profile_not_found' }, // ada's
+    });
+    const set = await agent.callTool('setProfile', { profileName: 'other' });
+    expect(set.text).toMatch(/ask for the session again/i);
+    const next = await sessions.acquire({ ...request, profile: 'other' });
+    expect(next.epoch).toBe(agent.lease.epoch + 1);
+    expect(await found(site, next)).toEqual(LOGGED_OUT);
+    await next.end();
+    for (const name of ['mine', 'other'])
+      await eventually('the last save', () => sessions.deleteProfile('eve', name).then(() => true));
+  });
+
+  it('looks at a page, whether the saved login still holds, in a browser of its own', async () => {
+    const writer = await leaseOf('work');
+    const check = (page: { selector?: string; text?: string; url?: string }) =>
+      sessions.checkProfile('ada', 'work', { url: site.url, ...page });
+    expect(await check({ text: 'Member area' })).toEqual({ logged_in: true, url: `${site.url}/` });
+    expect(await check({ selector: 'body >> text=Log in' })).toEqual({ logged_in: false, url: `${site.url}/` });
+    expect(await check({ text: 'Member area', url: 'http://127.0.0.1:1/' })).toMatchObject({ logged_in: null });
+    await expect(check({ selector: '>>' })).rejects.toMatchObject({ code: 'invalid_request' });
+    expect((await sessions.list({ userId: 'ada', tags: { purpose: 'profile-check' } })).sessions).toEqual([]);
+    await writer.end();
+  });
+
   it('tells the agent where a login has expired', async () => {
     const state = await sessions.exportProfile('ada', 'work');
     const cookies = state.cookies.map(cookie => ({ ...cookie, domain: 'shop.example', expires: 1 }));

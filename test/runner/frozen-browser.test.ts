@@ -51,7 +51,7 @@ it('stops every process of a browser that nothing uses, and goes on at the next 
     await frozen();
     await lease.end(); // frozen or not
     await eventually('the recording', async () =>
-      (await sessions.listArtifacts(lease.sessionId)).some(({ state }) => state === 'stored'),
+      (await sessions.listArtifacts(lease.sessionId)).some(({ kind, state }) => kind === 'video' && state === 'stored'),
     );
   } finally {
     await stack.stop();

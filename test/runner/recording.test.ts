@@ -33,7 +33,7 @@ afterEach(async () => {
 
 /** Leases the runner, looks at a moving page for a while, and returns for how long it did. */
 async function useBrowser(recordVideo = true): Promise<{ sessionId: string; seconds: number }> {
-  const { token, mcpToken, sessionId } = await controller.assignment(runner, { recordVideo });
+  const { token, mcpToken, sessionId } = await controller.assignment(runner, { recordVideo, keepPages: 'none' });
   const startMs = performance.now();
   expect((await runner.post('/assign', { token })).status).toBe(200);
   const client = await connect(runner.url, mcpToken);
@@ -213,7 +213,7 @@ test('the end waits for the file of a tab that was closed right before', async (
   expect(readdirSync(runner.outputDir)).toEqual(expect.arrayContaining(['tab-001.webm.ended', 'tab-002.webm.ended']));
 });
 
-test('record_video: false records nothing and leaves nothing to upload', async () => {
+test('record_video: false records nothing and, where no page is kept, leaves nothing to upload', async () => {
   await useBrowser(false);
   runner.child.kill('SIGTERM');
   expect(await runner.exited).toBe(0);

@@ -8,6 +8,7 @@ const { spki } = testCertificate();
 test.each([
   [ENV.toolset, 'everything', 'must be one of playwright, core, compat, both'],
   [ENV.snapshot, 'some', 'must be one of changes, full, none, playwright'],
+  [ENV.keepPages, 'all', 'must be one of none, last, calls'],
   [ENV.answerTokens, '100', 'must be'],
   [ENV.insecureLoginOrigins, 'http://127.0.0.1:80/', 'is no origin'],
   [ENV.insecureLoginOrigins, 'http://127.0.0.1:8080,*', '"*" is no origin'],
@@ -23,6 +24,7 @@ test.each([
   expect(runnerSettings(env)).toMatchObject({
     toolset: 'playwright',
     snapshot: 'changes',
+    keepPages: 'last',
     tokensMax: 4_000,
     insecureLoginOrigins: [],
     chromiumSpki: undefined,

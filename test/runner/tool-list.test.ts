@@ -12,7 +12,7 @@ const LISTS = {
 };
 
 describe.each([
-  ['playwright', 2_750],
+  ['playwright', 2_500],
   ['core', 1_400],
 ] as const)('tools/list of the toolset %s', (toolset, tokensMax) => {
   const tools = LISTS[toolset];

@@ -11,7 +11,7 @@ test('a warm-up succeeds and leaves nothing: one blank context, no file', { time
   const temp = createTempDir(randomUUID());
   const searchPath = process.env.PATH ?? '';
   const browser = await launchBrowser({
-    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, chromium.executablePath()),
+    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, () => chromium.executablePath()),
     sandbox: true,
     tempDir: temp.path,
     egressUrl: undefined,

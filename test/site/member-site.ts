@@ -35,13 +35,14 @@ const LOGIN = `<!doctype html><title>Logging in</title><script>${OPEN}
   document.title = 'Logged in';
 })()</script>`;
 
-const HOME = `<!doctype html><title>Home</title><script>${OPEN}
+const HOME = `<!doctype html><title>Home</title><body><script>${OPEN}
 (async () => {
   const kept = await ask((await open()).transaction('tokens').objectStore('tokens').get('member'));
   const cookies = await (await fetch('/cookies')).json();
   const cached = await fetch('/cached');
   window.found = { ...cookies, cached: (await cached.text()) || null, local: localStorage.getItem('token'), database: kept?.token ?? null,
     typed: kept?.since instanceof Date && kept?.bytes instanceof Uint8Array };
+  document.body.textContent = kept ? 'Member area' : 'Log in, please';
   document.title = 'Found';
 })()</script>`;
 

@@ -5,6 +5,8 @@ import { AddressBar } from '../live/address-bar.tsx';
 import { Dialog } from '../live/dialog.tsx';
 import { Input } from '../live/input.tsx';
 import { painter } from '../live/painter.ts';
+import { Picker } from '../live/picker.tsx';
+import { TakeOver, whoHasControl } from '../live/take-over.tsx';
 import type { Host } from './host.ts';
 import { failureOf } from './tool-result.ts';
 import { openWay, type Way, type WayState } from './way.ts';
@@ -19,13 +21,14 @@ interface Told {
   readonly control: LiveControl | undefined;
   readonly tabs: readonly LiveTab[];
   readonly dialog: Of<'dialog'> | undefined;
+  readonly picker: Of<'picker'> | undefined;
   readonly ask: Of<'ask'> | undefined;
   readonly note: string;
 }
 
 const NOTHING: Told = {
   ...{ state: { is: 'connecting', why: '' }, you: '', control: undefined, tabs: [] },
-  ...{ dialog: undefined, ask: undefined, note: '' },
+  ...{ dialog: undefined, picker: undefined, ask: undefined, note: '' },
 };
 
 function after(told: Told, message: ServerMessage): Told {
@@ -40,6 +43,10 @@ function after(told: Told, message: ServerMessage): Told {
       return { ...told, dialog: message };
     case 'dialog_closed':
       return { ...told, dialog: undefined };
+    case 'picker':
+      return { ...told, picker: message };
+    case 'picker_closed':
+      return { ...told, picker: undefined };
     case 'files':
       return { ...told, note: 'The page asks for a file. Give it in the console.' };
     case 'ask':
@@ -106,14 +113,18 @@ export function BrowserCard({ host, names, mode, ended }: BrowserCardProps) {
           <span class={`status ${isMine ? 'ready' : ''}`}>{isMine ? 'you' : 'the agent'}</span> {sentence(told, isMine)}
         </p>
         <p class="actions">
-          <button
-            type="button"
-            class="control"
-            disabled={state.is !== 'open' || (!isMine && control?.state !== 'agent')}
-            onClick={() => send({ t: isMine ? 'release' : 'take' })}
-          >
-            {isMine ? 'Hand back' : 'Take control'}
-          </button>
+          {state.is === 'open' && control?.holder != null && control.holder !== told.you ? (
+            <TakeOver key={control.holder} from={control.holder} name={control.name ?? ''} send={send} />
+          ) : (
+            <button
+              type="button"
+              class="control"
+              disabled={state.is !== 'open' || control?.state === 'pausing'}
+              onClick={() => send({ t: isMine ? 'release' : 'take' })}
+            >
+              {isMine ? 'Hand back' : 'Take control'}
+            </button>
+          )}
           {host.canExpand && (
             <button type="button" class="quiet" onClick={() => host.show(mode === 'inline' ? 'fullscreen' : 'inline')}>
               {mode === 'inline' ? 'Expand' : 'Shrink'}
@@ -151,17 +162,18 @@ export function BrowserCard({ host, names, mode, ended }: BrowserCardProps) {
           </div>
         )}
         {isMine && <Input pictures={pictures} canvas={canvas} send={send} takesFocus={false} />}
+        {isMine && told.picker && <Picker picker={told.picker} pictures={pictures} send={send} />}
       </div>
       {told.note !== '' && <p class="notice">{told.note}</p>}
     </section>
   );
 }
 
-function sentence({ state, control }: Told, isMine: boolean): string {
+function sentence({ state, control, you }: Told, isMine: boolean): string {
   if (state.is === 'ended') return state.why || 'The browser has ended.';
   if (state.is === 'connecting') return state.why ? `${state.why} Connecting again …` : 'Connecting to the browser …';
   if (isMine) return 'You have control; the agent waits until you hand back.';
-  if (control?.state === 'person') return `${control.name ?? 'A person'} has control.`;
+  if (control?.state === 'person') return whoHasControl(control, you);
   return control?.state === 'pausing'
     ? 'You get control when the call that is running has ended.'
     : 'acts on the browser.';

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { GivenBack } from '../../../contract/live.ts';
+import { TakeOver, whoHasControl } from './take-over.tsx';
 import type { Live, LiveState } from './use-live.ts';
 
 /** Why control is the agent's again. */
@@ -31,13 +32,10 @@ export function ControlBar({ live }: { live: Live }) {
             <button type="button" class="control" onClick={() => send({ t: 'release' })}>
               {isMine ? 'Hand back' : 'Cancel'}
             </button>
+          ) : isOpen && control?.holder != null ? (
+            <TakeOver key={control.holder} from={control.holder} name={control.name ?? ''} send={send} />
           ) : (
-            <button
-              type="button"
-              class="control"
-              disabled={!isOpen || control?.state !== 'agent'}
-              onClick={() => send({ t: 'take' })}
-            >
+            <button type="button" class="control" disabled={!isOpen} onClick={() => send({ t: 'take' })}>
               Take control
             </button>
           ))}
@@ -80,7 +78,7 @@ function sentence({ control, isMine, you }: LiveState): string {
       ? ''
       : ` ${waiting === 1 ? 'One call' : `${waiting} calls`} of the agent ${waiting === 1 ? 'waits' : 'wait'}.`;
   if (isMine) return `You have control; the agent waits until you hand back.${calls}`;
-  if (state === 'person') return `${name} has control.${calls}`;
+  if (state === 'person') return `${whoHasControl(control, you)}${calls}`;
   if (state === 'pausing')
     return holder === you
       ? 'You get control when the call of the agent that is running has ended.'

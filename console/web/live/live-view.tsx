@@ -5,6 +5,7 @@ import { Asked } from './asked.tsx';
 import { ControlBar } from './control-bar.tsx';
 import { Input } from './input.tsx';
 import { type Painter, painter } from './painter.ts';
+import { Picker } from './picker.tsx';
 import type { Admit } from './socket.ts';
 import { TabBar } from './tab-bar.tsx';
 import { type Live, type LiveState, useLive } from './use-live.ts';
@@ -57,6 +58,7 @@ export function LiveView({ sessionId, liveRole, onAsk, onControl, admit }: LiveV
         <Asked live={live} />
         <Act state={state} pictures={pictures} />
         {state.isMine && <Input pictures={pictures} canvas={canvas} send={send} takesFocus />}
+        {state.isMine && state.picker && <Picker picker={state.picker} pictures={pictures} send={send} />}
       </div>
       <Failure text={state.refusal} />
       <Clip live={live} />

@@ -20,6 +20,8 @@ export interface LiveState {
   /** Of each tab. */
   readonly dialogs: readonly Of<'dialog'>[];
   readonly choosers: readonly Of<'files'>[];
+  /** The field for which the person in control may choose. */
+  readonly picker: Of<'picker'> | undefined;
   /** What the agent asks its person for. */
   readonly asks: readonly Of<'ask'>[];
   /** The last thing that acted on the page, and its number. */
@@ -37,7 +39,7 @@ type Change =
 
 const START: LiveState = {
   ...{ connection: { is: 'connecting' }, isMine: false, mayControl: false, you: '', control: undefined, tabs: [] },
-  ...{ dialogs: [], choosers: [], asks: [], act: undefined, clip: undefined, refusal: undefined },
+  ...{ dialogs: [], choosers: [], picker: undefined, asks: [], act: undefined, clip: undefined, refusal: undefined },
 };
 
 const without = <T extends { tab: number }>(list: readonly T[], tab: number): T[] =>
@@ -60,6 +62,10 @@ function change(state: LiveState, message: Change): LiveState {
       return { ...state, dialogs: [...without(state.dialogs, message.tab), message] };
     case 'dialog_closed':
       return { ...state, dialogs: without(state.dialogs, message.tab) };
+    case 'picker':
+      return { ...state, picker: message };
+    case 'picker_closed':
+      return { ...state, picker: undefined };
     case 'files':
       return { ...state, choosers: [...without(state.choosers, message.tab), message] };
     case 'answered':

@@ -5,6 +5,7 @@ import { Confirm } from '../confirm.tsx';
 import { go } from '../location.ts';
 import { useMay } from '../me.ts';
 import { Empty, Failure, Loading, Success } from '../notices.tsx';
+import { ProfileCheckForm } from '../profile-check.tsx';
 import { dayAndTime, megabytes, relative } from '../time.ts';
 import { messageOf, usePolled } from '../use-polled.ts';
 import { UserChoice } from '../user-choice.tsx';
@@ -38,6 +39,7 @@ function UserProfiles({ userId }: { userId: string }) {
   });
   const mayChange = useMay('operator');
   const [opened, setOpened] = useState<string>();
+  const [checked, setChecked] = useState<string>();
   const [done, setDone] = useState<string>();
   const [failure, setFailure] = useState<string>();
   const act = (text: string, work: () => Promise<unknown>) => async () => {
@@ -75,6 +77,16 @@ function UserProfiles({ userId }: { userId: string }) {
               >
                 Versions
               </button>
+              {mayChange && profile.version > 0 && (
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-expanded={checked === profile.name}
+                  onClick={() => setChecked(checked === profile.name ? undefined : profile.name)}
+                >
+                  Check login
+                </button>
+              )}
               {mayChange && profile.writer_session_id !== null && (
                 <button
                   type="button"
@@ -96,6 +108,9 @@ function UserProfiles({ userId }: { userId: string }) {
                 />
               )}
             </p>
+            {checked === profile.name && (
+              <ProfileCheckForm userId={userId} name={profile.name} domain={profile.domains[0]?.domain ?? ''} />
+            )}
             {opened === profile.name && (
               <Versions
                 key={profile.version}

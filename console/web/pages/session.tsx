@@ -3,6 +3,7 @@ import type { Artifact, Session } from '../../../contract/session.ts';
 import type { PendingUserActionList } from '../../../contract/user-action.ts';
 import { call, path } from '../api.ts';
 import { Confirm } from '../confirm.tsx';
+import { LastPage } from '../kept-pages.tsx';
 import { LiveView } from '../live/live-view.tsx';
 import { useMay } from '../me.ts';
 import { Failure, Loading, Success } from '../notices.tsx';
@@ -20,6 +21,10 @@ export function SessionPage({ id, requests }: { id: string; requests: Polled<Pen
   const session = usePolled(`session ${id}`, POLL_MS, signal =>
     call<Session>('GET', path`/browser-sessions/${id}`, undefined, signal),
   );
+  const artifacts = usePolled(`artifacts ${id}`, 5_000, async signal => {
+    const at = path`/browser-sessions/${id}/artifacts`;
+    return (await call<{ artifacts: Artifact[] }>('GET', at, undefined, signal)).artifacts;
+  });
   const mayAct = useMay('operator');
   const row = session.value;
   if (!row)
@@ -49,14 +54,15 @@ export function SessionPage({ id, requests }: { id: string; requests: Polled<Pen
       <div class="session">
         <div>
           <Use session={row} waiting={waiting} refresh={requests.refresh} />
+          {!isLive(row) && <LastPage artifacts={artifacts.value ?? []} />}
           <Facts session={row} />
           {mayAct && <Actions session={row} onDone={session.refresh} />}
           <h2>Artifacts</h2>
-          <Artifacts session={row} />
+          <Artifacts session={row} artifacts={artifacts} />
         </div>
         <section class="beside" aria-labelledby="timeline">
           <h2 id="timeline">Timeline</h2>
-          <Timeline sessionId={id} />
+          <Timeline sessionId={id} artifacts={artifacts.value ?? []} />
         </section>
       </div>
     </>
@@ -190,16 +196,7 @@ function Actions({ session, onDone }: { session: Session; onDone: () => void }) 
   );
 }
 
-function Artifacts({ session }: { session: Session }) {
-  const artifacts = usePolled(`artifacts ${session.session_id}`, 5_000, async signal => {
-    const answer = await call<{ artifacts: Artifact[] }>(
-      'GET',
-      path`/browser-sessions/${session.session_id}/artifacts`,
-      undefined,
-      signal,
-    );
-    return answer.artifacts;
-  });
+function Artifacts({ session, artifacts }: { session: Session; artifacts: Polled<Artifact[]> }) {
   const list = artifacts.value;
   if (!list) return artifacts.error ? <Failure text={artifacts.error} /> : <Loading what="artifacts" />;
   if (list.length === 0)
@@ -207,12 +204,12 @@ function Artifacts({ session }: { session: Session }) {
       <p class="muted">
         {isLive(session) && session.record_video
           ? 'Videos are stored when the lease ends.'
-          : 'No video: nothing was recorded.'}
+          : 'Nothing was recorded or kept.'}
       </p>
     );
   return (
     <>
-      {list.some(({ state }) => state === 'stored') && (
+      {list.some(({ kind, state }) => kind === 'video' && state === 'stored') && (
         <p>
           <a href={path`/sessions/${session.session_id}/replay`}>Replay beside the timeline</a>
         </p>
@@ -220,8 +217,8 @@ function Artifacts({ session }: { session: Session }) {
       <ul class="rows">
         {list.map(artifact => (
           <li key={artifact.id}>
-            <strong>{artifact.kind}</strong> of epoch {artifact.epoch}, {timeOfDay(artifact.created_at)}:{' '}
-            {artifact.state === 'stored' ? `stored, ${megabytes(artifact.bytes ?? 0)}` : artifact.state}
+            <strong>{artifact.kind}</strong> {artifact.name} of epoch {artifact.epoch}, {timeOfDay(artifact.created_at)}
+            : {artifact.state === 'stored' ? `stored, ${megabytes(artifact.bytes ?? 0)}` : artifact.state}
             {artifact.reason !== null && ` (${artifact.reason})`}
             {artifact.uri !== null && <div class="muted long">{artifact.uri}</div>}
           </li>

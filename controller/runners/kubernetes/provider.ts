@@ -66,6 +66,7 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
 
   return {
     name: 'kubernetes',
+    isRemote: false,
     async start() {
       await Promise.all([pods.start(), templates.start()]);
       ended?.start();

@@ -58,6 +58,17 @@ export class RunnerFolder {
     }
   };
 
+  #remoteBrowserFile = () => join(this.path, 'remote-browser');
+
+  writeRemoteBrowser = (id: string) => writeFile(this.#remoteBrowserFile(), id, { mode: 0o600 });
+
+  /** The id of the browser elsewhere that its runner drives; null: it has none. */
+  readRemoteBrowser = (): Promise<string | null> =>
+    readFile(this.#remoteBrowserFile(), 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null;
+      throw error;
+    });
+
   /** Null: it does not listen yet. */
   readPort = async (): Promise<number | null> =>
     readFile(this.portFile, 'utf8').then(

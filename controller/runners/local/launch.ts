@@ -10,6 +10,8 @@ export interface LaunchOptions {
   /** Public keys with which it verifies assignments: a JWKS, as JSON. */
   jwks: string;
   environment: Record<string, string>;
+  /** What its standard input has: a secret that neither its environment nor a file may hold. */
+  input: string | undefined;
   /** Called with an exit code or the name of a signal. */
   onExit: (how: string) => void;
 }
@@ -21,7 +23,7 @@ export async function launchRunner(home: RunnerFolder, options: LaunchOptions): 
     const child = spawn(process.execPath, [...RUNNER_COMMAND.flags, options.runner], {
       cwd: home.path,
       detached: true, // its own process group: it outlives this process, and can be ended whole
-      stdio: ['ignore', logFile.fd, logFile.fd],
+      stdio: [options.input === undefined ? 'ignore' : 'pipe', logFile.fd, logFile.fd],
       env: {
         ...options.environment,
         ...RUNNER_COMMAND.env,
@@ -33,6 +35,8 @@ export async function launchRunner(home: RunnerFolder, options: LaunchOptions): 
         [ENV.outputDir]: home.output,
       },
     });
+    // A runner that has ended before it read says why in its log.
+    child.stdin?.on('error', () => undefined).end(options.input);
     child.on('exit', (code, signal) => options.onExit(signal ?? `exit code ${code}`));
     const id = processId(await pidOf(child));
     await home.writeProcess(id);

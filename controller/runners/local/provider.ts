@@ -6,6 +6,7 @@ import { ENV, leaseMcpPath, RUNNER_COMMAND, runnerTempName } from '../../../cont
 import { OmicronError } from '../../../contract/problem.ts';
 import { sha256Hex } from '../../../contract/tokens.ts';
 import { timeoutSignal } from '../../../http/clock.ts';
+import type { RemoteBrowsers } from '../../ports/remote-browsers.ts';
 import type { ProviderContext, RunnerProvider, WarmRunner } from '../../ports/runners.ts';
 import { startFailureOf } from '../start-failure.ts';
 import { RunnerFolder } from './folder.ts';
@@ -15,6 +16,8 @@ import { tombstones } from './tombstones.ts';
 import { uploads } from './upload.ts';
 
 export interface LocalRunners extends ProviderContext {
+  /** Where their browsers are, if not on this machine. Another provider, by its name: it needs a `root` of its own. */
+  remote?: RemoteBrowsers;
   /** Folder of runner folders, readable by this user alone. */
   root: string;
   /** Where clients reach the controller, and no runner; undefined: they reach the runners on this machine. */
@@ -44,12 +47,13 @@ const LOG_LINES = 5;
  * (a restart loses no lease), and each closes by its own deadline.
  */
 export function localRunners(options: LocalRunners): RunnerProvider {
-  const { root, controllerUrl, publicUrl, jwks, artifactStore, onChange, log } = options;
+  const { root, controllerUrl, publicUrl, jwks, artifactStore, remote, onChange, log } = options;
   const folder = (runnerId: string) => new RunnerFolder(root, runnerId);
   const processes = new RunnerProcesses(options);
   const ended = tombstones(options);
   const environment = async () => ({
     ...options.environment,
+    ...(remote === undefined ? {} : { [ENV.remoteBrowser]: 'stdin' }),
     [ENV.controllerUrl]: await controllerUrl,
     [ENV.artifactStore]: artifactStore,
   });
@@ -63,18 +67,27 @@ export function localRunners(options: LocalRunners): RunnerProvider {
   };
 
   return {
-    name: 'local',
+    name: remote?.name ?? 'local',
+    isRemote: remote !== undefined,
     templateDigest: () => digest,
 
     async create(runnerId) {
       await mkdir(root, { recursive: true, mode: 0o700 });
       const home = folder(runnerId);
-      if (!(await home.make())) return;
+      if (home.exists) return;
+      // Before its folder: a runner whose folder is there and whose process is not is dead.
+      const browser = await remote?.create();
+      if (!(await home.make())) {
+        if (browser !== undefined) await remote?.remove(browser.id);
+        return;
+      }
+      if (browser !== undefined) await home.writeRemoteBrowser(browser.id);
       const started = await launchRunner(home, {
         runnerId,
         runner: RUNNER,
         jwks,
         environment: await environment(),
+        input: browser?.cdpUrl,
         onExit(how) {
           processes.exited(runnerId, how);
           void keepPort(runnerId);
@@ -84,7 +97,12 @@ export function localRunners(options: LocalRunners): RunnerProvider {
       processes.started(runnerId, started);
     },
 
-    whenWarm: (runnerId, signal) => whenWarm(options, folder(runnerId), () => deathOf(runnerId), signal),
+    whenWarm: (runnerId, signal) =>
+      whenWarm(options, folder(runnerId), () => deathOf(runnerId), signal).catch(error => {
+        throw remote !== undefined && error instanceof OmicronError
+          ? new OmicronError(error.code, `The provider ${remote.name} failed: ${error.message}`, { cause: error })
+          : error;
+      }),
     deathOf,
     publish: ({ id, endpoint }) => ({
       mcpUrl: publicUrl === undefined ? `${endpoint}/mcp` : `${publicUrl}${leaseMcpPath(id)}`,
@@ -97,6 +115,8 @@ export function localRunners(options: LocalRunners): RunnerProvider {
       await keepPort(runnerId);
       if (!(await processes.end(runnerId, home))) return 'deleting';
       if (!(await uploaders.isDone(runnerId, home.output))) return 'deleting';
+      const browser = await home.readRemoteBrowser();
+      if (browser !== null) await remote?.remove(browser);
       // a runner that was killed leaves its browser's profile
       await rm(join(tmpdir(), runnerTempName(runnerId)), { recursive: true, force: true });
       await home.remove();

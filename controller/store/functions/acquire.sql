@@ -3,11 +3,12 @@
 -- waited judges by the time at which it goes on.
 --   {outcome: renewed | claimed | starting | refused, ...}
 -- `p_claim` names this call: a repeated call finds its own claim again. `p_abandon` is a claim of the same caller
--- whose runner failed: it is given up for a new epoch in this step.
+-- whose runner failed: it is given up for a new epoch in this step. `p_switch_profile`: a live lease with another profile than
+-- that of `p_options` is followed by a new epoch, instead of being renewed.
 create or replace function omicron.acquire(
   p_user text, p_conversation text, p_claim uuid, p_abandon uuid, p_ttl_seconds integer, p_max_session_seconds integer,
   p_options jsonb, p_tags jsonb, p_provider text, p_template text, p_namespace text,
-  p_user_limit integer, p_on_user_limit text, p_claim_seconds integer, p_start_seconds integer
+  p_user_limit integer, p_on_user_limit text, p_claim_seconds integer, p_start_seconds integer, p_switch_profile boolean
 ) returns jsonb
 language plpgsql as $$
 declare
@@ -17,6 +18,7 @@ declare
   v_active integer;
   v_free_at timestamptz;
   v_inherit boolean := false;
+  v_switches boolean;
   v_runner uuid;
   v_slot integer;
   v_victim record;
@@ -25,10 +27,10 @@ begin
   -- A lease whose expiry would move by less than a second is answered without a write.
   select x.* into s from omicron.browser_sessions x
     join omicron.runners y on y.id = x.runner_id and y.epoch = x.epoch and y.state = 'leased'
-   where x.user_id = p_user and x.conversation_id = p_conversation and x.status = 'ready';
+   where x.user_id = p_user and x.conversation_id = p_conversation and x.status = 'ready' and x.provider = p_provider;
   if found then
     v_now := clock_timestamp();
-    if s.expires_at > v_now and s.ttl_seconds = p_ttl_seconds and (p_tags is null or s.tags = p_tags)
+    if not (p_switch_profile and omicron.has_other_profile(s, p_options)) and s.expires_at > v_now and s.ttl_seconds = p_ttl_seconds and (p_tags is null or s.tags = p_tags)
        and s.expires_at >= least(v_now + make_interval(secs => p_ttl_seconds - 1), s.ends_at) then
       return jsonb_build_object('outcome', 'renewed', 'session', to_jsonb(s));
     end if;
@@ -42,8 +44,16 @@ begin
     select * into r from omicron.runners where id = s.runner_id for update;
   end if;
   v_now := clock_timestamp();
+  v_switches := p_switch_profile and omicron.has_other_profile(s, p_options);
 
-  if s.status = 'ready' and s.expires_at > v_now and r.state = 'leased' and r.epoch = s.epoch then
+  -- A live lease stays with its provider, and a controller of another one does not see its runner: it neither answers nor ends it (S3).
+  if s.status in ('starting', 'ready') and s.expires_at > v_now and s.provider <> p_provider
+     and r.state in ('creating', 'claimed', 'leased') then
+    return jsonb_build_object('outcome', 'refused', 'code', 'provider_mismatch', 'provider', s.provider, 'limit', 1, 'active', 1,
+      'retry_after_ms', ceil(extract(epoch from s.expires_at - v_now) * 1000));
+  end if;
+
+  if not v_switches and s.status = 'ready' and s.expires_at > v_now and r.state = 'leased' and r.epoch = s.epoch then
     update omicron.browser_sessions
        set expires_at = greatest(expires_at, least(v_now + make_interval(secs => p_ttl_seconds), ends_at)),
            ttl_seconds = p_ttl_seconds, last_used_at = v_now, tags = coalesce(p_tags, tags), archived_at = null

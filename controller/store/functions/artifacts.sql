@@ -1,5 +1,5 @@
--- What became of a video, or of a file: its name has the folder of its source. A late report never makes a stored one lost; a lost one may turn out stored. False:
--- this runner never held that lease.
+-- What became of a video, a file or a kept page: names of the latter two have a folder. A late report never makes a stored one lost; a
+-- lost one may turn out stored. False: this runner never held that lease.
 create or replace function omicron.write_artifact(p_session uuid, p_epoch integer, p_runner uuid, p_name text, p_state text, p_uri text,
   p_bytes bigint, p_reason text) returns boolean
 language plpgsql as $$
@@ -8,8 +8,8 @@ begin
     return false;
   end if;
   insert into omicron.artifacts (session_id, epoch, runner_id, name, kind, state, uri, bytes, reason)
-    values (p_session, p_epoch, p_runner, p_name, case when p_name like '%/%' then 'file' else 'video' end, p_state, p_uri, p_bytes,
-      p_reason)
+    values (p_session, p_epoch, p_runner, p_name,
+      case when p_name like 'pages/%' then 'page' when p_name like '%/%' then 'file' else 'video' end, p_state, p_uri, p_bytes, p_reason)
   on conflict (runner_id, name) do update
     set state = excluded.state, uri = excluded.uri, bytes = excluded.bytes, reason = excluded.reason
     where omicron.artifacts.state = 'lost' and excluded.state = 'stored';

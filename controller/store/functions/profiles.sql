@@ -27,6 +27,13 @@ language sql as $$
     'retry_after_ms', ceil(extract(epoch from s.expires_at - clock_timestamp()) * 1000))
 $$;
 
+-- Whether a lease has another profile than these options name, or has it otherwise; none is one too.
+create or replace function omicron.has_other_profile(s omicron.browser_sessions, p_options jsonb) returns boolean
+language sql immutable as $$
+  select (s.options -> 'profile' ->> 'name', s.options -> 'profile' ->> 'mode')
+    is distinct from (p_options -> 'profile' ->> 'name', p_options -> 'profile' ->> 'mode')
+$$;
+
 -- Makes a profile where there is none and the user may have another one. Under the user's lock: deleting the last
 -- profile deletes the key, and must not do so under one that is being made.
 create or replace function omicron.make_profile(p_user text, p_name text) returns void

@@ -30,6 +30,15 @@ describe('a table of calls and verdicts', () => {
     'allow' | 'block',
   ][] = [
     ['no policy allows', {}, nav('https://a.example/'), true, 'allow'],
+    ['a profile tool that no rule names', one(rule(ALLOW, ['*'])), call('setProfile'), false, 'block'],
+    ['a profile tool by name', one(rule(ALLOW, ['setProfile'])), call('setProfile'), false, 'allow'],
+    [
+      'a profile tool by name, once blocked',
+      { user: { tools: [rule(BLOCK, ['set*'])] }, ...one(rule(ALLOW, ['setProfile'])) },
+      call('setProfile'),
+      false,
+      'block',
+    ],
     ['block by name', one(rule(BLOCK, ['browser_navigate'])), nav('x'), false, 'block'],
     ['block of another tool', one(rule(BLOCK, ['browser_click'])), nav('x'), false, 'allow'],
     ['block by pattern', one(rule(BLOCK, ['browser_*'])), nav('x'), false, 'block'],

@@ -56,8 +56,9 @@ it('[O21] tells what the bucket holds and for how long, and that it cannot be lo
   // Of the directory, metrics ask for the stats alone.
   const metrics = prometheusMetrics({ stats: async () => stats } as unknown as Parameters<typeof prometheusMetrics>[0]);
   const look = async (store: Pick<ArtifactStore, 'survey'> = artifacts) => {
-    await surveyArtifacts({ artifacts: store, metrics, days: 7, log });
-    const lines = (await metrics.text()).split('\n').filter(line => line.startsWith('omicron_artifact_store_'));
+    await surveyArtifacts({ artifacts: store, metrics, retention: { videos: 7, pages: 3 }, log });
+    const isShown = (line: string) => /^omicron_artifact_store_(?!.*prefix="(?!pw-videos\/))/.test(line);
+    const lines = (await metrics.text()).split('\n').filter(isShown);
     return Object.fromEntries(lines.map(line => [line.replace(/\{.*| .*/g, ''), Number(line.split(' ').at(-1))]));
   };
   expect(await look()).toMatchObject({ omicron_artifact_store_objects: 0, omicron_artifact_store_expiry_days: 0 });
@@ -107,7 +108,7 @@ it('[S4] an artifact is expired once its object is gone, and not before', async 
   }
   await database.query(`update omicron.artifacts set created_at = created_at - interval '8 days'`);
   const states = async () => {
-    await retainArtifacts({ maintenance: p.maintenance, artifacts, days: 7, log });
+    await retainArtifacts({ maintenance: p.maintenance, artifacts, retention: { videos: 7, pages: 3 }, log });
     return (await database.query<{ state: string }>('select state from omicron.artifacts order by name')).map(
       row => row.state,
     );

@@ -1,26 +1,46 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { eventually } from '../../eventually.ts';
 import { movableClock } from '../../fakes/movable-clock.ts';
-import { type Stack, someUser } from '../stack.ts';
+import { someUser } from '../stack.ts';
 import { asIngress } from './as-ingress.ts';
-import { gatewayClient, HOLD, HOST, startGateway, textOf } from './gateway.ts';
+import { gatewayClient, HOLD, HOST, type RanCall, startGateway, textOf } from './gateway.ts';
 
 const CALLS = 2_000;
+const CALLS_WHEN_KILLED = 500;
 const CONVERSATIONS = 8;
+const CALLERS = 2 * CONVERSATIONS;
 
-it(`[M7] loses none of ${CALLS} calls when a replica stops, and runs none of them twice`, {
-  timeout: 300_000,
-}, async () => {
-  await using gateway = await startGateway({ OMICRON_USER_LIMIT: CONVERSATIONS });
-  const replicas: [Stack, Stack] = [await gateway.replica(), await gateway.replica()];
-  const token = await gateway.issuer.token(someUser());
+interface Sent {
+  /** Answers that are no result of the tool. */
+  readonly failed: unknown[];
+  /** Calls whose connection broke, and that were not sent again. */
+  readonly lost: number[];
+  /** How often a call was sent again. */
+  readonly retried: number;
+}
+
+/**
+ * Sends calls to two addresses of the gateway in turn, as a client does that knows both; one that `mayRepeat` after an error of the
+ * network goes to the other. `atHalf` runs once, when half of them were answered.
+ */
+async function sendCalls(
+  count: number,
+  addresses: readonly [string, string],
+  token: string,
+  { mayRepeat, atHalf }: { mayRepeat: (code: string) => boolean; atHalf: () => void },
+): Promise<Sent> {
+  const failed: unknown[] = [];
+  const lost: number[] = [];
   let retried = 0;
+  let next = 0;
+  let answered = 0;
 
-  /** As a client does that has two addresses of a service: what was not answered is sent to the other one. */
   async function call(n: number): Promise<unknown> {
     for (let attempt = n; ; attempt++) {
       try {
-        const answer = await asIngress(HOST)(`${replicas[attempt % 2]?.url}/mcp`, {
+        const answer = await asIngress(HOST)(`${addresses[attempt % 2]}/mcp`, {
           method: 'POST',
           headers: {
             'content-type': 'application/json',
@@ -38,33 +58,100 @@ it(`[M7] loses none of ${CALLS} calls when a replica stops, and runs none of the
         const text = await answer.text();
         return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text);
       } catch (error) {
-        if (!(error instanceof Error && 'code' in error)) throw error; // of the network
+        if (!(error instanceof Error)) throw error;
+        const { code } = (error.cause ?? error) as NodeJS.ErrnoException; // a body that breaks off has its cause
+        if (code === undefined) throw error; // not of the network
+        if (!mayRepeat(code)) return undefined;
         retried += 1;
       }
     }
   }
 
-  let next = 0;
-  let answered = 0;
-  const failed: unknown[] = [];
-  let stopped: Promise<void> | undefined;
   await Promise.all(
-    Array.from({ length: 2 * CONVERSATIONS }, async () => {
-      while (next < CALLS) {
-        const answer = await call(next++);
+    Array.from({ length: CALLERS }, async () => {
+      while (next < count) {
+        const n = next++;
+        const answer = await call(n);
         answered += 1;
-        if (answered === CALLS / 2) stopped = replicas[0].stop();
-        if (!JSON.stringify(answer).includes('ran browser_type')) failed.push(answer);
+        if (answered === count / 2) atHalf();
+        if (answer === undefined) lost.push(n);
+        else if (!JSON.stringify(answer).includes('ran browser_type')) failed.push(answer);
       }
     }),
   );
+  return { failed, lost, retried };
+}
+
+const numbersOf = (ran: readonly RanCall[]): number[] => ran.map(({ args }) => Number(args.n)).sort((a, b) => a - b);
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+
+it(`[M7] loses none of ${CALLS} calls when a replica stops, and runs none of them twice`, {
+  timeout: 300_000,
+}, async () => {
+  await using gateway = await startGateway({ OMICRON_USER_LIMIT: CONVERSATIONS });
+  const [one, two] = [await gateway.replica(), await gateway.replica()];
+  let stopped: Promise<void> | undefined;
+  const { failed, retried } = await sendCalls(CALLS, [one.url, two.url], await gateway.issuer.token(someUser()), {
+    mayRepeat: () => true,
+    atHalf() {
+      stopped = one.stop();
+    },
+  });
   await stopped;
   expect(failed).toEqual([]);
-  const ran = gateway.ran.map(({ args }) => Number(args.n)).sort((a, b) => a - b);
-  expect(ran).toEqual(Array.from({ length: CALLS }, (_, n) => n));
+  expect(numbersOf(gateway.ran)).toEqual(upTo(CALLS));
   expect(retried).toBeGreaterThan(0); // the replica was in use when it stopped
   expect(new Set(gateway.ran.map(({ runner }) => runner)).size).toBe(CONVERSATIONS);
 });
+
+it('a replica that is killed takes along the calls that it was passing on, no other; none runs twice, and the browsers stay', {
+  timeout: 120_000,
+}, async () => {
+  await using gateway = await startGateway({ OMICRON_USER_LIMIT: CONVERSATIONS });
+  await using front = await frontOf((await gateway.replica()).url);
+  const other = await gateway.replica();
+  const { failed, lost, retried } = await sendCalls(
+    CALLS_WHEN_KILLED,
+    [front.url, other.url],
+    await gateway.issuer.token(someUser()),
+    // one that was sent may have run: a client must not send it again
+    { mayRepeat: code => code === 'ECONNREFUSED', atHalf: front.kill },
+  );
+  expect(failed).toEqual([]);
+  expect(lost.length).toBeLessThanOrEqual(CALLERS);
+  expect(retried).toBeGreaterThan(0);
+  const ran = numbersOf(gateway.ran);
+  expect(new Set(ran).size).toBe(ran.length);
+  expect([...new Set([...ran, ...lost])].sort((a, b) => a - b)).toEqual(upTo(CALLS_WHEN_KILLED));
+  expect(new Set(gateway.ran.map(({ runner }) => runner)).size).toBe(CONVERSATIONS);
+});
+
+/** An address of a replica. After `kill` it is as if the replica's process had been killed: every connection breaks, and it takes no more. */
+async function frontOf(url: string) {
+  const { hostname, port } = new URL(url);
+  const sockets = new Set<Socket>();
+  const server = createServer(client => {
+    const replica = connect(Number(port), hostname);
+    for (const [socket, peer] of [
+      [client, replica],
+      [replica, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => {}).on('close', () => peer.destroy());
+      socket.pipe(peer);
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const kill = () => {
+    server.close();
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // it listens on TCP
+    kill,
+    [Symbol.asyncDispose]: async () => kill(),
+  };
+}
 
 it('lets a call run on while its replica stops, for half a minute, and then says that it was broken off', async () => {
   await using gateway = await startGateway();

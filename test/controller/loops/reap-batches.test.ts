@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { reap, retainArtifacts } from '../../../controller/loops/reap.ts';
-import type { Maintenance } from '../../../controller/store/maintenance.ts';
+import type { Maintenance, Retention } from '../../../controller/store/maintenance.ts';
 
 const log = pino({ level: 'silent' });
 const range = (count: number) => Array.from({ length: count }, (_, n) => `${n}`);
@@ -18,7 +18,7 @@ function due(rows: { expired?: number; stuck?: number; artifacts?: string[] }) {
   const maintenance = {
     expire: async (most: number) => take(left.expired, most),
     failStuckStarts: async (most: number) => take(left.stuck, most),
-    expiredArtifacts: async (_days: number, most: number, after: string | null) => {
+    expiredArtifacts: async (_retention: Retention, most: number, after: string | null) => {
       const batch = left.artifacts.filter(id => after === null || Number(id) > Number(after)).slice(0, most);
       batches.push(batch.length);
       return batch.map(id => ({ id, uri: id }));
@@ -48,7 +48,7 @@ const store = (remove: (uri: string) => Promise<boolean>) => ({
 
 it('[S4] removes every artifact that is past its retention in one round', async () => {
   const { maintenance, batches, left } = due({ artifacts: range(401) });
-  await retainArtifacts({ maintenance, artifacts: store(async () => true), days: 7, log });
+  await retainArtifacts({ maintenance, artifacts: store(async () => true), retention: { videos: 7, pages: 7 }, log });
   expect(batches).toEqual([200, 200, 1]);
   expect(left.artifacts).toEqual([]);
 });
@@ -61,7 +61,7 @@ it('[S4] looks at each artifact once in a round, whatever could not be removed o
     if (uri === '1') throw new Error('the folder is read-only');
     return uri === '0' || uri === '299';
   });
-  await retainArtifacts({ maintenance, artifacts, days: 7, log });
+  await retainArtifacts({ maintenance, artifacts, retention: { videos: 7, pages: 7 }, log });
   expect(batches).toEqual([200, 100]);
   expect(looked).toEqual(range(300));
   expect(left.artifacts).toEqual(range(300).slice(1, -1));

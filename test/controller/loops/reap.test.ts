@@ -88,7 +88,7 @@ describe('[O18] the reaper', () => {
 });
 
 describe('[S4] retention', () => {
-  it('removes recordings past it, says so, and goes on after one that cannot be removed', async () => {
+  it('removes recordings and pages past theirs, says so, and goes on after one that cannot be removed', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'omicron-artifacts-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const database = await freshPostgres();
@@ -96,7 +96,7 @@ describe('[S4] retention', () => {
     await p.warm(1);
     const leased = await p.lease();
     const store = async (name: string, uri = pathToFileURL(join(folder, 's', '1', name)).href) => {
-      await mkdir(join(folder, 's', '1'), { recursive: true });
+      await mkdir(join(folder, 's', '1', 'pages'), { recursive: true });
       await writeFile(join(folder, 's', '1', name), 'video');
       await p.broker.writeArtifact(p.leaseOf(leased), { state: 'stored', name, uri, bytes: 5 });
     };
@@ -106,17 +106,23 @@ describe('[S4] retention', () => {
     await store('a-forged.webm', pathToFileURL(elsewhere).href); // what a hostile runner may report
     await store('b-old.webm');
     await store('c-new.webm');
+    await store('pages/last.jpg');
     await database.query(
-      `update omicron.artifacts set created_at = created_at - interval '8 days' where name <> 'c-new.webm'`,
+      `update omicron.artifacts set created_at = created_at - interval '8 days' where name <> 'c-new.webm' and kind = 'video'`,
+    );
+    await database.query(
+      `update omicron.artifacts set created_at = created_at - interval '4 days' where kind = 'page'`,
     );
     const said: string[] = [];
     const spoken = pino({ level: 'info' }, { write: line => void said.push(line) });
-    await retainArtifacts({ maintenance: p.maintenance, artifacts: folderArtifacts(folder), days: 7, log: spoken });
+    const retention = { videos: 7, pages: 3 };
+    await retainArtifacts({ maintenance: p.maintenance, artifacts: folderArtifacts(folder), retention, log: spoken });
     const rows = await database.query('select name, state, reason from omicron.artifacts order by name');
     expect(rows).toEqual([
       { name: 'a-forged.webm', state: 'stored', reason: null },
       { name: 'b-old.webm', state: 'expired', reason: 'retention' },
       { name: 'c-new.webm', state: 'stored', reason: null },
+      { name: 'pages/last.jpg', state: 'expired', reason: 'retention' },
     ]);
     expect(existsSync(elsewhere)).toBe(true);
     expect(existsSync(join(folder, 's', '1', 'b-old.webm'))).toBe(false);

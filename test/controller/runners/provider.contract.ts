@@ -4,6 +4,8 @@ import { OmicronError } from '../../../contract/problem.ts';
 import type { RunnerProvider } from '../../../controller/ports/runners.ts';
 import { eventually } from '../../eventually.ts';
 
+type StartFailure = 'runner_start_failed' | 'sandbox_runtime_required';
+
 /** What the suite needs of an adapter; everything goes when the test ends. */
 export interface ProviderUnderTest extends AsyncDisposable {
   /** What `publish` answers here for a runner. */
@@ -11,7 +13,7 @@ export interface ProviderUnderTest extends AsyncDisposable {
   /** A provider of another controller process, for the same place. */
   another(): RunnerProvider | Promise<RunnerProvider>;
   /** One whose runners cannot start, for this reason. */
-  broken(why: 'runner_start_failed' | 'sandbox_runtime_required'): RunnerProvider | Promise<RunnerProvider>;
+  broken(why: StartFailure): RunnerProvider | Promise<RunnerProvider>;
   /** Ends the runner's process as `kill -9` does. */
   kill(id: string): Promise<void>;
   /** What is left of a runner: processes and folders, or pods and Services. */
@@ -34,7 +36,11 @@ const nothingLeft = (under: ProviderUnderTest, id: string) =>
   eventually(`nothing is left of ${id}`, async () => (await under.leftovers(id)).length === 0);
 
 /** One contract for every place where runners can live. */
-export function runnerProviderContract(name: string, open: () => Promise<ProviderUnderTest>): void {
+export function runnerProviderContract(
+  name: string,
+  open: () => Promise<ProviderUnderTest>,
+  failures: readonly StartFailure[] = ['runner_start_failed', 'sandbox_runtime_required'],
+): void {
   describe(`the runner provider of ${name}`, () => {
     it('creates once, warms up, is seen by another process, is removed whole', async () => {
       await using under = await open();
@@ -89,7 +95,7 @@ export function runnerProviderContract(name: string, open: () => Promise<Provide
       expect(await provider.remove(id)).toBe('gone');
     });
 
-    it.each(['runner_start_failed', 'sandbox_runtime_required'] as const)('says %s when that is why', async why => {
+    it.each(failures)('says %s when that is why', async why => {
       await using under = await open();
       const provider = await under.broken(why);
       const id = randomUUID();

@@ -10,6 +10,7 @@ import {
   type Session,
 } from '../../../contract/session.ts';
 import { serviceKey, verifyServiceToken } from '../../../contract/tokens.ts';
+import { usageQuery } from '../../../contract/usage.ts';
 import { userActionAnswer } from '../../../contract/user-action.ts';
 import { type Answer, json, type Route } from './answer.ts';
 
@@ -47,6 +48,7 @@ const CALLS: { call: RegExp; query?: z.ZodType; body?: z.ZodType }[] = [
   { call: RegExp(`^POST ${SESSION}/user-actions/[^/]+$`), body: userActionAnswer },
   { call: RegExp(`^POST ${SESSION}/live-token$`), body: liveTokenRequest.optional() },
   { call: /^GET \/internal\/user-actions$/ },
+  { call: /^GET \/internal\/usage$/, query: usageQuery },
   { call: /^GET \/internal\/users\/[^/]+\/credentials$/ },
   { call: /^PUT \/internal\/users\/[^/]+\/credentials\/[^/]+$/, body: credentialSchema },
   { call: /^DELETE \/internal\/users\/[^/]+\/credentials\/[^/]+$/ },

@@ -8,6 +8,7 @@ import {
   type totpAnswer,
   totpRequest,
 } from '../../../contract/assignment.ts';
+import type { KeepPages } from '../../../contract/kept-pages.ts';
 import { leaseKey } from '../../../contract/lease-key.ts';
 import type { LiveRole, LiveTokenClaims } from '../../../contract/live.ts';
 import { AUDIENCES } from '../../../contract/names.ts';
@@ -78,6 +79,7 @@ export interface AssignmentOptions {
   recordVideo?: boolean;
   toolset?: Toolset;
   snapshot?: Snapshot;
+  keepPages?: KeepPages;
   audience?: string;
   jti?: string;
   signWith?: 'controller' | 'stranger';
@@ -133,14 +135,14 @@ export async function fakeRunnerRoutes() {
       const lease = { session_id: randomUUID(), epoch: 1, runner_id: runnerId };
       sessionId = lease.session_id;
       const token = mcpToken(derivation, lease);
-      const { audience, recordVideo = false, toolset, snapshot, jti = randomUUID(), signWith } = options;
+      const { audience, recordVideo = false, toolset, snapshot, keepPages, jti = randomUUID(), signWith } = options;
       const claims: Assignment = {
         ...lease,
         claim_id: randomUUID(),
         boot_id: bootId,
         user_id: 'ada',
         jti,
-        options: { record_video: recordVideo, toolset, snapshot },
+        options: { record_video: recordVideo, toolset, snapshot, keep_pages: keepPages },
         mcp_token_sha256: sha256Hex(token),
         artifacts_prefix: `pw-videos/test/${lease.session_id}/1-${runnerId}/`,
       };

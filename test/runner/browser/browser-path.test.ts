@@ -18,34 +18,35 @@ const executable = (...parts: string[]): string => {
   return path;
 };
 const none: string[] = [];
+const nothing = () => '';
 
 test('what was asked for wins, and must exist', () => {
   const asked = executable('mine');
-  expect(browserPath(asked, '', '')).toBe(asked);
-  expect(() => browserPath(join(folder, 'missing'), '', '')).toThrow(/OMICRON_CHROMIUM names .*missing/);
+  expect(browserPath(asked, '', nothing)).toBe(asked);
+  expect(() => browserPath(join(folder, 'missing'), '', nothing)).toThrow(/OMICRON_CHROMIUM names .*missing/);
 });
 
 test('the headless shell is preferred to chromium, what is installed to what Playwright brings', () => {
   const chromium = executable('bin', 'chromium');
-  expect(browserPath(undefined, join(folder, 'bin'), '', none)).toBe(chromium);
+  expect(browserPath(undefined, join(folder, 'bin'), nothing, none)).toBe(chromium);
   const shell = executable('bin', 'chromium-headless-shell');
-  expect(browserPath(undefined, join(folder, 'bin'), '', none)).toBe(shell);
+  expect(browserPath(undefined, join(folder, 'bin'), nothing, none)).toBe(shell);
 });
 
 test("Playwright's own headless shell is found beside its chromium", () => {
   const playwright = executable('ms', 'chromium-1234', 'chrome-linux64', 'chrome');
-  expect(browserPath(undefined, '', playwright, none)).toBe(playwright);
+  expect(browserPath(undefined, '', () => playwright, none)).toBe(playwright);
   const shell = executable(
     'ms',
     'chromium_headless_shell-1234',
     'chrome-headless-shell-linux64',
     'chrome-headless-shell',
   );
-  expect(browserPath(undefined, '', playwright, none)).toBe(shell);
+  expect(browserPath(undefined, '', () => playwright, none)).toBe(shell);
 });
 
 test('with no browser the error names the three ways to get one', () => {
-  expect(() => browserPath(undefined, folder, join(folder, 'nothing'), none)).toThrow(
+  expect(() => browserPath(undefined, folder, () => join(folder, 'nothing'), none)).toThrow(
     /OMICRON_CHROMIUM.*playwright-core install.*apt install chromium-headless-shell/s,
   );
 });

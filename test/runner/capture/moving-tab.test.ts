@@ -17,7 +17,7 @@ beforeAll(async () => {
   temp = createTempDir(randomUUID());
   const searchPath = process.env.PATH ?? '';
   browser = await launchBrowser({
-    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, chromium.executablePath()),
+    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, () => chromium.executablePath()),
     ...{ sandbox: true, tempDir: temp.path, egressUrl: undefined, searchPath },
   });
 });

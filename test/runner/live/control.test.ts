@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { GivenBack } from '../../../contract/live.ts';
+import type { ControlEnd } from '../../../contract/live.ts';
 import { LIVE_LIMITS } from '../../../contract/live-limits.ts';
 import { agentControl } from '../../../runner/live/control.ts';
 import { controlledTurn } from '../../../runner/live/controlled-turn.ts';
@@ -15,9 +15,10 @@ function lease() {
   const control = agentControl({
     clock,
     onChange: () => undefined,
-    onTaken: ({ name }) => told.push(`taken by ${name}`),
-    onGivenBack(person, why: GivenBack, seconds) {
-      told.push(`given back by ${person.name}: ${why} after ${seconds} s`);
+    onTaken: ({ name }, from) =>
+      told.push(`taken by ${name}${from === null ? '' : ` from ${from.name}: ${from.reason}`}`),
+    onEnded(person, why: ControlEnd, seconds) {
+      told.push(`ended for ${person.name}: ${why} after ${seconds} s`);
       return lifting;
     },
   });
@@ -51,13 +52,69 @@ test('control waits for the running call, and no further call begins', async () 
   expect(control.beginCall()).toBeUndefined();
 });
 
-test('one person has control: no other one takes it, acts, or gives it back', () => {
+test('one person has control: no other one takes it unasked, acts, or gives it back', () => {
   const { control, state } = lease();
   control.take(ADA);
   expect(control.take(GRACE)).toBe(false);
   expect(control.mayAct(GRACE.id)).toBe(false);
   control.giveBack(GRACE.id, 'released');
   expect(state()).toBe('person');
+});
+
+const fromAda = { id: ADA.id, reason: 'it is urgent' };
+
+test('a person takes control from another: nothing is done by anyone until what that one held is lifted', async () => {
+  const { control, state, told, pass, slowLift } = lease();
+  control.take(ADA);
+  await pass(5);
+  const lifted = slowLift();
+  expect(control.take(GRACE, fromAda)).toBe(true);
+  expect(state()).toBe('pausing');
+  for (const each of [ADA, GRACE]) expect(control.mayAct(each.id)).toBe(false);
+  expect(control.beginCall()).toBeUndefined();
+  lifted();
+  await settled();
+  expect(control.mayAct(GRACE.id)).toBe(true);
+  expect(control.mayAct(ADA.id)).toBe(false);
+  expect(control.state()).toMatchObject({ holder: GRACE.id, taken_from: { ...ADA, reason: 'it is urgent' } });
+  expect(told).toEqual(['taken by ada', 'ended for ada: taken after 5 s', 'taken by grace from ada: it is urgent']);
+  control.giveBack(ADA.id, 'lost'); // who has none gives none back
+  expect(state()).toBe('person');
+});
+
+test('control is taken from the person who was named, and from no other', async () => {
+  const { control } = lease();
+  control.take(ADA);
+  control.take(GRACE, fromAda);
+  await settled();
+  expect(control.take({ id: 'v3', name: 'lin' }, fromAda)).toBe(false);
+  expect(control.state().holder).toBe(GRACE.id);
+});
+
+test('who was waiting for control loses that too, and the running call is still waited for', async () => {
+  const { control, state, told } = lease();
+  const end = control.beginCall();
+  control.take(ADA);
+  control.take(GRACE, fromAda);
+  await settled();
+  expect(state()).toBe('pausing');
+  end?.();
+  expect(control.mayAct(GRACE.id)).toBe(true);
+  expect(told).toEqual(['taken by grace from ada: it is urgent']);
+});
+
+test('a take that is withdrawn while the other one is lifted lets no call begin before', async () => {
+  const { control, state, slowLift } = lease();
+  control.take(ADA);
+  const lifted = slowLift();
+  control.take(GRACE, fromAda);
+  control.giveBack(GRACE.id, 'released');
+  await settled();
+  expect(control.beginCall()).toBeUndefined();
+  lifted();
+  await settled();
+  expect(state()).toBe('agent');
+  expect(control.beginCall()).toBeDefined();
 });
 
 test('no call begins before what the person held is lifted', async () => {
@@ -83,7 +140,7 @@ test('control returns by itself after a minute without input, and input keeps it
   expect(state()).toBe('person');
   await pass(1);
   expect(state()).toBe('agent');
-  expect(told).toEqual(['taken by ada', `given back by ada: idle after ${2 * LIVE_LIMITS.idleSeconds - 1} s`]);
+  expect(told).toEqual(['taken by ada', `ended for ada: idle after ${2 * LIVE_LIMITS.idleSeconds - 1} s`]);
 });
 
 test('a lost connection gives control back after ten seconds, but a reload keeps it', async () => {

@@ -4,7 +4,7 @@ import { eventually } from '../../eventually.ts';
 import { type Site, startSite } from '../../site/site.ts';
 import { callText } from '../start.ts';
 import { type LeasedRunner, startLease } from '../start-lease.ts';
-import { watchLive } from './viewer.ts';
+import { type TestViewer, watchLive } from './viewer.ts';
 
 let site: Site;
 let lease: LeasedRunner;
@@ -22,6 +22,12 @@ const token = (options: Parameters<typeof lease.controller.liveToken>[1] = {}) =
 const watch = async (options: Parameters<typeof token>[0] = {}, acknowledges = true) =>
   watchLive(lease.runner.url, await token(options), acknowledges);
 
+/** Closes them, and waits until their places are free. */
+async function left(...viewers: TestViewer[]): Promise<void> {
+  for (const viewer of viewers) viewer.close();
+  await eventually('all are closed', () => viewers.every(viewer => viewer.closed() !== undefined));
+}
+
 const FORM = `data:text/html,<title>Form</title><style>body{margin:0}input,button{position:absolute;left:100px;width:200px;height:40px}</style>
 <input id=t style="top:100px"><button style="top:200px" onclick="this.textContent='pressed'">press</button>
 <button style="top:300px" onclick="this.textContent = 'answered ' + confirm('sure?')">ask</button>`;
@@ -38,8 +44,14 @@ test('a viewer is greeted with the tabs and sees the page, also one that stands 
   // Nothing changes any more: the second viewer sees the last picture.
   const second = await watch();
   await eventually('a picture for the second', () => second.pictures.length > 0);
-  first.close();
-  second.close();
+  await left(first, second);
+});
+
+test('[A11] twenty viewers see the page, and one more is refused', async () => {
+  const viewers = await Promise.all(Array.from({ length: LIVE_LIMITS.viewersMax }, () => watch({ role: 'view' })));
+  for (const viewer of viewers) await eventually('a picture', () => viewer.pictures.length > 0);
+  await expect(watch()).rejects.toThrow('refused');
+  await left(...viewers);
 });
 
 test.each([

@@ -1,46 +1,120 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '../../eventually.ts';
 import { callText } from '../start.ts';
-import type { LeasedRunner } from '../start-lease.ts';
-import { watchLive } from './viewer.ts';
+import { type LeasedRunner, startLease } from '../start-lease.ts';
+import { type TestViewer, watchLive } from './viewer.ts';
 
-/** The page says when it was clicked, by the clock of this machine. */
-const PAGE =
-  'data:text/html,<button id=a onclick="stamps.push(Date.now()); title.textContent = JSON.stringify(stamps)">click</button>' +
-  '<p id=title></p><script>stamps = []</script>';
+/**
+ * The agent acts on the left half only, people on the right one. The page notes when the agent's inputs come, by the clock of this
+ * machine. Nothing on it changes: no picture and no wait for one slows a trial.
+ */
+const PAGE = `data:text/html,<style>body{margin:0}div{position:absolute;top:0;width:960px;height:1080px}</style>
+<div id=a>agent</div><div style="left:960px">people</div><script>
+let stamps = [];
+const note = event => { if (event.isTrusted) stamps.push(Date.now()); };
+for (const kind of ['mousemove', 'mousedown', 'mouseup']) a.addEventListener(kind, note);
+addEventListener('keydown', note);
+</script>`;
 
 export interface RaceResult {
-  /** Clicks of the agent in all. */
-  readonly clicks: number;
-  /** Clicks of the agent that reached the page while a person had control. */
+  /** Inputs of the agent in all. */
+  readonly inputs: number;
+  /** Inputs of the agent that reached the page while a person had control. */
   readonly underPerson: number;
+  /** How often a second person took control from the first. */
+  readonly takenOver: number;
 }
 
-/** Lets an agent click twice and a person take control at some moment of it, again and again. */
-export async function race({ client, controller, runner }: LeasedRunner, trials: number): Promise<RaceResult> {
+/** One call in fifty presses: after a press the tool waits until the page has answered, after a move it does not. */
+const PRESS_EVERY = 50;
+const CALLS_EACH = 3;
+/** The moves of a trial take about as long. */
+const CALLS_MS = 40;
+const TRIALS_COUNTED_AT_ONCE = 50;
+
+interface Person {
+  readonly viewer: TestViewer;
+  readonly id: string;
+}
+interface Held {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Lets an agent act, a person take control, and perhaps another one take it from them, at random moments, again and again. */
+export async function race(trials: number): Promise<RaceResult> {
+  await using lease = await startLease({ snapshot: 'none' });
+  const { client, controller, runner } = lease;
   await callText(client, 'browser_navigate', { url: PAGE });
-  const person = await watchLive(runner.url, await controller.liveToken(runner));
-  await person.heard('hello');
-  const held: { fromMs: number; toMs: number }[] = [];
-  for (let trial = 0; trial < trials; trial += 1) {
-    person.messages.length = 0;
-    const calls = [0, 1].map(() => callText(client, 'browser_click', { target: '#a' }));
-    await delay(Math.random() * 60); // the race: the request comes anywhere in the calls
-    person.say({ t: 'take' });
-    await person.heard('control', ({ control }) => control.state === 'person');
-    const fromMs = Date.now();
-    await delay(Math.random() * 30);
-    held.push({ fromMs, toMs: Date.now() });
-    person.say({ t: 'release' });
-    await Promise.all(calls);
-    await eventually('the agent to have control', () => {
-      const last = person.messages.findLast(message => message.t === 'control');
-      return last?.t === 'control' && last.control.state === 'agent';
-    });
+  const join = async (viewer: string): Promise<Person> => {
+    const joined = await watchLive(runner.url, await controller.liveToken(runner, { viewer }));
+    return { viewer: joined, id: (await joined.heard('hello')).you };
+  };
+  const people = await Promise.all(['ada', 'grace'].map(join));
+  const result = { inputs: 0, underPerson: 0, takenOver: 0 };
+  let held: Held[] = [];
+
+  /** Counts in the page: a result of an agent's call has a budget. */
+  async function count(): Promise<void> {
+    const counting = `() => {
+      const held = ${JSON.stringify(held.map(({ fromMs, toMs }) => [fromMs, toMs]))};
+      const under = stamps.filter(at => held.some(([from, to]) => at > from && at < to)).length;
+      const counts = [stamps.length, under];
+      stamps = [];
+      return counts.join(' of which ');
+    }`;
+    const text = await callText(client, 'browser_evaluate', { function: counting });
+    const [, inputs, under] = /(\d+) of which (\d+)/.exec(text) ?? [];
+    result.inputs += Number(inputs);
+    result.underPerson += Number(under);
+    held = [];
   }
-  const text = await callText(client, 'browser_evaluate', { function: '() => JSON.stringify(stamps)' });
-  const stamps: number[] = JSON.parse(/\[[\d,]*\]/.exec(text)?.[0] ?? '[]');
-  person.close();
-  const underPerson = stamps.filter(atMs => held.some(({ fromMs, toMs }) => atMs > fromMs && atMs < toMs)).length;
-  return { clicks: stamps.length, underPerson };
+
+  for (let trial = 1; trial <= trials; trial += 1) {
+    for (const { viewer } of people) viewer.messages.length = 0;
+    const calls = Array.from({ length: CALLS_EACH }, () => anyCall(client));
+    const [first, second] = Math.random() < 0.5 ? people : people.toReversed();
+    if (first === undefined || second === undefined) throw new Error('two people joined');
+    await delay(Math.random() * CALLS_MS);
+    await taken(first);
+    const fromMs = Date.now();
+    let holder = first;
+    if (Math.random() < 0.5) {
+      if (Math.random() < 0.5) await act(first);
+      await taken(second, first);
+      holder = second;
+      result.takenOver += 1;
+    }
+    await act(holder);
+    held.push({ fromMs, toMs: Date.now() });
+    holder.viewer.say({ t: 'release' });
+    await Promise.all(calls);
+    await holder.viewer.heard('control', ({ control }) => control.state === 'agent' && control.why === 'released');
+    if (trial % TRIALS_COUNTED_AT_ONCE === 0 || trial === trials) await count();
+  }
+  for (const { viewer } of people) viewer.close();
+  return result;
+}
+
+async function taken(by: Person, from?: Person): Promise<void> {
+  by.viewer.say({ t: 'take', from: from?.id });
+  await by.viewer.heard('control', ({ control }) => control.state === 'person' && control.holder === by.id);
+}
+
+/** A click of a person. What the agent had sent before has reached the page by its end: Chromium keeps the order. */
+async function act({ viewer }: Person): Promise<void> {
+  const place = { t: 'mouse', x: 1_400, y: anywhere(), button: 'left', clicks: 1 };
+  viewer.messages.length = 0;
+  viewer.say({ ...place, kind: 'down', buttons: 1 });
+  viewer.say({ ...place, kind: 'up' });
+  await viewer.heard('act');
+}
+
+const anywhere = (): number => 1 + Math.floor(Math.random() * 900);
+
+function anyCall(client: LeasedRunner['client']): Promise<string> {
+  if (Math.random() > 1 / PRESS_EVERY)
+    return callText(client, 'browser_mouse_move_xy', { x: anywhere(), y: anywhere() });
+  return Math.random() < 0.5
+    ? callText(client, 'browser_click', { target: '#a' })
+    : callText(client, 'browser_press_key', { key: 'x' });
 }

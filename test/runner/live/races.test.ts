@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { startLease } from '../start-lease.ts';
 import { race } from './race.ts';
 
 const TRIALS = Number(process.env.OMICRON_TEST_RACES ?? 10);
 
-test('no input of the agent reaches the page while a person has control, however both are interleaved', {
+test('no input of the agent reaches the page while a person has control, however they are interleaved', {
   timeout: 60_000 + TRIALS * 3_000,
 }, async () => {
-  await using lease = await startLease();
-  const { clicks, underPerson } = await race(lease, TRIALS);
-  console.info(`${TRIALS} trials, ${clicks} clicks of the agent, ${underPerson} while a person had control`);
+  const { inputs, underPerson, takenOver } = await race(TRIALS);
+  console.info(
+    `${TRIALS} trials, ${takenOver} with a second person: ${inputs} inputs of the agent, ${underPerson} while a person had control`,
+  );
   expect(underPerson).toBe(0);
-  expect(clicks).toBe(2 * TRIALS);
+  expect(inputs).toBeGreaterThan(TRIALS);
 });

@@ -1,9 +1,10 @@
 import { type ServerMessage, serverMessage, type ViewerMessage } from '../../../contract/live.ts';
 import { LIVE_PROTOCOL, liveTokenProtocol } from '../../../contract/live-limits.ts';
 import { decodePicture, type LivePicture } from '../../../contract/live-picture.ts';
-import { eventually } from '../../eventually.ts';
 
 type Of<T extends ServerMessage['t']> = Extract<ServerMessage, { t: T }>;
+
+const HEARD_MS = 20_000;
 
 /** A viewer of a live view, as a console is one. */
 export interface TestViewer {
@@ -23,11 +24,14 @@ export async function watchLive(url: string, token: string, acknowledges = true)
   socket.binaryType = 'arraybuffer';
   const pictures: LivePicture[] = [];
   const messages: ServerMessage[] = [];
+  let more = Promise.withResolvers<void>();
   let code: number | undefined;
   const say = (message: object) => socket.send(JSON.stringify(message));
   socket.addEventListener('message', ({ data }) => {
     if (typeof data === 'string') {
       messages.push(serverMessage.parse(JSON.parse(data)));
+      more.resolve();
+      more = Promise.withResolvers();
       return;
     }
     const picture = decodePicture(data as ArrayBuffer); // its binaryType
@@ -45,10 +49,21 @@ export async function watchLive(url: string, token: string, acknowledges = true)
   return {
     ...{ pictures, messages, say },
     closed: () => code,
-    heard: (t, wanted = () => true) =>
-      eventually(`the message ${t}`, () =>
-        messages.find((message): message is Of<typeof t> => message.t === t && wanted(message as Of<typeof t>)),
-      ),
+    async heard(t, wanted = () => true) {
+      const late = Promise.withResolvers<never>();
+      const timer = setTimeout(() => late.reject(new Error(`not within ${HEARD_MS} ms: the message ${t}`)), HEARD_MS);
+      try {
+        for (;;) {
+          const found = messages.find(
+            (message): message is Of<typeof t> => message.t === t && wanted(message as Of<typeof t>),
+          );
+          if (found !== undefined) return found;
+          await Promise.race([more.promise, late.promise]);
+        }
+      } finally {
+        clearTimeout(timer);
+      }
+    },
     close: () => socket.close(),
   };
 }

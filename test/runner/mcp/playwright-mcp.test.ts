@@ -18,7 +18,7 @@ beforeAll(async () => {
   temp = createTempDir(randomUUID());
   const searchPath = process.env.PATH ?? '';
   browser = await launchBrowser({
-    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, chromium.executablePath()),
+    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, () => chromium.executablePath()),
     sandbox: true,
     tempDir: temp.path,
     egressUrl: undefined,
@@ -26,7 +26,7 @@ beforeAll(async () => {
   });
   const guard = guardPages(browser, () => undefined);
   // One tool has a short bound, so that the test need not wait for a long one.
-  const secondsMax = (tool: string) => (tool === 'browser_evaluate' ? 2 : 30);
+  const secondsMax = (tool: string) => (tool === 'browser_evaluate' ? 2 : tool === 'browser_tabs' ? 5 : 30);
   playwright = await playwrightMcp({ browser, guard, filesDir: temp.files, secondsMax });
 });
 afterAll(async () => {
@@ -58,6 +58,12 @@ test('a tab in the background that hangs does not block the others', async () =>
   await call('browser_evaluate', { function: '() => 1' });
   const next = await call('browser_snapshot');
   expect(next.texts.join()).toContain('Password');
+  const tabs = await call('browser_tabs', { action: 'list' });
+  expect(tabs.isError, tabs.texts.join()).toBe(false);
+  expect(tabs.texts.join()).toContain('(does not answer)');
+  const freed = await call('browser_tabs', { action: 'select', index: 0 });
+  expect(freed.texts.join()).toContain('A script that did not end was stopped');
+  expect((await call('browser_snapshot')).texts.join()).toContain('Welcome.');
 });
 
 test('a queued call can be cancelled, and leaves the queue', async () => {
@@ -67,7 +73,9 @@ test('a queued call can be cancelled, and leaves the queue', async () => {
   abort.abort();
   expect((await first).isError).toBe(false);
   expect((await second).texts).toEqual([expect.stringContaining('"call_cancelled"')]);
-  expect((await call('browser_tabs', { action: 'list' })).texts.join()).not.toContain('Animated');
+  const tabs = await call('browser_tabs', { action: 'list' });
+  expect(tabs.isError, tabs.texts.join()).toBe(false);
+  expect(tabs.texts.join()).not.toContain('Animated');
 });
 
 test('with as many tabs as there may be, one more is refused, and browser_close leaves one that stays', async () => {

@@ -19,7 +19,7 @@ const searchPath = process.env.PATH ?? '';
 beforeAll(async () => {
   temp = createTempDir(randomUUID());
   browser = await launchBrowser({
-    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, chromium.executablePath()),
+    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, () => chromium.executablePath()),
     sandbox: true,
     tempDir: temp.path,
     egressUrl: undefined,

@@ -42,6 +42,17 @@ test('whatever the value, no text keeps it', () => {
   );
 });
 
+test('a text that was searched before is searched again for what is secret since', () => {
+  const { redact, add } = redactor({ X_PASSWORD: 'hunter2' });
+  const text = `${'a page of words. '.repeat(100)} hunter2 482910`;
+  expect(redact(text)).toContain('<secret>X_PASSWORD</secret> 482910');
+  let isCurrent = true;
+  add('TOTP', '482910', 'code', () => isCurrent);
+  expect(redact(text)).toContain('<secret>X_PASSWORD</secret> <secret>TOTP</secret>');
+  isCurrent = false;
+  expect(redact(text)).toContain('<secret>X_PASSWORD</secret> 482910');
+});
+
 test('an event keeps short strings and short lists, without secrets in keys or values', () => {
   const { redact } = redactor({ X_PASSWORD: 'hunter2' });
   const kept = redactJson(

@@ -68,7 +68,7 @@ export async function startPictureSite(pages: Readonly<Record<string, string>>) 
   server.listen(0, '127.0.0.1'); // also what localhost names
   await once(server, 'listening');
   const browser = await launchBrowser({
-    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, chromium.executablePath()),
+    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, () => chromium.executablePath()),
     ...{ sandbox: true, tempDir: temp.path, egressUrl: undefined, searchPath },
   });
   const { port } = server.address() as AddressInfo; // a TCP server has a port

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ListMultipartUploadsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { callPicture, LAST_PAGE, PAGE_FOLDER } from '../../../contract/kept-pages.ts';
 import { UPLOAD_ORDER_FILE } from '../../../contract/reports.ts';
 import { PART_BYTES } from '../../../runner/uploader/s3-store.ts';
 import { STATE_FILE } from '../../../runner/uploader/state.ts';
@@ -124,7 +125,7 @@ test('the file of a closed tab is sent while the session goes on', async () => {
   expect(lease.files()).toEqual([]);
 });
 
-test('files of the session are stored while it goes on, stay for the lease, and are no recordings', async () => {
+test('files of the session and pictures of calls are stored while it goes on, the last page at its end; none is a recording', async () => {
   const recordings = () =>
     w.stack.database.query("select * from omicron.tallies where metric = 'recordings' order by label");
   const before = await recordings();
@@ -137,11 +138,20 @@ test('files of the session are stored while it goes on, stay for the lease, and 
   await eventually(`the file is stored: ${uploader.output()}`, async () => (await lease.artifacts()).length === 1);
   expect(existsSync(join(lease.outputDir, name))).toBe(true);
   expect(w.front.asked.at(-1)?.headers).toMatchObject({ 'content-type': 'application/pdf', 'if-none-match': '*' });
+  mkdirSync(join(lease.outputDir, PAGE_FOLDER));
+  writeFileSync(join(lease.outputDir, LAST_PAGE.picture), 'not the last one');
+  writeFileSync(join(lease.outputDir, callPicture(1)), 'picture');
+  await eventually(`the picture is stored: ${uploader.output()}`, async () => (await lease.artifacts()).length === 2);
+  await eventually('its file is gone', () => !existsSync(join(lease.outputDir, callPicture(1))));
+  writeFileSync(join(lease.outputDir, LAST_PAGE.picture), 'last');
   expect(await uploader.end()).toBe(0);
   expect((await lease.object(name)).bytes).toBe(8);
   expect(await lease.artifacts()).toMatchObject([
     { kind: 'file', name, state: 'stored', uri: `s3://${BUCKET}/${lease.order.artifacts_prefix}${name}`, bytes: 8 },
+    { kind: 'page', name: callPicture(1), state: 'stored', bytes: 7 },
+    { kind: 'page', name: LAST_PAGE.picture, state: 'stored', bytes: 4 },
   ]);
+  expect((await lease.artifacts())[1]?.uri).toMatch(/^s3:\/\/[^/]+\/pw-pages\/.*\/pages\/call-0001\.jpg$/);
   expect(await recordings()).toEqual(before);
 });
 

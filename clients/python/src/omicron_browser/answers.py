@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from urllib.parse import quote
@@ -16,6 +17,11 @@ SESSIONS = "/internal/browser-sessions"
 def segment(text: str) -> str:
     """One segment of a path."""
     return quote(text, safe="")
+
+
+def tag_pairs(tags: Mapping[str, str] | None) -> list[str]:
+    """Tags as a query has them."""
+    return [f"{key}:{value}" for key, value in (tags or {}).items()]
 
 
 def session_path(session_id: str) -> str:

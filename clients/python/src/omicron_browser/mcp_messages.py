@@ -88,11 +88,18 @@ def data_of(event: str) -> str:
     return "\n".join(line[len("data:") :].lstrip() for line in lines if line.startswith("data:"))
 
 
-def browser_unreachable(mcp_url: str) -> OmicronError:
+def browser_unreachable(mcp_url: str, *, sent: bool = True) -> OmicronError:
+    """A call that was sent may have run: it is not for this client to repeat."""
+    if not sent:
+        return OmicronError(
+            "browser_unreachable",
+            f"The browser at {mcp_url} cannot be reached, and nothing was done; acquire the lease again, and check that"
+            " this machine reaches that address.",
+        )
     return OmicronError(
         "browser_unreachable",
-        f"The browser at {mcp_url} does not answer; acquire the lease again, and check that this machine reaches that"
-        " address.",
+        f"The connection to the browser at {mcp_url} broke. A call that was running may have had its effect: acquire"
+        " the lease again, and look at the page before you repeat it.",
     )
 
 

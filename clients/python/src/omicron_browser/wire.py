@@ -12,7 +12,7 @@ class Artifact(TypedDict):
     session_id: str
     epoch: int
     runner_id: str
-    kind: Literal["video", "file"]
+    kind: Literal["video", "file", "page"]
     name: str
     state: Literal["stored", "lost", "expired"]
     uri: str | None
@@ -234,9 +234,11 @@ class GetOrCreateRequest(TypedDict):
     tags: NotRequired[dict[str, str]]
     toolset: NotRequired[Literal["playwright", "core", "compat", "both"]]
     snapshot: NotRequired[Literal["changes", "full", "none", "playwright"]]
+    keep_pages: NotRequired[Literal["none", "last", "calls"]]
     profile: NotRequired[str | None]
     profile_mode: NotRequired[Literal["read-write", "read-only"]]
     profile_form: NotRequired[Literal["light", "complete"]]
+    profile_switch: NotRequired[bool]
 
 
 class HeartbeatAnswer(TypedDict):
@@ -378,6 +380,17 @@ class Problem(TypedDict):
     limit: NotRequired[int]
     active: NotRequired[int]
     errors: NotRequired[list[Error]]
+
+
+class ProfileCheck(TypedDict):
+    logged_in: bool | None
+    url: str
+
+
+class ProfileCheckRequest(TypedDict):
+    url: str
+    selector: NotRequired[str]
+    text: NotRequired[str]
 
 
 class ProfileDomain(TypedDict):
@@ -551,6 +564,23 @@ ToolRuleInput = TypedDict(
 )
 
 
+class Usage(TypedDict):
+    name: str | None
+    sessions: int
+    leases: int
+    lease_seconds: float
+    artifacts: int
+    artifact_bytes: int
+
+
+class UsageTotal(TypedDict):
+    sessions: int
+    leases: int
+    lease_seconds: float
+    artifacts: int
+    artifact_bytes: int
+
+
 class UserAction(TypedDict):
     id: str
     session_id: str
@@ -638,6 +668,14 @@ class ProfileDetail(TypedDict):
 
 class ProfileList(TypedDict):
     profiles: list[Profile]
+
+
+class UsageReport(TypedDict):
+    since: str
+    until: str
+    by: str
+    usage: list[Usage]
+    total: UsageTotal
 
 
 class Layer(TypedDict):

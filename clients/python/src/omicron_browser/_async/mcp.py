@@ -75,7 +75,8 @@ class AsyncMcp:
                 follow_redirects=False,
             )
         except httpx.TransportError as error:
-            raise browser_unreachable(self._url) from error
+            sent = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
+            raise browser_unreachable(self._url, sent=sent) from error
         if not response.is_success:
             raise refusal(response)
         return response

@@ -19,6 +19,7 @@ from ..answers import (
     profiles_path,
     segment,
     session_path,
+    tag_pairs,
 )
 from ..errors import OmicronError
 from ..retry import wait_seconds as seconds_until_retry
@@ -33,9 +34,12 @@ HELD_SECONDS_MAX = 60.0
 NETWORK_SECONDS = 15.0
 #: The content of a profile is some megabytes, and a save reads it from the browser first.
 PROFILE_SECONDS = 30.0
+#: A browser is leased for it.
+CHECK_SECONDS = 100.0
 
 Toolset = Literal["playwright", "core", "compat", "both"]
 Snapshot = Literal["changes", "full", "none", "playwright"]
+KeepPages = Literal["none", "last", "calls"]
 ProfileMode = Literal["read-write", "read-only"]
 LiveRole = Literal["view", "control"]
 ProfileForm = Literal["light", "complete"]
@@ -81,10 +85,12 @@ class BrowserSessions:
         tags: Mapping[str, str] | None = None,
         toolset: Toolset | None = None,
         snapshot: Snapshot | None = None,
+        keep_pages: KeepPages | None = None,
         credentials: bool | None = None,
         profile: str | None = None,
         profile_mode: ProfileMode | None = None,
         profile_form: ProfileForm | None = None,
+        profile_switch: bool | None = None,
         require_credentials: bool | None = None,
         wait_seconds: float = WAIT_SECONDS,
         on_lost: OnLost | None = None,
@@ -103,10 +109,12 @@ class BrowserSessions:
             "tags": tags,
             "toolset": toolset,
             "snapshot": snapshot,
+            "keep_pages": keep_pages,
             "credentials": credentials,
             "profile": profile,
             "profile_mode": profile_mode,
             "profile_form": profile_form,
+            "profile_switch": profile_switch,
             "require_credentials": require_credentials,
         }
         body = {name: value for name, value in request.items() if value is not None}
@@ -135,10 +143,12 @@ class BrowserSessions:
         tags: Mapping[str, str] | None = None,
         toolset: Toolset | None = None,
         snapshot: Snapshot | None = None,
+        keep_pages: KeepPages | None = None,
         credentials: bool | None = None,
         profile: str | None = None,
         profile_mode: ProfileMode | None = None,
         profile_form: ProfileForm | None = None,
+        profile_switch: bool | None = None,
         require_credentials: bool | None = None,
         wait_seconds: float = WAIT_SECONDS,
         on_lost: OnLost | None = None,
@@ -152,10 +162,12 @@ class BrowserSessions:
             tags=tags,
             toolset=toolset,
             snapshot=snapshot,
+            keep_pages=keep_pages,
             credentials=credentials,
             profile=profile,
             profile_mode=profile_mode,
             profile_form=profile_form,
+            profile_switch=profile_switch,
             require_credentials=require_credentials,
             wait_seconds=wait_seconds,
             on_lost=on_lost,
@@ -187,7 +199,7 @@ class BrowserSessions:
                 "user_id": user_id,
                 "conversation_id": conversation_id,
                 "status": status,
-                "tag": [f"{key}:{value}" for key, value in (tags or {}).items()],
+                "tag": tag_pairs(tags),
                 "archived": archived,
                 "limit": limit,
                 "cursor": cursor,
@@ -218,9 +230,22 @@ class BrowserSessions:
         return self._connection.call(wire.EventPage, "GET", path, query=query, user_id=user_id)
 
     def list_artifacts(self, session_id: str, *, user_id: str | None = None) -> Artifacts:
-        """What is kept of the session: its videos, and its files."""
+        """What is kept of the session: its videos, its files, and its pages."""
         path = f"{session_path(session_id)}/artifacts"
         return (self._connection.call(wire.ArtifactList, "GET", path, user_id=user_id))["artifacts"]
+
+    def read_artifact(
+        self,
+        session_id: str,
+        artifact_id: str,
+        *,
+        start: int | None = None,
+        end: int | None = None,
+        user_id: str | None = None,
+    ) -> bytes:
+        """The bytes of a stored artifact, or those from `start` to `end`, both inclusive. Raises `artifact_not_found`."""
+        path = f"{session_path(session_id)}/artifacts/{segment(artifact_id)}/content"
+        return self._bytes(path, start, end, user_id)
 
     def put_file(self, session_id: str, name: str, content: bytes, *, user_id: str | None = None) -> wire.SessionFile:
         """Brings a file to the session's running browser: agents name it in `browser_file_upload`.
@@ -246,10 +271,7 @@ class BrowserSessions:
         user_id: str | None = None,
     ) -> bytes:
         """The bytes of a file, or those from `start` to `end`, both inclusive. Raises `file_not_found`."""
-        whole = start is None and end is None
-        byte_range = None if whole else f"bytes={start or 0}-{'' if end is None else end}"
-        path = f"{files_path(session_id)}/{segment(name)}"
-        return (self._connection.transfer("GET", path, byte_range=byte_range, user_id=user_id)).content
+        return self._bytes(f"{files_path(session_id)}/{segment(name)}", start, end, user_id)
 
     def list_user_actions(self, session_id: str, *, user_id: str | None = None) -> UserActions:
         """What agents of the session asked of their user, oldest first."""
@@ -275,6 +297,23 @@ class BrowserSessions:
         path = f"{session_path(session_id)}/live-token"
         body = {"role": role} if viewer is None else {"role": role, "viewer": viewer}
         return self._connection.call(wire.LiveTokenAnswer, "POST", path, body=body, user_id=user_id)
+
+    def get_usage(
+        self,
+        *,
+        by: str | None = None,
+        user_id: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int | None = None,
+    ) -> wire.UsageReport:
+        """What users used in a period, or sessions by a tag (`by="tag:team"`); those with the most lease seconds first.
+
+        `since` and `until` are ISO 8601; by default the last 30 days.
+        """
+        query = {"by": by, "user_id": user_id, "tag": tag_pairs(tags), "since": since, "until": until, "limit": limit}
+        return self._connection.call(wire.UsageReport, "GET", "/internal/usage", user_id=user_id, query=query)
 
     def list_credentials(self, user_id: str) -> wire.CredentialList:
         """Site keys and the names an agent uses in place of the values; never a value."""
@@ -305,6 +344,50 @@ class BrowserSessions:
         """
         return self._write_profile("POST", f"{profile_path(user_id, name)}/save", user_id)
 
+    def snapshot_profile(self, user_id: str, name: str) -> int:
+        """`save_profile` by another name."""
+        return self.save_profile(user_id, name)
+
+    def set_profile(
+        self,
+        user_id: str,
+        conversation_id: str,
+        profile: str | None,
+        *,
+        profile_mode: ProfileMode | None = None,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> Lease:
+        """`acquire` with this profile, or none, also where the conversation's live lease has another one.
+
+        That lease saves its own and ends, and the conversation goes on with another browser. Raises `profile_in_use`;
+        then the lease stays as it is.
+        """
+        return self.acquire(
+            user_id,
+            conversation_id,
+            profile=profile,
+            profile_mode=profile_mode,
+            profile_switch=True,
+            wait_seconds=wait_seconds,
+        )
+
+    def check_profile(
+        self, user_id: str, name: str, url: str, *, selector: str | None = None, text: str | None = None
+    ) -> wire.ProfileCheck:
+        """Whether a login of the saved profile still holds: opens a page in a browser of its own and looks for a selector or a text.
+
+        Takes up to a minute, and a place within the user's quota. Raises `profile_not_found`, `user_quota_exceeded`, ...
+        """
+        page = {"url": url, "selector": selector, "text": text}
+        return self._connection.call(
+            wire.ProfileCheck,
+            "POST",
+            f"{profile_path(user_id, name)}/check",
+            user_id=user_id,
+            body={key: value for key, value in page.items() if value is not None},
+            timeout_seconds=CHECK_SECONDS,
+        )
+
     def restore_profile(self, user_id: str, name: str, version: int) -> int:
         """Makes an older version the current one, as a new version. Raises `profile_in_use` while a lease has the profile."""
         path = f"{profile_path(user_id, name)}/restore"
@@ -322,6 +405,11 @@ class BrowserSessions:
     def import_profile(self, user_id: str, name: str, state: Mapping[str, Any]) -> int:
         """Stores a storageState as the current version; makes the profile where there is none."""
         return self._write_profile("PUT", f"{profile_path(user_id, name)}/state", user_id, state)
+
+    def _bytes(self, path: str, start: int | None, end: int | None, user_id: str | None) -> bytes:
+        whole = start is None and end is None
+        byte_range = None if whole else f"bytes={start or 0}-{'' if end is None else end}"
+        return (self._connection.transfer("GET", path, byte_range=byte_range, user_id=user_id)).content
 
     def _write_profile(self, method: str, path: str, user_id: str, body: object = None) -> int:
         saved = self._connection.call(

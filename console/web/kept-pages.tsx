@@ -1,0 +1,60 @@
+import { type KeptPage, LAST_PAGE } from '../../contract/kept-pages.ts';
+import type { Artifact } from '../../contract/session.ts';
+import { call, path } from './api.ts';
+import { dayAndTime } from './time.ts';
+import { usePolled } from './use-polled.ts';
+
+/** Where a stored artifact is read, below `/api`. */
+const contentPath = ({ session_id, id }: Artifact): string =>
+  `${path`/browser-sessions/${session_id}/artifacts/${id}`}/content`;
+
+const stored = (artifacts: readonly Artifact[], epoch: number, name: unknown): Artifact | undefined =>
+  artifacts.find(each => each.epoch === epoch && each.name === name && each.state === 'stored');
+
+/** It is written once. */
+const READ_AGAIN_MS = 3_600_000;
+
+/** What the session's browsers showed last, for when none runs. */
+export function LastPage({ artifacts }: { artifacts: readonly Artifact[] }) {
+  const about = artifacts.findLast(({ name, state }) => name === LAST_PAGE.about && state === 'stored');
+  return about === undefined ? null : <Shown about={about} artifacts={artifacts} />;
+}
+
+function Shown({ about, artifacts }: { about: Artifact; artifacts: readonly Artifact[] }) {
+  const page = usePolled(`page ${about.id}`, READ_AGAIN_MS, signal =>
+    call<KeptPage>('GET', contentPath(about), undefined, signal),
+  ).value;
+  if (page === undefined) return null;
+  const picture = stored(artifacts, about.epoch, LAST_PAGE.picture);
+  const html = stored(artifacts, about.epoch, LAST_PAGE.html);
+  return (
+    <figure class="last-page">
+      {picture !== undefined && (
+        <img class="kept-picture" src={`/api${contentPath(picture)}`} alt={`The last page: ${page.title}`} />
+      )}
+      <figcaption>
+        <strong>{page.title || 'Page without a title'}</strong>, {dayAndTime(page.at)}
+        <div class="muted long">{page.url}</div>
+        {page.picture_withheld !== undefined && <div>No picture: {page.picture_withheld}.</div>}
+        {page.html_withheld !== undefined && <div>No HTML: {page.html_withheld}.</div>}
+        {html !== undefined && (
+          <a href={`/api${contentPath(html)}`} download="last.html">
+            Download its HTML
+          </a>
+        )}
+      </figcaption>
+    </figure>
+  );
+}
+
+/** What the page showed after a call, where that is kept; read when it is opened. */
+export function CallPicture(props: { artifacts: readonly Artifact[]; epoch: number; name: unknown }) {
+  const picture = stored(props.artifacts, props.epoch, props.name);
+  if (picture === undefined) return null;
+  return (
+    <details class="call-picture">
+      <summary>Picture</summary>
+      <img class="kept-picture" loading="lazy" src={`/api${contentPath(picture)}`} alt="The page after the call" />
+    </details>
+  );
+}

@@ -1,0 +1,32 @@
+import type { PolicyDocument } from '../../contract/policy/document.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import type { GetOrCreateRequest } from '../../contract/session.ts';
+import type { Directory } from '../store/directory.ts';
+import type { Policies } from '../store/policies.ts';
+
+/** What a browser of a service elsewhere cannot be held to is refused: a lease that seemed to have it would be worse than none. */
+const notHeld = (what: string): OmicronError =>
+  new OmicronError(
+    'not_held_remotely',
+    `The browsers of this deployment are a remote service's, where ${what}. Leave it out, or use a deployment with browsers of its own.`,
+  );
+
+/** Throws `not_held_remotely` for rules about sites: the egress proxy holds them, and these browsers do not go out through it. */
+export function refuseSiteRules({ sites }: PolicyDocument): void {
+  if (Object.keys(sites).length > 0) throw notHeld('no policy decides which sites are reached ("sites")');
+}
+
+/** Throws `not_held_remotely` where the lease would need more than such a browser can be held to. */
+export async function refuseUnheld(
+  request: GetOrCreateRequest,
+  { directory, policies }: { directory: Pick<Directory, 'list'>; policies: Pick<Policies, 'of' | 'ofUser'> },
+): Promise<void> {
+  const { user_id, conversation_id, profile, profile_form } = request;
+  if (profile && profile_form === 'complete')
+    throw notHeld("no profile is kept with the browser's files (profile_form)");
+  // Policies of an earlier provider are still in force.
+  const { sessions } = await directory.list({ user_id, conversation_id, archived: true, limit: 1 });
+  const [known] = sessions;
+  const { layers } = await (known === undefined ? policies.ofUser(user_id) : policies.of(known.id, user_id));
+  for (const { policy } of layers) refuseSiteRules(policy);
+}

@@ -1,0 +1,61 @@
+import { EventEmitter } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Browser, type BrowserContext, chromium } from 'playwright-core';
+import { OmicronError } from '../../contract/problem.ts';
+import { protocolGate, type RunnerBrowser, VIEWPORT } from './browser.ts';
+import type { Pause } from './pause.ts';
+
+const CONNECT_MS = 30_000;
+const CLOSE_MS = 3_000;
+
+/**
+ * Connects to a browser elsewhere, and gives the lease a context of its own in it. Its processes, memory, disk and way out are not this
+ * runner's: nothing here bounds them, it is not stopped while it is idle, and it keeps no download. Throws `runner_start_failed` without the
+ * address, which is a secret; and `not_held_remotely` where what sites store is to be kept in a folder.
+ */
+export async function connectBrowser(cdpUrl: string, userDataDir?: string): Promise<RunnerBrowser> {
+  if (userDataDir !== undefined)
+    throw new OmicronError('not_held_remotely', 'A remote browser keeps what sites store on its own disk.');
+  const browser = await chromium.connectOverCDP(cdpUrl, { timeout: CONNECT_MS }).catch(error => {
+    throw notConnected(error);
+  });
+  const { promise: gone, resolve } = Promise.withResolvers<void>();
+  browser.once('disconnected', () => resolve());
+  const newContext = async (): Promise<BrowserContext> => {
+    const context = await browser.newContext({ viewport: VIEWPORT, acceptDownloads: false });
+    await context.newPage();
+    return context;
+  };
+  const protocol = await protocolGate(browser);
+  return {
+    context: await newContext(),
+    major: Number.parseInt(browser.version(), 10),
+    pause: NEVER_PAUSED,
+    newContext,
+    gone,
+    isGone: () => !browser.isConnected(),
+    gates: async () => ({ process: connection(browser), protocol: await protocol() }),
+    lastLines: () => [],
+    stops: new EventEmitter(),
+    whyStopped: () => undefined,
+    whyEnded: () => (browser.isConnected() ? undefined : 'its connection was lost'),
+    async close() {
+      await Promise.race([browser.close().catch(() => undefined), delay(CLOSE_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+const NEVER_PAUSED: Pause = { hold: async () => {}, letGo: () => {}, isHeld: () => false };
+
+const connection = (browser: Browser) => ({
+  ok: browser.isConnected(),
+  detail: browser.isConnected() ? 'elsewhere; connected' : 'elsewhere; the connection is closed',
+});
+
+/** Playwright's message has the address in it, in more than one spelling: only what it says of the failure is told. */
+const FAULTS = /Unexpected server response: \d{3}|\bE[A-Z]{5,}\b|Timeout \d+ms exceeded/;
+
+function notConnected(error: unknown): OmicronError {
+  const [fault = 'the connection failed'] = FAULTS.exec(error instanceof Error ? error.message : '') ?? [];
+  return new OmicronError('runner_start_failed', `The remote browser could not be driven: ${fault}.`);
+}

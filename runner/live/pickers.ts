@@ -1,0 +1,128 @@
+import type { Page } from 'playwright-core';
+import type { PickerField, ServerMessage } from '../../contract/live.ts';
+
+/**
+ * Fields whose list or picker no screencast shows and no press of a remote person reaches: Chromium draws it as a window of
+ * its own. The person chooses in the console instead.
+ */
+export interface Pickers {
+  /** The person in control has pressed or typed in the tab, which may have brought the focus to such a field. */
+  acted(page: Page): void;
+  /** The field that is offered now, for a viewer that has come. */
+  open(): ServerMessage[];
+  /** Sets the field that has the focus, and tells the page. Does nothing where another one is offered by now. */
+  pick(page: Page, picked: Picked): Promise<void>;
+  /** Offers none any more. */
+  end(): void;
+}
+
+/** What was chosen: options of a list by their places, or the value of a field. */
+export interface Picked {
+  readonly options?: readonly number[] | undefined;
+  readonly value?: string | undefined;
+}
+
+export interface PickersOptions {
+  /** Names tabs. */
+  readonly idOf: (page: Page) => number;
+  /** Tells every viewer. */
+  readonly say: (message: ServerMessage) => void;
+  /** Takes secrets out of a text. */
+  readonly conceal: (text: string) => Promise<string>;
+}
+
+const OPTIONS_MAX = 500;
+const LABEL_MAX = 200;
+
+/** The focus, in open shadow roots and frames of the same origin too, with its place in the tab. */
+const FOCUSED = `(() => {
+  let e = document.activeElement, x = 0, y = 0;
+  for (;;) {
+    let inner;
+    try { inner = e?.shadowRoot?.activeElement ?? e?.contentDocument?.activeElement; } catch {}
+    if (!inner) break;
+    if (e.contentDocument) { const box = e.getBoundingClientRect(); x += box.x + e.clientLeft; y += box.y + e.clientTop; }
+    e = inner;
+  }
+  const kinds = 'select, input:is([type=date], [type=time], [type=datetime-local], [type=month], [type=week], [type=color])';
+  return e?.matches(kinds) && !e.disabled && !e.readOnly ? { e, x, y } : undefined;
+})()`;
+
+const READ = `(() => {
+  const focused = ${FOCUSED};
+  if (!focused) return null;
+  const { e, x, y } = focused;
+  const box = e.getBoundingClientRect();
+  const options = e.matches('select') ? [...e.options].slice(0, ${OPTIONS_MAX}).map(({ label, selected, disabled, parentElement }) => ({
+    label: label.replace(/\\s+/g, ' ').slice(0, ${LABEL_MAX}), selected, disabled: disabled || parentElement.disabled === true })) : [];
+  return { kind: e.matches('select') ? 'select' : e.type, value: e.value, multiple: e.multiple === true, options,
+    min: e.min ?? '', max: e.max ?? '', step: e.step ?? '', x: x + box.x, y: y + box.y, width: box.width, height: box.height };
+})()`;
+
+/** As a person's choice: the page hears of it. The focus leaves and comes back, which closes the list or picker in the page. */
+const pickScript = (picked: Picked) => `(() => {
+  const e = ${FOCUSED}?.e, picked = ${JSON.stringify(picked)};
+  if (!e) return;
+  if (e.matches('select')) [...e.options].forEach((option, at) => { option.selected = picked.options?.includes(at) === true; });
+  else Object.getOwnPropertyDescriptor(e.ownerDocument.defaultView.HTMLInputElement.prototype, 'value').set.call(e, picked.value ?? '');
+  for (const kind of ['input', 'change']) e.dispatchEvent(new Event(kind, { bubbles: true, composed: kind === 'input' }));
+  e.blur();
+  e.focus();
+})()`;
+
+export function livePickers({ idOf, say, conceal }: PickersOptions): Pickers {
+  let offered: Extract<ServerMessage, { t: 'picker' }> | undefined;
+  /** Looks that began before the last end are of a person who has control no longer. */
+  let ends = 0;
+  let looking = false;
+  /** Acted in meanwhile. */
+  let wanted: Page | undefined;
+
+  function withdraw(): void {
+    if (offered === undefined) return;
+    say({ t: 'picker_closed', tab: offered.tab });
+    offered = undefined;
+  }
+
+  async function look(page: Page): Promise<void> {
+    const before = ends;
+    const field = (await page.evaluate(READ).catch(() => null)) as PickerField | null; // what the script makes
+    if (field === null) {
+      withdraw();
+      return;
+    }
+    const labels = (await conceal(field.options.map(({ label }) => label).join('\n'))).split('\n');
+    if (ends !== before) return;
+    const options = field.options.map((option, at) => ({ ...option, label: labels[at] ?? '' }));
+    offered = { t: 'picker', tab: idOf(page), field: { ...field, options } };
+    say(offered);
+  }
+
+  async function lookUntilStill(): Promise<void> {
+    looking = true;
+    while (wanted !== undefined) {
+      const page = wanted;
+      wanted = undefined;
+      await look(page);
+    }
+    looking = false;
+  }
+
+  return {
+    acted(page) {
+      wanted = page;
+      if (!looking) void lookUntilStill();
+    },
+    open: () => (offered === undefined ? [] : [offered]),
+    async pick(page, picked) {
+      if (offered?.tab !== idOf(page)) return;
+      withdraw();
+      await page.evaluate(pickScript(picked));
+    },
+    end() {
+      ends += 1;
+      wanted = undefined;
+      withdraw();
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { Page } from 'playwright-core';
+import { withNotes } from '../tools/result.ts';
+import { upstreamTabOf } from './upstream-tab.ts';
+
+const choosersOf = (page: Page) =>
+  upstreamTabOf(page)
+    .modalStates()
+    .filter(({ type }) => type === 'fileChooser');
+
+/** The page hears nothing of it. While one is open, Playwright MCP answers no dialog, and refuses its other tools. */
+export function closeFileChoosers(page: Page): void {
+  for (const chooser of choosersOf(page)) upstreamTabOf(page).clearModalState(chooser);
+}
+
+const CHOOSER_OPEN =
+  'A file chooser is open: browser_file_upload {"paths": [name]} gives it files of browser_file_list; without paths it is closed.';
+
+/** The result of work on a page, with the file chooser that it opened. */
+export async function tellingFileChooser(page: Page, work: () => Promise<CallToolResult>): Promise<CallToolResult> {
+  closeFileChoosers(page);
+  const result = await work();
+  return withNotes(result, choosersOf(page).length > 0 ? [CHOOSER_OPEN] : []);
+}

@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Download, Page, Response } from 'playwright-core';
+
+const NAVIGATION_MS = 30_000;
+const LOAD_MS = 5_000;
+/** A download that is started by an address is told of, and where it is short, its end too. */
+const DOWNLOAD_MS = 3_000;
+const DOWNLOADED_MS = 500;
+
+/** An address as Playwright MCP takes it: what is no URL gets https:// put before it. */
+export const urlOf = (address: string): string =>
+  URL.canParse(address) ? address : `${address.startsWith('localhost') ? 'http' : 'https'}://${address}`;
+
+/** Goes there, and resolves with the document's answer; undefined: what is there was downloaded. Rejects as Playwright does. */
+export async function goTo(page: Page, address: string, signal: AbortSignal): Promise<Response | undefined> {
+  const url = urlOf(address);
+  // A page that moves by itself just then aborts what was asked for; so does the next call, once this one is cancelled.
+  return load(page, url).catch(error => {
+    if (signal.aborted || !(error instanceof Error && error.message.includes('net::ERR_ABORTED'))) throw error;
+    return load(page, url);
+  });
+}
+
+async function load(page: Page, url: string): Promise<Response | undefined> {
+  let download: Download | undefined;
+  const onDownload = (started: Download) => {
+    download = started;
+  };
+  page.once('download', onDownload);
+  try {
+    const response = await page.goto(url, { waitUntil: 'domcontentloaded', timeout: NAVIGATION_MS });
+    await page.waitForLoadState('load', { timeout: LOAD_MS }).catch(() => undefined);
+    return response ?? undefined;
+  } catch (error) {
+    if (!(error instanceof Error && error.message.includes('Download is starting'))) throw error;
+    download ??= await page.waitForEvent('download', { timeout: DOWNLOAD_MS });
+    await Promise.race([download.failure().catch(() => null), delay(DOWNLOADED_MS)]);
+    return undefined;
+  } finally {
+    page.off('download', onDownload);
+  }
+}

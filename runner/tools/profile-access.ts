@@ -1,0 +1,29 @@
+import { OmicronError } from '../../contract/problem.ts';
+import type { Profile, ProfileChoice } from '../../contract/profile.ts';
+import type { ControllerClient } from '../reporting/controller-client.ts';
+
+/** What the profile tools of one lease reach: the profiles of its user, and of no other. Rejects with OmicronErrors. */
+export interface ProfileAccess {
+  list(signal: AbortSignal): Promise<Profile[]>;
+  /** Saves the profile of the lease. Resolves with the version that holds it. */
+  snapshot(): Promise<number>;
+  restore(name: string, version: number, signal: AbortSignal): Promise<number>;
+  /** Replaces the lease by one with this profile. */
+  choose(choice: ProfileChoice, signal: AbortSignal): Promise<void>;
+}
+
+/** `save` undefined: the lease has no profile. */
+export const profileAccess = (
+  controller: Pick<ControllerClient, 'listProfiles' | 'restoreProfile' | 'chooseProfile'>,
+  leaseToken: string,
+  save: (() => Promise<number>) | undefined,
+): ProfileAccess => ({
+  list: signal => controller.listProfiles(leaseToken, signal),
+  restore: (name, version, signal) => controller.restoreProfile(leaseToken, name, version, signal),
+  choose: (choice, signal) => controller.chooseProfile(leaseToken, choice, signal),
+  async snapshot() {
+    if (save === undefined)
+      throw new OmicronError('profile_not_found', 'This browser has no profile: setProfile starts it with one.');
+    return save();
+  },
+});

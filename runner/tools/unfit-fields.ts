@@ -1,0 +1,38 @@
+import type { Page } from 'playwright-core';
+import type { ToolLease } from './define-tool.ts';
+
+const FIELDS = ['input', 'select', 'textarea'].map(tag => `${tag}:user-invalid`).join(', ');
+const TOLD_MAX = 5;
+const TEXT_MAX = 200;
+
+/**
+ * What the browser says of fields that keep a form from being sent. It shows that in a bubble outside the page, which is in no text and no
+ * picture. Where a credential was filled in, only which fields they are: the rest may tell how long it is.
+ */
+export async function unfitFields(page: Page, { documents }: Pick<ToolLease, 'documents'>): Promise<string[]> {
+  const fields = await page
+    .locator(FIELDS)
+    .evaluateAll(readFields, TOLD_MAX)
+    .catch(() => []);
+  return fields.map(({ name, message }) => {
+    const why = documents.isGuarding() ? 'it does not fit' : message.slice(0, TEXT_MAX);
+    return `The form is not sent while "${name.slice(0, TEXT_MAX)}" is as it is: ${why}`;
+  });
+}
+
+/** As much of a field as is read here; the rest of this file runs in the page. */
+interface Field {
+  readonly name: string;
+  readonly validationMessage: string;
+  readonly labels: Iterable<{ readonly innerText: string }> | null;
+  getAttribute(name: string): string | null;
+}
+
+function readFields(elements: readonly object[], countMax: number): { name: string; message: string }[] {
+  const fields = elements as readonly Field[]; // the selector names fields alone
+  return fields.slice(0, countMax).map(field => {
+    const [label] = field.labels ?? [];
+    const name = field.getAttribute('aria-label') ?? label?.innerText.split('\n')[0]?.trim();
+    return { name: name || field.name, message: field.validationMessage };
+  });
+}

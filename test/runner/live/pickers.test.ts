@@ -1,0 +1,63 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import type { PickerField, ServerMessage } from '../../../contract/live.ts';
+import { livePickers } from '../../../runner/live/pickers.ts';
+
+const FIELD: PickerField = {
+  ...{ kind: 'select', value: '', multiple: false, min: '', max: '', step: '' },
+  ...{ options: [{ label: 'rye', selected: true, disabled: false }], x: 10, y: 20, width: 100, height: 30 },
+};
+
+function tab() {
+  const told: ServerMessage[] = [];
+  const state = { field: null as PickerField | null, scripts: 0, read: Promise.resolve() };
+  const page = {
+    async evaluate() {
+      state.scripts += 1;
+      await state.read;
+      return state.field;
+    },
+  } as unknown as Page; // all that is asked of it
+  const pickers = livePickers({ idOf: () => 7, say: message => told.push(message), conceal: async text => text });
+  const acted = async () => {
+    pickers.acted(page);
+    await new Promise(setImmediate);
+  };
+  return { pickers, page, state, told, kinds: () => told.map(({ t }) => t), acted };
+}
+
+test('a field is offered when the focus comes to it, to who comes later too, and withdrawn when it leaves', async () => {
+  const { pickers, state, told, kinds, acted } = tab();
+  await acted();
+  expect(told).toEqual([]);
+  state.field = FIELD;
+  await acted();
+  expect(told).toEqual([{ t: 'picker', tab: 7, field: FIELD }]);
+  expect(pickers.open()).toEqual(told);
+  state.field = null;
+  await acted();
+  await acted();
+  expect(kinds()).toEqual(['picker', 'picker_closed']);
+  expect(pickers.open()).toEqual([]);
+});
+
+test('what is chosen is set once', async () => {
+  const { pickers, page, state, kinds, acted } = tab();
+  state.field = FIELD;
+  await acted();
+  await pickers.pick(page, { options: [0] });
+  await pickers.pick(page, { options: [0] });
+  expect(state.scripts).toBe(2); // one look and one choice
+  expect(kinds()).toEqual(['picker', 'picker_closed']);
+});
+
+test('what was being looked at when control ended is not offered', async () => {
+  const { pickers, state, told, acted } = tab();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  Object.assign(state, { field: FIELD, read: promise });
+  await acted();
+  pickers.end();
+  resolve();
+  await new Promise(setImmediate);
+  expect(told).toEqual([]);
+});
