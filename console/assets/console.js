@@ -2898,26 +2898,33 @@ function PreviewPage({ id, url }) {
 	const admit = url.searchParams.get("admission") === "token" ? tokenFromEmbedder : void 0;
 	return /* @__PURE__ */ a("main", {
 		class: "preview",
-		children: [asked.map((reason) => /* @__PURE__ */ a("p", {
-			class: "notice",
-			role: "status",
-			children: [
-				"The agent asks: ",
-				reason,
-				" ",
-				/* @__PURE__ */ a("a", {
-					href: path`/sessions/${id}`,
-					target: "_blank",
-					rel: "noopener",
-					children: "Answer in the console"
-				})
-			]
-		}, reason)), /* @__PURE__ */ a(LiveView, {
-			sessionId: id,
-			liveRole: url.searchParams.get("readOnly") === "true" ? "view" : "control",
-			admit,
-			onAsk: (reasons) => setAsked(reasons)
-		})]
+		children: [
+			/* @__PURE__ */ a("h1", {
+				class: "unseen",
+				children: "Browser of the session"
+			}),
+			asked.map((reason) => /* @__PURE__ */ a("p", {
+				class: "notice",
+				role: "status",
+				children: [
+					"The agent asks: ",
+					reason,
+					" ",
+					/* @__PURE__ */ a("a", {
+						href: path`/sessions/${id}`,
+						target: "_blank",
+						rel: "noopener",
+						children: "Answer in the console"
+					})
+				]
+			}, reason)),
+			/* @__PURE__ */ a(LiveView, {
+				sessionId: id,
+				liveRole: url.searchParams.get("readOnly") === "true" ? "view" : "control",
+				admit,
+				onAsk: (reasons) => setAsked(reasons)
+			})
+		]
 	});
 }
 // console/web/profile-check.tsx

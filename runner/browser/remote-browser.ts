@@ -53,9 +53,9 @@ const connection = (browser: Browser) => ({
 });
 
 /** Playwright's message has the address in it, in more than one spelling: only what it says of the failure is told. */
-const FAULTS = /Unexpected server response: \d{3}|\bE[A-Z]{5,}\b|Timeout \d+ms exceeded/;
+const FAULTS = / [45]\d\d [A-Z][a-z]+|Unexpected server response: \d{3}|\bE[A-Z]{5,}\b|Timeout \d+ms exceeded/;
 
 function notConnected(error: unknown): OmicronError {
   const [fault = 'the connection failed'] = FAULTS.exec(error instanceof Error ? error.message : '') ?? [];
-  return new OmicronError('runner_start_failed', `The remote browser could not be driven: ${fault}.`);
+  return new OmicronError('runner_start_failed', `The remote browser could not be driven: ${fault.trim()}.`);
 }

@@ -28,6 +28,7 @@ import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { eventually } from '../eventually.ts';
 import { startPostgresServer } from '../postgres-server.ts';
 import { v2 } from '../runner/mcp-clients.ts';
+import { visitConsole } from './console-visit.ts';
 import { kubelet } from './node.ts';
 import { kill9, onNode, processesLike } from './node-faults.ts';
 import { addressOf, podsOf, uidOf } from './pods.ts';
@@ -137,6 +138,15 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     for (const what of ['sessionId', 'epoch', 'mcpUrl', 'headers'] as const) expect(again[what]).toEqual(first[what]);
     await using after = await connectBrowser(again);
     expect(await after.evaluate('() => [location.pathname, document.cookie]')).toEqual(['/login', 'kept=yes']);
+  });
+
+  test('a person opens the console through its Service, signs in with a token of the platform, and sees their own sessions', async () => {
+    const [ada, bob] = [someUser('ada'), someUser('bob')];
+    const [hers] = await Promise.all([leaseOf(ada), leaseOf(bob)]);
+    const { page, unsigned, signIn, sessions: seen } = await visitConsole(ada);
+    expect(page).toContain('<script type="module"');
+    expect([unsigned, signIn]).toEqual([401, 204]);
+    expect(seen.sessions.map(({ session_id }) => session_id)).toEqual([hers.sessionId]);
   });
 
   test('[O22] TTL expiry: an idle lease ends, its pod and Service go, the next request starts a new epoch', async () => {

@@ -12,7 +12,7 @@ export interface ConsoleVisit {
   readonly unsigned: number;
   readonly signIn: number;
   /** Its sessions, as the console's page asks for them. */
-  readonly sessions: { readonly sessions: readonly { readonly user_id: string }[] };
+  readonly sessions: { readonly sessions: readonly { readonly session_id: string }[] };
 }
 
 /** Runs in a pod where people are, for Node.js: the address of the Service, the origin that people open, and their token. */

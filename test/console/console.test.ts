@@ -8,7 +8,7 @@ import type { DemoSite } from '../../local/demo-site.ts';
 import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
 import type { Stack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
-import { type OpenConsole, openConsole, phoneFaults } from './open-console.ts';
+import { accessibilityFaults, type OpenConsole, openConsole, phoneFaults } from './open-console.ts';
 
 const PASSWORD = 'correct-horse-battery-7391';
 

@@ -16,6 +16,7 @@ export function PreviewPage({ id, url }: { id: string; url: URL }) {
   const admit = url.searchParams.get('admission') === 'token' ? tokenFromEmbedder : undefined;
   return (
     <main class="preview">
+      <h1 class="unseen">Browser of the session</h1>
       {asked.map(reason => (
         <p class="notice" role="status" key={reason}>
           The agent asks: {reason}{' '}

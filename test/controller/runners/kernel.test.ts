@@ -9,6 +9,7 @@ import { realClock } from '../../../http/clock.ts';
 import { pickVariables } from '../../../http/environment.ts';
 import { eventually } from '../../eventually.ts';
 import { type KernelApi, startKernelApi } from '../../fakes/kernel-api.ts';
+import { freePort } from '../../port.ts';
 import { callText, connect } from '../../runner/start.ts';
 import { startSite } from '../../site/site.ts';
 import { deployment, problemOf, startStack } from '../stack.ts';
@@ -82,7 +83,9 @@ it('[S3] a lease stays with its provider, here or remote; none falls back to the
   await using api = await startKernelApi();
   await using shared = await deployment();
   const site = await startSite();
-  const remoteController = () => startStack(settingsFor(api), shared, realClock, inherited);
+  // Its runners know it by its address.
+  const settings = { ...settingsFor(api), [ENV.controllerPort]: await freePort() };
+  const remoteController = () => startStack(settings, shared, realClock, inherited);
   await using local = await startStack({}, shared);
   const here = await local.lease({ conversation_id: 'here' });
   let remote = await remoteController();
