@@ -8,12 +8,13 @@ import { port } from './meta.ts';
 import { CONTROLLER_URL, EGRESS_URL } from './runner-endpoints.ts';
 
 /**
- * SIGTERM to the end of the pod: the browser ends within 10 s (runner/main.ts), the uploader has the rest. A spot
+ * SIGTERM to the end of the pod: the session is hibernated within 8 s and the browser ends within 10 s (runner/runner.ts, runner/main.ts), the
+ * uploader has the rest. A spot
  * instance leaves two minutes.
  */
 export const RUNNER_GRACE_SECONDS = 120;
 /** The part of those for uploading; then it has 8 s to report what is lost (runner/uploader/upload.ts). */
-export const UPLOAD_SECONDS = RUNNER_GRACE_SECONDS - 10 - 8 - 7;
+export const UPLOAD_SECONDS = RUNNER_GRACE_SECONDS - 18 - 8 - 7;
 
 /** A browser without calls and viewers this long uses no processor time until the next call. */
 const FREEZE_SECONDS = 30;

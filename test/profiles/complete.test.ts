@@ -12,6 +12,7 @@ import type { Database } from '../../controller/ports/database.ts';
 import { folderStore } from '../../controller/profiles/folder-store.ts';
 import { keyFileWrap } from '../../controller/profiles/key-file.ts';
 import { ProfileKeeper } from '../../controller/profiles/profile-keeper.ts';
+import { SealedObjects } from '../../controller/profiles/sealed-objects.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import { sqlProfiles } from '../../controller/store/profiles.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
@@ -42,10 +43,10 @@ describe('a complete profile on real browsers', () => {
     const databaseUrl = await emptyDatabaseUrl();
     stack = await startStack({ folder, log, databaseUrl, egress: 'off', poolIdle: 1, settings, runnerEnv: shell() });
     database = postgresDatabase({ url: databaseUrl, connectionsMax: 2, log });
-    keeper = new ProfileKeeper({
-      ...{ profiles: sqlProfiles(database), store: folderStore(join(folder, 'profiles')), keys: keyFileWrap(key) },
-      ...{ quotaBytes: 2 ** 31, retentionDays: 365, log },
-    });
+    const profiles = sqlProfiles(database);
+    const store = folderStore(join(folder, 'profiles'));
+    const objects = new SealedObjects({ profiles, store, keys: keyFileWrap(key), quotaBytes: 2 ** 31 });
+    keeper = new ProfileKeeper({ profiles, objects, store, retentionDays: 365, log });
     sessions = new BrowserSessions(stack);
   });
   afterAll(async () => {
