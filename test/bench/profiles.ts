@@ -127,6 +127,7 @@ async function acquireMs() {
     await using browser = await connectBrowser(lease);
     await browser.goto(site.url);
     for (const call of fill(LOGIN)) await browser.evaluate(call);
+    await sessions.saveProfile('bench', 'login');
   }
   await lease.end();
   const of = async (profile?: string) => {
