@@ -129,8 +129,8 @@ const WAIT_SECONDS = 60;
 /** A heartbeat that takes longer counts as failed; another one follows. */
 const HEARTBEAT_TIMEOUT_MS = 10_000;
 const NETWORK_MS = 15_000;
-/** The content of a profile is some megabytes, and a save reads it from the browser first. */
-const PROFILE_MS = 30_000;
+/** A save reads the browser's storage, of a complete profile some hundred megabytes. */
+const PROFILE_MS = 70_000;
 /** A browser is leased for it. */
 const CHECK_MS = 100_000;
 

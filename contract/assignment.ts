@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { KEEP_PAGES } from './kept-pages.ts';
 import { epoch } from './lease-key.ts';
+import { KEEP_PAGES } from './page-names.ts';
 import { credentialTarget } from './policy/credential-target.ts';
 import { effectivePolicy } from './policy/document.ts';
 import { leaseProfile, profileCheckRequest } from './profile.ts';

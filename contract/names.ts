@@ -57,6 +57,9 @@ export const LABELS = {
   mcpClient: 'omicron.dev/mcp-client',
 } as const;
 
+/** Values of the label `LABELS.state`: of a leased pod, and of the Service that is a tombstone. */
+export const LEASED = 'leased';
+export const ENDED = 'ended';
 /** Tombstones of a cluster: Services of ended leases beside those of runners. */
 export const TOMBSTONES_MAX = 256;
 /** Who writes the EndpointSlices of tombstones; Kubernetes leaves those of others alone. */

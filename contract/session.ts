@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { ARTIFACT_KINDS } from './artifact-name.ts';
 import { SNAPSHOTS, TOOLSETS } from './assignment.ts';
-import { KEEP_PAGES } from './kept-pages.ts';
 import { epoch } from './lease-key.ts';
+import { KEEP_PAGES } from './page-names.ts';
 import { PROFILE_FORMS, PROFILE_MODES, profileName } from './profile.ts';
 import { SESSION_STATES } from './states.ts';
 import { isStorable } from './storable.ts';

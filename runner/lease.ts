@@ -1,10 +1,10 @@
 import { type CallToolResult, ResourceNotFoundError } from '@modelcontextprotocol/server';
 import { SHOW_TOOL } from '../contract/app-names.ts';
 import type { Toolset } from '../contract/assignment.ts';
-import type { KeepPages } from '../contract/kept-pages.ts';
 import { leaseEnded } from '../contract/lease-ended.ts';
 import { CHAT_VIEWER } from '../contract/live.ts';
 import { APP_RESOURCE, APP_URI, appContents, isAppTool, withApp } from '../contract/mcp-app.ts';
+import type { KeepPages } from '../contract/page-names.ts';
 import { CODE_META } from '../contract/tool-failure.ts';
 import type { Freezer } from './browser/freezer.ts';
 import { fitted } from './budget/fit.ts';

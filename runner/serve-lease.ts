@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { BrowserContext } from 'playwright-core';
 import type { Assignment, Snapshot, Toolset } from '../contract/assignment.ts';
 import type { HibernateOrder, SessionSnapshot } from '../contract/hibernation.ts';
-import type { KeepPages } from '../contract/kept-pages.ts';
 import { AUDIENCES } from '../contract/names.ts';
+import type { KeepPages } from '../contract/page-names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import type { UploadOrder } from '../contract/reports.ts';
 import type { ControllerKeys } from '../contract/tokens.ts';
@@ -241,13 +241,10 @@ function activeTab(context: BrowserContext): number | null {
   return page === undefined ? null : context.pages().indexOf(page);
 }
 
-/** A save that was asked for. */
-const SAVE_MS = 15_000;
-
 /** A save needs the browser to run. */
 const savesOf = (profile: OpenProfile, freezer: Freezer, signal: AbortSignal) => (): Promise<number> => {
   const unused = freezer.use();
-  return profile.save(AbortSignal.any([signal, AbortSignal.timeout(SAVE_MS)])).finally(unused);
+  return profile.save(signal).finally(unused);
 };
 
 const orderOf = (assignment: Assignment, { artifactToken, uploadCredential }: Redeemed): UploadOrder => ({

@@ -30,7 +30,7 @@ export interface ProfileRoutes extends CheckLoginParts {
 }
 
 /** A runner reads its browser's storage, and the controller encrypts and stores it. */
-const SAVE_MS = 20_000;
+const SAVE_MS = 65_000;
 /** JSON around the state. */
 export const STATE_BODY_BYTES_MAX = PROFILE_LIMITS.stateBytesMax + 1024;
 

@@ -32,8 +32,8 @@ WAIT_SECONDS = 60.0
 #: How long the controller may hold one call.
 HELD_SECONDS_MAX = 60.0
 NETWORK_SECONDS = 15.0
-#: The content of a profile is some megabytes, and a save reads it from the browser first.
-PROFILE_SECONDS = 30.0
+#: A save reads the browser's storage, of a complete profile some hundred megabytes.
+PROFILE_SECONDS = 70.0
 #: A browser is leased for it.
 CHECK_SECONDS = 100.0
 
