@@ -4,7 +4,8 @@ import './node-version.ts';
 
 export type { Snapshot, Toolset } from '../contract/assignment.ts';
 export type { ListedFile, SessionFile } from '../contract/files.ts';
-export type { KeepPages, KeptPage } from '../contract/kept-pages.ts';
+export type { KeptPage } from '../contract/kept-pages.ts';
+export type { KeepPages } from '../contract/page-names.ts';
 export type { EffectivePolicy, PolicyDocument } from '../contract/policy/document.ts';
 export { OmicronError, type ProblemCode } from '../contract/problem.ts';
 export type { Profile, ProfileDetail, ProfileState, ProfileVersion } from '../contract/profile.ts';

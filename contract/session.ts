@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { ARTIFACT_KINDS } from './artifact-name.ts';
 import { SNAPSHOTS, TOOLSETS } from './assignment.ts';
-import { KEEP_PAGES } from './kept-pages.ts';
 import { epoch } from './lease-key.ts';
+import { KEEP_PAGES } from './page-names.ts';
 import { PROFILE_FORMS, PROFILE_MODES, profileName } from './profile.ts';
 import { SESSION_STATES } from './states.ts';
 import { isStorable } from './storable.ts';
@@ -159,7 +159,8 @@ export const heartbeatAnswer = z
     /** Headers that an MCP client must send from now on, as those of get-or-create. */
     mcp_headers: z.record(z.string(), z.string()).nullable().optional(),
     session_id: z.uuid(),
-    status: z.enum(['starting', 'ready']),
+    /** `hibernated`: the browser was put away; get-or-create brings it back. Its expiry does not move. */
+    status: z.enum(['starting', 'ready', 'hibernated']),
     epoch,
     expires_at: z.iso.datetime(),
     ends_at: z.iso.datetime(),

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { SNAPSHOTS, TOOLSETS } from '../contract/assignment.ts';
-import { KEEP_PAGES } from '../contract/kept-pages.ts';
 import { ENV, PORTS } from '../contract/names.ts';
+import { KEEP_PAGES } from '../contract/page-names.ts';
 import { controllerKeys } from '../contract/tokens.ts';
 import {
   choice,

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { SNAPSHOTS, type Snapshot, TOOLSETS, type Toolset } from '../../contract/assignment.ts';
-import { KEEP_PAGES, type KeepPages } from '../../contract/kept-pages.ts';
+import { KEEP_PAGES, type KeepPages } from '../../contract/page-names.ts';
 import { PROFILE_FORMS, PROFILE_MODES, type ProfileForm } from '../../contract/profile.ts';
 import type { SessionEvent, Tags } from '../../contract/session.ts';
 import { SESSION_STATES, type SessionState } from '../../contract/states.ts';

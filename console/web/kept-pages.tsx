@@ -1,4 +1,5 @@
-import { type KeptPage, LAST_PAGE } from '../../contract/kept-pages.ts';
+import type { KeptPage } from '../../contract/kept-pages.ts';
+import { LAST_PAGE } from '../../contract/page-names.ts';
 import type { Artifact } from '../../contract/session.ts';
 import { call, path } from './api.ts';
 import { dayAndTime } from './time.ts';

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { CALL_PICTURES_MAX, type KeepPages } from '../../contract/kept-pages.ts';
+import { CALL_PICTURES_MAX, type KeepPages } from '../../contract/page-names.ts';
 import type { Clock } from '../../http/clock.ts';
 import { isWithheld } from '../secrecy/pictures.ts';
 import { type PageFilesOptions, pageFiles } from './page-files.ts';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { callPicture, type KeptPage, LAST_PAGE, PAGE_FOLDER } from '../../contract/kept-pages.ts';
+import type { KeptPage } from '../../contract/kept-pages.ts';
+import { callPicture, LAST_PAGE, PAGE_FOLDER } from '../../contract/page-names.ts';
 import { isWithheld, type Withheld } from '../secrecy/pictures.ts';
 import type { PageContent } from './read-page.ts';
 

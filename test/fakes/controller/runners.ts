@@ -8,10 +8,10 @@ import {
   type totpAnswer,
   totpRequest,
 } from '../../../contract/assignment.ts';
-import type { KeepPages } from '../../../contract/kept-pages.ts';
 import { leaseKey } from '../../../contract/lease-key.ts';
 import type { LiveRole, LiveTokenClaims } from '../../../contract/live.ts';
 import { AUDIENCES } from '../../../contract/names.ts';
+import type { KeepPages } from '../../../contract/page-names.ts';
 import type { EffectivePolicy } from '../../../contract/policy/document.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import {

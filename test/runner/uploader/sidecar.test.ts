@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ListMultipartUploadsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { callPicture, LAST_PAGE, PAGE_FOLDER } from '../../../contract/kept-pages.ts';
+import { callPicture, LAST_PAGE, PAGE_FOLDER } from '../../../contract/page-names.ts';
 import { UPLOAD_ORDER_FILE } from '../../../contract/reports.ts';
 import { PART_BYTES } from '../../../runner/uploader/s3-store.ts';
 import { STATE_FILE } from '../../../runner/uploader/state.ts';
