@@ -369,7 +369,7 @@ class AsyncBrowserSessions:
     async def check_profile(
         self, user_id: str, name: str, url: str, *, selector: str | None = None, text: str | None = None
     ) -> wire.ProfileCheck:
-        """Whether a login of the saved profile still holds: opens a page in a browser of its own and looks for a selector or a text.
+        """Whether a login of the saved profile still holds: opens a page in a browser of its own and looks for a selector or text.
 
         Takes up to a minute, and a place within the user's quota. Raises `profile_not_found`, `user_quota_exceeded`, ...
         """
