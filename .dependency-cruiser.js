@@ -43,6 +43,7 @@ const runnerGroups = {
   capture: ['browser', 'secrecy'],
   recording: ['browser', 'capture'],
   live: ['browser', 'capture', 'reporting'],
+  hibernation: ['browser', 'reporting'],
   tools: ['browser', 'files', 'reporting', 'secrecy', 'settle'],
   snapshot: ['budget', 'tools'],
   pages: ['browser', 'secrecy', 'tools'],

@@ -5,19 +5,15 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { STACK_ENVIRONMENT, STACK_FLAGS } from './stack-process.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const isClone = existsSync(join(here, 'main.ts'));
 const main = isClone ? join(here, 'main.ts') : join(here, 'dist', 'cli', 'main.js');
 const { engines } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'));
 const needed = Number(engines.node.replace('>=', ''));
-/** For another word `up` on the line, a process more does no harm. */
-const isStack = process.argv.includes('up');
 
 if (Number(process.versions.node.split('.')[0]) >= needed) {
-  if (isStack) handOver(process.execPath);
-  else await import(main);
+  await import(main);
 } else if (isClone) {
   const node = join(here, '..', 'node_modules', 'node', 'bin', 'node');
   if (existsSync(node)) handOver(node);
@@ -34,9 +30,7 @@ function fail(remedy) {
 }
 
 function handOver(node) {
-  const flags = isStack ? STACK_FLAGS : [];
-  const env = isStack ? { ...process.env, ...STACK_ENVIRONMENT } : process.env;
-  const child = spawn(node, [...flags, main, ...process.argv.slice(2)], { stdio: 'inherit', env });
+  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
   child.on('error', error => fail(`${node} could not be started (${error.message}); run "npm ci" here`));
   // Ctrl-C in a terminal reaches the child directly; it decides when to exit
   process.on('SIGINT', () => {});

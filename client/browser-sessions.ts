@@ -129,8 +129,8 @@ const WAIT_SECONDS = 60;
 /** A heartbeat that takes longer counts as failed; another one follows. */
 const HEARTBEAT_TIMEOUT_MS = 10_000;
 const NETWORK_MS = 15_000;
-/** The content of a profile is some megabytes, and a save reads it from the browser first. */
-const PROFILE_MS = 30_000;
+/** A save reads the browser's storage, of a complete profile some hundred megabytes. */
+const PROFILE_MS = 70_000;
 /** A browser is leased for it. */
 const CHECK_MS = 100_000;
 
@@ -161,13 +161,24 @@ export class BrowserSessions implements BrowserSource {
     const { userId, ttlSeconds = LIMITS.ttlSecondsDefault } = fields;
     const clock = this.#clock;
     const deadlineMs = clock.nowMs() + waitSeconds * 1000;
+    const leased = (leftMs: number, signal: AbortSignal) => {
+      const wait_seconds = Math.min(leftMs / 1000, LIMITS.waitSecondsMax);
+      const body = { ...snakeCased({ ...fields, ttlSeconds }), wait_seconds };
+      return this.#getOrCreate(userId, body, wait_seconds, signal);
+    };
+    const callsOf = ({ session_id, epoch }: ReadyLease): LeaseCalls => ({
+      ...this.#callsOf(userId, session_id, epoch),
+      async restore(signal) {
+        const deadlineMs = clock.nowMs() + waitSeconds * 1000;
+        const answer = await retrying(leftMs => leased(leftMs, signal), { clock, deadlineMs, signal });
+        return { answer, calls: callsOf(answer) };
+      },
+    });
     return retrying(
       async leftMs => {
         const renewedAtMs = clock.nowMs();
-        const wait_seconds = Math.min(leftMs / 1000, LIMITS.waitSecondsMax);
-        const body = { ...snakeCased({ ...fields, ttlSeconds }), wait_seconds };
-        const answer = await this.#getOrCreate(userId, body, wait_seconds, signal);
-        const calls = this.#callsOf(userId, answer.session_id, answer.epoch);
+        const answer = await leased(leftMs, signal);
+        const calls = callsOf(answer);
         return new Lease({ answer, calls, ttlSeconds, renewedAtMs, onLost, clock, fetch: this.#fetch });
       },
       { clock, deadlineMs, signal },
@@ -431,7 +442,7 @@ export class BrowserSessions implements BrowserSource {
     });
   }
 
-  #callsOf(userId: string, sessionId: string, epoch: number): LeaseCalls {
+  #callsOf(userId: string, sessionId: string, epoch: number): Omit<LeaseCalls, 'restore'> {
     return {
       heartbeat: signal =>
         this.#call({

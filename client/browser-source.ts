@@ -48,6 +48,7 @@ function sharedLease(mcpUrl: string): LeasedBrowser {
     headers: {},
     signal: over.signal,
     connect: () => connectBrowser(lease, globalThis.fetch),
+    restore: async () => false,
     heartbeat: async () => over.signal.throwIfAborted(),
     release,
     end: async () => over.abort(new OmicronError('lease_ended', 'The lease was ended; acquire a new one.')),

@@ -1,20 +1,33 @@
 import { OmicronError } from '../contract/problem.ts';
 import type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
-import { connectMcp, type McpConnection } from './mcp.ts';
+import { connectMcp, type McpConnection, wasSent } from './mcp.ts';
 
 /** Connects to a leased browser and lists its tools. Calls are aborted when the lease is lost, released or ended. */
 export async function connectBrowser<Held extends LeasedBrowser>(
   lease: Held,
   fetch: typeof globalThis.fetch,
 ): Promise<ConnectedBrowser<Held>> {
-  const mcp: McpConnection = await explained(lease, () => connectMcp(lease, fetch, lease.signal));
+  let connected: { mcpUrl: string; mcp: Promise<McpConnection> } | undefined;
+  /** The browser that the lease has now: one that was hibernated comes back at another address. */
+  const connection = (): Promise<McpConnection> => {
+    const { mcpUrl } = lease;
+    if (connected?.mcpUrl !== mcpUrl) {
+      const opened = { mcpUrl, mcp: connectMcp(lease, fetch, lease.signal) };
+      connected = opened;
+      opened.mcp.catch(() => {
+        if (connected === opened) connected = undefined;
+      });
+    }
+    return connected.mcp;
+  };
+  const { tools, instructions } = await explained(lease, connection);
   return {
     lease,
-    tools: mcp.tools,
-    instructions: mcp.instructions,
+    tools,
+    instructions,
     callTool(name, args = {}, { signal } = {}) {
       const either = signal ? AbortSignal.any([lease.signal, signal]) : lease.signal;
-      return explained(lease, () => mcp.callTool(name, args, either));
+      return explained(lease, async () => (await connection()).callTool(name, args, either));
     },
     [Symbol.asyncDispose]: () => lease.release(),
   };
@@ -34,18 +47,24 @@ export async function acquireAndConnect<Held extends LeasedBrowser>(
   }
 }
 
+/** The runner refused the call, or there was none any more. */
+const isNotCarriedOut = ({ code, cause }: OmicronError): boolean =>
+  code === 'lease_ended' || (code === 'browser_unreachable' && !wasSent(cause));
+
 /**
- * A browser that does not answer, or refuses the token, may be one whose lease has ended: then that is the error. Where the token alone
- * has expired, the call, which has not begun, is made with the next one.
+ * A browser that does not answer, or refuses the token, may be one whose lease has ended: then that is the error. A hibernated
+ * one is brought back; a call that was not carried out is made then, and so is one whose token alone has expired, with the next one.
  */
 async function explained<T>(lease: LeasedBrowser, call: () => Promise<T>): Promise<T> {
-  const { headers } = lease;
+  const { headers, mcpUrl } = lease;
   try {
     return await call();
   } catch (error) {
     if (error instanceof OmicronError && error.code !== 'invalid_request') {
       await lease.heartbeat().catch(() => {}); // what it says is in `signal`
       lease.signal.throwIfAborted();
+      const restored = (await lease.restore()) || lease.mcpUrl !== mcpUrl;
+      if (restored && isNotCarriedOut(error)) return call();
       if (error.code === 'unauthorized' && lease.headers.Authorization !== headers.Authorization) return call();
     }
     throw error;

@@ -12,6 +12,8 @@ export type ReadyLease = LeaseAnswer & { mcp_url: string; mcp_headers: Record<st
 export interface LeaseCalls {
   heartbeat(signal: AbortSignal): Promise<HeartbeatAnswer>;
   end(): Promise<Session>;
+  /** Asks for the browser of the hibernated session: a new epoch. */
+  restore(signal: AbortSignal): Promise<{ answer: ReadyLease; calls: LeaseCalls }>;
 }
 
 export interface LeaseOptions {
@@ -34,12 +36,16 @@ const HEARTBEATS_PER_TTL = 3;
  */
 export class Lease implements LeasedBrowser {
   readonly sessionId: string;
-  readonly epoch: number;
-  readonly mcpUrl: string;
+  /** Of now: a browser that was hibernated comes back in another epoch, at another address. */
+  epoch: number;
+  mcpUrl: string;
   /** Of now: a heartbeat may bring others. */
   headers: Readonly<Record<string, string>>;
   readonly #options: LeaseOptions;
   readonly #over = new AbortController();
+  #calls: LeaseCalls;
+  #isHibernated = false;
+  #restoring: Promise<boolean> | undefined;
   #expiresAt: Date;
   #endsAt: Date;
   #renewedAtMs: number;
@@ -52,6 +58,7 @@ export class Lease implements LeasedBrowser {
     this.mcpUrl = answer.mcp_url;
     this.headers = answer.mcp_headers;
     this.#options = options;
+    this.#calls = options.calls;
     this.#expiresAt = new Date(answer.expires_at);
     this.#endsAt = new Date(answer.ends_at);
     this.#renewedAtMs = options.renewedAtMs;
@@ -72,21 +79,33 @@ export class Lease implements LeasedBrowser {
     return this.#endsAt;
   }
 
-  /** Moves the expiry. Throws `lease_superseded` or `lease_ended` when the lease is lost; `signal` has aborted then. */
+  /** Moves the expiry, but that of a hibernated session. Throws `lease_superseded` or `lease_ended` when the lease is lost; `signal` has aborted then. */
   async heartbeat(): Promise<void> {
     this.signal.throwIfAborted();
-    const { clock, calls } = this.#options;
+    const { clock } = this.#options;
+    const { epoch } = this;
     const sentAtMs = clock.nowMs();
     try {
-      const answer = await calls.heartbeat(this.signal);
+      const answer = await this.#calls.heartbeat(this.signal);
+      if (epoch !== this.epoch) return; // it came back meanwhile
+      this.#isHibernated = answer.status === 'hibernated';
       this.#renewedAtMs = Math.max(this.#renewedAtMs, sentAtMs);
       this.headers = answer.mcp_headers ?? this.headers;
       this.#expiresAt = new Date(answer.expires_at);
       this.#endsAt = new Date(answer.ends_at);
     } catch (error) {
+      if (epoch !== this.epoch) return;
       if (error instanceof OmicronError && !mayRetry(error)) this.#lose(error);
       throw error;
     }
+  }
+
+  restore(): Promise<boolean> {
+    if (!this.#isHibernated) return Promise.resolve(false);
+    this.#restoring ??= this.#restore().finally(() => {
+      this.#restoring = undefined;
+    });
+    return this.#restoring;
   }
 
   connect(): Promise<ConnectedBrowser<this>> {
@@ -106,10 +125,24 @@ export class Lease implements LeasedBrowser {
     return this.release();
   }
 
+  async #restore(): Promise<true> {
+    const sentAtMs = this.#options.clock.nowMs();
+    const { answer, calls } = await this.#calls.restore(this.signal);
+    this.#calls = calls;
+    this.#isHibernated = false;
+    this.epoch = answer.epoch;
+    this.mcpUrl = answer.mcp_url;
+    this.headers = answer.mcp_headers;
+    this.#expiresAt = new Date(answer.expires_at);
+    this.#endsAt = new Date(answer.ends_at);
+    this.#renewedAtMs = sentAtMs;
+    return true;
+  }
+
   async #end(): Promise<void> {
     this.#over.abort(new OmicronError('lease_ended', 'The lease was ended; acquire a new one.'));
     try {
-      await this.#options.calls.end();
+      await this.#calls.end();
     } catch (error) {
       // a newer lease of the session exists, so this one has ended
       if (error instanceof OmicronError && error.code === 'lease_superseded') return;

@@ -8,6 +8,8 @@ export interface LeasedBrowser extends AsyncDisposable {
   readonly headers: Readonly<Record<string, string>>;
   /** Aborts when the lease is lost, released or ended, with the error as its reason. */
   readonly signal: AbortSignal;
+  /** Brings back a browser whose session was hibernated; false: the last heartbeat knew of no hibernation. */
+  restore(): Promise<boolean>;
   /** Connects to the browser and lists its tools. */
   connect(): Promise<ConnectedBrowser>;
   /** Renews the lease now; while it is held it also renews by itself. */
@@ -29,7 +31,7 @@ export interface ConnectedBrowser<Held extends LeasedBrowser = LeasedBrowser> ex
   readonly instructions: string;
   /**
    * Calls a tool. A tool that fails has `isError`. Throws OmicronError: why the lease was lost, `browser_unreachable`, ...
-   * There is no limit of time but the tools' own; `signal` cancels the call.
+   * A browser that was hibernated is brought back for the call. There is no limit of time but the tools' own; `signal` cancels the call.
    */
   callTool(name: string, args?: Record<string, unknown>, options?: { signal?: AbortSignal }): Promise<ToolResult>;
 }

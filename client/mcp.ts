@@ -156,11 +156,15 @@ const dataOf = (event: string): string =>
 /** Codes of Node.js for requests that were never sent, so that nothing ran. */
 const NOT_SENT = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
 
+/** Whether a request of which `fetch` threw this may have been read. */
+export function wasSent(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause ?? error) : undefined; // fetch hides why
+  return !(cause instanceof Error && 'code' in cause && NOT_SENT.includes(String(cause.code)));
+}
+
 /** A call that may have run is not for this client to repeat. */
 function unreachable(mcpUrl: string, error: unknown): OmicronError {
-  const cause = error instanceof Error ? (error.cause ?? error) : undefined; // fetch hides why
-  const isSent = !(cause instanceof Error && 'code' in cause && NOT_SENT.includes(String(cause.code)));
-  const why = isSent
+  const why = wasSent(error)
     ? `The connection to the browser at ${mcpUrl} broke. A call that was running may have had its effect: acquire the lease again, and look at the page before you repeat it.`
     : `The browser at ${mcpUrl} cannot be reached, and nothing was done; acquire the lease again, and check that this machine reaches that address.`;
   return new OmicronError('browser_unreachable', why, { cause: error });

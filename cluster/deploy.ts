@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ENV, LABELS, NAMESPACES, RUNNER_TEMPLATE, SECCOMP_PROFILE, SERVICES } from '../contract/names.ts';
+import { ENDED, ENV, LABELS, NAMESPACES, RUNNER_TEMPLATE, SECCOMP_PROFILE, SERVICES } from '../contract/names.ts';
 import type { Environment } from '../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../manifests/environments.ts';
 import { FOLDERS, type KubernetesObject, objects } from '../manifests/render.ts';
@@ -88,7 +88,7 @@ export async function deploy({
 
 /** Resolves when no pod and no Service of the runner is left, but the tombstone of its lease. */
 export async function nothingLeft(runnerId: string): Promise<void> {
-  const runner = `${LABELS.runnerId}=${runnerId},${LABELS.state}!=ended`;
+  const runner = `${LABELS.runnerId}=${runnerId},${LABELS.state}!=${ENDED}`;
   const own = ['-n', NAMESPACES.runners, 'get', 'pods,services', '-l', runner, '-o', 'name'];
   const deadline = performance.now() + 60_000;
   for (;;) {
@@ -194,14 +194,10 @@ async function addConsoleSecret(): Promise<void> {
 /** Runs the operator's script; the URL is passed on its standard input. */
 function makeSecrets(databaseUrl: string): Promise<void> {
   const script = fileURLToPath(new URL('../manifests/make-secrets.ts', import.meta.url));
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', script, '--database-url-file', '-', '--profile-key'],
-    {
-      env: clusterEnvironment(),
-      stdio: ['pipe', 'ignore', 'inherit'],
-    },
-  );
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, '--database-url-file', '-'], {
+    env: clusterEnvironment(),
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
   child.stdin?.end(databaseUrl);
   return new Promise((resolve, reject) =>
     child.on('close', code => (code === 0 ? resolve() : reject(new Error(`make-secrets.ts exited with ${code}`)))),

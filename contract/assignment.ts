@@ -51,7 +51,7 @@ export type Assignment = z.infer<typeof assignmentClaims>;
 export const redemptionClaims = brokerClaims.extend({ options: runnerOptions.pick({ credentials: true }) });
 export type RedemptionClaims = z.infer<typeof redemptionClaims>;
 
-/** Body of `POST /assign`, `POST /drain`, `POST /save-profile` and `POST /check-login`: a token signed by the controller. */
+/** Body of `POST /assign`, `POST /drain`, `POST /save-profile`, `POST /check-login` and `POST /hibernate`: a token signed by the controller. */
 export const signedToken = z.strictObject({ token: z.string().max(16_384) });
 
 /** Claims of the drain token (EdDSA, the runner's audience of the assignment). */
@@ -110,6 +110,10 @@ export const redeemAnswer = z
     upload_credential: z.string().optional(),
     /** Milliseconds until the lease ends, counted from before the request was sent. */
     remaining_ms: z.int(),
+    /** The session was hibernated: its runner restores the snapshot before it serves. */
+    restores: z.boolean().optional(),
+    /** The runner hibernates the session when its machine goes away. */
+    hibernates: z.boolean().optional(),
   })
   .meta({ id: 'RedeemAnswer' });
 export type RedeemAnswer = z.infer<typeof redeemAnswer>;

@@ -16,11 +16,15 @@ const WHY: Record<EndReason, string> = {
   start_timed_out: 'its browser did not start in time',
 };
 
+/** As `WHY`: the lease is over, and the session goes on with its next one. */
+const HIBERNATED = 'nothing used the browser, or its place was needed, and it was put away. Its tabs are kept';
+
 const isEndReason = (text: string | undefined): text is EndReason =>
   (END_REASONS as readonly (string | undefined)[]).includes(text);
 
 function ended(reason: string | null): string {
   const code = reason?.split(':')[0];
+  if (code === 'hibernated') return `The lease has ended: ${HIBERNATED}, and come back with the session.`;
   const why = isEndReason(code) ? `: ${WHY[code]}` : '';
   return `The lease has ended${why}. Its tabs are closed.`;
 }

@@ -57,6 +57,9 @@ export const LABELS = {
   mcpClient: 'omicron.dev/mcp-client',
 } as const;
 
+/** Values of the label `LABELS.state`: of a leased pod, and of the Service that is a tombstone. */
+export const LEASED = 'leased';
+export const ENDED = 'ended';
 /** Tombstones of a cluster: Services of ended leases beside those of runners. */
 export const TOMBSTONES_MAX = 256;
 /** Who writes the EndpointSlices of tombstones; Kubernetes leaves those of others alone. */
@@ -184,6 +187,9 @@ export const ENV = {
   profileKmsKey: 'OMICRON_PROFILE_KMS_KEY',
   profileQuotaMb: 'OMICRON_PROFILE_QUOTA_MB',
   profileRetentionDays: 'OMICRON_PROFILE_RETENTION_DAYS',
+  hibernateSeconds: 'OMICRON_HIBERNATE_SECONDS',
+  hibernateForCapacitySeconds: 'OMICRON_HIBERNATE_FOR_CAPACITY_SECONDS',
+  hibernatedHours: 'OMICRON_HIBERNATED_HOURS',
   artifactEndpoints: 'OMICRON_ARTIFACT_ENDPOINTS',
   artifactsRetentionDays: 'OMICRON_ARTIFACTS_RETENTION_DAYS',
   pagesRetentionDays: 'OMICRON_PAGES_RETENTION_DAYS',

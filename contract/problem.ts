@@ -19,6 +19,7 @@ export const PROBLEMS = {
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   lease_superseded: { status: 409, title: 'Superseded by a newer lease' },
   lease_ended: { status: 409, title: 'Lease ended' },
+  lease_in_use: { status: 409, title: 'Lease in use' },
   file_exists: { status: 409, title: 'File name taken' },
   profile_in_use: { status: 409, title: 'Profile in use' },
   profile_changed: { status: 409, title: 'Profile changed' },

@@ -30,6 +30,8 @@ export const RUNNER_EVENT_KINDS = [
   'browser.crashed',
   'browser.frozen',
   'browser.thawed',
+  'session.hibernate_failed',
+  'tabs.restored',
   'page.closed',
   'download.cancelled',
   'file.added',

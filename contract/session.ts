@@ -159,7 +159,8 @@ export const heartbeatAnswer = z
     /** Headers that an MCP client must send from now on, as those of get-or-create. */
     mcp_headers: z.record(z.string(), z.string()).nullable().optional(),
     session_id: z.uuid(),
-    status: z.enum(['starting', 'ready']),
+    /** `hibernated`: the browser was put away; get-or-create brings it back. Its expiry does not move. */
+    status: z.enum(['starting', 'ready', 'hibernated']),
     epoch,
     expires_at: z.iso.datetime(),
     ends_at: z.iso.datetime(),

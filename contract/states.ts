@@ -5,7 +5,7 @@
  * that process does.
  */
 
-export const SESSION_STATES = ['starting', 'ready', 'ended', 'error'] as const;
+export const SESSION_STATES = ['starting', 'ready', 'hibernated', 'ended', 'error'] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
 /**
@@ -13,10 +13,12 @@ export type SessionState = (typeof SESSION_STATES)[number];
  * state), by raising the epoch and going to `starting`.
  */
 export const NEXT_SESSION_STATES = {
-  // make_ready, once the runner has redeemed | end_lease, expire_leases | fail_claim, fail_stuck_starts, runner_lost
-  starting: ['ready', 'ended', 'error'],
-  // end_lease, expire_leases | runner_lost
-  ready: ['ended', 'error'],
+  // make_ready, once the runner has redeemed | a restore that failed | end_lease, expire_leases | fail_claim, fail_stuck_starts, runner_lost
+  starting: ['ready', 'hibernated', 'ended', 'error'],
+  // hibernate | end_lease, expire_leases | runner_lost
+  ready: ['hibernated', 'ended', 'error'],
+  // end_lease, expire_leases
+  hibernated: ['ended'],
   ended: [],
   error: [],
 } as const satisfies Record<SessionState, readonly SessionState[]>;

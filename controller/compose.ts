@@ -11,6 +11,7 @@ import { buildServer } from './http/server.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
 import { Changes } from './lease/changes.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
+import { Hibernation } from './lease/hibernation.ts';
 import { mcpAccess } from './lease/mcp-access.ts';
 import { pendingUserActions } from './lease/pending-user-actions.ts';
 import { uploadSites } from './lease/upload-sites.ts';
@@ -19,12 +20,15 @@ import { prometheusMetrics } from './metrics.ts';
 import type { Database } from './ports/database.ts';
 import type { MakeProvider } from './ports/runners.ts';
 import { ProfileKeeper } from './profiles/profile-keeper.ts';
+import { SealedObjects } from './profiles/sealed-objects.ts';
+import { Snapshots } from './profiles/snapshots.ts';
 import { httpRunnerFiles } from './runners/http-files.ts';
 import { httpRunnerLink } from './runners/http-link.ts';
 import { sqlBroker } from './store/broker.ts';
 import { sqlDirectory } from './store/directory.ts';
 import { sqlEgressLeases } from './store/egress-leases.ts';
 import { sqlFleet } from './store/fleet.ts';
+import { sqlHibernations } from './store/hibernations.ts';
 import { sqlLeases } from './store/leases.ts';
 import { sqlMaintenance } from './store/maintenance.ts';
 import { migrate } from './store/migrate.ts';
@@ -60,6 +64,8 @@ export interface ControllerParts {
 /** Shutdown waits this long for recordings to be finished and stored. */
 const SHUTDOWN_MS = 25_000;
 const SHUTDOWN_POLL_MS = 100;
+/** A runner whose machine goes away hibernates its session in this time, or loses it. */
+const LEAVING_SECONDS = 12;
 
 /** Builds a controller from its settings, brings the schema up to date, and starts it. */
 export async function startController(parts: ControllerParts): Promise<Controller> {
@@ -120,23 +126,39 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const { healthOf } = link;
   const directory = sqlDirectory(database);
   const profiles = sqlProfiles(database);
+  const hibernations = sqlHibernations(database);
   const kept = await profileParts(settings);
   const { profileRetentionDays: retentionDays } = settings;
   const quotaBytes = settings.profileQuotaMb * 1024 * 1024;
+  const objects = kept && new SealedObjects({ ...kept, profiles, quotaBytes });
+  const hibernates = settings.hibernateSeconds > 0;
+  const provider = await makeProvider({
+    ...{ controllerUrl, jwks, healthOf, onChange: wake.liveness.kick },
+    ...{ stopped: stopped.signal, clock, log },
+  });
   return {
     settings,
     keys,
     publicKeys,
     mcpAccess: mcpAccess({ keys, publicKeys, tokenSeconds: settings.mcpTokenSeconds }),
     leases: sqlLeases(database, rules),
-    fleet: sqlFleet(database),
+    fleet: sqlFleet(database, { graceSeconds: hibernates ? LEAVING_SECONDS : 0 }),
     maintenance: sqlMaintenance(database, rules),
     broker: sqlBroker(database),
     directory,
     usage: sqlUsage(database),
     policies: sqlPolicies(database),
     profiles,
-    profileKeeper: kept && new ProfileKeeper({ ...kept, profiles, quotaBytes, retentionDays, log }),
+    profileKeeper: objects && new ProfileKeeper({ profiles, objects, store: kept.store, retentionDays, log }),
+    snapshots: objects && new Snapshots({ hibernations, objects, keepSeconds: settings.hibernatedHours * 3_600, log }),
+    hibernates,
+    hibernation: hibernates
+      ? new Hibernation({
+          ...{ directory, hibernations, link, keys, provider: provider.name, log },
+          idleSeconds: settings.hibernateSeconds,
+          idleForCapacitySeconds: settings.hibernateForCapacitySeconds,
+        })
+      : null,
     userActions: sqlUserActions(database),
     egressLeases: sqlEgressLeases(database),
     secrets: secretStore(settings, database),
@@ -144,10 +166,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     metrics: prometheusMetrics(directory),
     link,
     runnerFiles: httpRunnerFiles,
-    provider: await makeProvider({
-      ...{ controllerUrl, jwks, healthOf, onChange: wake.liveness.kick },
-      ...{ stopped: stopped.signal, clock, log },
-    }),
+    provider,
     stopped,
     changes: new Changes(clock),
     wake,

@@ -182,6 +182,13 @@ export const VARIABLES = {
   /** Days after which a profile that no lease has used is deleted. */
   profileRetentionDays: [ENV.profileRetentionDays, integer(1, 36_500).default(365)],
 
+  /** Seconds without use after which a session is hibernated; 0: sessions are not. */
+  hibernateSeconds: [ENV.hibernateSeconds, decimal(0, 86_400).default(0)],
+  /** Seconds without use after which it is hibernated when another one needs its place. */
+  hibernateForCapacitySeconds: [ENV.hibernateForCapacitySeconds, decimal(1, 86_400).default(60)],
+  /** How long a hibernated session is kept. */
+  hibernatedHours: [ENV.hibernatedHours, decimal(0.0001, 8_760).default(72)],
+
   userLimit: [ENV.userLimit, integer(1, 10_000).default(3)],
   onUserLimit: [ENV.onUserLimit, choice('reject', 'evict_oldest').default('reject')],
   capacity: [ENV.capacity, integer(1, 100_000).default(120)],
@@ -264,6 +271,10 @@ function refusal(name: string, check: () => unknown): Fault[] {
   }
 }
 
+/** On one machine they are kept in the data folder unless told otherwise. */
+const keepsProfiles = ({ profileStore, provider }: Settings): boolean =>
+  profileStore !== undefined || provider === 'local';
+
 function rules(settings: Settings): Fault[] {
   const { secretStore, artifactStore, provider, egressUrl, artifactEndpoints, supabaseUrl } = settings;
   const faults: Fault[] = NEEDED[secretStore].flatMap((field): Fault[] =>
@@ -278,6 +289,8 @@ function rules(settings: Settings): Fault[] {
   const wrappingKey = settings.profileKmsKey ?? settings.profileKey ?? settings.secretFileKey;
   if (settings.profileStore !== undefined && wrappingKey === undefined)
     faults.push([ENV.profileKey, `is not set, and ${ENV.profileStore} needs it, or ${ENV.profileKmsKey}`]);
+  if (settings.hibernateSeconds > 0 && (wrappingKey === undefined || !keepsProfiles(settings)))
+    faults.push([ENV.profileStore, `and ${ENV.profileKey} are not set, and ${ENV.hibernateSeconds} needs them`]);
   if (settings.profileStore?.startsWith('s3:') && settings.awsRegion === undefined)
     faults.push([ENV.awsRegion, `is not set, and ${ENV.profileStore} in a bucket needs it`]);
   if (settings.publicUrl !== undefined && provider === 'kubernetes')

@@ -3,6 +3,7 @@ import type { Clock } from '../http/clock.ts';
 import type { Settings } from './config.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
 import type { Changes } from './lease/changes.ts';
+import type { Hibernation } from './lease/hibernation.ts';
 import { drainLoop } from './loops/drain.ts';
 import { launchLoop } from './loops/launch.ts';
 import { markLostRunners, removeOrphans } from './loops/liveness.ts';
@@ -46,6 +47,8 @@ export interface LoopParts {
   changes: Changes;
   artifacts: ArtifactStore;
   profileKeeper: Pick<ProfileKeeper, 'sweep'> | null;
+  /** Null: sessions are not hibernated. */
+  hibernation: Hibernation | null;
   metrics: Metrics;
   wake: Wakes;
   settings: Pick<
@@ -117,6 +120,7 @@ export function loopsOf(parts: LoopParts): Loops {
     every('orphans', reapMs, () => removeOrphans(parts)),
     every('reap', reapMs, () => reapOnce(parts)),
     every('profiles', 60_000, async () => parts.profileKeeper?.sweep()),
+    every('hibernate', reapMs, async () => parts.hibernation?.hibernateIdle()),
     every('survey', 3_600_000, () => surveyArtifacts({ ...parts, retention })),
     every('retain', 3_600_000, () => retainArtifacts({ ...parts, retention })),
   ];

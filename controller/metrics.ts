@@ -18,6 +18,8 @@ export interface Metrics {
 }
 
 const RECORDED = ['stored', 'lost'] as const;
+/** Kinds of events, without `session.`. */
+const HIBERNATIONS = ['hibernated', 'restored', 'hibernate_failed', 'restore_failed'] as const;
 
 // From a warm claim (milliseconds) to the stuck-starting guard (two minutes).
 const BUCKETS = [0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
@@ -32,6 +34,11 @@ export function prometheusMetrics(directory: Directory): Metrics {
   const starting = new Gauge({
     name: 'omicron_starting_sessions',
     help: 'Leases whose browser is starting',
+    registers,
+  });
+  const hibernated = new Gauge({
+    name: 'omicron_hibernated_sessions',
+    help: 'Sessions that are kept without a runner',
     registers,
   });
   const runners = new Gauge({ name: 'omicron_runners', help: 'Runners by state', labelNames: ['state'], registers });
@@ -90,10 +97,18 @@ export function prometheusMetrics(directory: Directory): Metrics {
     registers,
   });
 
+  const hibernations = new Counter({
+    name: 'omicron_hibernations_total',
+    help: 'Sessions that were hibernated and restored, or could not be; the total of the deployment, the same on every replica',
+    labelNames: ['change'],
+    registers,
+  });
+
   const readStats = async () => {
     const now = await directory.stats();
     active.set(now.active);
     starting.set(now.starting);
+    hibernated.set(now.hibernated);
     capacity.set(now.capacity);
     for (const [state, count] of Object.entries(now.runners)) runners.set({ state }, count);
     // Zeros too: a rate needs the value before the first one. Reset, since the database counts, not this process.
@@ -101,6 +116,8 @@ export function prometheusMetrics(directory: Directory): Metrics {
     for (const reason of END_REASONS) ended.inc({ reason }, now.ended[reason] ?? 0);
     freezes.reset();
     for (const change of ['frozen', 'thawed']) freezes.inc({ change }, now.freezes[change] ?? 0);
+    hibernations.reset();
+    for (const change of HIBERNATIONS) hibernations.inc({ change }, now.hibernations[change] ?? 0);
     recordings.reset();
     for (const state of RECORDED) recordings.inc({ state }, now.recordings[state] ?? 0);
   };

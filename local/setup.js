@@ -4,11 +4,19 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { STACK_ENVIRONMENT, STACK_FLAGS } from '../cli/stack-process.js';
+
+/**
+ * How Node.js is started for the local stack. Creating a database takes a gigabyte for a moment, in small pieces that V8 and glibc would
+ * keep: docs/adr/0061-memory-of-the-local-stack.md.
+ */
+const STACK_PROCESS = {
+  flags: ['--max-semi-space-size=4', '--v8-pool-size=1'],
+  environment: { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '16384', MALLOC_TRIM_THRESHOLD_: '131072' },
+};
 
 /** What each kind of work needs: packages of some workspaces (unless named: of all), programs of the machine, and how Node.js is started. */
 const WORK = {
-  stack: { workspaces: ['cli', 'local'], tools: ['browser'], flags: STACK_FLAGS, environment: STACK_ENVIRONMENT },
+  stack: { workspaces: ['cli', 'local'], tools: ['browser'], ...STACK_PROCESS },
   check: { tools: [] },
   tests: { tools: ['browser', 'tests'] },
   all: { tools: ['browser'] },

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } from '../contract/assignment.ts';
+import type { hibernateAnswer } from '../contract/hibernation.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../contract/problem.ts';
 import type { ProfileCheck, profileSaved } from '../contract/profile.ts';
 import { serveFiles } from './files-http.ts';
@@ -21,7 +22,7 @@ export interface RunnerServerOptions {
   readonly log: Logger;
 }
 
-/** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/check-login`, `/healthz`, `/health`, `/files`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
+/** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/check-login`, `/hibernate`, `/healthz`, `/health`, `/files`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
 export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOptions): Server {
   const routes: Record<
     string,
@@ -44,6 +45,13 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
       async POST(request, response) {
         const { token } = await readToken(request);
         send(response, 200, { version: await runner.saveProfile(token) } satisfies z.infer<typeof profileSaved>);
+      },
+    },
+    '/hibernate': {
+      async POST(request, response) {
+        const { token } = await readToken(request);
+        await runner.hibernate(token);
+        send(response, 200, { hibernated: true } satisfies z.infer<typeof hibernateAnswer>);
       },
     },
     '/check-login': {
@@ -93,7 +101,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
       if (methods !== undefined) response.setHeader('allow', Object.keys(methods).join(', '));
       throw new OmicronError(
         methods === undefined ? 'route_not_found' : 'method_not_allowed',
-        'A runner serves POST /assign, POST /drain, POST /save-profile, POST /check-login, GET /healthz, GET /health, /files and /mcp.',
+        'A runner serves POST /assign, POST /drain, POST /save-profile, POST /check-login, POST /hibernate, GET /healthz, GET /health, /files and /mcp.',
       );
     }
     await handler(request, response);

@@ -1,6 +1,7 @@
 import { type CallToolResult, ResourceNotFoundError } from '@modelcontextprotocol/server';
 import { SHOW_TOOL } from '../contract/app-names.ts';
 import type { Toolset } from '../contract/assignment.ts';
+import { leaseEnded } from '../contract/lease-ended.ts';
 import { CHAT_VIEWER } from '../contract/live.ts';
 import { APP_RESOURCE, APP_URI, appContents, isAppTool, withApp } from '../contract/mcp-app.ts';
 import type { KeepPages } from '../contract/page-names.ts';
@@ -10,6 +11,7 @@ import { fitted } from './budget/fit.ts';
 import type { Captures } from './capture/captures.ts';
 import type { FileLimits } from './files/limits.ts';
 import { type LeaseFiles, type SessionFiles, sessionFiles } from './files/session-files.ts';
+import type { Hibernation } from './hibernation/hibernation.ts';
 import { instructions } from './instructions.ts';
 import { type CallOptions, judgedCalls, listed, SESSION_MISMATCH } from './judged-calls.ts';
 import { appCalls } from './live/app-calls.ts';
@@ -32,7 +34,7 @@ import type { EventQueue } from './reporting/events.ts';
 import { type Redact, type Redactor, redactJson } from './reporting/redact.ts';
 import { callSpan } from './reporting/trace.ts';
 import { beforeFill } from './secrecy/before-fill.ts';
-import { trackDocuments } from './secrecy/documents.ts';
+import { type Documents, trackDocuments } from './secrecy/documents.ts';
 import { filledFields } from './secrecy/filled-fields.ts';
 import { maskFields } from './secrecy/mask-fields.ts';
 import type { Pictures } from './secrecy/pictures.ts';
@@ -51,12 +53,13 @@ export interface LeaseOptions extends CallOptions {
   readonly redeemed: Redeemed;
   /** Of the lease's secrets; it learns codes and edited values. */
   readonly redactor: Redactor;
-  /** Whether what was restored holds a password, as a site may have stored it. */
-  readonly isProfileTainted: boolean;
+  /** Whether what was restored, from a profile or a snapshot, may hold a password, as a site may have stored it. */
+  readonly isRestoredTainted: boolean;
   readonly events: EventQueue;
   readonly recording: Recording;
   readonly captures: Captures;
   readonly freezer: Freezer;
+  readonly hibernation: Hibernation;
   /** Domains of the profile at which the agent has to log in again. */
   readonly expiredLogins: readonly string[];
   /** Saves the profile of the lease; undefined: it has none. */
@@ -85,9 +88,12 @@ export const UNTRUSTED = { 'omicron.dev/untrusted': true } as const;
  * What the agents of one lease may do with its browser. Each call is judged by the policy, counts as activity, is
  * written to the timeline, and has the secrets taken out of its result.
  */
-export function openLease(
-  options: LeaseOptions,
-): ServedTools & { readonly live: LiveView; readonly files: SessionFiles; readonly pages: KeptPages } {
+export function openLease(options: LeaseOptions): ServedTools & {
+  readonly live: LiveView;
+  readonly files: SessionFiles;
+  readonly pages: KeptPages;
+  readonly documents: Documents;
+} {
   const { sessionId, redeemed, playwright, lifetime, events, recording, captures, policy, controller, clock } = options;
   const { secrets, sites, leaseToken } = redeemed;
   const { redact, holds, add } = options.redactor;
@@ -95,7 +101,7 @@ export function openLease(
   const codes = totpCodes(mint, clock, (code, isSecret) => add('TOTP', code, 'code', isSecret));
   const documents = trackDocuments(options.context, holds);
   const before = beforeFill(options.context, documents.isTainted);
-  if (options.isProfileTainted) documents.guard();
+  if (options.isRestoredTainted) documents.guard();
   const fields = filledFields({ holdsSecret: holds, onEdited: (name, text) => add(name, text, 'edited') });
   const logins = credentials({
     secrets,
@@ -184,7 +190,7 @@ export function openLease(
   const mayBeShown = () => policy.lists(SHOW_TOOL);
 
   return {
-    ...{ live, files, pages },
+    ...{ live, files, pages, documents },
     listTools: showsApps =>
       showsApps && mayBeShown() ? withApp(listed(available, policy)) : listed(available, policy),
     listResources: showsApps => [
@@ -201,6 +207,7 @@ export function openLease(
       const startMs = clock.nowMs();
       let outcome = 'error';
       try {
+        if (await options.hibernation.overtook()) throw new ResourceNotFoundError(uri, 'The lease has ended.');
         const contents = [await resources.read(uri)];
         outcome = 'ok';
         return { contents, _meta: UNTRUSTED };
@@ -223,6 +230,7 @@ export function openLease(
       const callEnded = pages.callStarted();
       const startMs = clock.nowMs();
       try {
+        if (await options.hibernation.overtook()) return leaseEnded('hibernated');
         await recording.ready;
         const before = await fields.texts();
         const { result: raw, verdict, tokensMax, page } = await run(name, args, caller);

@@ -124,7 +124,7 @@ function executableOrThrow(given: string | undefined): string {
 const { promise: terminated, resolve: terminate } = Promise.withResolvers<void>();
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
   process.on(signal, () => {
-    runner.stop(`got ${signal}`);
+    void runner.leave(`got ${signal}`);
     terminate();
   });
 process.on('uncaughtException', error => {

@@ -19,6 +19,10 @@ export interface Redeemed {
   readonly leaseToken: string;
   readonly artifactToken: string;
   readonly egressCredential: string;
+  /** The session was hibernated: its snapshot is to be restored. */
+  readonly restores: boolean;
+  /** The session is hibernated when this machine goes away. */
+  readonly hibernates: boolean;
   readonly uploadCredential: string | undefined;
   /** When the lease ends, by the runner's clock; counted from before the request was sent. */
   readonly endsAtMs: number;
@@ -62,6 +66,8 @@ const redeemedOf = (answer: RedeemAnswer, sentMs: number): Redeemed => ({
   policy: answer.policy,
   leaseToken: answer.lease_token,
   artifactToken: answer.artifact_token,
+  restores: answer.restores === true,
+  hibernates: answer.hibernates === true,
   egressCredential: answer.egress_credential,
   uploadCredential: answer.upload_credential,
   endsAtMs: sentMs + answer.remaining_ms,

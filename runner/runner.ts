@@ -9,6 +9,7 @@ import {
   saveProfileClaims,
 } from '../contract/assignment.ts';
 import { filesClaims } from '../contract/files.ts';
+import { hibernateClaims } from '../contract/hibernation.ts';
 import type { LiveTokenClaims } from '../contract/live.ts';
 import { LIVE_LIMITS } from '../contract/live-limits.ts';
 import { AUDIENCES } from '../contract/names.ts';
@@ -25,6 +26,7 @@ import { type PlaywrightMcp, playwrightMcp } from './mcp/playwright-mcp.ts';
 import { type PhaseMachine, phaseMachine } from './phase.ts';
 import { checkLogin } from './profile/check-login.ts';
 import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
+import { restore } from './profile/light-profile.ts';
 import { type Redeemed, redeem } from './redeem.ts';
 import { type Redactor, redactor } from './reporting/redact.ts';
 import { type ServedLease, type ServeLeaseOptions, serveLease } from './serve-lease.ts';
@@ -40,6 +42,10 @@ export interface Runner {
   drain(token: string): Promise<void>;
   /** Saves the lease's profile now, by a signed token of the controller. Resolves with the version that holds it. */
   saveProfile(token: string): Promise<number>;
+  /** Gives the browser back and keeps the session, by a signed token of the controller. Throws `lease_in_use` where the lease goes on. */
+  hibernate(token: string): Promise<void>;
+  /** Stops because this machine goes away, and hibernates the session before, where sessions are. Never rejects. */
+  leave(reason: string): Promise<void>;
   /** Looks at a page, whether the lease's profile is logged in there, by a signed token of the controller. */
   checkLogin(token: string): Promise<ProfileCheck>;
   /** Stops for a reason of this process's own; `ended` resolves when all is done. */
@@ -98,6 +104,8 @@ export interface RunnerOptions
 /** What finalising may take; with the browser's own end it fits into the 10 s after which the process exits. */
 const RECORDING_MS = 5_000;
 const EVENTS_MS = 2_000;
+/** What hibernating may take when the machine goes away; the pod's grace has room for it before the end. */
+const LEAVING_MS = 8_000;
 /** How long a runner answers its agents after its browser crashed, before it makes room for the next epoch. */
 const CRASH_GRACE_MS = 5_000;
 
@@ -114,6 +122,7 @@ export function createRunner(options: RunnerOptions): Runner {
   let playwright: PlaywrightMcp | undefined;
   let assigned: { assignment: Assignment; answer: Promise<AssignAnswer> } | undefined;
   let served: ServedLease | undefined;
+  let hibernates = false;
   let closedToAgents: Promise<void> = Promise.resolve();
 
   async function warm(): Promise<void> {
@@ -179,10 +188,13 @@ export function createRunner(options: RunnerOptions): Runner {
     const { session_id, epoch } = assignment;
     try {
       const redeemed = await redeem(controller, token, abort.signal, clock);
+      hibernates = redeemed.hibernates;
       const leaseRedactor = redactor(redeemed.secrets);
       const profile =
         browser &&
         (await openLeaseProfile({ ...options, browser, restart }, assignment, redeemed, leaseRedactor, abort.signal));
+      const restored = redeemed.restores ? await controller.snapshot(redeemed.leaseToken, abort.signal) : undefined;
+      if (browser !== undefined && restored?.state != null) await restore(browser.context, restored.state);
       if (browser === undefined || playwright === undefined || !machine.enter('redeemed', { epoch }))
         throw machine.failure ?? new OmicronError('assignment_refused', `This runner is ${machine.phase}.`);
       served = serveLease({
@@ -194,10 +206,12 @@ export function createRunner(options: RunnerOptions): Runner {
           browser,
           playwright,
           profile,
+          restored,
           onEnd: stop,
           signal: abort.signal,
         },
       });
+      await served.reopenTabs();
       return { runner_id: runnerId, boot_id: bootId, session_id, epoch };
     } catch (error) {
       const known = error instanceof OmicronError;
@@ -249,6 +263,19 @@ export function createRunner(options: RunnerOptions): Runner {
       if (served?.saveProfile === undefined)
         throw new OmicronError('lease_ended', 'This runner serves no lease with a profile.');
       return served.saveProfile();
+    },
+    async hibernate(token) {
+      const { claims } = await verifyControllerToken(keys, audience, token, hibernateClaims);
+      if (served === undefined || machine.phase !== 'leased')
+        throw new OmicronError('lease_ended', 'This runner serves no lease.');
+      await served.hibernate(claims);
+    },
+    async leave(reason) {
+      if (served !== undefined && machine.phase === 'leased' && hibernates) {
+        const late = clock.sleep(LEAVING_MS, abort.signal, true).catch(() => undefined);
+        await Promise.race([served.hibernate({ why: 'node', idle_seconds: 0 }).catch(() => undefined), late]);
+      }
+      stop(reason);
     },
     async checkLogin(token) {
       const { claims } = await verifyControllerToken(keys, audience, token, checkLoginClaims);

@@ -1,7 +1,10 @@
 import type { Logger } from 'pino';
+import type { BrowserContext } from 'playwright-core';
 import type { Assignment, Snapshot, Toolset } from '../contract/assignment.ts';
+import type { HibernateOrder, SessionSnapshot } from '../contract/hibernation.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import type { KeepPages } from '../contract/page-names.ts';
+import { OmicronError } from '../contract/problem.ts';
 import type { UploadOrder } from '../contract/reports.ts';
 import type { ControllerKeys } from '../contract/tokens.ts';
 import type { Clock } from '../http/clock.ts';
@@ -11,12 +14,16 @@ import { browserFreezer, type Freezer } from './browser/freezer.ts';
 import { type Captures, captureTabs } from './capture/captures.ts';
 import type { FileLimits } from './files/limits.ts';
 import type { SessionFiles } from './files/session-files.ts';
+import { type Hibernation, hibernation } from './hibernation/hibernation.ts';
+import { openTabs, readTabs } from './hibernation/saved-tabs.ts';
 import { openLease } from './lease.ts';
 import { type Admission, liveAdmission } from './live/admission.ts';
 import type { LiveView } from './live/live-view.ts';
 import { type McpEndpoint, mcpEndpoint } from './mcp/endpoint.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
+import { currentTab } from './mcp/tabs.ts';
 import { toolPolicy } from './mcp/tool-policy.ts';
+import { readBrowserState } from './profile/browser-state.ts';
 import { saveAtCheckpoints } from './profile/checkpoints.ts';
 import type { OpenProfile } from './profile/lease-profile.ts';
 import { NO_RECORDING, type Recording, startRecording } from './recording/recording.ts';
@@ -45,6 +52,10 @@ export interface ServedLease {
   keepLastPage(): Promise<void>;
   /** Saves the profile now. Resolves with the version that holds it. Undefined: the lease has no profile. */
   readonly saveProfile: (() => Promise<number>) | undefined;
+  /** Opens the tabs of a hibernated session again; a lease of another one has none. */
+  reopenTabs(): Promise<void>;
+  /** Gives the browser back and keeps the session. Throws `lease_in_use` where the lease goes on. */
+  hibernate(order: HibernateOrder): Promise<void>;
   /** Saves the profile for the last time; the browser may be closed for it once `unused` has resolved. Never rejects. */
   closeProfile(unused: Promise<unknown>): Promise<void>;
   /** Sends what the timeline still lacks. Never rejects. */
@@ -60,6 +71,8 @@ export interface ServeLeaseOptions {
   readonly browser: RunnerBrowser;
   /** Restored already. */
   readonly profile: OpenProfile | undefined;
+  /** What comes back of a hibernated session; its state is restored already. */
+  readonly restored: SessionSnapshot | undefined;
   readonly playwright: PlaywrightMcp;
   readonly controller: ControllerClient;
   readonly forwarder: EgressForwarder | undefined;
@@ -118,6 +131,22 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     onFrozen: () => events.add('browser.frozen', {}),
     onThawed: frozenMs => events.add('browser.thawed', { seconds: Math.round(frozenMs / 1_000) }),
   });
+  const isSaved = assignment.options.profile?.mode === 'read-write';
+  const hibernating: Hibernation = hibernation({
+    ...{ freezer, clock, signal: options.signal, onOver: options.onEnd },
+    async read(signal) {
+      if (isSaved) await options.profile?.save(signal);
+      const tabs = await readTabs(options.browser.context, options.redactor.holds);
+      const state = isSaved ? null : (await readBrowserState(options.browser.context)).state;
+      return { tabs, active: activeTab(options.browser.context), state, tainted: served.documents.isGuarding() };
+    },
+    keep: (order, snapshot, signal) => controller.hibernate(leaseToken, order, snapshot, signal),
+    onFailed(error) {
+      log.warn({ err: error }, 'session not hibernated');
+      const code = error instanceof OmicronError ? error.code : 'internal_error';
+      events.add('session.hibernate_failed', { code });
+    },
+  });
   const pictures = guardPictures(options.browser.context);
   const captures = captureTabs({ context: options.browser.context, pictures, clock });
   const writeOrder = uploadOrderWriter(options.outputDir, orderOf(assignment, redeemed));
@@ -134,7 +163,8 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     sessionId: assignment.session_id,
     ...{ redeemed, redactor: options.redactor, playwright, lifetime, events, recording, pictures, policy, controller },
     ...{ captures, freezer, expiredLogins: options.profile?.expired ?? [], saveProfile },
-    isProfileTainted: options.profile?.isTainted === true,
+    hibernation: hibernating,
+    isRestoredTainted: options.profile?.isTainted === true || options.restored?.tainted === true,
     ...{ toolset, snapshot, keepPages, tokensMax: options.tokensMax, imageText: options.imageText },
     ...{ insecureLoginOrigins, forwarder, clock },
     ...{ outputDir: options.outputDir, fileLimits: options.fileLimits, writeOrder },
@@ -176,6 +206,8 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
       await Promise.all([endpoint.close(reason), served.live.close()]);
     },
     stopRecording: recording.stop,
+    hibernate: hibernating.run,
+    reopenTabs: async () => options.restored && reopen(options, options.restored, events),
     keepLastPage: served.pages.close,
     async closeProfile(unused) {
       const lost = await options.profile?.close(unused);
@@ -187,13 +219,32 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
   };
 }
 
-/** A save that was asked for. */
-const SAVE_MS = 15_000;
+/** How long a lease waits for its tabs; a slow site goes on loading. */
+const TABS_MS = 2_500;
+
+/** The tabs of a hibernated session, and the one among them that tools act on. */
+async function reopen(
+  { browser, playwright }: ServeLeaseOptions,
+  { tabs, active }: SessionSnapshot,
+  events: EventQueue,
+): Promise<void> {
+  const signal = AbortSignal.timeout(TABS_MS);
+  const { loaded } = await openTabs(browser.context, tabs, signal);
+  if (active !== null)
+    await playwright.turn(signal, () => playwright.call('browser_tabs', { action: 'select', index: active }, signal));
+  events.add('tabs.restored', { tabs: tabs.length, loaded });
+}
+
+/** Among the open tabs. */
+function activeTab(context: BrowserContext): number | null {
+  const page = currentTab(context);
+  return page === undefined ? null : context.pages().indexOf(page);
+}
 
 /** A save needs the browser to run. */
 const savesOf = (profile: OpenProfile, freezer: Freezer, signal: AbortSignal) => (): Promise<number> => {
   const unused = freezer.use();
-  return profile.save(AbortSignal.any([signal, AbortSignal.timeout(SAVE_MS)])).finally(unused);
+  return profile.save(signal).finally(unused);
 };
 
 const orderOf = (assignment: Assignment, { artifactToken, uploadCredential }: Redeemed): UploadOrder => ({

@@ -3265,6 +3265,8 @@ var ENDED = {
 	sandbox_runtime_required: "the browser's sandbox is not available",
 	start_timed_out: "the start took too long"
 };
+/** What a state means, where the word alone does not say it. */
+var stateHint = ({ status }) => status === "hibernated" ? "Put away without a browser. Its tabs and logins come back with the next request of its platform." : null;
 var whyEnded = ({ error, ended_reason }) => error ?? (ended_reason === null ? null : ENDED[ended_reason]);
 /** What a list of events is narrowed to. */
 var EVENT_GROUPS = {
@@ -3683,6 +3685,7 @@ function CallPicture(props) {
 /** A session's state, in a word and a colour. */
 var Status = ({ session }) => /* @__PURE__ */ a("span", {
 	class: `status ${session.status}`,
+	title: stateHint(session) ?? void 0,
 	children: [session.status, session.archived_at !== null && ", archived"]
 });
 // console/web/timeline.tsx
@@ -3856,9 +3859,13 @@ function Facts({ session }) {
 		class: "facts",
 		children: [
 			reason !== null && /* @__PURE__ */ a("div", {
-				class: session.status === "error" ? "wide failure" : "wide",
-				children: [/* @__PURE__ */ a("dt", { children: session.status === "error" ? "Failure" : "Ended" }), /* @__PURE__ */ a("dd", { children: reason })]
+				class: session.error === null ? "wide" : "wide failure",
+				children: [/* @__PURE__ */ a("dt", { children: session.error === null ? "Ended" : "Failure" }), /* @__PURE__ */ a("dd", { children: reason })]
 			}),
+			session.status === "hibernated" && /* @__PURE__ */ a($, { children: [/* @__PURE__ */ a("div", {
+				class: "wide",
+				children: [/* @__PURE__ */ a("dt", { children: "Hibernated" }), /* @__PURE__ */ a("dd", { children: stateHint(session) })]
+			}), /* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: "Kept until" }), /* @__PURE__ */ a("dd", { children: at(session.expires_at) })] })] }),
 			isLive$1(session) && /* @__PURE__ */ a($, { children: [/* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: "Expires unless used" }), /* @__PURE__ */ a("dd", { children: at(session.expires_at) })] }), /* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: "Ends at the latest" }), /* @__PURE__ */ a("dd", { children: at(session.ends_at) })] })] }),
 			/* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: "Last used" }), /* @__PURE__ */ a("dd", { children: at(session.last_used_at) })] }),
 			/* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: "Created" }), /* @__PURE__ */ a("dd", { children: dayAndTime(session.created_at) })] }),
@@ -3890,7 +3897,7 @@ function Actions({ session, onDone }) {
 	return /* @__PURE__ */ a($, { children: [
 		/* @__PURE__ */ a("p", {
 			class: "actions",
-			children: [isLive$1(session) && /* @__PURE__ */ a(Confirm, {
+			children: [(isLive$1(session) || session.status === "hibernated") && /* @__PURE__ */ a(Confirm, {
 				label: "End the lease",
 				question: "The agent loses this browser. End the lease?",
 				onConfirm: act("The lease has ended.", () => call("DELETE", `${path`/browser-sessions/${id}`}?epoch=${session.epoch}`))
@@ -3944,6 +3951,7 @@ function Artifacts({ session, artifacts }) {
 var SESSION_STATES = [
 	"starting",
 	"ready",
+	"hibernated",
 	"ended",
 	"error"
 ];

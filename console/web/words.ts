@@ -14,6 +14,12 @@ const ENDED: Record<EndReason, string> = {
   start_timed_out: 'the start took too long',
 };
 
+/** What a state means, where the word alone does not say it. */
+export const stateHint = ({ status }: Session): string | null =>
+  status === 'hibernated'
+    ? 'Put away without a browser. Its tabs and logins come back with the next request of its platform.'
+    : null;
+
 export const whyEnded = ({ error, ended_reason }: Session): string | null =>
   error ?? (ended_reason === null ? null : ENDED[ended_reason]);
 

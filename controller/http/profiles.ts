@@ -16,7 +16,8 @@ import { foreignId } from '../../contract/session.ts';
 import { saveProfileToken } from '../lease/assignment-tokens.ts';
 import { type CheckLoginParts, checkLogin } from '../lease/check-login.ts';
 import { liveRunner } from '../lease/live-runner.ts';
-import { type ProfileKeeper, profileNotFound, profilesNotConfigured } from '../profiles/profile-keeper.ts';
+import { type ProfileKeeper, profilesNotConfigured } from '../profiles/profile-keeper.ts';
+import { profileNotFound } from '../profiles/refused.ts';
 import type { Profiles } from '../store/profiles.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
@@ -29,7 +30,7 @@ export interface ProfileRoutes extends CheckLoginParts {
 }
 
 /** A runner reads its browser's storage, and the controller encrypts and stores it. */
-const SAVE_MS = 20_000;
+const SAVE_MS = 65_000;
 /** JSON around the state. */
 export const STATE_BODY_BYTES_MAX = PROFILE_LIMITS.stateBytesMax + 1024;
 

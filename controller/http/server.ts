@@ -18,6 +18,7 @@ import { type OperationsRoutes, operationsRoutes } from './operations.ts';
 import { type PolicyRoutes, policyRoutes } from './policies.ts';
 import { answerProblems, clientErrorHandler, frameworkErrors } from './problems.ts';
 import { type ProfileRoutes, profileRoutes } from './profiles.ts';
+import { type RunnerHibernationRoutes, runnerHibernationRoutes } from './runner-hibernation.ts';
 import { type RunnerProfileRoutes, runnerProfileRoutes } from './runner-profile.ts';
 import { type RunnerRoutes, runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
@@ -40,6 +41,7 @@ export interface ServerParts
     ProfileRoutes,
     RunnerRoutes,
     RunnerProfileRoutes,
+    RunnerHibernationRoutes,
     UsageRoutes,
     UserActionEventRoutes,
     UserActionRoutes {
@@ -91,6 +93,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(policyRoutes, under('/internal'));
   await app.register(runnerRoutes, parts);
   await app.register(runnerProfileRoutes, under('/internal/runner-profile'));
+  await app.register(runnerHibernationRoutes, under('/internal/runner-hibernation'));
   await app.register(agentProfileRoutes, under('/internal/runner-profiles'));
   await app.register(egressRoutes, parts);
   await app.register(leaseMcpRoutes, parts);

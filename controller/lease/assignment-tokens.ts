@@ -1,4 +1,5 @@
 import type { Assignment } from '../../contract/assignment.ts';
+import type { HibernateOrder } from '../../contract/hibernation.ts';
 import type { LeaseKey } from '../../contract/lease-key.ts';
 import { AUDIENCES, videoPrefix } from '../../contract/names.ts';
 import type { ProfileCheckRequest } from '../../contract/profile.ts';
@@ -51,6 +52,10 @@ export const drainToken = (keys: Keys, runnerId: string, bootId: string, reason:
 /** Tells a runner to save its lease's profile. */
 export const saveProfileToken = (keys: Keys, runnerId: string, bootId: string): string =>
   orderToken(keys, runnerId, bootId, { order: 'save_profile' });
+
+/** Tells a runner to hibernate its session. */
+export const hibernateToken = (keys: Keys, runnerId: string, bootId: string, order: HibernateOrder): string =>
+  orderToken(keys, runnerId, bootId, { order: 'hibernate', ...order });
 
 /** Tells a runner to look at a page, whether its lease's profile is logged in there. */
 export const checkLoginToken = (keys: Keys, runnerId: string, bootId: string, page: ProfileCheckRequest): string =>

@@ -4,20 +4,17 @@ import type { GetOrCreateRequest, LeaseAnswer } from '../../contract/session.ts'
 import { RETRY, waitBackoff } from '../../http/backoff.ts';
 import { neverAborts } from '../../http/clock.ts';
 import type { SecretStore } from '../ports/secrets.ts';
-import {
-  type ProfileKeeper,
-  profilesNotConfigured,
-  refused as saveRefused,
-  tooManyProfiles,
-} from '../profiles/profile-keeper.ts';
+import { type ProfileKeeper, profilesNotConfigured, tooManyProfiles } from '../profiles/profile-keeper.ts';
+import { refused as saveRefused } from '../profiles/refused.ts';
 import type { Fleet } from '../store/fleet.ts';
 import type { Acquired } from '../store/leases.ts';
 import type { Policies } from '../store/policies.ts';
 import type { SessionRow } from '../store/rows.ts';
+import type { Hibernation } from './hibernation.ts';
 import type { McpAccess } from './mcp-access.ts';
 import { refuseUnheld } from './remote-limits.ts';
 import { type StartParts, start } from './start.ts';
-import { before, Waiting } from './waiting.ts';
+import { before, POLL, Waiting } from './waiting.ts';
 
 export interface GetOrCreateParts extends StartParts {
   fleet: Fleet;
@@ -26,10 +23,16 @@ export interface GetOrCreateParts extends StartParts {
   mcpAccess: McpAccess;
   /** Null: this deployment keeps no profiles. */
   profileKeeper: ProfileKeeper | null;
+  /** Null: sessions are not hibernated. */
+  hibernation: Pick<Hibernation, 'makeRoom'> | null;
   namespace: string;
   /** Runners that one start tries, each in an epoch of its own. */
   attemptsMax: number;
 }
+
+/** Polls between two tries to make room. */
+const ROOM_TRIES = 20;
+const LEAVING_POLL_MS = 250;
 
 type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
 type Led = { outcome: 'ready' | 'lost'; session: SessionRow };
@@ -53,11 +56,13 @@ export class GetOrCreate {
     if (this.#parts.provider.isRemote) await refuseUnheld(request, this.#parts);
     if (request.require_credentials) await this.#requireCredentials(request.user_id);
     for (;;) {
-      const acquired = await this.#acquire(request, randomUUID(), null);
+      const acquired = await this.#acquireWithRoom(request, deadlineMs);
       if (acquired.outcome === 'renewed') {
         const { session } = acquired;
         refuseOtherProfile(request, session);
-        if (!(await this.#markLostRunner(session))) return this.#lease(session);
+        const loss = await this.#markLostRunner(session);
+        if (loss === 'none' || (loss === 'leaving' && clock.nowMs() >= deadlineMs)) return this.#lease(session);
+        if (loss === 'leaving') await clock.sleep(LEAVING_POLL_MS, neverAborts());
         continue;
       }
       const { session } = acquired;
@@ -127,6 +132,23 @@ export class GetOrCreate {
     }
   }
 
+  /** Where every place is taken, another session is hibernated for this one. */
+  async #acquireWithRoom(request: GetOrCreateRequest, deadlineMs: number) {
+    const { clock, hibernation, kickDrain } = this.#parts;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#acquire(request, randomUUID(), null);
+      } catch (error) {
+        const isFull = error instanceof OmicronError && error.code === 'capacity_exceeded';
+        if (!isFull || hibernation === null || clock.nowMs() >= deadlineMs) throw error;
+        // its place is free once its runner is gone; another caller may have taken it
+        if (attempt % ROOM_TRIES === 0 && !(await hibernation.makeRoom()) && attempt === 0) throw error;
+        kickDrain();
+        await waitBackoff(attempt, POLL, neverAborts(), clock);
+      }
+    }
+  }
+
   async #acquire(
     request: GetOrCreateRequest,
     claimId: string,
@@ -154,18 +176,19 @@ export class GetOrCreate {
     return acquired;
   }
 
-  /** True: the lease's runner has died, so its lease is over; acquire again. */
-  async #markLostRunner(session: SessionRow): Promise<boolean> {
+  /** `over`: the lease's runner has died, and its lease with it. `leaving`: it may hibernate the session yet. In both, acquire again. */
+  async #markLostRunner(session: SessionRow): Promise<'none' | 'over' | 'leaving'> {
     const { provider, fleet, log } = this.#parts;
-    if (!session.runner_id) return false;
+    if (!session.runner_id) return 'none';
     const death = await provider.deathOf(session.runner_id);
-    if (death === null) return false;
+    if (death === null) return 'none';
     log.warn(
       { session_id: session.id, epoch: session.epoch, runner_id: session.runner_id, ...death },
       'leased runner lost',
     );
-    await fleet.markLost(session.runner_id, death.ended ? 'ended' : 'leaving', 'runner_lost', death.reason);
-    return true;
+    const how = death.ended ? 'ended' : 'leaving';
+    const lost = await fleet.markLost(session.runner_id, how, 'runner_lost', death.reason);
+    return lost === 'leaving' ? 'leaving' : 'over';
   }
 
   async #refuseFailedStart(waitedFor: SessionRow): Promise<void> {
@@ -175,7 +198,7 @@ export class GetOrCreate {
     if (session.ended_reason === 'sandbox_runtime_required')
       // a retry would fail the same way
       throw new OmicronError('sandbox_runtime_required', detail, { session_id: session.id });
-    if (session.status === 'error')
+    if (session.status === 'error' || (session.status === 'hibernated' && session.error !== null))
       throw new OmicronError('runner_start_failed', detail, { session_id: session.id, retryAfterSeconds: 1 });
     if (session.status === 'ended')
       throw new OmicronError('lease_ended', 'The session was ended while it was starting; request a new lease.', {
@@ -214,12 +237,15 @@ function refuseOtherProfile({ profile, profile_mode: mode }: GetOrCreateRequest,
   const has = session.options.profile;
   if (profile === (has?.name ?? null) && (profile === null || mode === has?.mode)) return;
   const what = has === undefined ? 'no profile' : `the profile ${has.name} (${has.mode})`;
-  throw new OmicronError(
-    'profile_mismatch',
-    `The live lease of this conversation has ${what}; end it first, or leave the profile out.`,
-    { session_id: session.id },
-  );
+  throw otherProfile(what, session.id);
 }
+
+const otherProfile = (what: string, sessionId: string | undefined) =>
+  new OmicronError(
+    'profile_mismatch',
+    `The session of this conversation has ${what}; end it first, or leave the profile out.`,
+    sessionId === undefined ? {} : { session_id: sessionId },
+  );
 
 function refusal({
   code,
@@ -230,6 +256,7 @@ function refusal({
   provider,
 }: Extract<Acquired, { outcome: 'refused' }>): OmicronError {
   if (code === 'profile_quota_exceeded') return tooManyProfiles();
+  if (code === 'profile_mismatch') return otherProfile('another profile, and is hibernated', holder);
   if (code === 'profile_in_use' || code === 'profile_not_found') return saveRefused({ code, holder, retryAfterMs });
   const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
   if (code === 'provider_mismatch')

@@ -14,6 +14,8 @@ export interface RedeemParts {
   keys: Keys;
   broker: Broker;
   secrets: SecretStore;
+  /** Whether leases are hibernated here. */
+  hibernates: boolean;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface RedeemParts {
  * the previous epoch may still act, and `redemption_refused` when the claim is over, redeemed already or another's.
  */
 export async function redeem(
-  { keys, broker, secrets }: RedeemParts,
+  { keys, broker, secrets, hibernates }: RedeemParts,
   claims: RedemptionClaims,
   tokenExpiresMs: number,
 ): Promise<RedeemAnswer> {
@@ -48,6 +50,8 @@ export async function redeem(
     policy: redeemed.policy,
     ...reportTokens(keys, lease, redeemed),
     remaining_ms: redeemed.remainingMs,
+    restores: redeemed.restores,
+    hibernates,
   };
 }
 

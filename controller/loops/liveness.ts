@@ -21,6 +21,7 @@ export async function markLostRunners({ fleet, provider, log }: LivenessParts): 
       const death = await provider.deathOf(row.id);
       if (death === null) continue;
       const outcome = await fleet.markLost(row.id, death.ended ? 'ended' : 'leaving', 'runner_lost', death.reason);
+      if (outcome === 'leaving') continue; // it may hibernate its session yet
       if (outcome === 'expired') expired += 1;
       log[outcome === 'expired' ? 'info' : 'warn']({ ...runner, ...death, lease: outcome }, 'runner ended');
     } catch (err) {

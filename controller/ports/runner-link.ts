@@ -12,6 +12,8 @@ export interface RunnerLink {
   drain(endpoint: string, token: string, timeoutMs: number): Promise<void>;
   /** Saves the lease's profile now. Resolves with the version that holds it. */
   saveProfile(endpoint: string, token: string, timeoutMs: number): Promise<{ version: number }>;
+  /** Resolves when the runner has brought its session's snapshot and ends. Throws `lease_in_use` when it goes on. */
+  hibernate(endpoint: string, token: string, timeoutMs: number): Promise<void>;
   /** Looks at a page, whether the lease's profile is logged in there. */
   checkLogin(endpoint: string, token: string, timeoutMs: number): Promise<ProfileCheck>;
   /** Null: it does not answer, not yet or not any more. */

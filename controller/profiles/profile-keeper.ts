@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { LeaseKey } from '../../contract/lease-key.ts';
 import { OmicronError } from '../../contract/problem.ts';
@@ -9,25 +8,22 @@ import {
   type ProfileState,
   profileContent,
 } from '../../contract/profile.ts';
-import type { KeyWrap } from '../ports/key-wrap.ts';
 import type { ProfileStore } from '../ports/profile-store.ts';
-import type { ProfileRow, Profiles, Save, SaveRefusal } from '../store/profiles.ts';
+import type { ProfileRow, Profiles } from '../store/profiles.ts';
 import { loginDomains } from './domains.ts';
-import { digestOf, objectName, type Place, seal, unseal } from './sealed.ts';
+import { profileNotFound, refused } from './refused.ts';
+import { digestOf } from './sealed.ts';
+import { damaged, type SealedObjects, type Target } from './sealed-objects.ts';
 
 export interface KeeperParts {
   profiles: Profiles;
-  store: ProfileStore;
-  keys: KeyWrap;
-  /** What all versions of all profiles of one user may take. */
-  quotaBytes: number;
+  objects: SealedObjects;
+  /** Where the objects are. */
+  store: Pick<ProfileStore, 'remove'>;
   /** A profile that no lease has started with for so long is deleted. */
   retentionDays: number;
   log: Logger;
 }
-
-/** What a save is written over, and by whom; `runner` null: by the platform. */
-type Target = ProfileRow & { base: number; runner: string | null };
 
 /** An object that no version names after this long belongs to a save that came to no end. */
 const STALE_SECONDS = 3_600;
@@ -55,14 +51,14 @@ export class ProfileKeeper {
   async readChunk(lease: LeaseKey, object: string): Promise<Buffer> {
     const row = await this.#parts.profiles.chunkOfLease(lease, object);
     if (row?.wrapped == null) throw damaged('it does not name this chunk');
-    return this.#open(row, object, 'chunk');
+    return this.#parts.objects.open(row, object, 'chunk');
   }
 
   /** Stores a chunk for a save over this version that is about to come. Resolves with the chunk's name. */
   async writeChunk(lease: LeaseKey, base: number, bytes: Buffer): Promise<string> {
     const row = await this.#writtenBy(lease);
     const target = { ...row, runner: lease.runner_id, base };
-    return (await this.#store(target, await this.#keyOf(row), bytes, 'chunk')).object;
+    return (await this.#parts.objects.write(target, await this.#parts.objects.keyOf(row), bytes, 'chunk')).object;
   }
 
   /** Saves over this version for the lease's runner, which may be ending. Resolves with the version that holds it. */
@@ -127,6 +123,7 @@ export class ProfileKeeper {
         log.warn({ err, object }, 'profile object not removed; retrying');
       }
     }
+    await profiles.dropUnusedKeys(SWEEP_BATCH);
   }
 
   async #writtenBy(lease: LeaseKey): Promise<ProfileRow> {
@@ -140,22 +137,9 @@ export class ProfileKeeper {
   async #read(row: ProfileRow): Promise<Buffer | null> {
     const { version, object, form } = row;
     if (object === null || form === null) return null;
-    const plain = await this.#open(row, object, { version, form });
+    const plain = await this.#parts.objects.open(row, object, { version, form });
     // of a light one its state is stored, as before there was another form
     return form === 'light' ? Buffer.concat([STATE, plain, NO_FILES]) : plain;
-  }
-
-  /** An object of this profile, opened. */
-  async #open({ id: profileId, userId, wrapped }: ProfileRow, object: string, of: Place['of']): Promise<Buffer> {
-    const { store, keys } = this.#parts;
-    const sealed = await store.get(object);
-    if (sealed === null || wrapped === null) throw damaged('its object is gone from the store');
-    const key = await keys.unwrap(wrapped, userId);
-    try {
-      return await unseal(key, sealed, { userId, profileId, of });
-    } catch (cause) {
-      throw damaged('its object was changed', cause);
-    }
   }
 
   async #write(target: Target, content: ProfileContent): Promise<number> {
@@ -163,12 +147,12 @@ export class ProfileKeeper {
     const form: ProfileForm = content.files === null ? 'light' : 'complete';
     const plain = Buffer.from(JSON.stringify(form === 'light' ? content.state : content));
     if (plain.length > PROFILE_LIMITS.stateBytesMax) throw tooLarge();
-    const key = await this.#keyOf(target);
+    const key = await this.#parts.objects.keyOf(target);
     const digest = digestOf(key, plain);
     // also the repetition of a save whose answer was lost
     if (digest === target.digest) return target.version;
     const version = base + 1;
-    const save = await this.#store(target, key, plain, { version, form });
+    const save = await this.#parts.objects.write(target, key, plain, { version, form });
     const chunks = [...new Set(content.files?.chunks.map(({ object }) => object))];
     const domains = loginDomains(content.state);
     const late = await this.#parts.profiles.commit(save, { form, digest, chunks, domains });
@@ -178,28 +162,6 @@ export class ProfileKeeper {
     }
     this.#parts.log.info({ profile: name, version, form, bytes: save.bytes, runner_id: runner }, 'profile saved');
     return version;
-  }
-
-  /** Writes one object, and reads it back and opens it. */
-  async #store(target: Target, key: Buffer, plain: Buffer, of: Place['of']): Promise<Save> {
-    const { profiles, store, quotaBytes } = this.#parts;
-    const { id: profileId, userId, base, runner } = target;
-    const sealed = await seal(key, plain, { userId, profileId, of });
-    const save: Save = { profileId, base, runner, object: objectName(sealed), bytes: sealed.length };
-    const refusal = await profiles.begin(save, quotaBytes);
-    if (refusal !== null) throw refused(refusal);
-    await store.put(save.object, sealed);
-    const stored = await store.get(save.object);
-    const opened = stored && (await unseal(key, stored, { userId, profileId, of }).catch(() => null));
-    if (opened === null || !plain.equals(opened))
-      throw new OmicronError('profile_unavailable', 'The store did not keep what was written to it; save again.');
-    return save;
-  }
-
-  async #keyOf({ userId, wrapped }: ProfileRow): Promise<Buffer> {
-    const { profiles, keys } = this.#parts;
-    const kept = wrapped ?? (await profiles.keepKey(userId, await keys.wrap(randomBytes(32), userId)));
-    return keys.unwrap(kept, userId);
   }
 }
 
@@ -211,12 +173,6 @@ const stateOf = (json: Buffer): Buffer =>
   json.subarray(-NO_FILES.length).equals(NO_FILES)
     ? json.subarray(STATE.length, -NO_FILES.length)
     : Buffer.from(JSON.stringify(profileContent.parse(JSON.parse(json.toString())).state));
-
-export const profileNotFound = () =>
-  new OmicronError(
-    'profile_not_found',
-    'The user has no saved profile of this name; list profiles to find the right one.',
-  );
 
 export const profilesNotConfigured = () =>
   new OmicronError(
@@ -230,41 +186,8 @@ export const tooManyProfiles = () =>
     `The user has ${PROFILE_LIMITS.profilesMax} profiles, as many as may be; delete one.`,
   );
 
-const tooLarge = () =>
+export const tooLarge = () =>
   new OmicronError(
     'profile_too_large',
     `A profile may hold ${PROFILE_LIMITS.stateBytesMax / 1024 / 1024} MiB; clear what its sites store.`,
   );
-
-const damaged = (why: string, cause?: unknown) =>
-  new OmicronError('profile_unavailable', `This version of the profile cannot be read: ${why}. Restore an older one.`, {
-    cause,
-  });
-
-/** What the writer is told. */
-export function refused({ code, holder, retryAfterMs = 0, version, active = 0, limit = 0 }: SaveRefusal): OmicronError {
-  const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  switch (code) {
-    case 'profile_in_use':
-      return new OmicronError(
-        code,
-        holder === undefined
-          ? 'The lease that had the profile is saving it; try again.'
-          : `Session ${holder} has the profile for writing; end its lease, ask for read-only, or try again in ${retryAfterSeconds} s.`,
-        { retryAfterSeconds, ...(holder === undefined ? {} : { session_id: holder }) },
-      );
-    case 'profile_changed':
-      return new OmicronError(code, `The profile is at version ${version} by now; nothing was saved over it.`);
-    case 'profile_quota_exceeded':
-      return new OmicronError(
-        code,
-        `The user's profiles take ${active} of ${limit} bytes, and this version does not fit; delete a profile.`,
-      );
-    case 'profile_unavailable':
-      return new OmicronError(code, 'The save took too long and was given up; save again.');
-    case 'profile_not_found':
-      return profileNotFound();
-    case 'lease_superseded':
-      return new OmicronError(code, 'Another lease has the profile now; nothing was saved.');
-  }
-}

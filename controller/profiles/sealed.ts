@@ -8,8 +8,8 @@ import { decrypt, encrypt } from './aes-gcm.ts';
 export interface Place {
   readonly userId: string;
   readonly profileId: string;
-  /** Of a version, its number and form; a chunk is shared by the versions of a profile. */
-  readonly of: { readonly version: number; readonly form: ProfileForm } | 'chunk';
+  /** Of a version, its number and form; a chunk is shared by the versions of a profile; a snapshot has a profile of its own. */
+  readonly of: { readonly version: number; readonly form: ProfileForm } | 'chunk' | 'snapshot';
 }
 
 const compress = promisify(zstdCompress);
@@ -19,7 +19,7 @@ const decompress = promisify(zstdDecompress);
 const contextOf = ({ userId, profileId, of }: Place): string =>
   [
     'omicron profile',
-    ...(of === 'chunk' ? ['chunk 1', profileId] : [`${of.form} 1`, profileId, of.version]),
+    ...(typeof of === 'string' ? [`${of} 1`, profileId] : [`${of.form} 1`, profileId, of.version]),
     userId,
   ].join('\n');
 

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { assignAnswer, drainAnswer, runnerHealth } from '../../contract/assignment.ts';
+import { hibernateAnswer } from '../../contract/hibernation.ts';
 import { profileCheck, profileSaved } from '../../contract/profile.ts';
 import type { HttpCall } from '../../http/call.ts';
 import type { Clock } from '../../http/clock.ts';
@@ -25,6 +26,9 @@ export function httpRunnerLink({ send, clock }: { send: HttpCall; clock: Clock }
       await post(endpoint, '/drain', token, drainAnswer, timeoutMs);
     },
     saveProfile: (endpoint, token, timeoutMs) => post(endpoint, '/save-profile', token, profileSaved, timeoutMs),
+    async hibernate(endpoint, token, timeoutMs) {
+      await post(endpoint, '/hibernate', token, hibernateAnswer, timeoutMs);
+    },
     checkLogin: (endpoint, token, timeoutMs) => post(endpoint, '/check-login', token, profileCheck, timeoutMs),
     async healthOf(endpoint, signal) {
       try {

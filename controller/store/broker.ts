@@ -14,6 +14,8 @@ export type Redemption =
       remainingMs: number;
       endsInSeconds: number;
       nowMs: number;
+      /** The session was hibernated: its snapshot is to be restored. */
+      restores: boolean;
     }
   /** The runner of the lease before may still act; ask again. */
   | { outcome: 'wait' }
@@ -39,6 +41,7 @@ const redemption = z.discriminatedUnion('outcome', [
       remaining_ms: z.int(),
       ends_in_seconds: z.int(),
       now_ms: z.int(),
+      restores: z.boolean(),
     })
     .transform(row => ({
       outcome: row.outcome,
@@ -47,6 +50,7 @@ const redemption = z.discriminatedUnion('outcome', [
       remainingMs: row.remaining_ms,
       endsInSeconds: row.ends_in_seconds,
       nowMs: row.now_ms,
+      restores: row.restores,
     })),
   z.object({ outcome: z.literal('wait') }),
   z.object({ outcome: z.literal('refused'), why: z.string() }),

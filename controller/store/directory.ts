@@ -9,6 +9,8 @@ import { type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.t
 export interface Stats {
   active: number;
   starting: number;
+  /** Sessions that are kept without a runner. */
+  hibernated: number;
   runners: Record<string, number>;
   capacity: number;
   /** Leases that ended, by reason, and recordings, by what became of them: totals since the first day. */
@@ -16,6 +18,8 @@ export interface Stats {
   recordings: Record<string, number>;
   /** Browsers that were frozen and thawed. */
   freezes: Record<string, number>;
+  /** Sessions that were hibernated and restored, or could not be. */
+  hibernations: Record<string, number>;
 }
 
 /** What is read, and what takes a session off the list. `userId`: sessions of others are not found. */
@@ -126,10 +130,16 @@ export function sqlDirectory(database: Database): Directory {
     archive: async (sessionId, userId) =>
       sessionRow.nullable().parse(await call(database, 'archive', { p_session: sessionId, p_user: userId })),
     async stats(): Promise<Stats> {
-      const [sessions] = await database.query<{ active: number; starting: number; capacity: number }>(
+      const [sessions] = await database.query<{
+        active: number;
+        starting: number;
+        hibernated: number;
+        capacity: number;
+      }>(
         `select count(*) filter (where status = 'ready')::int as active, count(*) filter (where status = 'starting')::int as starting,
+                count(*) filter (where status = 'hibernated')::int as hibernated,
                 (select count(*)::int from omicron.permits) as capacity
-           from omicron.browser_sessions where status in ('starting', 'ready') and expires_at > (select clock_timestamp())`,
+           from omicron.browser_sessions where status in ('starting', 'ready', 'hibernated') and expires_at > (select clock_timestamp())`,
       );
       const counted = await database.query<{ state: string; count: number }>(
         `select state, count(*)::int as count from omicron.runners where state <> 'gone' group by state`,
@@ -144,11 +154,13 @@ export function sqlDirectory(database: Database): Directory {
       return {
         active: sessions?.active ?? 0,
         starting: sessions?.starting ?? 0,
+        hibernated: sessions?.hibernated ?? 0,
         capacity: sessions?.capacity ?? 0,
         runners,
         ended: totals('sessions_ended'),
         recordings: totals('recordings'),
         freezes: totals('freezes'),
+        hibernations: totals('hibernations'),
       };
     },
   };

@@ -18,14 +18,14 @@ export interface Fleet {
   /**
    * `ended`: its process is known to have ended. `leaving`: it is on its way out and may still act. `not_started`:
    * its launch was given up; does nothing once it came up. Its lease, if it lives, becomes an error; `expired`: its
-   * time was over, and it ended.
+   * time was over, and it ended. `leaving`: its lease has some seconds to be hibernated; call again.
    */
   markLost(
     runnerId: string,
     how: 'ended' | 'leaving' | 'not_started',
     reason: EndReason,
     error: string,
-  ): Promise<'lost' | 'expired' | 'nothing'>;
+  ): Promise<'lost' | 'expired' | 'leaving' | 'nothing'>;
   /** The runner said that it serves no agent any more. */
   markAcknowledged(runnerId: string): Promise<void>;
   /** Frees the permit; a recorded lease without a recording gets a recorded loss. */
@@ -34,9 +34,10 @@ export interface Fleet {
   living(provider: string): Promise<RunnerRow[]>;
 }
 
-const lost = z.enum(['lost', 'expired', 'nothing']).nullable();
+const lost = z.enum(['lost', 'expired', 'leaving', 'nothing']).nullable();
 
-export function sqlFleet(database: Database): Fleet {
+/** `graceSeconds`: how long a runner that is leaving may take to hibernate its session; 0: it does not. */
+export function sqlFleet(database: Database, { graceSeconds = 0 } = {}): Fleet {
   return {
     async plan(provider, template, idle, burst) {
       const pool = { p_provider: provider, p_template: template, p_idle: idle, p_burst: burst };
@@ -54,7 +55,7 @@ export function sqlFleet(database: Database): Fleet {
         .parse(await call(database, 'runner_up', up));
     },
     async markLost(runnerId, how, reason, error) {
-      const loss = { p_runner: runnerId, p_how: how, p_reason: reason, p_error: error };
+      const loss = { p_runner: runnerId, p_how: how, p_reason: reason, p_error: error, p_grace_seconds: graceSeconds };
       // Null: claimed between two reads; its session is known now, so the second call finds the right lock.
       for (;;) {
         const outcome = lost.parse(await call(database, 'runner_lost', loss));

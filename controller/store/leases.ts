@@ -45,7 +45,7 @@ export type Acquired =
       limit: number;
       active: number;
       retryAfterMs: number;
-      /** Of `profile_in_use`: the session whose lease has the profile. */
+      /** Of `profile_in_use`: the session whose lease has the profile; of `profile_mismatch`: the hibernated one. */
       holder?: string | undefined;
       /** Of `provider_mismatch`: where the lease lives. */
       provider?: string | undefined;
@@ -57,13 +57,14 @@ const REFUSALS = [
   'predecessor_draining',
   'provider_mismatch',
   'profile_in_use',
+  'profile_mismatch',
   'profile_not_found',
   'profile_quota_exceeded',
 ] as const;
 
 export type Renewed =
   | { outcome: 'renewed'; session: SessionRow }
-  | { outcome: 'superseded' | 'ended'; session: SessionRow }
+  | { outcome: 'superseded' | 'hibernated' | 'ended'; session: SessionRow }
   | { outcome: 'not_found' };
 
 export type Ended =
@@ -131,7 +132,7 @@ const acquired = z.discriminatedUnion('outcome', [
 
 const renewed = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.enum(['renewed']), session: sessionRow }),
-  z.object({ outcome: z.enum(['superseded', 'ended']), session: sessionRow }),
+  z.object({ outcome: z.enum(['superseded', 'hibernated', 'ended']), session: sessionRow }),
   z.object({ outcome: z.literal('not_found') }),
 ]);
 
@@ -156,8 +157,9 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
         ...(toolset && { toolset }),
         ...(snapshot && { snapshot }),
         ...(keep_pages && { keep_pages }),
-        ...(name && { profile: { name, mode, form } }),
       };
+      // null: none, where a hibernated session would keep its own
+      const profile = name === undefined ? {} : { profile: name && { name, mode, form } };
       return acquired.parse(
         await call(database, 'acquire', {
           p_user: request.user_id,
@@ -166,7 +168,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
           p_abandon: acquisition.abandonClaimId,
           p_ttl_seconds: request.ttl_seconds,
           p_max_session_seconds: rules.maxSessionSeconds,
-          p_options: JSON.stringify(options),
+          p_options: JSON.stringify({ ...options, ...profile }),
           p_tags: tags === undefined ? null : JSON.stringify(tags),
           p_provider: acquisition.provider,
           p_template: acquisition.template,

@@ -34,6 +34,7 @@ const REFUSALS = [
   'profile_unavailable',
   'profile_quota_exceeded',
   'lease_superseded',
+  'lease_in_use',
 ] as const;
 
 /** Why nothing was written. */
@@ -94,9 +95,12 @@ export interface Profiles {
   /** Objects to remove from the store; `forget` those that are gone. */
   loose(most: number, staleSeconds: number): Promise<string[]>;
   forget(object: string): Promise<void>;
+  /** Keys of users who have neither a profile nor a hibernated session are deleted. */
+  dropUnusedKeys(most: number): Promise<void>;
 }
 
-const content = z
+/** As SQL answers a row. */
+export const content = z
   .object({
     id: z.uuid(),
     user_id: z.string(),
@@ -109,7 +113,7 @@ const content = z
   })
   .transform(({ user_id, ...row }): ProfileRow => ({ ...row, userId: user_id }));
 
-const refusal = z
+export const refusal = z
   .object({
     outcome: z.literal('refused'),
     code: z.enum(REFUSALS),
@@ -203,7 +207,10 @@ export function sqlProfiles(database: Database): Profiles {
       await call(database, 'release_profile', leaseArguments(lease));
     },
     async list(userId) {
-      const rows = await database.query<{ row: unknown }>(`${PROFILE} where p.user_id = $1 order by p.name`, [userId]);
+      const rows = await database.query<{ row: unknown }>(
+        `${PROFILE} where p.user_id = $1 and p.session_id is null order by p.name`,
+        [userId],
+      );
       return rows.map(({ row }) => profileRow.parse(row));
     },
     async show(userId, name) {
@@ -227,7 +234,7 @@ export function sqlProfiles(database: Database): Profiles {
     async unused(days, most) {
       const rows = await database.query<{ user_id: string; name: string }>(
         `select user_id, name from omicron.profiles
-          where last_used_at < (select clock_timestamp()) - make_interval(days => $1) order by last_used_at limit $2`,
+          where session_id is null and last_used_at < (select clock_timestamp()) - make_interval(days => $1) order by last_used_at limit $2`,
         [days, most],
       );
       return rows.map(({ user_id: userId, name }) => ({ userId, name }));
@@ -238,6 +245,14 @@ export function sqlProfiles(database: Database): Profiles {
         .parse(await callRows(database, 'loose_objects', { p_most: most, p_stale_seconds: staleSeconds })),
     async forget(object) {
       await database.query(`delete from omicron.profile_objects where name = $1 and state = 'removing'`, [object]);
+    },
+    async dropUnusedKeys(most) {
+      const unused = await database.query<{ user_id: string }>(
+        `select k.user_id from omicron.profile_keys k
+          where not exists (select from omicron.profiles p where p.user_id = k.user_id) limit $1`,
+        [most],
+      );
+      for (const { user_id } of unused) await call(database, 'drop_unused_key', { p_user: user_id });
     },
   };
 }

@@ -29,6 +29,7 @@ export const sessionRow = z.object({
   archived_at: time.nullable(),
   ended_reason: z.enum(END_REASONS).nullable(),
   error: z.string().nullable(),
+  hibernated_until: time.nullable(),
   artifacts_s3_prefix: z.string().nullable(),
 });
 export type SessionRow = z.infer<typeof sessionRow>;

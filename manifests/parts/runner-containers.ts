@@ -2,24 +2,28 @@ import type { k8s } from 'cdk8s-plus-28';
 import { ENV, LABELS, PORTS, RUNNER_COMMAND, SECCOMP_PROFILE } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { PUBLIC_KEYS } from '../secrets.ts';
-import { artifactStore, IRSA, webIdentitySettings } from './configuration.ts';
-import { containerSecurity, emptyDir, PULL, plain, resources, webIdentityToken } from './container.ts';
+import { artifactStore } from './configuration.ts';
+import { containerSecurity, emptyDir, PULL, plain, resources } from './container.ts';
 import { port } from './meta.ts';
 import { CONTROLLER_URL, EGRESS_URL } from './runner-endpoints.ts';
 
 /**
- * SIGTERM to the end of the pod: the browser ends within 10 s (runner/main.ts), the uploader has the rest. A spot
+ * SIGTERM to the end of the pod: the session is hibernated within 8 s and the browser ends within 10 s (runner/runner.ts, runner/main.ts), the
+ * uploader has the rest. A spot
  * instance leaves two minutes.
  */
 export const RUNNER_GRACE_SECONDS = 120;
 /** The part of those for uploading; then it has 8 s to report what is lost (runner/uploader/upload.ts). */
-export const UPLOAD_SECONDS = RUNNER_GRACE_SECONDS - 10 - 8 - 7;
+export const UPLOAD_SECONDS = RUNNER_GRACE_SECONDS - 18 - 8 - 7;
 
 /** A browser without calls and viewers this long uses no processor time until the next call. */
 const FREEZE_SECONDS = 30;
 
 export const BROWSER = 'browser';
 export const UPLOADER = 'uploader';
+
+/** Where EKS's webhook mounts the token with which a pod assumes its role. */
+export const IRSA = { volume: 'aws-iam-token', path: '/var/run/secrets/eks.amazonaws.com/serviceaccount' } as const;
 
 const OUTPUT = { name: 'output', mountPath: '/output' };
 
@@ -81,7 +85,7 @@ export function browser(env: Environment): k8s.Container {
  * proxy.
  */
 export function uploader(env: Environment): k8s.Container {
-  const { region, webIdentityRole } = env.artifacts;
+  const { region, endpoints, webIdentityRole } = env.artifacts;
   return {
     name: UPLOADER,
     image: env.images.runner,
@@ -100,7 +104,11 @@ export function uploader(env: Environment): k8s.Container {
         [ENV.uploadSeconds]: String(UPLOAD_SECONDS),
         [ENV.logLevel]: env.logLevel,
         [ENV.awsRegion]: region,
-        ...webIdentitySettings(env.artifacts),
+        ...(endpoints.s3 ? { [ENV.awsS3Endpoint]: endpoints.s3 } : {}),
+        ...(endpoints.sts ? { [ENV.awsStsEndpoint]: endpoints.sts } : {}),
+        ...(webIdentityRole
+          ? { [ENV.awsRoleArn]: webIdentityRole, [ENV.awsWebIdentityTokenFile]: `${IRSA.path}/token` }
+          : {}),
         HOME: '/tmp',
       }),
     ],
@@ -123,5 +131,13 @@ export const volumes = (env: Environment): k8s.Volume[] => [
   // Chromium's shared memory; counts as the pod's memory.
   emptyDir('shm', '1Gi', 'Memory'),
   emptyDir('uploader-tmp', '64Mi'),
-  ...(env.artifacts.webIdentityRole ? [webIdentityToken(IRSA.volume)] : []),
+  ...(env.artifacts.webIdentityRole ? [webIdentityToken] : []),
 ];
+
+/** What EKS's webhook adds: https://github.com/aws/amazon-eks-pod-identity-webhook */
+const webIdentityToken: k8s.Volume = {
+  name: IRSA.volume,
+  projected: {
+    sources: [{ serviceAccountToken: { audience: 'sts.amazonaws.com', expirationSeconds: 86_400, path: 'token' } }],
+  },
+};

@@ -5,6 +5,10 @@ import type { Pause } from './pause.ts';
 export interface Freezer {
   /** The browser runs until the returned function was called; at once, if it was frozen. */
   use(): () => void;
+  /** Uses that go on. */
+  users(): number;
+  /** Uses that ever began. */
+  usesBegun(): number;
   /** When a use last began or ended. */
   usedAtMs(): number;
   /** The browser runs from now on. */
@@ -22,6 +26,7 @@ export interface FreezerOptions {
 
 export function browserFreezer({ pause, afterMs, clock, onFrozen, onThawed }: FreezerOptions): Freezer {
   let users = 0;
+  let begun = 0;
   let usedAtMs = clock.nowMs();
   let closed = afterMs === 0;
   let frozenAtMs: number | undefined;
@@ -53,6 +58,7 @@ export function browserFreezer({ pause, afterMs, clock, onFrozen, onThawed }: Fr
   return {
     use() {
       users += 1;
+      begun += 1;
       usedAtMs = clock.nowMs();
       thaw();
       let used = false;
@@ -64,6 +70,8 @@ export function browserFreezer({ pause, afterMs, clock, onFrozen, onThawed }: Fr
         if (users === 0) begin();
       };
     },
+    users: () => users,
+    usesBegun: () => begun,
     usedAtMs: () => usedAtMs,
     close() {
       closed = true;

@@ -14,7 +14,7 @@ export interface OpenProfile {
   readonly isTainted: boolean;
   /** Domains whose login had expired when the lease began. */
   readonly expired: readonly string[];
-  /** Saves what the browser holds now. Resolves with the version that holds it. */
+  /** Saves what the browser holds now; bounded. Resolves with the version that holds it. */
   save(signal: AbortSignal): Promise<number>;
   /**
    * Saves for the last time, if the profile is to be saved, and gives the right to it back; bounded. The browser may be closed for it
@@ -35,6 +35,8 @@ export interface ProfileOptions extends CompleteOptions {
   readonly clock: Clock;
 }
 
+/** A save that was asked for: the first one of a complete profile writes all of its files. */
+const SAVE_MS = { light: 15_000, complete: 60_000 } as const;
 /** With the rest of the runner's end this fits into the 10 s after which its process exits. */
 const LAST_SAVE_MS = { light: 4_000, complete: 7_000 } as const;
 const RELEASE_MS = 1_000;
@@ -73,10 +75,11 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
   return {
     isTainted: opened.content !== null && holds !== undefined && mayHold(opened.content, holds),
     expired: opened.content === null ? [] : expiredLogins(opened.content.state, Date.now()),
-    async save(bound) {
+    async save(signal) {
       if (profile.mode === 'read-only')
         throw new OmicronError('lease_superseded', 'The lease has the profile read-only; it is not saved.');
       if (closed) throw new OmicronError('lease_ended', 'The lease is ending, and saves its profile as it does.');
+      const bound = AbortSignal.any([signal, AbortSignal.timeout(SAVE_MS[form])]);
       return inTurn(bound, over => held.read(over, bound)).catch(error => {
         throw saveError(error);
       });

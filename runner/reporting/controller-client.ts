@@ -1,5 +1,11 @@
 import { z } from 'zod';
 import { type RedeemAnswer, redeemAnswer, totpAnswer } from '../../contract/assignment.ts';
+import {
+  type HibernateOrder,
+  type HibernationRequest,
+  type SessionSnapshot,
+  sessionSnapshot,
+} from '../../contract/hibernation.ts';
 import { type LiveSocketAnswer, liveSocketAnswer } from '../../contract/live-exchange.ts';
 import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
@@ -64,6 +70,10 @@ export interface ControllerClient {
   writeProfileChunk(leaseToken: string, base: number, bytes: Buffer, signal: AbortSignal): Promise<string>;
   /** This runner saves it no more. */
   releaseProfile(leaseToken: string, signal: AbortSignal): Promise<void>;
+  /** What comes back of the hibernated session. */
+  snapshot(leaseToken: string, signal: AbortSignal): Promise<SessionSnapshot>;
+  /** Keeps the snapshot and ends the lease, in one step; may be repeated. Rejects with `lease_in_use` where the lease goes on. */
+  hibernate(leaseToken: string, order: HibernateOrder, snapshot: SessionSnapshot, signal: AbortSignal): Promise<void>;
   /** The profiles of the lease's user; nothing of their content but the domains. */
   listProfiles(leaseToken: string, signal: AbortSignal): Promise<Profile[]>;
   /** Makes an older version of one of them the current one. Resolves with the version that holds it. */
@@ -140,6 +150,12 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     },
     releaseProfile: async (token, signal) => {
       const request = { method: 'DELETE', path: '/internal/runner-profile', token } as const;
+      await call({ ...request, answer: z.unknown(), signal, timeoutMs: TRY_MS });
+    },
+    snapshot: (token, signal) => get('/internal/runner-hibernation', token, sessionSnapshot, signal),
+    hibernate: async (token, { why, idle_seconds }, snapshot, signal) => {
+      const body: HibernationRequest = { why, idle_seconds, snapshot };
+      const request = { method: 'PUT', path: '/internal/runner-hibernation', token, body } as const;
       await call({ ...request, answer: z.unknown(), signal, timeoutMs: TRY_MS });
     },
     listProfiles: async (token, signal) =>

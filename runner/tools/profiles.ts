@@ -6,7 +6,7 @@ import { defineTool, type ToolContext } from './define-tool.ts';
 import { failed } from './result.ts';
 
 /** A save reads the browser, and a complete one its files. */
-const SAVE_SECONDS = 20;
+const SAVE_SECONDS = 60;
 
 const said = (fields: Record<string, unknown>): CallToolResult => ({
   content: [{ type: 'text', text: JSON.stringify({ success: true, ...fields }) }],

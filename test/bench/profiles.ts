@@ -27,7 +27,7 @@ const SIZES = {
   heavy: { database: 266, cache: 63 },
 } as const satisfies Record<string, Bulk>;
 const LOGIN: Bulk = { database: 10, cache: 0 };
-const ROUNDS = 12;
+const ROUNDS = 10;
 const FREEZE_SECONDS = 1;
 
 const TARGETS = {
@@ -57,6 +57,7 @@ const stack = await timedStack(folder, null, {
   [ENV.signingKey]: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
   [ENV.derivationKey]: randomBytes(32).toString('base64'),
   [ENV.secretFileKey]: randomBytes(32).toString('base64'),
+  [ENV.egressSecret]: randomBytes(32).toString('base64'),
   [ENV.poolIdle]: '1',
   [ENV.freezeSeconds]: String(FREEZE_SECONDS),
   [ENV.checkpointSeconds]: '0',
@@ -149,7 +150,7 @@ async function thawMs(): Promise<number> {
   await browser.goto(site.url);
   const all: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    await sleep(FREEZE_SECONDS * 1_500);
+    await sleep(FREEZE_SECONDS * 3_000);
     all.push((await timed(() => browser.call('browser_snapshot'))).ms);
   }
   const { events } = await sessions.listEvents(lease.sessionId, { limit: 200 });
@@ -161,18 +162,18 @@ async function thawMs(): Promise<number> {
 const profiles: Record<string, unknown> = {};
 const beside: Record<string, unknown> = {};
 try {
+  if (wanted('acquire')) profiles.acquire_ms = await acquireMs();
+  if (wanted('thaw')) profiles.thaw_ms = await thawMs();
   for (const name of ['medium', 'heavy'] as const) {
     if (!wanted(name)) continue;
     profiles[name] = await complete(name);
-    progress(`  tar of the folder, and storageState ...`);
+    progress(`  ${JSON.stringify(profiles[name])}\n  tar of the folder, and storageState ...`);
     beside[name] = {
       tar_zstd: await tarOfTheFolder(tools.browser, site.url, SIZES[name]),
       // of the heavy one Playwright's process dies: its JSON is longer than a string may be
       storage_state: name === 'medium' ? await storageState(tools.browser, site.url, SIZES[name]) : null,
     };
   }
-  if (wanted('acquire')) profiles.acquire_ms = await acquireMs();
-  if (wanted('thaw')) profiles.thaw_ms = await thawMs();
   profiles.hibernate_back_ms = null; // sessions do not hibernate yet
 } finally {
   await stack.stop();

@@ -1,6 +1,6 @@
 /**
  * Memory of the local stack: `npm run bench -- stack`. Starts it as `npm start` does, in an empty folder and again in the same one, and
- * reads what its process holds while nobody uses it. Writes the section `stack` of `.omicron/bench.json`.
+ * reads what its process holds when idle. Writes the section `stack` of `.omicron/bench.json`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

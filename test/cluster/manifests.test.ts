@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { kubectl, stream, tryKubectl } from '../../cluster/kubectl.ts';
-import { LABELS, NAMESPACES, RUNNER_TEMPLATE, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
-import { ENDED, runnerPod, runnerService, tombstoneEndpoint } from '../../controller/runners/kubernetes/objects.ts';
+import { ENDED, LABELS, NAMESPACES, RUNNER_TEMPLATE, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { runnerPod, runnerService, tombstoneEndpoint } from '../../controller/runners/kubernetes/objects.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
 import { type KubernetesObject, objects } from '../../manifests/render.ts';

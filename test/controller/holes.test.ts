@@ -23,7 +23,7 @@ const ACQUIRE = `omicron.acquire(
   p_user => 'ada', p_conversation => 'c1', p_claim => $1, p_abandon => null, p_ttl_seconds => 600,
   p_max_session_seconds => 3600, p_options => '{"record_video": true}', p_tags => null, p_provider => 'local',
   p_template => 't1', p_namespace => 'local', p_user_limit => 3, p_on_user_limit => 'reject', p_claim_seconds => 15,
-  p_start_seconds => 120)`;
+  p_start_seconds => 120, p_switch_profile => false)`;
 
 /** Resolves when that backend waits for a lock that another one holds. */
 const untilBlocked = (watch: pg.Client, waiterPid: number) =>
@@ -306,7 +306,7 @@ describe('hole 11: the reaper ends an epoch that began after it looked', () => {
       await weaken(
         database,
         'expire_leases',
-        "or s.status not in ('starting', 'ready') or s.expires_at >= clock_timestamp()",
+        "or s.status not in ('starting', 'ready', 'hibernated') or s.expires_at >= clock_timestamp()",
         '',
       );
     }

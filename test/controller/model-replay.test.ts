@@ -4,11 +4,13 @@ import { freshPostgres } from '../postgres.ts';
 import { Drift, replay } from './model-replay.ts';
 import { weaken } from './weaken.ts';
 
+const HIBERNATES = { callers: 1, pool: 0, hibernates: true, warm: 2, runners: 3, permits: 3, epochs: 5 };
 const WORLDS: [title: string, world: World, seed: number][] = [
   ['cold starts', { ...SMALL, epochs: 5 }, 1],
   ['warm starts', { ...SMALL, warm: 2, runners: 3, permits: 3, epochs: 5 }, 2],
   ['a single permit', { ...SMALL, permits: 1, epochs: 5 }, 3],
   ['two sessions of a user whose quota is one', { ...SMALL, sessions: 2, epochs: 4, runners: 3, permits: 3 }, 4],
+  ['leases that are hibernated', { ...SMALL, ...HIBERNATES }, 37],
 ];
 
 /** Kinds of steps that the functions do. */
@@ -26,7 +28,7 @@ const SQL_KINDS = [
     'DELETE',
     'heartbeat',
   ],
-  ...['activity', 'acknowledged', 'stuck', 'expire', 'pool', 'up', 'lost', 'suspected', 'gone'],
+  ...['activity', 'acknowledged', 'stuck', 'expire', 'pool', 'up', 'lost', 'suspected', 'gone', 'hibernate', 'forget'],
 ];
 
 describe('walks through the model, done with the SQL functions', () => {

@@ -7,8 +7,10 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from '../../controller/ports/database.ts';
 import { sqlBroker } from '../../controller/store/broker.ts';
 import { sqlFleet } from '../../controller/store/fleet.ts';
+import { sqlHibernations } from '../../controller/store/hibernations.ts';
 import { sqlLeases } from '../../controller/store/leases.ts';
 import { sqlMaintenance } from '../../controller/store/maintenance.ts';
+import { sqlProfiles } from '../../controller/store/profiles.ts';
 import { judgeRedeem } from '../model/database.ts';
 import { kindOf, type Step } from '../model/explore.ts';
 import { leaseProtocol } from '../model/protocol.ts';
@@ -45,7 +47,8 @@ export class Drift extends Error {}
 
 interface SessionSeen {
   id: string;
-  status: 'over' | 'starting' | 'ready';
+  status: 'over' | 'starting' | 'ready' | 'hibernated';
+  saved: boolean;
   epoch: number;
   claim_id: string | null;
   claim_left: number;
@@ -112,7 +115,7 @@ export async function replay(
 }
 
 /** What ends a lease or a runner: seldom, or no walk would get as far as a ready lease. */
-const SELDOM = new Set(['DELETE', 'fail', 'dies', 'lost', 'suspected', 'drained']);
+const SELDOM = new Set(['givesUp', 'forget', 'DELETE', 'fail', 'dies', 'lost', 'suspected', 'drained']);
 
 /** A step by chance; one of a kind that was often taken has less of it. */
 function choose(
@@ -157,6 +160,8 @@ async function rowsOf(database: Database, world: World) {
   });
   const fleet = sqlFleet(database);
   const broker = sqlBroker(database);
+  const profiles = sqlProfiles(database);
+  const hibernations = sqlHibernations(database);
   const maintenance = sqlMaintenance(database, { startSeconds: seconds(TICKS.start) });
 
   await database.script('truncate omicron.browser_sessions, omicron.runners, omicron.permits cascade');
@@ -288,6 +293,27 @@ async function rowsOf(database: Database, world: World) {
       case 'acknowledged':
         await fleet.markAcknowledged(runnerId(place));
         return [null, null];
+      case 'hibernate': {
+        const lease = { session_id: sessionId(session), epoch, runner_id: runnerId(place) };
+        const begun = await hibernations.begin(lease, TICK_SECONDS);
+        if ('code' in begun) return [begun.code, 'hibernated'];
+        const save = {
+          profileId: begun.id,
+          base: begun.version,
+          runner: runnerId(place),
+          object: randomUUID(),
+          bytes: 1,
+        };
+        await profiles.begin(save, 1_000_000);
+        const how = { why: 'idle', idleSeconds: TICK_SECONDS, keepSeconds: seconds(100), digest: '', tabs: 0 } as const;
+        return [(await hibernations.commit(lease, save, how))?.code ?? 'hibernated', 'hibernated'];
+      }
+      case 'forget':
+        await database.query(
+          `update omicron.browser_sessions set expires_at = clock_timestamp() - interval '1 second' where id = $1`,
+          [sessionId(session)],
+        );
+        return [await maintenance.expire(1), [sessionId(session)]];
       case 'stuck':
         return [await maintenance.failStuckStarts(1), [sessionId(session)]];
       case 'expire':
@@ -329,6 +355,7 @@ async function rowsOf(database: Database, world: World) {
       `greatest(0, ceil(extract(epoch from ${time} - clock_timestamp()) / ${TICK_SECONDS}))::int`;
     const sessions = await database.query<SessionSeen>(
       `select id, case when status in ('ended', 'error') then 'over' else status end as status, epoch, claim_id,
+              hibernated_until is not null as saved,
               coalesce(${ticks('claim_until')}, 0) as claim_left, ${ticks('expires_at')} as left,
               coalesce(${ticks(`(starting_since + make_interval(secs => ${seconds(TICKS.start)}))`)}, 0) as start_left
          from omicron.browser_sessions`,
@@ -351,6 +378,7 @@ async function rowsOf(database: Database, world: World) {
       const row = seen.sessions.find(({ id }) => id === sessionIds[index]);
       differ(`s${index} status`, row?.status ?? 'over', session.status);
       differ(`s${index} epoch`, row?.epoch ?? 0, session.epoch);
+      differ(`s${index} snapshot`, row?.saved ?? false, session.saved);
       differ(`s${index} claim`, 1 + claimIds.indexOf(row?.claim_id ?? ''), session.claim);
       if (session.status === 'starting') {
         differ(`s${index} claim_until`, row?.claim_left, session.claimLeft);
@@ -378,9 +406,10 @@ async function rowsOf(database: Database, world: World) {
   /** Gives the rows the model's times. A start's lease begins with its redemption; until then it cannot expire. */
   async function setTimes(next: State): Promise<void> {
     const inTicks = (ticks: number) => `clock_timestamp() + make_interval(secs => ${seconds(ticks)})`;
-    const sessions = next.sessions.map(({ status, redeemed, left, claimLeft, startLeft }, index) => {
+    const sessions = next.sessions.map(({ status, redeemed, used, left, claimLeft, startLeft }, index) => {
       const atLeast = status === 'starting' ? (redeemed ? 1 : TICKS.lease) : 0;
       return `update omicron.browser_sessions set expires_at = ${inTicks(Math.max(left, atLeast))},
+                active_at = ${inTicks(used ? 0 : -100)},
                 claim_until = case when status = 'starting' then ${inTicks(claimLeft)} end,
                 starting_since = ${inTicks(startLeft - TICKS.start)}
               where id = '${sessionIds[index] ?? randomUUID()}' and status in ('starting', 'ready');`;

@@ -140,7 +140,8 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
       await database.query(
         `update omicron.browser_sessions set expires_at = expires_at - make_interval(secs => $2),
            claim_until = claim_until - make_interval(secs => $2), starting_since = starting_since - make_interval(secs => $2),
-           ends_at = ends_at - make_interval(secs => $2), last_used_at = last_used_at - make_interval(secs => $2)
+           ends_at = ends_at - make_interval(secs => $2), last_used_at = last_used_at - make_interval(secs => $2),
+           active_at = active_at - make_interval(secs => $2)
           where id = $1`,
         [sessionId, seconds],
       );

@@ -27,9 +27,9 @@ const outcomes = <State>(states: readonly State[], move: (from: State, to: State
 const session = async (database: Database, status: string): Promise<string> => {
   const [row] = await database.query<{ id: string }>(
     `insert into omicron.browser_sessions (user_id, conversation_id, status, k8s_namespace, provider, epoch, ttl_seconds,
-         expires_at, ends_at, options, mcp_url, runner_id, claim_id, claim_until, starting_since)
+         expires_at, ends_at, options, mcp_url, runner_id, claim_id, claim_until, starting_since, hibernated_until)
        values ('ada', $2, $1, 'ns', 'local', 3, 600, now(), now(), '{}', 'url', gen_random_uuid(),
-         case when $1 in ('starting', 'ready') then gen_random_uuid() end, now(), now()) returning id`,
+         case when $1 in ('starting', 'ready') then gen_random_uuid() end, now(), now(), now()) returning id`,
     [status, randomUUID()],
   );
   return row?.id ?? '';

@@ -4,8 +4,7 @@ import * as z from 'zod';
 
 /**
  * HashiCorp Vault's KV version 2 at the mount `secret`, as its API is documented, and no more than that:
- * <https://developer.hashicorp.com/vault/api-docs/secret/kv/kv-v2>. What this project sends was tried on the engine itself
- * (vault-plugin-secrets-kv 0.16) too.
+ * <https://developer.hashicorp.com/vault/api-docs/secret/kv/kv-v2>. `npm run vault` tries the same on Vault itself.
  */
 export interface VaultKv extends AsyncDisposable {
   url: string;

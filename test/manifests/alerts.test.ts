@@ -98,7 +98,17 @@ test('every alert links its runbook and has a severity', () => {
 });
 
 test('alerts read only series that are exported', async () => {
-  const stats = { active: 0, starting: 0, capacity: 0, runners: { warm: 0 }, ended: {}, recordings: {}, freezes: {} };
+  const stats = {
+    active: 0,
+    starting: 0,
+    capacity: 0,
+    runners: { warm: 0 },
+    ended: {},
+    recordings: {},
+    freezes: {},
+    hibernated: 0,
+    hibernations: {},
+  };
   const nothing = { stats: async () => stats };
   // Of the directory, metrics ask for the stats alone.
   const controller = await prometheusMetrics(nothing as unknown as Parameters<typeof prometheusMetrics>[0]).text();
@@ -119,7 +129,17 @@ test('alerts read only series that are exported', async () => {
 
 test('the latency objective counts up to a bucket that the histogram has', async () => {
   const metrics = prometheusMetrics({
-    stats: async () => ({ active: 0, starting: 0, capacity: 0, runners: {}, ended: {}, recordings: {}, freezes: {} }),
+    stats: async () => ({
+      active: 0,
+      starting: 0,
+      capacity: 0,
+      runners: {},
+      ended: {},
+      recordings: {},
+      freezes: {},
+      hibernated: 0,
+      hibernations: {},
+    }),
   } as unknown as Parameters<typeof prometheusMetrics>[0]);
   metrics.acquired(0.2, 'ready');
   expect(await metrics.text()).toContain('omicron_session_create_latency_seconds_bucket{le="1",outcome="ready"} 1');

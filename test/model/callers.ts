@@ -35,7 +35,7 @@ function askSteps(state: State, world: World, emit: Emit, index: number, session
   const row = sessionAt(state, session);
   const { phase } = callerAt(state, index);
   const verdict = db.judgeAcquire(state, world, session, claimId);
-  if (verdict === 'renew') emit(`acquire ${who} renews s${session}`, false, draft => db.renew(draft, session));
+  if (verdict === 'renew') emit(`acquire ${who} renews s${session}`, false, draft => db.renew(draft, world, session));
   if (verdict === 'resume')
     emit(`acquire ${who} resumes s${session} e${row.epoch}`, false, draft =>
       become(draft, index, { phase: 'claimed', session, epoch: row.epoch }),
@@ -137,7 +137,7 @@ export function platformSteps(state: State, world: World, emit: Emit): void {
     for (let epoch = 1; epoch <= session.claimedEpoch; epoch++) {
       if (epoch !== session.epoch && holds(world, 'requests-carry-epoch')) continue;
       if (session.status !== 'over')
-        emit(`DELETE s${index} e${epoch}`, false, draft => db.end(draft, world, index, epoch));
+        emit(`DELETE s${index} e${epoch}`, false, draft => db.end(draft, world, index, epoch, true));
       if (session.status === 'ready' && session.left > 0)
         emit(`heartbeat s${index} e${epoch}`, false, draft => db.heartbeat(draft, index, epoch));
     }

@@ -12,6 +12,9 @@ export const runnerOf = (state: State, session: number, epoch: number): Runner |
 export const isLive = (session: Session): boolean =>
   session.status === 'starting' || (session.status === 'ready' && session.left > 0);
 
+/** Starting or ready: it has a runner. */
+export const isOn = ({ status }: Session): boolean => status === 'starting' || status === 'ready';
+
 const counts = (session: Session, world: World): boolean => {
   if (session.status === 'ready') return session.left > 0 || !holds(world, 'quota-ignores-expired');
   return session.status === 'starting' && (session.claimLeft > 0 || holds(world, 'lapsed-start-counts'));
@@ -31,7 +34,7 @@ export function move(state: State, runner: Runner, to: RunnerState): void {
 }
 
 /** Session states follow theirs (a trigger), within one epoch; `over` stands for `ended` and `error`. */
-function moveSession(state: State, session: Session, to: 'ready' | 'over'): void {
+function moveSession(state: State, session: Session, to: 'ready' | 'hibernated' | 'over'): void {
   const row = (status: Session['status']) => (status === 'over' ? 'ended' : status);
   if (!mayMove(NEXT_SESSION_STATES, row(session.status), row(to)))
     state.broken.push('session states follow their table');
@@ -48,16 +51,28 @@ function extend(state: State, session: Session): void {
   session.left = TICKS.lease;
 }
 
+/** A call, or a get-or-create; no heartbeat. */
+function use(world: World, session: Session): void {
+  session.used = world.hibernates;
+}
+
 function grant(state: State, session: Session, epoch: number): void {
   if (epoch < session.claimedEpoch) state.broken.push('no grant of an epoch after a higher one was claimed');
   if (epoch <= session.overEpoch) state.broken.push('no grant after an end');
   if (session.left === 0) state.broken.push('no grant of an expired lease');
 }
 
-function close(state: State, world: World, index: number): void {
+/** `forGood`: its user ends it, or its time as a hibernated one is over. */
+function close(state: State, world: World, index: number, forGood = false): void {
   const session = sessionAt(state, index);
   session.overEpoch = Math.max(session.overEpoch, session.epoch);
-  moveSession(state, session, 'over');
+  const restores = session.status === 'starting' && session.saved && holds(world, 'failed-restore-hibernates');
+  moveSession(state, session, restores && !forGood ? 'hibernated' : 'over');
+  if (session.restores && session.status === 'over' && !forGood)
+    state.broken.push('a restore that fails costs nothing of the session');
+  session.restores = false;
+  if (session.status === 'over' && holds(world, 'end-drops-snapshot')) session.saved = false;
+  session.used = false;
   if (holds(world, 'ready-asks-starting')) session.claim = 0;
   session.claimLeft = 0;
   session.startLeft = 0;
@@ -89,9 +104,10 @@ export function judgeAcquire(
 export const withinQuota = (state: State, world: World, index: number): boolean =>
   state.sessions.filter((session, at) => at !== index && counts(session, world)).length < world.quota;
 
-export function renew(state: State, index: number): void {
+export function renew(state: State, world: World, index: number): void {
   const session = sessionAt(state, index);
   extend(state, session);
+  use(world, session);
   grant(state, session, session.epoch);
 }
 
@@ -110,12 +126,14 @@ export function claim(state: State, world: World, index: number, claimId: number
     state.broken.push('an epoch is claimed once');
   session.overEpoch = Math.max(session.overEpoch, session.epoch - 1);
   session.claimedEpoch = Math.max(session.claimedEpoch, session.epoch);
+  session.restores ||= session.status === 'hibernated';
   session.status = 'starting';
   session.claim = claimId;
   session.claimLeft = TICKS.claim;
   if (!inherited || !holds(world, 'inherit-keeps-cap')) session.startLeft = TICKS.start;
   session.left = 0;
   session.redeemed = false;
+  if (!holds(world, 'snapshot-until-ready')) session.saved = false;
   if (old !== undefined && !inherited && holds(world, 'claim-drains-old-runner')) drain(state, old);
   chosen.session = index;
   chosen.epoch = session.epoch;
@@ -190,9 +208,13 @@ export function ready(state: State, world: World, index: number, epoch: number, 
   const mine =
     (session.epoch === epoch && (session.claim === claimId || !holds(world, 'claim-id'))) ||
     !holds(world, 'ready-names-claim');
-  const asked = session.status !== 'over' || !holds(world, 'ready-asks-starting');
+  const ended = session.status === 'over' || session.status === 'hibernated';
+  const asked = !ended || !holds(world, 'ready-asks-starting');
   if (!mine || !asked || (session.left === 0 && holds(world, 'ready-judges-expiry'))) return false;
+  if (session.status === 'starting') use(world, session);
   moveSession(state, session, 'ready');
+  session.restores = false;
+  if (holds(world, 'end-drops-snapshot')) session.saved = false;
   session.claimLeft = 0;
   session.startLeft = 0;
   grant(state, session, epoch);
@@ -206,11 +228,11 @@ export function fail(state: State, world: World, index: number, epoch: number, c
 }
 
 /** DELETE, expiry, start cap, loss: the caller has judged under the same lock what makes it the end of `epoch`. */
-export function end(state: State, world: World, index: number, epoch: number): void {
+export function end(state: State, world: World, index: number, epoch: number, forGood = false): void {
   const session = sessionAt(state, index);
   if (session.status === 'over') return;
   if (session.epoch !== epoch) state.broken.push('a request for one epoch touches no other');
-  close(state, world, index);
+  close(state, world, index, forGood);
 }
 
 /** API heartbeat. It tells the runner nothing, so the runner's row keeps its deadline. */
@@ -224,9 +246,12 @@ export function heartbeat(state: State, index: number, epoch: number): void {
 /** A runner's report: `calls` moves the expiry, none only asks. Ticks left, or undefined: the lease is over. */
 export function activity(state: State, world: World, runner: Runner, calls: boolean): number | undefined {
   const session = sessionAt(state, runner.session);
-  const live = session.status !== 'over' && session.epoch === runner.epoch && session.left > 0;
+  const live = isOn(session) && session.epoch === runner.epoch && session.left > 0;
   if (!live || runner.state !== 'leased') return undefined;
-  if (calls) extend(state, session);
+  if (calls) {
+    extend(state, session);
+    use(world, session);
+  }
   if (calls || holds(world, 'told-is-written')) runner.deadline = Math.max(runner.deadline, session.left);
   return session.left;
 }
@@ -234,9 +259,30 @@ export function activity(state: State, world: World, runner: Runner, calls: bool
 /** The runner is not what it was. `proved`: its process has ended. */
 export function runnerLost(state: State, world: World, runner: Runner, proved: boolean): void {
   const { session, epoch } = runner;
-  if (session >= 0 && sessionAt(state, session).epoch === epoch && sessionAt(state, session).status !== 'over')
+  if (session >= 0 && sessionAt(state, session).epoch === epoch && isOn(sessionAt(state, session)))
     close(state, world, session);
   drain(state, runner);
   if (proved) runner.acked = true;
   else if (!holds(world, 'suspicion-is-not-gone')) move(state, runner, 'gone');
+}
+
+export function judgeHibernate(state: State, world: World, runner: Runner): boolean {
+  const session = sessionAt(state, runner.session);
+  const live = session.status === 'ready' && session.epoch === runner.epoch && session.left > 0;
+  if (!(live && runner.state === 'leased') && holds(world, 'hibernate-judges-lease')) return false;
+  return !session.used || !holds(world, 'hibernate-judges-use');
+}
+
+/** Keeps the snapshot that the runner brings, and gives the runner back. Without its fix the snapshot comes in a later step. */
+export function hibernate(state: State, world: World, runner: Runner): void {
+  const session = sessionAt(state, runner.session);
+  if (session.epoch !== runner.epoch) state.broken.push('a request for one epoch touches no other');
+  if (session.used) state.broken.push('no lease is hibernated that was just used');
+  if (runner.save === 'dirty') state.broken.push('a snapshot holds all that agents did');
+  if (session.status !== 'ready') return;
+  session.overEpoch = Math.max(session.overEpoch, session.epoch);
+  moveSession(state, session, 'hibernated');
+  Object.assign(session, { claim: 0, claimLeft: 0, startLeft: 0, left: 0 });
+  session.saved = holds(world, 'hibernate-in-one-step');
+  drain(state, runnerOf(state, runner.session, session.epoch));
 }

@@ -16,6 +16,7 @@ export type Hole = {
 
 const TWO_SERVE = 'one runner at most serves a session';
 const WARM = { warm: 2, pool: 0 };
+const HIBERNATES = { callers: 1, hibernates: true };
 
 export const HOLES: readonly Hole[] = [
   {
@@ -237,6 +238,62 @@ export const HOLES: readonly Hole[] = [
     lengthMax: 3,
     sizes: { sessions: 2 },
   },
+  {
+    id: 'J',
+    title: 'a session that is called hibernated before its snapshot is kept',
+    without: ['hibernate-in-one-step'],
+    rule: 'a hibernated session has its snapshot',
+    lengthMax: 10,
+    sizes: HIBERNATES,
+  },
+  {
+    id: 'K',
+    title: 'a call that is carried out after the browser was read',
+    without: ['calls-wait-for-hibernation'],
+    rule: 'a snapshot holds all that agents did',
+    lengthMax: 11,
+    sizes: HIBERNATES,
+  },
+  {
+    id: 'L',
+    title: 'a hibernation that takes away what a get-or-create was just given',
+    without: ['hibernate-judges-use'],
+    rule: 'no lease is hibernated that was just used',
+    lengthMax: 9,
+    sizes: HIBERNATES,
+  },
+  {
+    id: 'M',
+    title: 'a runner of an earlier epoch that hibernates the session late',
+    without: ['hibernate-judges-lease'],
+    rule: 'a request for one epoch touches no other',
+    lengthMax: 9,
+    sizes: HIBERNATES,
+  },
+  {
+    id: 'N',
+    title: 'a snapshot that goes when its restore begins',
+    without: ['snapshot-until-ready'],
+    rule: 'a restore that fails costs nothing of the session',
+    lengthMax: 12,
+    sizes: HIBERNATES,
+  },
+  {
+    id: 'O',
+    title: 'a restore that fails and ends the session',
+    without: ['failed-restore-hibernates'],
+    rule: 'a restore that fails costs nothing of the session',
+    lengthMax: 12,
+    sizes: HIBERNATES,
+  },
+  {
+    id: 'P',
+    title: 'a snapshot that outlives its session',
+    without: ['end-drops-snapshot'],
+    rule: 'a snapshot goes with its end and its restore',
+    lengthMax: 11,
+    sizes: HIBERNATES,
+  },
 ];
 
 export const worldOf = (hole: Hole): World => ({ ...SMALL, ...WARM, ...hole.sizes, without: new Set(hole.without) });
@@ -262,6 +319,11 @@ export const WHOLE: readonly { title: string; deep: boolean; world: World }[] = 
     title: 'containers that restart in place',
     deep: false,
     world: { ...SMALL, runners: 1, permits: 1, epochs: 3, restarts: true },
+  },
+  {
+    title: 'leases that are hibernated',
+    deep: false,
+    world: { ...ONE_CALLER, ...WARM, hibernates: true },
   },
   {
     title: 'no claim_id in redeem and ready (hole 22: safety does not need it)',

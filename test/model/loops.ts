@@ -11,6 +11,7 @@ export function tick(world: World, emit: Emit): void {
       session.claimLeft = Math.max(session.claimLeft - 1, 0);
       session.startLeft = Math.max(session.startLeft - 1, 0);
       session.left = Math.max(session.left - 1, 0);
+      session.used = false;
     }
     for (const runner of draft.runners) {
       runner.deadline = Math.max(runner.deadline - 1, 0);
@@ -28,6 +29,10 @@ export function sessionLoops(state: State, world: World, emit: Emit): void {
   state.sessions.forEach((session, index) => {
     const expired = session.status === 'ready' && session.left === 0;
     const finish = (draft: State): void => db.end(draft, world, index, session.epoch);
+    if (session.status === 'hibernated')
+      emit(`forget s${index} e${session.epoch}, hibernated for too long`, false, draft =>
+        db.end(draft, world, index, session.epoch, true),
+      );
     if (session.status === 'starting' && session.startLeft === 0)
       emit(`stuck s${index} e${session.epoch}`, true, finish);
     if (holds(world, 'end-compares-epoch')) {

@@ -12,7 +12,7 @@ const KINDS = [
   ...['acquire', 'claim', 'inherit', 'beat', 'fail', 'beginAssign', 'assign', 'answered', 'ready'],
   ...['DELETE', 'heartbeat', 'tick', 'stuck', 'expire', 'pool', 'create', 'created', 'up', 'lost', 'suspected'],
   ...['assigned', 'asks', 'redeem', 'refused', 'opens', 'report', 'activity', 'told', 'drained', 'acknowledged'],
-  ...['dies', 'removed', 'gone'],
+  ...['dies', 'removed', 'gone', 'saves', 'givesUp', 'hibernate', 'forget'],
 ];
 
 describe('the whole lease protocol', () => {
@@ -27,7 +27,9 @@ describe('the whole lease protocol', () => {
   );
 
   test('takes every kind of step', () => {
-    const { kinds } = explore(leaseProtocol({ ...SMALL, permits: 1 }), { statesMax: 100_000 });
+    const { kinds } = explore(leaseProtocol({ ...SMALL, permits: 1, hibernates: true }), {
+      statesMax: 100_000,
+    });
     expect(KINDS.filter(kind => !kinds.has(kind))).toEqual([]);
   });
 });

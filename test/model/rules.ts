@@ -20,13 +20,17 @@ export function brokenRules(state: State, world: World): string[] {
   const owned = state.runners.filter(({ session }) => session >= 0);
   if (new Set(owned.map(({ session, epoch }) => 8 * session + epoch)).size < owned.length)
     broken.push('one epoch is one runner');
+  for (const { status, saved } of state.sessions) {
+    if (status === 'hibernated' && !saved) broken.push('a hibernated session has its snapshot');
+    if ((status === 'over' || status === 'ready') && saved) broken.push('a snapshot goes with its end and its restore');
+  }
   return broken;
 }
 
-/** Every runner is gone, warm, or serves a ready, unexpired session; no session is starting. */
+/** Every runner is gone, warm, or serves a ready, unexpired session; every other session is over or hibernated. */
 export const isQuiet = (state: State): boolean =>
   state.sessions.every((session, index) => {
-    if (session.status !== 'ready') return session.status === 'over';
+    if (session.status !== 'ready') return session.status !== 'starting';
     const runner = runnerOf(state, index, session.epoch);
     return session.left > 0 && runner?.state === 'leased' && serves(runner);
   }) &&

@@ -5,7 +5,7 @@ import { holds, TICKS, type World } from './world.ts';
 
 /** The end of serving, for good; what it knew is forgotten. */
 export const stop = (runner: Runner, phase: 'closed' | 'dead'): void =>
-  void Object.assign(runner, { phase, job: null, asked: -1, answer: -1, own: 0 });
+  void Object.assign(runner, { phase, job: null, asked: -1, answer: -1, own: 0, save: 'none' });
 
 export function runnerSteps(state: State, world: World, emit: Emit): void {
   state.runners.forEach((runner, place) => {
@@ -29,6 +29,7 @@ export function runnerSteps(state: State, world: World, emit: Emit): void {
       on(`report ${name} sends one`, own => {
         own.asked = 0;
       });
+    if (world.hibernates && runner.phase === 'open') saveSteps(state, world, runner, place, on);
     if (runner.state === 'draining' && ['fresh', 'redeeming', 'open'].includes(runner.phase))
       on(`drained ${name} stops serving`, own => {
         const { answer, job } = own;
@@ -49,6 +50,29 @@ export function runnerSteps(state: State, world: World, emit: Emit): void {
 }
 
 type On = (what: string, change: (own: Runner, draft: State) => void) => void;
+
+/** The browser is read; calls may come; what was read is brought, or given up. */
+function saveSteps(state: State, world: World, runner: Runner, place: number, on: On): void {
+  const name = `r${place}`;
+  if (runner.save === 'none') {
+    on(`saves ${name} its browser`, own => {
+      own.save = 'read';
+    });
+    return;
+  }
+  on(`givesUp ${name} the save`, own => {
+    own.save = 'none';
+  });
+  if (runner.save === 'read' && !holds(world, 'calls-wait-for-hibernation'))
+    on(`calls ${name} while it saves`, own => {
+      own.save = 'dirty';
+    });
+  if (db.judgeHibernate(state, world, runner))
+    on(`hibernate ${name} s${runner.session} e${runner.epoch}`, (own, draft) => {
+      db.hibernate(draft, world, own);
+      own.save = 'none';
+    });
+}
 
 function requestSteps(state: State, world: World, runner: Runner, place: number, on: On): void {
   const { job, asked } = runner;

@@ -9,7 +9,7 @@ export type Assignment = {
   readonly boot: number;
 };
 
-export const SESSION_STATUS = ['over', 'starting', 'ready'] as const;
+export const SESSION_STATUS = ['over', 'starting', 'ready', 'hibernated'] as const;
 
 /** A row of `browser_sessions`. `over` is absent, ended and error in one: the protocol treats them alike. */
 export type Session = {
@@ -21,6 +21,12 @@ export type Session = {
   claimLeft: number;
   startLeft: number;
   left: number;
+  /** It has a snapshot: `hibernated_until` is set. */
+  saved: boolean;
+  /** It was used within the tick; only where leases are hibernated. */
+  used: boolean;
+  /** Watched, not stored: whether this start restores a hibernated session. */
+  restores: boolean;
   /** Watched, not stored: the highest epoch ever claimed, the highest that is over, whether this epoch was redeemed. */
   claimedEpoch: number;
   overEpoch: number;
@@ -37,6 +43,8 @@ export type Caller = { phase: (typeof CALLER_PHASES)[number]; session: number; e
 /** `none`: there is no row. */
 export const ROW_STATES = ['none', ...RUNNER_STATES] as const;
 export const PODS = ['none', 'asked', 'up'] as const;
+/** `dirty` (watched): a call was carried out after the browser was read. */
+export const SAVES = ['none', 'read', 'dirty'] as const;
 export const PHASES = ['none', 'fresh', 'redeeming', 'open', 'closed', 'dead'] as const;
 
 /** A row of `runners`, its pod, and the process in it. A slot is reused when all three are gone. */
@@ -58,6 +66,8 @@ export type Runner = {
   pod: (typeof PODS)[number];
 
   phase: (typeof PHASES)[number];
+  /** What it has read of its browser, to hibernate. */
+  save: (typeof SAVES)[number];
   processBoot: number;
   job: Assignment | null;
   /** Age in ticks of its unanswered request (redeem, then activity reports), -1 is none. */
@@ -100,6 +110,7 @@ export const noRunner = (): Runner => ({
   boot: 0,
   pod: 'none',
   phase: 'none',
+  save: 'none',
   processBoot: 0,
   job: null,
   asked: -1,
@@ -129,6 +140,9 @@ export const initialState = (sizes: { sessions: number; callers: number; runners
     claimLeft: 0,
     startLeft: 0,
     left: 0,
+    saved: false,
+    used: false,
+    restores: false,
     claimedEpoch: 0,
     overEpoch: 0,
     redeemed: false,
@@ -169,7 +183,12 @@ export function stateKey(state: State): string {
     codes.push(
       SESSION_STATUS.indexOf(s.status) + 4 * s.epoch + 32 * s.claim + 256 * Number(s.redeemed),
       s.claimLeft + 8 * s.startLeft + 64 * s.left,
-      s.claimedEpoch + 8 * s.overEpoch + 64 * s.belief,
+      s.claimedEpoch +
+        8 * s.overEpoch +
+        64 * s.belief +
+        1024 * Number(s.saved) +
+        2048 * Number(s.used) +
+        4096 * Number(s.restores),
     );
   for (const c of state.callers) codes.push(CALLER_PHASES.indexOf(c.phase) + 8 * c.session + 64 * c.epoch);
   const parts = state.runners.map(runnerKey).sort();
@@ -183,7 +202,7 @@ const runnerKey = (r: Runner): string =>
     ROW_STATES.indexOf(r.state) + 8 * (r.session + 1) + 64 * r.epoch,
     Number(r.assigned) + 2 * Number(r.redeemed) + 4 * Number(r.acked) + 8 * r.deadline + 64 * r.boot + 512 * r.belief,
     PODS.indexOf(r.pod) + 4 * PHASES.indexOf(r.phase) + 32 * r.processBoot + 256 * r.own,
-    r.asked + 1 + 8 * (r.answer + 1) + 64 * r.waited,
+    r.asked + 1 + 8 * (r.answer + 1) + 64 * r.waited + 512 * SAVES.indexOf(r.save),
     lease(r.job),
     lease(r.mail),
     lease(r.served),

@@ -64,7 +64,21 @@ export type Fix =
   /** H: a launch that gives up does so by compare-and-set on `creating`. */
   | 'launch-fails-only-creating'
   /** I: a start that has lapsed either counts for the quota until it is ended, or can never be kept again. */
-  | 'lapsed-start-counts';
+  | 'lapsed-start-counts'
+  /** J: the snapshot is kept and the lease is ended in one step. */
+  | 'hibernate-in-one-step'
+  /** K: a call that arrives while the browser is being saved waits for the answer of the hibernation, and is not carried out after it. */
+  | 'calls-wait-for-hibernation'
+  /** L: a hibernation asks whether the lease was used meanwhile. */
+  | 'hibernate-judges-use'
+  /** M: a hibernation names its epoch, and asks for a lease that is ready, unexpired and its runner's. */
+  | 'hibernate-judges-lease'
+  /** N: a snapshot stays until the restored lease is ready. */
+  | 'snapshot-until-ready'
+  /** O: a start that fails leaves a hibernated session hibernated. */
+  | 'failed-restore-hibernates'
+  /** P: the end of a session, and its restored lease, take the snapshot along. */
+  | 'end-drops-snapshot';
 
 export type World = {
   /** How many of each there are, and the highest epoch. */
@@ -81,6 +95,8 @@ export type World = {
   warm: number;
   /** Containers may restart in place, whatever `restartPolicy` says. */
   restarts: boolean;
+  /** Leases that are not used are hibernated. */
+  hibernates: boolean;
   without: ReadonlySet<Fix>;
 };
 
@@ -95,6 +111,7 @@ export const SMALL: World = {
   pool: 1,
   warm: 0,
   restarts: false,
+  hibernates: false,
   without: new Set(),
 };
 

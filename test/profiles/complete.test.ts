@@ -12,6 +12,7 @@ import type { Database } from '../../controller/ports/database.ts';
 import { folderStore } from '../../controller/profiles/folder-store.ts';
 import { keyFileWrap } from '../../controller/profiles/key-file.ts';
 import { ProfileKeeper } from '../../controller/profiles/profile-keeper.ts';
+import { SealedObjects } from '../../controller/profiles/sealed-objects.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import { sqlProfiles } from '../../controller/store/profiles.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
@@ -42,10 +43,10 @@ describe('a complete profile on real browsers', () => {
     const databaseUrl = await emptyDatabaseUrl();
     stack = await startStack({ folder, log, databaseUrl, egress: 'off', poolIdle: 1, settings, runnerEnv: shell() });
     database = postgresDatabase({ url: databaseUrl, connectionsMax: 2, log });
-    keeper = new ProfileKeeper({
-      ...{ profiles: sqlProfiles(database), store: folderStore(join(folder, 'profiles')), keys: keyFileWrap(key) },
-      ...{ quotaBytes: 2 ** 31, retentionDays: 365, log },
-    });
+    const profiles = sqlProfiles(database);
+    const store = folderStore(join(folder, 'profiles'));
+    const objects = new SealedObjects({ profiles, store, keys: keyFileWrap(key), quotaBytes: 2 ** 31 });
+    keeper = new ProfileKeeper({ profiles, objects, store, retentionDays: 365, log });
     sessions = new BrowserSessions(stack);
   });
   afterAll(async () => {
@@ -56,9 +57,9 @@ describe('a complete profile on real browsers', () => {
   });
 
   let conversations = 0;
-  const leaseOf = (profile: string) => {
+  const leaseOf = (profile: string, waitSeconds = 60) => {
     conversations += 1;
-    const request = { userId: 'ada', conversationId: `c${conversations}`, recordVideo: false, waitSeconds: 60 };
+    const request = { userId: 'ada', conversationId: `c${conversations}`, recordVideo: false, waitSeconds };
     return sessions.acquire({ ...request, profile, profileForm: 'complete' });
   };
   const storedBytes = async () => {
@@ -145,7 +146,9 @@ describe('a complete profile on real browsers', () => {
     await eventually('the last save', () => sessions.deleteProfile('ada', 'cut').then(() => true));
   });
 
-  it('brings the files of an older Chromium up to date, and refuses those of a newer one with the way out; a light profile is of none', async () => {
+  it('brings the files of an older Chromium up to date, and refuses those of a newer one with the way out; a light profile is of none', {
+    timeout: 180_000,
+  }, async () => {
     /** As a runner with another Chromium would save: no other way leads to one. */
     const saveAs = async (chromium: number, { sessionId, epoch }: Lease) => {
       const { runner_id } = await sessions.get(sessionId);
@@ -164,11 +167,15 @@ describe('a complete profile on real browsers', () => {
     expect(await found(site, older)).toEqual(WHOLE_LOGIN);
     expect(await saveAs(9_999, older)).toBe(3);
     await kill(older);
-    await expect(leaseOf('moved')).rejects.toMatchObject({
-      code: 'profile_unavailable',
-      message: expect.stringMatching(/saved by Chromium 9999, and this runner has \d+.* restore an older version/),
-    });
-    await eventually('the way out', () => sessions.restoreProfile('ada', 'moved', 2).then(() => true));
+    await expect(leaseOf('moved', 1)).rejects.toMatchObject({ code: 'lease_starting' });
+    const { sessions: refused } = await sessions.list({ userId: 'ada', conversationId: `c${conversations}` });
+    const error = await eventually(
+      'the refusal',
+      async () => (await sessions.get(refused[0]?.session_id ?? '')).error,
+      90_000,
+    );
+    expect(error).toMatch(/saved by Chromium 9999, and this runner has \d+.* restore an older version/);
+    await eventually('the way out', () => sessions.restoreProfile('ada', 'moved', 2).then(() => true), 60_000);
     const again = await leaseOf('moved');
     expect(await found(site, again)).toEqual(WHOLE_LOGIN);
     await again.end();

@@ -9,6 +9,7 @@ import type { ProfileStore } from '../../controller/ports/profile-store.ts';
 import { folderStore } from '../../controller/profiles/folder-store.ts';
 import { keyFileWrap } from '../../controller/profiles/key-file.ts';
 import { ProfileKeeper } from '../../controller/profiles/profile-keeper.ts';
+import { SealedObjects } from '../../controller/profiles/sealed-objects.ts';
 import { sqlProfiles } from '../../controller/store/profiles.ts';
 
 /** A state with one login cookie. */
@@ -39,16 +40,10 @@ export async function keeperOn(
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const profiles = sqlProfiles(database);
   const store = around(folderStore(folder));
-  const parts = {
-    profiles,
-    store,
-    keys: keyFileWrap(Buffer.from(key)),
-    quotaBytes,
-    retentionDays,
-    log: pino({ level: 'silent' }),
-  };
+  const objects = new SealedObjects({ profiles, store, keys: keyFileWrap(Buffer.from(key)), quotaBytes });
+  const parts = { profiles, objects, store, retentionDays, log: pino({ level: 'silent' }) };
   const keeper = new ProfileKeeper(parts);
   const cookieOf = async (userId: string, name: string) =>
     (JSON.parse((await keeper.export(userId, name)).toString()) as ProfileState).cookies[0]?.value; // what the keeper stored
-  return { keeper, profiles, store, folder, cookieOf };
+  return { keeper, objects, profiles, store, folder, cookieOf };
 }

@@ -121,3 +121,25 @@ it('refuses the platform while a lease has the profile, and lets it write after 
   expect(await keeper.import('ada', 'work', stateOf('two'))).toBe(2);
   expect(await profiles.find('bob', 'work', null)).toBeNull();
 });
+
+it('follows a lease by one with another profile, or leaves it as it is where that profile is in use', async () => {
+  const { p, keeper, cookieOf } = await world();
+  const home = { name: 'home', mode: 'read-write' } as const;
+  const before = await p.lease({ profile: WORK });
+  const switched = await p.claim({ profile: home, profileSwitch: true });
+  expect([switched.session.id, switched.session.epoch]).toEqual([before.session.id, before.session.epoch + 1]);
+  expect(await p.redeem(switched)).toMatchObject({ outcome: 'wait' }); // the agent of the one before may still be served
+  expect(await keeper.saveFor(p.leaseOf(before), 0, contentOf('last'))).toBe(1);
+  await keeper.release(p.leaseOf(before));
+  await p.fleet.markAcknowledged(before.runner.id);
+  expect(await p.redeem(switched)).toMatchObject({ outcome: 'redeemed' });
+  await p.makeReady(switched);
+  const other = await p.lease({ conversationId: 'c2', profile: WORK });
+  expect(await p.acquire({ profile: WORK, profileSwitch: true })).toMatchObject({
+    ...{ outcome: 'refused', code: 'profile_in_use', holder: other.session.id },
+  });
+  const renewed = await p.acquire({ profile: home, profileSwitch: true });
+  expect(renewed).toMatchObject({ outcome: 'renewed', session: { epoch: switched.session.epoch, status: 'ready' } });
+  expect(await p.claim({ profileSwitch: true })).toMatchObject({ session: { epoch: switched.session.epoch + 1 } });
+  expect(await cookieOf('ada', 'work')).toBe('last');
+});

@@ -208,6 +208,8 @@ describe('a profile on real browsers', () => {
     expect(profiles).toEqual([
       { name: 'mine', version: 1, savedAt: expect.any(String), inUse: true, loggedIn: ['127.0.0.1'] },
     ]);
+    await agent.callTool('browser_evaluate', { function: "() => { localStorage.setItem('more', 'yes') }" });
+    expect(await ask('snapshotProfile')).toEqual({ success: true, version: 2 });
     expect(await ask('restoreProfile', { profileName: 'mine', version: 1 })).toMatchObject({
       error: { code: 'profile_in_use', message: expect.stringContaining(agent.lease.sessionId) },
     });

@@ -76,6 +76,7 @@ test('[S7] short-lived MCP tokens open the lease that they name until they expir
         heartbeats += 1;
         bearer = second;
       },
+      restore: async () => false,
       connect: () => Promise.reject(new Error('it is connected')),
       release: async () => undefined,
       end: async () => undefined,

@@ -12,7 +12,7 @@ import { Status } from '../status.tsx';
 import { dayAndTime, megabytes, relative, timeOfDay } from '../time.ts';
 import { Timeline } from '../timeline.tsx';
 import { messageOf, type Polled, usePolled } from '../use-polled.ts';
-import { whyEnded } from '../words.ts';
+import { stateHint, whyEnded } from '../words.ts';
 
 const POLL_MS = 1_500;
 
@@ -114,10 +114,22 @@ function Facts({ session }: { session: Session }) {
   return (
     <dl class="facts">
       {reason !== null && (
-        <div class={session.status === 'error' ? 'wide failure' : 'wide'}>
-          <dt>{session.status === 'error' ? 'Failure' : 'Ended'}</dt>
+        <div class={session.error === null ? 'wide' : 'wide failure'}>
+          <dt>{session.error === null ? 'Ended' : 'Failure'}</dt>
           <dd>{reason}</dd>
         </div>
+      )}
+      {session.status === 'hibernated' && (
+        <>
+          <div class="wide">
+            <dt>Hibernated</dt>
+            <dd>{stateHint(session)}</dd>
+          </div>
+          <div>
+            <dt>Kept until</dt>
+            <dd>{at(session.expires_at)}</dd>
+          </div>
+        </>
       )}
       {isLive(session) && (
         <>
@@ -173,7 +185,7 @@ function Actions({ session, onDone }: { session: Session; onDone: () => void }) 
   return (
     <>
       <p class="actions">
-        {isLive(session) && (
+        {(isLive(session) || session.status === 'hibernated') && (
           <Confirm
             label="End the lease"
             question="The agent loses this browser. End the lease?"

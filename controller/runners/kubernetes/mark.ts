@@ -1,10 +1,9 @@
 import type { CoreV1Api, V1OwnerReference } from '@kubernetes/client-node';
-import { LABELS, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
+import { LABELS, LEASED, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
 import { type Backoff, backoffMs } from '../../../http/backoff.ts';
 import { neverAborts } from '../../../http/clock.ts';
 import type { ProviderContext, RunnerProvider } from '../../ports/runners.ts';
 import { type ApiCall, apiFault, MERGE_PATCH } from './api.ts';
-import { LEASED } from './objects.ts';
 
 const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 30_000, jitter: 0.2 };
 

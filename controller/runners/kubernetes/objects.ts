@@ -4,9 +4,6 @@ import { ENDPOINT_MANAGER, LABELS, PORTS } from '../../../contract/names.ts';
 
 /** Endpoints are of the Service's port of the same name. */
 const MCP_PORT = 'mcp';
-/** Values of the label `LABELS.state`: of a leased pod, and of the Service that is a tombstone. */
-export const LEASED = 'leased';
-export const ENDED = 'ended';
 
 /** Digest of the pod that a template makes; the order of keys does not matter. */
 export function templateDigest(template: V1PodTemplate): string {

@@ -1,10 +1,10 @@
 import type { CoreV1Api, V1Pod, V1PodTemplate } from '@kubernetes/client-node';
-import { LABELS } from '../../../contract/names.ts';
+import { LABELS, LEASED } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import { neverAborts, timeoutSignal } from '../../../http/clock.ts';
 import type { ProviderContext } from '../../ports/runners.ts';
 import { type ApiCall, apiFault, refusalOf } from './api.ts';
-import { endpointOf, LEASED, runnerPod, runnerService } from './objects.ts';
+import { endpointOf, runnerPod, runnerService } from './objects.ts';
 import type { Tombstones } from './tombstones.ts';
 import { deathOfPod } from './verdict.ts';
 import type { Watched } from './watched.ts';

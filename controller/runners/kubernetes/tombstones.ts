@@ -1,9 +1,9 @@
 import type { CoreV1Api, DiscoveryV1Api, V1Service } from '@kubernetes/client-node';
-import { LABELS, TOMBSTONES_MAX } from '../../../contract/names.ts';
+import { ENDED, LABELS, TOMBSTONES_MAX } from '../../../contract/names.ts';
 import type { ProviderContext } from '../../ports/runners.ts';
 import { type ApiCall, apiFault, MERGE_PATCH } from './api.ts';
 import { runnersAccount } from './mark.ts';
-import { ENDED, tombstoneEndpoint } from './objects.ts';
+import { tombstoneEndpoint } from './objects.ts';
 
 /** As long as an idle lease lives by default. */
 const KEEP_MS = 600_000;
@@ -53,8 +53,9 @@ export function tombstones(parts: TombstoneParts): Tombstones {
     const latestFirst = items.toSorted((a, b) => endedAtMs(b) - endedAtMs(a));
     const isOver = (service: V1Service, index: number) =>
       index >= KEPT_MAX - room || endedAtMs(service) < Date.now() - KEEP_MS;
-    const over = latestFirst.filter(isOver).map(({ metadata }) => metadata?.name ?? '');
-    await Promise.all(over.map(remove));
+    await Promise.all(latestFirst.filter(isOver).map(service => remove(nameOfService(service))));
+    const there = new Set(items.map(nameOfService));
+    for (const name of own) if (!there.has(name)) own.delete(name);
   }
 
   async function sweepUntilStopped(): Promise<void> {
@@ -85,7 +86,7 @@ export function tombstones(parts: TombstoneParts): Tombstones {
   return {
     start: () => void sweepUntilStopped(),
     async keep(runnerId) {
-      if (asked.has(runnerId)) return;
+      if (asked.has(runnerId) || stopped.aborted) return;
       asked.add(runnerId);
       await keep(runnerId).catch(err => {
         // not found: the pod was gone before, and its Service with it; conflict: another replica was first
@@ -97,4 +98,5 @@ export function tombstones(parts: TombstoneParts): Tombstones {
   };
 }
 
+const nameOfService = ({ metadata }: V1Service): string => metadata?.name ?? '';
 const endedAtMs = ({ metadata }: V1Service): number => Date.parse(metadata?.annotations?.[LABELS.endedAt] ?? '') || 0;

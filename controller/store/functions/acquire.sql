@@ -19,18 +19,21 @@ declare
   v_free_at timestamptz;
   v_inherit boolean := false;
   v_switches boolean;
+  v_restores boolean;
   v_runner uuid;
   v_slot integer;
   v_victim record;
   v_refusal jsonb;
+  v_options jsonb := jsonb_strip_nulls(p_options);
 begin
-  -- A lease whose expiry would move by less than a second is answered without a write.
+  -- A lease that was used within a second is answered without a write.
   select x.* into s from omicron.browser_sessions x
     join omicron.runners y on y.id = x.runner_id and y.epoch = x.epoch and y.state = 'leased'
    where x.user_id = p_user and x.conversation_id = p_conversation and x.status = 'ready' and x.provider = p_provider;
   if found then
     v_now := clock_timestamp();
-    if not (p_switch_profile and omicron.has_other_profile(s, p_options)) and s.expires_at > v_now and s.ttl_seconds = p_ttl_seconds and (p_tags is null or s.tags = p_tags)
+    if not (p_switch_profile and omicron.has_other_profile(s, p_options)) and s.expires_at > v_now
+       and s.ttl_seconds = p_ttl_seconds and (p_tags is null or s.tags = p_tags) and s.active_at >= v_now - interval '1 second'
        and s.expires_at >= least(v_now + make_interval(secs => p_ttl_seconds - 1), s.ends_at) then
       return jsonb_build_object('outcome', 'renewed', 'session', to_jsonb(s));
     end if;
@@ -56,7 +59,7 @@ begin
   if not v_switches and s.status = 'ready' and s.expires_at > v_now and r.state = 'leased' and r.epoch = s.epoch then
     update omicron.browser_sessions
        set expires_at = greatest(expires_at, least(v_now + make_interval(secs => p_ttl_seconds), ends_at)),
-           ttl_seconds = p_ttl_seconds, last_used_at = v_now, tags = coalesce(p_tags, tags), archived_at = null
+           ttl_seconds = p_ttl_seconds, last_used_at = v_now, active_at = v_now, tags = coalesce(p_tags, tags), archived_at = null
      where id = s.id returning * into s;
     return jsonb_build_object('outcome', 'renewed', 'session', to_jsonb(s));
   end if;
@@ -69,8 +72,16 @@ begin
     return jsonb_build_object('outcome', 'starting', 'session', to_jsonb(s));
   end if;
 
-  if p_options ? 'profile' then
-    v_refusal := omicron.claim_profile(p_user, s.id, p_options -> 'profile');
+  v_restores := s.hibernated_until > v_now and not v_switches;
+  if v_restores then
+    if p_options ? 'profile' and omicron.has_other_profile(s, p_options) then
+      return jsonb_build_object('outcome', 'refused', 'code', 'profile_mismatch', 'limit', 1, 'active', 1, 'retry_after_ms', 0,
+        'holder', s.id);
+    end if;
+    v_options := omicron.restored_options(s, v_options);
+  end if;
+  if v_options ? 'profile' then
+    v_refusal := omicron.claim_profile(p_user, s.id, v_options -> 'profile');
     if v_refusal is not null then
       return v_refusal;
     end if;
@@ -144,7 +155,7 @@ begin
       values (p_user, p_conversation, 'starting', p_namespace, p_provider, 1, v_runner,
         p_claim, v_now + make_interval(secs => p_claim_seconds), v_now, p_ttl_seconds,
         v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
-        v_now + make_interval(secs => p_max_session_seconds), p_options, coalesce(p_tags, '{}'), v_now)
+        v_now + make_interval(secs => p_max_session_seconds), v_options, coalesce(p_tags, '{}'), v_now)
       returning * into s;
   else
     if not v_inherit then
@@ -157,13 +168,17 @@ begin
            ttl_seconds = p_ttl_seconds,
            expires_at = v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
            ends_at = v_now + make_interval(secs => p_max_session_seconds),
-           options = p_options, tags = coalesce(p_tags, tags), last_used_at = v_now, archived_at = null,
+           options = v_options, tags = coalesce(p_tags, tags), last_used_at = v_now, active_at = v_now, archived_at = null,
            mcp_url = null, pod_name = null, service_name = null, artifacts_s3_prefix = null, ended_reason = null, error = null
      where id = s.id returning * into s;
+    if s.hibernated_until is not null and not v_restores then -- kept for too long, or of another profile
+      perform omicron.drop_snapshot(s.id);
+      s.hibernated_until := null;
+    end if;
   end if;
   -- The claimer of a warm runner sends the assignment at once: from here on it may have been sent.
   update omicron.runners
-     set session_id = s.id, epoch = s.epoch, recorded = (p_options ->> 'record_video')::boolean,
+     set session_id = s.id, epoch = s.epoch, recorded = (v_options ->> 'record_video')::boolean,
          state = case when state = 'warm' then 'claimed' else state end,
          assigned_at = case when state = 'warm' then v_now else assigned_at end
    where id = v_runner returning * into r;

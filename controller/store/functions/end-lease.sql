@@ -13,7 +13,7 @@ begin
     return jsonb_build_object('outcome', case when p_epoch < s.epoch then 'already_ended' else 'superseded' end,
       'session', to_jsonb(s));
   end if;
-  if s.status not in ('starting', 'ready') then
+  if s.status not in ('starting', 'ready', 'hibernated') then
     return jsonb_build_object('outcome', 'already_ended', 'session', to_jsonb(s));
   end if;
   perform omicron.close_lease(s, 'ended', p_reason, null);

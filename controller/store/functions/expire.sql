@@ -1,4 +1,4 @@
--- The reaper's step: ends leases whose time is over. The index finds candidates (with a scalar subquery, or the
+-- The reaper's step: ends leases, and hibernated sessions, whose time is over. The index finds candidates (with a scalar subquery, or the
 -- planner reads the whole table); each is judged again under its lock.
 create or replace function omicron.expire_leases(p_most integer) returns setof uuid
 language plpgsql as $$
@@ -8,10 +8,10 @@ declare
 begin
   for v_id in
     select id from omicron.browser_sessions
-     where expires_at < (select clock_timestamp()) and status in ('starting', 'ready') order by expires_at limit p_most
+     where expires_at < (select clock_timestamp()) and status in ('starting', 'ready', 'hibernated') order by expires_at limit p_most
   loop
     select * into s from omicron.browser_sessions where id = v_id for update skip locked;
-    continue when s.id is null or s.status not in ('starting', 'ready') or s.expires_at >= clock_timestamp();
+    continue when s.id is null or s.status not in ('starting', 'ready', 'hibernated') or s.expires_at >= clock_timestamp();
     perform omicron.expire_lease(s);
     return next s.id;
   end loop;

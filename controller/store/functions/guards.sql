@@ -6,8 +6,9 @@ begin
     raise exception 'epoch of session % fell from % to %', old.id, old.epoch, new.epoch;
   end if;
   if new.epoch = old.epoch and new.status <> old.status and not (
-       (old.status = 'starting' and new.status in ('ready', 'ended', 'error'))
-    or (old.status = 'ready' and new.status in ('ended', 'error'))
+       (old.status = 'starting' and new.status in ('ready', 'hibernated', 'ended', 'error'))
+    or (old.status = 'ready' and new.status in ('hibernated', 'ended', 'error'))
+    or (old.status = 'hibernated' and new.status = 'ended')
   ) then
     raise exception 'session % may not go from % to % in epoch %', old.id, old.status, new.status, old.epoch;
   end if;

@@ -20,10 +20,15 @@ begin
   end if;
   update omicron.browser_sessions
      set status = 'ready', mcp_url = p_mcp_url, pod_name = p_workload, service_name = p_workload,
-         artifacts_s3_prefix = p_prefix, claim_until = null, last_used_at = v_now,
+         artifacts_s3_prefix = p_prefix, claim_until = null, last_used_at = v_now, active_at = v_now,
          -- may be sooner than the end that the start was given; its runner's deadline_at has what the runner was told
          expires_at = least(v_now + make_interval(secs => ttl_seconds), ends_at)
    where id = s.id returning * into s;
+  if s.hibernated_until is not null then
+    perform omicron.drop_snapshot(s.id);
+    perform omicron.write_event(s.id, s.epoch, 'session.restored', jsonb_build_object('runner_id', r.id));
+    s.hibernated_until := null;
+  end if;
   perform omicron.write_event(s.id, s.epoch, 'session.ready', jsonb_build_object('runner_id', r.id,
     'start_ms', round(extract(epoch from v_now - s.starting_since) * 1000)));
   return to_jsonb(s);

@@ -42,7 +42,7 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('omicron.user:' || p_user, 0));
   insert into omicron.profiles (user_id, name)
     select p_user, p_name
-     where (select count(*) from omicron.profiles where user_id = p_user) < 100 -- PROFILE_LIMITS.profilesMax
+     where (select count(*) from omicron.profiles where user_id = p_user and session_id is null) < 100 -- PROFILE_LIMITS.profilesMax
     on conflict (user_id, name) do nothing;
 end $$;
 
@@ -120,7 +120,7 @@ create or replace function omicron.written_profile(p_session uuid, p_epoch integ
 language sql as $$
   select omicron.profile_content(p, p.version)
     from omicron.profiles p join omicron.runners r on r.id = p.writer
-   where r.id = p_runner and r.session_id = p_session and r.epoch = p_epoch and r.state in ('leased', 'draining')
+   where p.session_id is null and r.id = p_runner and r.session_id = p_session and r.epoch = p_epoch and r.state in ('leased', 'draining')
 $$;
 
 -- Before the bytes of an object are written, a version's or a chunk's. Null: go on; else why not. `p_runner` null: the
@@ -216,7 +216,8 @@ begin
   perform omicron.drop_versions(p_profile, p_base + 1 - p_versions);
   if r.id is not null then
     perform omicron.write_event(r.session_id, r.epoch, 'profile.saved',
-      jsonb_build_object('name', (select name from omicron.profiles where id = p_profile), 'version', p_base + 1, 'bytes', p_bytes));
+      jsonb_build_object('name', p.name, 'version', p_base + 1, 'bytes', p_bytes))
+      from omicron.profiles p where p.id = p_profile and p.session_id is null;
   end if;
   return null;
 end $$;
@@ -250,8 +251,18 @@ language sql as $$
    where p.writer = r.id and r.id = p_runner and r.session_id = p_session and r.epoch = p_epoch
 $$;
 
--- {outcome: deleted | not_found} or the refusal. With the last profile of a user goes the key, and with it all that
--- a backup of the store may still hold.
+-- With the last profile of a user goes the key, and with it all that a backup of the store may still hold. A user who is asking for a
+-- browser right now is left to the next round.
+create or replace function omicron.drop_unused_key(p_user text) returns void
+language plpgsql as $$
+begin
+  if pg_try_advisory_xact_lock(hashtextextended('omicron.user:' || p_user, 0)) then
+    delete from omicron.profile_keys where user_id = p_user
+      and not exists (select from omicron.profiles where user_id = p_user);
+  end if;
+end $$;
+
+-- {outcome: deleted | not_found} or the refusal.
 create or replace function omicron.delete_profile(p_user text, p_name text) returns jsonb
 language plpgsql as $$
 declare
@@ -268,8 +279,7 @@ begin
   end if;
   perform omicron.drop_versions(p.id, p.version);
   delete from omicron.profiles where id = p.id;
-  delete from omicron.profile_keys where user_id = p_user
-    and not exists (select from omicron.profiles where user_id = p_user);
+  perform omicron.drop_unused_key(p_user);
   return jsonb_build_object('outcome', 'deleted');
 end $$;
 

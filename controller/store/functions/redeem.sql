@@ -31,7 +31,7 @@ begin
     return jsonb_build_object('outcome', 'wait');
   end if;
   update omicron.runners set state = 'leased', redeemed_at = v_now, seen_at = v_now, deadline_at = s.expires_at where id = r.id;
-  return jsonb_build_object('outcome', 'redeemed', 'user_id', s.user_id,
+  return jsonb_build_object('outcome', 'redeemed', 'user_id', s.user_id, 'restores', s.hibernated_until is not null,
     'remaining_ms', floor(extract(epoch from s.expires_at - v_now) * 1000),
     'ends_in_seconds', ceil(extract(epoch from s.ends_at - v_now)),
     'now_ms', floor(extract(epoch from v_now) * 1000));

@@ -1,5 +1,5 @@
 -- A caller's heartbeat (O2). Null epoch: the current one.
--- {outcome: renewed | not_found | superseded | ended, session}
+-- {outcome: renewed | not_found | superseded | hibernated | ended, session}
 create or replace function omicron.heartbeat(p_session uuid, p_user text, p_epoch integer) returns jsonb
 language plpgsql as $$
 declare
@@ -13,6 +13,9 @@ begin
   v_now := clock_timestamp();
   if p_epoch is not null and p_epoch <> s.epoch then
     return jsonb_build_object('outcome', 'superseded', 'session', to_jsonb(s));
+  end if;
+  if s.status = 'hibernated' and s.expires_at > v_now then
+    return jsonb_build_object('outcome', 'hibernated', 'session', to_jsonb(s));
   end if;
   if s.status not in ('starting', 'ready') or s.expires_at <= v_now then
     return jsonb_build_object('outcome', 'ended', 'session', to_jsonb(s));
@@ -41,7 +44,7 @@ begin
   end if;
   if p_calls > 0 then
     update omicron.browser_sessions
-       set last_used_at = v_now,
+       set last_used_at = v_now, active_at = v_now,
            expires_at = greatest(expires_at, least(v_now + make_interval(secs => ttl_seconds), ends_at))
      where id = s.id returning * into s;
   end if;

@@ -2,8 +2,9 @@
 -- `not_started`: its launch was given up, which counts only while it is creating: another worker may have seen it
 -- come up. Its lease, if it is live, becomes an error that says so; a new request starts a new epoch. A runner closes
 -- by its own clock half a second before its lease's end: then the lease has expired, and nothing was lost.
--- 'lost' | 'expired': what became of its lease. 'nothing': it had none. Null: it was claimed meanwhile, call again.
-create or replace function omicron.runner_lost(p_runner uuid, p_how text, p_reason text, p_error text) returns text
+-- 'lost' | 'expired' | 'leaving': what became of its lease. 'nothing': it had none. Null: it was claimed meanwhile, call again.
+-- A runner that is leaving with a ready lease has `p_grace_seconds` to hibernate it: 'leaving' until then.
+create or replace function omicron.runner_lost(p_runner uuid, p_how text, p_reason text, p_error text, p_grace_seconds integer) returns text
 language plpgsql as $$
 declare
   s omicron.browser_sessions;
@@ -26,6 +27,10 @@ begin
     if s.status = 'ready' and s.expires_at <= clock_timestamp() + interval '1 second' then
       perform omicron.expire_lease(s);
       v_outcome := 'expired';
+    elsif p_how = 'leaving' and s.status = 'ready' and p_grace_seconds > 0
+       and coalesce(r.leaving_at, clock_timestamp()) > clock_timestamp() - make_interval(secs => p_grace_seconds) then
+      update omicron.runners set leaving_at = coalesce(leaving_at, clock_timestamp()) where id = r.id;
+      return 'leaving';
     else
       perform omicron.close_lease(s, 'error', p_reason, p_error);
       v_outcome := 'lost';

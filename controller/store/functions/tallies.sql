@@ -25,6 +25,16 @@ end $$;
 create or replace trigger tally_freeze after insert on omicron.session_events
   for each row when (new.kind in ('browser.frozen', 'browser.thawed')) execute function omicron.tally_freeze();
 
+create or replace function omicron.tally_hibernation() returns trigger language plpgsql as $$
+begin
+  perform omicron.tally('hibernations', substr(new.kind, length('session.') + 1));
+  return null;
+end $$;
+
+create or replace trigger tally_hibernation after insert on omicron.session_events
+  for each row when (new.kind in ('session.hibernated', 'session.restored', 'session.restore_failed', 'session.hibernate_failed'))
+  execute function omicron.tally_hibernation();
+
 -- A recording reported lost and stored later counts as both: a counter never falls.
 create or replace function omicron.tally_recording() returns trigger language plpgsql as $$
 begin

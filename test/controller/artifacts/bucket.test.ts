@@ -52,7 +52,17 @@ const expireAfter = (Days: number, Prefix: string) =>
   );
 
 it('[O21] tells what the bucket holds and for how long, and that it cannot be looked at', async () => {
-  const stats = { active: 0, starting: 0, capacity: 0, runners: {}, ended: {}, freezes: {}, recordings: {} };
+  const stats = {
+    active: 0,
+    starting: 0,
+    capacity: 0,
+    runners: {},
+    ended: {},
+    freezes: {},
+    recordings: {},
+    hibernated: 0,
+    hibernations: {},
+  };
   // Of the directory, metrics ask for the stats alone.
   const metrics = prometheusMetrics({ stats: async () => stats } as unknown as Parameters<typeof prometheusMetrics>[0]);
   const look = async (store: Pick<ArtifactStore, 'survey'> = artifacts) => {

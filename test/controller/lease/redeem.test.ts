@@ -20,6 +20,7 @@ const redeemed: Redemption = {
   remainingMs: 599_000,
   endsInSeconds: 28_800,
   nowMs: NOW_MS,
+  restores: false,
 };
 
 /** What redeeming needs, and the steps in their order. */
@@ -27,6 +28,7 @@ function parts(outcome: Redemption, credentials: VaultDocument['credentials'] | 
   const steps: string[] = [];
   const made: RedeemParts = {
     keys: { signing, derivation: new Uint8Array(32) },
+    hibernates: false,
     broker: {
       async redeem() {
         steps.push('redeem');

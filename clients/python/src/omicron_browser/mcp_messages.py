@@ -88,6 +88,10 @@ def data_of(event: str) -> str:
     return "\n".join(line[len("data:") :].lstrip() for line in lines if line.startswith("data:"))
 
 
+#: Of requests that were never sent, so that nothing ran.
+NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout)
+
+
 def browser_unreachable(mcp_url: str, *, sent: bool = True) -> OmicronError:
     """A call that was sent may have run: it is not for this client to repeat."""
     if not sent:
@@ -101,6 +105,11 @@ def browser_unreachable(mcp_url: str, *, sent: bool = True) -> OmicronError:
         f"The connection to the browser at {mcp_url} broke. A call that was running may have had its effect: acquire"
         " the lease again, and look at the page before you repeat it.",
     )
+
+
+def not_carried_out(error: OmicronError) -> bool:
+    """The runner refused the call, or there was none any more."""
+    return error.code == "lease_ended" or (error.code == "browser_unreachable" and isinstance(error.__cause__, NOT_SENT))
 
 
 def refusal(response: httpx.Response) -> OmicronError:

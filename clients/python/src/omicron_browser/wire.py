@@ -244,7 +244,7 @@ class GetOrCreateRequest(TypedDict):
 class HeartbeatAnswer(TypedDict):
     mcp_headers: NotRequired[dict[str, str] | None]
     session_id: str
-    status: Literal["starting", "ready"]
+    status: Literal["starting", "ready", "hibernated"]
     epoch: int
     expires_at: str
     ends_at: str
@@ -341,6 +341,7 @@ class Problem(TypedDict):
         "method_not_allowed",
         "lease_superseded",
         "lease_ended",
+        "lease_in_use",
         "file_exists",
         "profile_in_use",
         "profile_changed",
@@ -459,7 +460,7 @@ class Session(TypedDict):
     session_id: str
     user_id: str
     conversation_id: str
-    status: Literal["starting", "ready", "ended", "error"]
+    status: Literal["starting", "ready", "hibernated", "ended", "error"]
     epoch: int
     runner_id: str | None
     provider: str

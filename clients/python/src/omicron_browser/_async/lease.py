@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 from .. import wire
 from ..answers import instant, session_path
 from ..errors import OmicronError, lease_ended, lease_released
-from ..mcp_messages import Tool, ToolResult
+from ..mcp_messages import Tool, ToolResult, not_carried_out
 from ..retry import wait_seconds
 from .connection import AsyncConnection
 from .mcp import AsyncMcp
-from .runtime import Renewal
+from .runtime import Lock, Renewal
 
 Result = TypeVar("Result")
 
@@ -26,16 +26,21 @@ HEARTBEATS_PER_TTL = 3
 HEARTBEAT_TIMEOUT_SECONDS = 10.0
 
 
+Answer = wire.Lease
+
+
 @dataclass(frozen=True)
 class LeaseOptions:
     """What a lease is made of."""
 
-    answer: wire.Lease
+    answer: Answer
     user_id: str
     ttl_seconds: int
     renewed_at: float
     """Monotonic time before the request was sent that this lease answers."""
     on_lost: Callable[[OmicronError], None] | None
+    again: Callable[[], Awaitable[Answer]]
+    """Asks for the browser of the hibernated session."""
 
 
 class AsyncLease:
@@ -44,17 +49,20 @@ class AsyncLease:
     Until it is released, ended or lost, heartbeats run by themselves. At the end of its `async with` block it is released.
     """
 
+    epoch: int
+    mcp_url: str
+    headers: Mapping[str, str]
+    expires_at: datetime
+    ends_at: datetime
+    _renewed_at: float
+
     def __init__(self, connection: AsyncConnection, options: LeaseOptions) -> None:
-        answer = options.answer
-        self.session_id = answer["session_id"]
-        self.epoch = answer["epoch"]
-        self.mcp_url = answer["mcp_url"] or ""
-        self.headers: Mapping[str, str] = answer["mcp_headers"] or {}
-        self.expires_at: datetime = instant(answer["expires_at"])
-        self.ends_at: datetime = instant(answer["ends_at"])
+        self.session_id = options.answer["session_id"]
         self._connection = connection
         self._options = options
-        self._renewed_at = options.renewed_at
+        self._take(options.answer, options.renewed_at)
+        self._is_hibernated = False
+        self._restoring = Lock()
         self._failures = 0
         self._over: OmicronError | None = None
         self._has_ended = False
@@ -67,7 +75,7 @@ class AsyncLease:
 
     async def connect(self) -> AsyncConnectedBrowser:
         """Connects to the browser and lists its tools."""
-        browser = AsyncConnectedBrowser(self, AsyncMcp(self._connection.http, self.mcp_url, lambda: self.headers))
+        browser = AsyncConnectedBrowser(self, self._mcp())
         await browser._connect()
         return browser
 
@@ -76,19 +84,25 @@ class AsyncLease:
         if self._over is not None:
             raise self._over
         sent_at = time.monotonic()
+        epoch = self.epoch
         try:
             answer = await self._connection.call(
                 wire.HeartbeatAnswer,
                 "POST",
                 f"{session_path(self.session_id)}/heartbeat",
                 user_id=self._options.user_id,
-                body={"epoch": self.epoch},
+                body={"epoch": epoch},
                 timeout_seconds=HEARTBEAT_TIMEOUT_SECONDS,
             )
         except OmicronError as error:
+            if epoch != self.epoch:  # it came back meanwhile
+                return
             if not error.may_retry:
                 self._lose(error)
             raise
+        if epoch != self.epoch:
+            return
+        self._is_hibernated = answer["status"] == "hibernated"
         self._renewed_at = max(self._renewed_at, sent_at)
         self.headers = answer.get("mcp_headers") or self.headers
         self.expires_at = instant(answer["expires_at"])
@@ -134,19 +148,42 @@ class AsyncLease:
     async def _explained(self, call: Callable[[], Awaitable[Result]]) -> Result:
         """A browser that does not answer, or refuses the token, may be one whose lease has ended: then that is the error.
 
-        Where the token alone has expired, the call, which has not begun, is made with the next one.
+        A hibernated one is brought back; a call that was not carried out is made then, and so is one whose token alone has
+        expired, with the next one.
         """
         if self._over is not None:
             raise self._over
-        headers = self.headers
+        headers, epoch = self.headers, self.epoch
         try:
             return await call()
         except OmicronError as error:
             if error.code != "invalid_request" and await self._is_over():
                 raise self._over or error from error
-            if error.code != "unauthorized" or self.headers == headers:
+            restored = await self._restored(epoch)
+            has_new_token = error.code == "unauthorized" and self.headers != headers
+            if not has_new_token and not (restored and not_carried_out(error)):
                 raise
         return await call()
+
+    async def _restored(self, epoch: int) -> bool:
+        """Brings back a browser that was hibernated since `epoch`. False: it was not."""
+        async with self._restoring:
+            if self.epoch == epoch and self._is_hibernated:
+                sent_at = time.monotonic()
+                self._take(await self._options.again(), sent_at)
+                self._is_hibernated = False
+            return self.epoch != epoch
+
+    def _take(self, answer: Answer, renewed_at: float) -> None:
+        self.epoch = answer["epoch"]
+        self.mcp_url = answer["mcp_url"] or ""
+        self.headers = answer["mcp_headers"] or {}
+        self.expires_at = instant(answer["expires_at"])
+        self.ends_at = instant(answer["ends_at"])
+        self._renewed_at = renewed_at
+
+    def _mcp(self) -> AsyncMcp:
+        return AsyncMcp(self._connection.http, self.mcp_url, lambda: self.headers)
 
     async def _is_over(self) -> bool:
         try:
@@ -188,6 +225,7 @@ class AsyncConnectedBrowser:
     def __init__(self, lease: AsyncLease, mcp: AsyncMcp) -> None:
         self.lease = lease
         self._mcp = mcp
+        self._epoch = lease.epoch
 
     @property
     def tools(self) -> Sequence[Tool]:
@@ -203,11 +241,14 @@ class AsyncConnectedBrowser:
     ) -> ToolResult:
         """Calls a tool; one that fails has `is_error`.
 
-        Raises OmicronError: why the lease was lost, `browser_unreachable`, ... There is no limit of time but the tools' own,
-        unless `timeout_seconds` is given.
+        A browser that was hibernated is brought back for the call. Raises OmicronError: why the lease was lost,
+        `browser_unreachable`, ... There is no limit of time but the tools' own, unless `timeout_seconds` is given.
         """
 
-        return await self.lease._explained(lambda: self._mcp.call_tool(name, arguments, timeout_seconds))
+        async def called() -> ToolResult:
+            return await (await self._current()).call_tool(name, arguments, timeout_seconds)
+
+        return await self.lease._explained(called)
 
     async def __aenter__(self) -> AsyncConnectedBrowser:
         return self
@@ -216,6 +257,15 @@ class AsyncConnectedBrowser:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.lease.release()
+
+    async def _current(self) -> AsyncMcp:
+        """Of the browser that the lease has now: one that was hibernated comes back at another address."""
+        epoch = self.lease.epoch
+        if epoch != self._epoch:
+            mcp = self.lease._mcp()
+            await mcp.connect()
+            self._mcp, self._epoch = mcp, epoch
+        return self._mcp
 
     async def _connect(self) -> None:
         await self.lease._explained(self._mcp.connect)

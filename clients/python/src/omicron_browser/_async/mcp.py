@@ -9,6 +9,7 @@ import httpx
 
 from ..mcp_messages import (
     HELLO,
+    NOT_SENT,
     SESSION_HEADER,
     Tool,
     ToolResult,
@@ -75,7 +76,7 @@ class AsyncMcp:
                 follow_redirects=False,
             )
         except httpx.TransportError as error:
-            sent = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
+            sent = not isinstance(error, NOT_SENT)
             raise browser_unreachable(self._url, sent=sent) from error
         if not response.is_success:
             raise refusal(response)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 sleep = asyncio.sleep
+Lock = asyncio.Lock
 
 
 class Renewal:

@@ -32,8 +32,8 @@ WAIT_SECONDS = 60.0
 #: How long the controller may hold one call.
 HELD_SECONDS_MAX = 60.0
 NETWORK_SECONDS = 15.0
-#: The content of a profile is some megabytes, and a save reads it from the browser first.
-PROFILE_SECONDS = 30.0
+#: A save reads the browser's storage, of a complete profile some hundred megabytes.
+PROFILE_SECONDS = 70.0
 #: A browser is leased for it.
 CHECK_SECONDS = 100.0
 
@@ -43,7 +43,7 @@ KeepPages = Literal["none", "last", "calls"]
 ProfileMode = Literal["read-write", "read-only"]
 LiveRole = Literal["view", "control"]
 ProfileForm = Literal["light", "complete"]
-SessionState = Literal["starting", "ready", "ended", "error"]
+SessionState = Literal["starting", "ready", "hibernated", "ended", "error"]
 OnLost = Callable[[OmicronError], None]
 Artifacts = list[wire.Artifact]
 Files = list[wire.ListedFile]
@@ -118,22 +118,13 @@ class AsyncBrowserSessions:
             "require_credentials": require_credentials,
         }
         body = {name: value for name, value in request.items() if value is not None}
-        deadline = time.monotonic() + wait_seconds
-        attempt = 0
-        while True:
-            renewed_at = time.monotonic()
-            try:
-                answer = await self._get_or_create(
-                    user_id, body, min(max(0.0, deadline - renewed_at), HELD_SECONDS_MAX)
-                )
-            except OmicronError as error:
-                seconds = seconds_until_retry(error, attempt)
-                if not error.may_retry or time.monotonic() + seconds > deadline:
-                    raise
-                await sleep(seconds)
-                attempt += 1
-                continue
-            return AsyncLease(self._connection, LeaseOptions(answer, user_id, ttl_seconds, renewed_at, on_lost))
+
+        async def again() -> wire.Lease:
+            answer, _ = await self._wait_for_lease(user_id, body, wait_seconds)
+            return answer
+
+        answer, renewed_at = await self._wait_for_lease(user_id, body, wait_seconds)
+        return AsyncLease(self._connection, LeaseOptions(answer, user_id, ttl_seconds, renewed_at, on_lost, again))
 
     async def connect(
         self,
@@ -378,7 +369,7 @@ class AsyncBrowserSessions:
     async def check_profile(
         self, user_id: str, name: str, url: str, *, selector: str | None = None, text: str | None = None
     ) -> wire.ProfileCheck:
-        """Whether a login of the saved profile still holds: opens a page in a browser of its own and looks for a selector or a text.
+        """Whether a login of the saved profile still holds: opens a page in a browser of its own and looks for a selector or text.
 
         Takes up to a minute, and a place within the user's quota. Raises `profile_not_found`, `user_quota_exceeded`, ...
         """
@@ -446,6 +437,24 @@ class AsyncBrowserSessions:
         """Every layer that applies to a session, widest first."""
         path = f"{session_path(session_id)}/policy/effective"
         return await self._connection.call(wire.EffectivePolicy, "GET", path, user_id=user_id)
+
+    async def _wait_for_lease(
+        self, user_id: str, body: dict[str, object], wait_seconds: float
+    ) -> tuple[wire.Lease, float]:
+        """The answer, and the monotonic time before the request that it answers."""
+        deadline = time.monotonic() + wait_seconds
+        attempt = 0
+        while True:
+            sent_at = time.monotonic()
+            try:
+                held_seconds = min(max(0.0, deadline - sent_at), HELD_SECONDS_MAX)
+                return await self._get_or_create(user_id, body, held_seconds), sent_at
+            except OmicronError as error:
+                seconds = seconds_until_retry(error, attempt)
+                if not error.may_retry or time.monotonic() + seconds > deadline:
+                    raise
+                await sleep(seconds)
+                attempt += 1
 
     async def _get_or_create(self, user_id: str, body: Mapping[str, object], held_seconds: float) -> wire.Lease:
         """One attempt. Raises `lease_starting` when the controller's wait was not long enough."""

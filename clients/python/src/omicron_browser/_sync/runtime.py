@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from threading import Event, Thread
+from threading import Event, Lock, Thread
+
+__all__ = ["Lock", "Renewal", "sleep"]
 
 sleep = time.sleep
 

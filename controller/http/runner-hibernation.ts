@@ -1,0 +1,60 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import * as z from 'zod';
+import { hibernationRequest, sessionSnapshot } from '../../contract/hibernation.ts';
+import { AUDIENCES } from '../../contract/names.ts';
+import type { ControllerKeys } from '../../contract/tokens.ts';
+import { profilesNotConfigured } from '../profiles/profile-keeper.ts';
+import type { Snapshots } from '../profiles/snapshots.ts';
+import { leaseOf, leaseOnly } from './bearer.ts';
+import { describeRoutes } from './describe.ts';
+import { STATE_BODY_BYTES_MAX } from './profiles.ts';
+
+export interface RunnerHibernationRoutes {
+  publicKeys: ControllerKeys;
+  /** Null: this deployment keeps no profiles. */
+  snapshots: Snapshots | null;
+  /** A lease has ended: its runner is drained. */
+  kickDrain: () => void;
+}
+
+/** A session's snapshot, for its runners: brought by the one that is given back, read by the one that restores it. */
+export const runnerHibernationRoutes: FastifyPluginAsyncZod<RunnerHibernationRoutes> = async (app, parts) => {
+  app.addHook('onRoute', describeRoutes('runner'));
+  const ofLease = leaseOnly(parts.publicKeys, AUDIENCES.lease);
+  const snapshots = (): Snapshots => {
+    if (parts.snapshots === null) throw profilesNotConfigured();
+    return parts.snapshots;
+  };
+
+  app.get(
+    '',
+    {
+      ...ofLease,
+      schema: {
+        operationId: 'readSnapshot',
+        summary: 'What the browser of a lease starts with when its session was hibernated',
+        response: { 200: sessionSnapshot },
+      },
+    },
+    async request => snapshots().ofStart(leaseOf(request).claims),
+  );
+
+  app.put(
+    '',
+    {
+      ...ofLease,
+      bodyLimit: STATE_BODY_BYTES_MAX,
+      schema: {
+        operationId: 'hibernateSession',
+        summary: 'Keeps what the browser of a lease holds, and gives its runner back, in one step',
+        body: hibernationRequest,
+        response: { 204: z.null() },
+      },
+    },
+    async (request, reply) => {
+      await snapshots().keep(leaseOf(request).claims, request.body);
+      parts.kickDrain();
+      return reply.status(204).send(null);
+    },
+  );
+};

@@ -1,0 +1,70 @@
+import type { Logger } from 'pino';
+import type { HibernationReason } from '../../contract/hibernation.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import type { RunnerLink } from '../ports/runner-link.ts';
+import type { Directory } from '../store/directory.ts';
+import type { Hibernations } from '../store/hibernations.ts';
+import { hibernateToken, type Keys } from './assignment-tokens.ts';
+import { liveRunner } from './live-runner.ts';
+
+export interface HibernationParts {
+  directory: Directory;
+  hibernations: Pick<Hibernations, 'idle'>;
+  link: RunnerLink;
+  keys: Keys;
+  /** Name of the provider whose runners are asked. */
+  provider: string;
+  /** Without use, before a session is hibernated, and before one is whose place is needed. */
+  idleSeconds: number;
+  idleForCapacitySeconds: number;
+  log: Logger;
+}
+
+/** A runner reads its browser, and the controller encrypts and stores what it brings. */
+const HIBERNATE_MS = 20_000;
+/** Sessions that one round asks, so many at a time. */
+const BATCH = 40;
+const AT_A_TIME = 4;
+/** To make room, sessions are tried one after the other: one that is used by now stays. */
+const CANDIDATES = 3;
+
+/** Asks runners to hibernate sessions that nothing uses. Two controllers that ask the same runner get one hibernation. */
+export class Hibernation {
+  readonly #parts: HibernationParts;
+
+  constructor(parts: HibernationParts) {
+    this.#parts = parts;
+  }
+
+  /** One round: every session that was not used for long. Never rejects for one of them. */
+  async hibernateIdle(): Promise<void> {
+    const { hibernations, provider, idleSeconds } = this.#parts;
+    const idle = await hibernations.idle(provider, idleSeconds, BATCH);
+    const next = async (): Promise<void> => {
+      for (let id = idle.shift(); id !== undefined; id = idle.shift()) await this.#ask(id, 'idle', idleSeconds);
+    };
+    await Promise.all(Array.from({ length: AT_A_TIME }, next));
+  }
+
+  /** Hibernates the session that was not used for longest; false: every one is in use. */
+  async makeRoom(): Promise<boolean> {
+    const { hibernations, provider, idleForCapacitySeconds: idleSeconds } = this.#parts;
+    for (const id of await hibernations.idle(provider, idleSeconds, CANDIDATES))
+      if (await this.#ask(id, 'capacity', idleSeconds)) return true;
+    return false;
+  }
+
+  async #ask(sessionId: string, why: HibernationReason, idleSeconds: number): Promise<boolean> {
+    const { directory, link, keys, log } = this.#parts;
+    try {
+      const { runnerId, bootId, endpoint } = await liveRunner(directory, sessionId, null);
+      const order = { why, idle_seconds: Math.ceil(idleSeconds) };
+      await link.hibernate(endpoint, hibernateToken(keys, runnerId, bootId, order), HIBERNATE_MS);
+      return true;
+    } catch (err) {
+      const isUsed = err instanceof OmicronError && (err.code === 'lease_in_use' || err.code === 'lease_ended');
+      log[isUsed ? 'debug' : 'warn']({ err, session_id: sessionId, why }, 'session not hibernated');
+      return false;
+    }
+  }
+}

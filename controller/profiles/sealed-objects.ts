@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { OmicronError } from '../../contract/problem.ts';
+import type { KeyWrap } from '../ports/key-wrap.ts';
+import type { ProfileStore } from '../ports/profile-store.ts';
+import type { ProfileRow, Profiles, Save } from '../store/profiles.ts';
+import { refused } from './refused.ts';
+import { objectName, type Place, seal, unseal } from './sealed.ts';
+
+export interface SealedObjectsParts {
+  profiles: Profiles;
+  store: ProfileStore;
+  keys: KeyWrap;
+  /** What all versions of all profiles of one user, and the snapshots of their sessions, may take. */
+  quotaBytes: number;
+}
+
+/** What a save is written over, and by whom; `runner` null: by the platform. */
+export type Target = ProfileRow & { base: number; runner: string | null };
+
+/** Objects of profiles in the store, each under its user's key. Errors are OmicronErrors that say what to do. */
+export class SealedObjects {
+  readonly #parts: SealedObjectsParts;
+
+  constructor(parts: SealedObjectsParts) {
+    this.#parts = parts;
+  }
+
+  /** The user's data key; makes it where there is none. */
+  async keyOf({ userId, wrapped }: ProfileRow): Promise<Buffer> {
+    const { profiles, keys } = this.#parts;
+    const kept = wrapped ?? (await profiles.keepKey(userId, await keys.wrap(randomBytes(32), userId)));
+    return keys.unwrap(kept, userId);
+  }
+
+  /** Writes one object, and reads it back and opens it. */
+  async write(target: Target, key: Buffer, plain: Buffer, of: Place['of']): Promise<Save> {
+    const { profiles, store, quotaBytes } = this.#parts;
+    const { id: profileId, userId, base, runner } = target;
+    const sealed = await seal(key, plain, { userId, profileId, of });
+    const save: Save = { profileId, base, runner, object: objectName(sealed), bytes: sealed.length };
+    const refusal = await profiles.begin(save, quotaBytes);
+    if (refusal !== null) throw refused(refusal);
+    await store.put(save.object, sealed);
+    const stored = await store.get(save.object);
+    const opened = stored && (await unseal(key, stored, { userId, profileId, of }).catch(() => null));
+    if (opened === null || !plain.equals(opened))
+      throw new OmicronError('profile_unavailable', 'The store did not keep what was written to it; save again.');
+    return save;
+  }
+
+  /** An object of this profile, opened. */
+  async open({ id: profileId, userId, wrapped }: ProfileRow, object: string, of: Place['of']): Promise<Buffer> {
+    const { store, keys } = this.#parts;
+    const sealed = await store.get(object);
+    if (sealed === null || wrapped === null) throw damaged('its object is gone from the store');
+    const key = await keys.unwrap(wrapped, userId);
+    try {
+      return await unseal(key, sealed, { userId, profileId, of });
+    } catch (cause) {
+      throw damaged('its object was changed', cause);
+    }
+  }
+}
+
+export const damaged = (why: string, cause?: unknown) =>
+  new OmicronError('profile_unavailable', `This version of the profile cannot be read: ${why}. Restore an older one.`, {
+    cause,
+  });

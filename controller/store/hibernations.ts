@@ -1,0 +1,62 @@
+import * as z from 'zod';
+import type { HibernationReason } from '../../contract/hibernation.ts';
+import type { LeaseKey } from '../../contract/lease-key.ts';
+import type { Database } from '../ports/database.ts';
+import { call, callRows } from './call.ts';
+import { content, type ProfileRow, refusal, type Save, type SaveRefusal } from './profiles.ts';
+
+export interface Hibernated {
+  readonly why: HibernationReason;
+  /** Refused when the lease was used within this time. */
+  readonly idleSeconds: number;
+  /** How long the snapshot is kept. */
+  readonly keepSeconds: number;
+  readonly digest: string;
+  readonly tabs: number;
+}
+
+/** The steps of hibernation. Throws `store_unavailable` when the database cannot be reached. */
+export interface Hibernations {
+  /** Sessions whose lease was not used for so long, the longest first. */
+  idle(provider: string, idleSeconds: number, most: number): Promise<string[]>;
+  /** Before the snapshot is written: the private profile that holds it. */
+  begin(lease: LeaseKey, idleSeconds: number): Promise<ProfileRow | SaveRefusal>;
+  /** Keeps the snapshot and gives the runner back, in one step. Null: the session is hibernated. */
+  commit(lease: LeaseKey, save: Save, hibernated: Hibernated): Promise<SaveRefusal | null>;
+  /** The snapshot that this runner's start restores. Null: none. */
+  ofStart(lease: LeaseKey): Promise<ProfileRow | null>;
+}
+
+export function sqlHibernations(database: Database): Hibernations {
+  const leaseArguments = ({ session_id, epoch, runner_id }: LeaseKey) => ({
+    p_session: session_id,
+    p_epoch: epoch,
+    p_runner: runner_id,
+  });
+  return {
+    async idle(provider, idleSeconds, most) {
+      const which = { p_provider: provider, p_idle_seconds: Math.ceil(idleSeconds), p_most: most };
+      return z.array(z.uuid()).parse(await callRows(database, 'idle_leases', which));
+    },
+    begin: async (lease, idleSeconds) =>
+      z
+        .union([content, refusal])
+        .parse(await call(database, 'begin_hibernation', { ...leaseArguments(lease), p_idle_seconds: idleSeconds })),
+    commit: async (lease, { profileId, base, object, bytes }, { why, idleSeconds, keepSeconds, digest, tabs }) =>
+      refusal.nullable().parse(
+        await call(database, 'hibernate', {
+          ...leaseArguments(lease),
+          p_idle_seconds: idleSeconds,
+          p_keep_seconds: Math.ceil(keepSeconds),
+          p_why: why,
+          p_profile: profileId,
+          p_base: base,
+          p_object: object,
+          p_digest: digest,
+          p_bytes: bytes,
+          p_tabs: tabs,
+        }),
+      ),
+    ofStart: async lease => content.nullable().parse(await call(database, 'lease_snapshot', leaseArguments(lease))),
+  };
+}

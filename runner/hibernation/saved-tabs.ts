@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import * as z from 'zod';
+import { type SavedTab, SNAPSHOT_LIMITS } from '../../contract/hibernation.ts';
+import { TABS_MAX } from '../browser/page-guard.ts';
+
+/** A page that does not answer, behind a dialog or a busy script, is saved by its address alone. */
+const READ_MS = 1_000;
+const BLANK = { url: null, sessionStorage: [], scroll: [0, 0] } satisfies SavedTab;
+
+const READ = `({ sessionStorage: Object.entries({ ...sessionStorage }).map(([name, value]) => [name, String(value)]), scroll: [scrollX, scrollY] })`;
+const pageState = savedParts();
+
+/**
+ * The tabs in their order. `holds` tells whether a text holds a password or a code: no such text leaves, neither in an address, of
+ * which the origin is kept, nor in sessionStorage.
+ */
+export const readTabs = (context: BrowserContext, holds: (text: string) => boolean): Promise<SavedTab[]> =>
+  Promise.all(
+    context
+      .pages()
+      .slice(0, TABS_MAX)
+      .map(page => readTab(page, holds)),
+  );
+
+async function readTab(page: Page, holds: (text: string) => boolean): Promise<SavedTab> {
+  const url = page.url();
+  if (!/^https?:/.test(url)) return BLANK;
+  const shown = url.length > SNAPSHOT_LIMITS.urlMax || holds(url) ? new URL(url).origin : url;
+  const read = page.evaluate(READ).catch(() => undefined);
+  const { data } = pageState.safeParse(await Promise.race([read, delay(READ_MS, undefined, { ref: false })]));
+  if (data === undefined) return { ...BLANK, url: shown };
+  const kept = data.sessionStorage.filter(item => !item.some(holds));
+  const fits = JSON.stringify(kept).length <= SNAPSHOT_LIMITS.sessionStorageMax;
+  return { url: shown, sessionStorage: fits ? kept : [], scroll: data.scroll };
+}
+
+/** What a page says of itself. */
+function savedParts() {
+  return z.object({
+    sessionStorage: z.array(z.tuple([z.string(), z.string()])),
+    scroll: z.tuple([z.number(), z.number()]),
+  });
+}
+
+/**
+ * Opens the tabs again, in their order, in a browser with one blank tab. Resolves with the number of those that have loaded when all
+ * have, or when `signal` aborts: a site that is slow goes on loading.
+ */
+export async function openTabs(context: BrowserContext, tabs: readonly SavedTab[], signal: AbortSignal) {
+  const pages: Page[] = [];
+  for (const [place] of tabs.entries())
+    pages.push((place === 0 ? context.pages()[0] : undefined) ?? (await context.newPage()));
+  let loaded = 0;
+  const opened = pages.map(async (page, place) => {
+    const tab = tabs[place] ?? BLANK;
+    if (await openTab(page, tab)) loaded += 1;
+  });
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  await Promise.race([Promise.all(opened), late]);
+  return { pages, loaded };
+}
+
+/** False: it did not load. A page that shows an error can be loaded again by the agent. */
+async function openTab(page: Page, { url, sessionStorage, scroll }: SavedTab): Promise<boolean> {
+  if (url === null) return true;
+  try {
+    const session = await page.context().newCDPSession(page);
+    if (sessionStorage.length > 0) await storeFirst(page, session, url, sessionStorage);
+    await page.goto(url, { waitUntil: 'domcontentloaded' });
+    await session.send('Page.resetNavigationHistory');
+    await session.detach();
+    if (scroll.some(Boolean)) await page.evaluate(`scrollTo(${scroll.join()})`);
+    return true;
+  } catch {
+    return false; // its address is tried, and what it stored would be of no use without it
+  }
+}
+
+/** sessionStorage is a tab's and an origin's: it is written from an empty page of the origin, without reaching the site. */
+async function storeFirst(page: Page, session: CDPSession, url: string, items: SavedTab['sessionStorage']) {
+  await session.send('Network.enable');
+  await session.send('Network.setBypassServiceWorker', { bypass: true });
+  await page.route('**/*', route => route.fulfill({ contentType: 'text/html', body: '' }));
+  await page.goto(new URL(url).origin);
+  await page.evaluate(stored => {
+    for (const [name, value] of stored) sessionStorage.setItem(name, value);
+  }, items);
+  await page.unroute('**/*');
+  await session.send('Network.setBypassServiceWorker', { bypass: false });
+}
