@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { OmicronError } from '../../contract/problem.ts';
 import { UPLOAD_ORDER_FILE, type UploadOrder, uploadOrder } from '../../contract/reports.ts';
 import { openPlain } from '../files/plain-file.ts';
 
@@ -12,7 +13,7 @@ export async function readOrder(outputDir: string): Promise<UploadOrder | undefi
     const file = await openPlain(join(outputDir, UPLOAD_ORDER_FILE));
     text = await file.readFile('utf8').finally(() => file.close());
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (error instanceof OmicronError && Object(error.cause).code === 'ENOENT') return undefined;
     throw error;
   }
   try {

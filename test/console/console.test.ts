@@ -292,7 +292,9 @@ describe('kept pages', () => {
     const last = page.getByRole('figure');
     await last.getByText('The Demo Bakery').waitFor();
     const isShown = (picture: Locator) =>
-      eventually('the picture', () => picture.evaluate('each => each.naturalWidth > 0'));
+      eventually('the picture', () =>
+        picture.evaluate(each => (each as unknown as { naturalWidth: number }).naturalWidth > 0),
+      );
     await isShown(last.getByAltText('The last page: The Demo Bakery'));
     await page.getByText('Picture', { exact: true }).click();
     await isShown(page.getByAltText('The page after the call'));

@@ -138,6 +138,7 @@ it('[A7] calls are in the timeline with status, URL, title and, where wanted, a 
     await browser.call('browser_evaluate', { function: '() => document.title' }).catch(() => undefined); // refused
   }
   await lease.end();
+  const pages = await pagesOf(lease, 6);
   const { events } = await sessions.listEvents(lease.sessionId);
   const calls = events.filter(({ kind }) => kind === 'tool.call').map(({ data }) => data);
   const echoed = `${echoUrl}/#<secret>BAKERY_PASSWORD</secret>`;
@@ -153,7 +154,6 @@ it('[A7] calls are in the timeline with status, URL, title and, where wanted, a 
     { tool: 'browser_type', url: echoed, outcome: 'ok', picture: 'pages/call-0003.jpg' },
     { tool: 'browser_evaluate', url: echoed, outcome: 'error', picture: 'pages/call-0004.jpg' },
   ]);
-  const pages = await pagesOf(lease, 6);
   for (const { picture } of calls) {
     const artifact = pages.get(String(picture));
     expect(artifact && (await contentOf(artifact)).subarray(0, 2)).toEqual(JPEG);
