@@ -39,7 +39,7 @@ async function run(line: string, { isTTY = false } = {}) {
 
 it.each([
   ['session list -o xml', 'json, table'],
-  ['session list --status gone', 'starting, ready, ended, error'],
+  ['session list --status gone', 'starting, ready, hibernated, ended, error'],
   ['session list --limit few', '--limit'],
   ['session list --tag team', '--tag'],
   ['session start --user u --conversation c --toolset all', 'playwright, core, compat, both'],
