@@ -36,8 +36,8 @@ interface Hit {
 const CHARACTERS_MAX = 4_000_000;
 /** What a page shows, and the result that tells it. */
 const RECENT_MAX = 2;
-/** The names and addresses of a result take no page's place. */
-const SHORT_CHARACTERS_MAX = 1_000;
+/** The names and addresses of a result take no page's place, and what is longer takes too much memory. */
+const RECENT_CHARACTERS = { min: 1_000, max: 200_000 };
 
 /** `secrets`: values by their names, `SITE_USERNAME` and `SITE_PASSWORD`. */
 export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
@@ -63,7 +63,8 @@ export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
       const known = recent.find(each => each.given === given && isSame(each.searched, searched));
       if (known !== undefined) return known.safe;
       const safe = replaced(given, [...search(given, marksIn(given, names), searched)]);
-      if (given.length > SHORT_CHARACTERS_MAX) recent.push({ given, searched, safe });
+      if (given.length > RECENT_CHARACTERS.min && given.length <= RECENT_CHARACTERS.max)
+        recent.push({ given, searched, safe });
       if (recent.length > RECENT_MAX) recent.shift();
       return safe;
     },

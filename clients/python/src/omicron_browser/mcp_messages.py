@@ -109,7 +109,9 @@ def browser_unreachable(mcp_url: str, *, sent: bool = True) -> OmicronError:
 
 def not_carried_out(error: OmicronError) -> bool:
     """The runner refused the call, or there was none any more."""
-    return error.code == "lease_ended" or (error.code == "browser_unreachable" and isinstance(error.__cause__, NOT_SENT))
+    return error.code == "lease_ended" or (
+        error.code == "browser_unreachable" and isinstance(error.__cause__, NOT_SENT)
+    )
 
 
 def refusal(response: httpx.Response) -> OmicronError:
