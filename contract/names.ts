@@ -74,6 +74,8 @@ export const runnerName = (runnerId: string, prefix = RUNNER_NAME_PREFIX): strin
 
 /** Temporary folder of a local runner and its browser; what kills the runner deletes it. */
 export const runnerTempName = (runnerId: string): string => `omicron-runner-${runnerId}`;
+/** There: the id of the browser's process, and of the group that it leads. */
+export const BROWSER_PID_FILE = 'browser.pid';
 
 /** The PodTemplate from which the controller creates runners, in their namespace. */
 export const RUNNER_TEMPLATE = 'pw-mcp-runner';

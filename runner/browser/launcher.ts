@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { constants, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
+import { BROWSER_PID_FILE } from '../../contract/names.ts';
 
 /** Starts a browser through a script, which records its process id and the last lines of its output. */
 export interface Launcher {
@@ -51,7 +52,7 @@ export function browserLauncher(browser: string, tempDir: string, rules: LaunchR
   const home = join(tempDir, 'home');
   const downloads = join(tempDir, 'downloads');
   const pipe = join(tempDir, 'browser.stderr');
-  const pidFile = join(tempDir, 'browser.pid');
+  const pidFile = join(tempDir, BROWSER_PID_FILE);
   for (const folder of [home, downloads]) mkdirSync(folder, { mode: 0o700 });
   const lines = ['#!/bin/sh', 'set -e', `echo $$ > ${quote(pidFile)}`, `exec 2> ${quote(pipe)}`];
   // Not every system has this limit, and a lower one may be in force.

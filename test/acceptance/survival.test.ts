@@ -96,6 +96,7 @@ describe('what a lease survives, and what ends it', { timeout: 180_000 }, () => 
     const pid = await runnerPid(d.dataDir, runnerId);
     const browsers = await browserPids(pid);
     expect(browsers.length).toBeGreaterThan(0);
+    for (const each of browsers) process.kill(each, 'SIGSTOP'); // frozen, it does not see that its runner is gone
     process.kill(pid, 'SIGKILL');
     await eventually('the runner to be gone', async () => !alive(pid));
     const next = await lease(d, c, { user_id: 'ada', conversation_id: 'c', record_video: false });

@@ -280,7 +280,7 @@ describe('policies', () => {
 describe('kept pages', () => {
   it('[A14] what the browser showed last is there once its lease has ended, and pictures of calls are in the timeline', async () => {
     const kept = await sessions.acquire({
-      userId: 'grace',
+      userId: 'hopper',
       conversationId: 'kept',
       keepPages: 'calls',
       recordVideo: false,

@@ -345,7 +345,8 @@ describe('the live view', () => {
     const control = await eventually('the last event', async () => {
       const { events } = await console.sessions.listEvents(lease.sessionId, { limit: 200 });
       const found = events.filter(({ kind }) => kind.startsWith('control.')).slice(-4);
-      return found.at(-1)?.data.viewer === 'operator 2' && found;
+      const last = found.at(-1);
+      return last?.kind === 'control.given_back' && last.data.viewer === 'operator 2' && found;
     });
     expect(control.map(({ kind, data }) => ({ kind, ...data }))).toMatchObject([
       { kind: 'control.taken', viewer: 'operator 1' },

@@ -60,13 +60,14 @@ const minutes = (
   series: Record<string, string>,
   at: string,
   fires: boolean,
+  labels: Record<string, string> = {},
 ): AlertCase => ({
   alert,
   when,
   interval: '1m',
   series,
   at,
-  fires: fires ? [{}] : [],
+  fires: fires ? [labels] : [],
 });
 
 const up = (job: string): string => `up{namespace="omicron-browser-system",job="${job}",instance="a"}`;
@@ -79,11 +80,17 @@ const CAPACITY = 'omicron_capacity{instance="a"}';
 const FAILURES = 'omicron_artifact_store_check_failures_total{instance="a"}';
 /** A counter that rises by one every hour, each minute. */
 const hourly = (hours: number): string => Array.from({ length: hours }, (_, hour) => `${hour}x59`).join(' ');
-/** Ten hours of a bucket whose rule has these days, and whose oldest object is so many days old. Time begins at 1970. */
+/** Ten hours of a prefix of the bucket. Time begins at 1970. */
+const kept = (prefix: string, expiryDays: number, retentionDays: number, ageDays: number): Record<string, string> => ({
+  [`omicron_artifact_store_expiry_days{prefix="${prefix}"}`]: `${expiryDays}x600`,
+  [`omicron_artifact_store_retention_days{prefix="${prefix}"}`]: `${retentionDays}x600`,
+  [`omicron_artifact_store_oldest_timestamp_seconds{prefix="${prefix}"}`]: `${-86_400 * ageDays}x600`,
+});
+const VIDEOS = 'pw-videos/prod/';
+/** The rule for videos has these days, and the oldest is so many days old; that for kept pages is right. */
 const store = (expiryDays: number, ageDays: number): Record<string, string> => ({
-  'omicron_artifact_store_expiry_days{prefix="pw-videos/prod/"}': `${expiryDays}x600`,
-  'omicron_artifact_store_retention_days{prefix="pw-videos/prod/"}': '7x600',
-  'omicron_artifact_store_oldest_timestamp_seconds{prefix="pw-videos/prod/"}': `${-86_400 * ageDays}x600`,
+  ...kept(VIDEOS, expiryDays, 7, ageDays),
+  ...kept('pw-pages/prod/', 3, 3, 2),
 });
 
 export const ALERT_CASES: readonly AlertCase[] = [
@@ -138,9 +145,9 @@ export const ALERT_CASES: readonly AlertCase[] = [
   ),
 
   minutes('BrowserArtifactsNotExpiring', 'the rule is there and runs', store(7, 6), '10h', false),
-  minutes('BrowserArtifactsNotExpiring', 'there is no rule', store(0, 6), '10h', true),
-  minutes('BrowserArtifactsNotExpiring', 'the rule has other days', store(30, 6), '10h', true),
-  minutes('BrowserArtifactsNotExpiring', 'the rule removes nothing', store(7, 11), '10h', true),
+  minutes('BrowserArtifactsNotExpiring', 'there is no rule', store(0, 6), '10h', true, { prefix: VIDEOS }),
+  minutes('BrowserArtifactsNotExpiring', 'the rule has other days', store(30, 6), '10h', true, { prefix: VIDEOS }),
+  minutes('BrowserArtifactsNotExpiring', 'the rule removes nothing', store(7, 11), '10h', true, { prefix: VIDEOS }),
   minutes('BrowserArtifactStoreUnchecked', 'one look fails', { [FAILURES]: '0x60 1x540' }, '10h', false),
   minutes('BrowserArtifactStoreUnchecked', 'every look fails', { [FAILURES]: hourly(10) }, '10h', true),
 

@@ -22,7 +22,8 @@ describe('a profile on real browsers', () => {
     folder = await newFolder();
     site = await startMemberSite();
     const log = pino({ level: 'debug' }, { write: (line: string) => (logged += line) });
-    const settings = { [ENV.userLimit]: '10' };
+    // A page that is kept holds what it showed, and this site shows what it stored.
+    const settings = { [ENV.userLimit]: '10', [ENV.keepPages]: 'none' };
     stack = await startStack({ folder, log, egress: 'off', poolIdle: 2, settings, runnerEnv: shell() });
     sessions = new BrowserSessions(stack);
   });

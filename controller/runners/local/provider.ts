@@ -1,8 +1,8 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ENV, leaseMcpPath, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
+import { BROWSER_PID_FILE, ENV, leaseMcpPath, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import { sha256Hex } from '../../../contract/tokens.ts';
 import { timeoutSignal } from '../../../http/clock.ts';
@@ -11,6 +11,7 @@ import type { ProviderContext, RunnerProvider, WarmRunner } from '../../ports/ru
 import { startFailureOf } from '../start-failure.ts';
 import { RunnerFolder } from './folder.ts';
 import { launchRunner } from './launch.ts';
+import { letGroupGoOn } from './process.ts';
 import { RunnerProcesses } from './processes.ts';
 import { tombstones } from './tombstones.ts';
 import { uploads } from './upload.ts';
@@ -117,8 +118,10 @@ export function localRunners(options: LocalRunners): RunnerProvider {
       if (!(await uploaders.isDone(runnerId, home.output))) return 'deleting';
       const browser = await home.readRemoteBrowser();
       if (browser !== null) await remote?.remove(browser);
-      // a runner that was killed leaves its browser's profile
-      await rm(join(tmpdir(), runnerTempName(runnerId)), { recursive: true, force: true });
+      // A runner that was killed leaves its browser's profile, and the browser itself, if it was frozen: it ends once it goes on.
+      const temp = join(tmpdir(), runnerTempName(runnerId));
+      letGroupGoOn(Number(await readFile(join(temp, BROWSER_PID_FILE), 'utf8').catch(() => 0)));
+      await rm(temp, { recursive: true, force: true });
       await home.remove();
       processes.forget(runnerId);
       uploaders.forget(runnerId);
