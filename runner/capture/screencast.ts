@@ -22,12 +22,59 @@ const PICTURES_PER_SECOND = 15;
  */
 const IN_FLIGHT = 2;
 
-/** Starts Chromium's screencast of a tab: its first picture comes at once, then one for each change. Rejects if it cannot. */
+/** While a tab goes from one renderer to another, Chromium refuses: "Not attached to an active page". */
+const STARTS_MAX = 20;
+const START_AGAIN_MS = 100;
+/** So long without a new picture, a tab seems to rest. */
+const REST_MS = 150;
+
+/**
+ * Starts Chromium's screencast of a tab: its first picture comes at once, then one for each change. Rejects if it cannot.
+ *
+ * What a page paints while pictures are in flight Chromium drops for good, the last change before a page rests too. So once a tab
+ * seems to rest its screencast is started again, which brings what the tab looks like then, until that is nothing new.
+ */
 export async function startScreencast(options: ScreencastOptions): Promise<Screencast> {
   const { context, page, onPicture, clock } = options;
   const session: CDPSession = await context.newCDPSession(page);
   const pace = acknowledgementPace(clock);
+  const stopped = new AbortController();
+  let shown: string | undefined;
+  let shownAtMs = 0;
+  let waiting = false;
+
+  async function start(triesMax: number): Promise<void> {
+    for (let tries = 1; ; tries++)
+      try {
+        await session.send('Page.startScreencast', {
+          ...{ format: 'jpeg', quality: PICTURE.quality, maxWidth: PICTURE.width, maxHeight: PICTURE.height },
+          maxFramesInFlight: IN_FLIGHT,
+        });
+        return;
+      } catch (error) {
+        if (page.isClosed() || tries === triesMax) throw error;
+        await clock.sleep(START_AGAIN_MS, stopped.signal);
+      }
+  }
+
+  async function lookAtRest(): Promise<void> {
+    if (waiting) return;
+    waiting = true;
+    for (let leftMs = REST_MS; leftMs > 0; leftMs = shownAtMs + REST_MS - clock.nowMs())
+      await clock.sleep(leftMs, stopped.signal, true);
+    waiting = false;
+    await session.send('Page.stopScreencast');
+    await start(Number.POSITIVE_INFINITY);
+  }
+
   session.on('Page.screencastFrame', ({ data, metadata, sessionId }) => {
+    pace()
+      .then(() => session.send('Page.screencastFrameAck', { sessionId }))
+      .catch(() => undefined); // the tab is closed, or it was stopped
+    if (data === shown) return;
+    shown = data;
+    shownAtMs = clock.nowMs();
+    lookAtRest().catch(() => undefined); // the same
     onPicture({
       kind: 'screencast',
       jpeg: Buffer.from(data, 'base64'),
@@ -35,30 +82,14 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
       cssWidth: metadata.deviceWidth,
       cssHeight: metadata.deviceHeight,
     });
-    pace()
-      .then(() => session.send('Page.screencastFrameAck', { sessionId }))
-      .catch(() => undefined); // the tab is closed, or it was stopped
   });
-  await start(session, page, clock);
-  return { stop: () => void session.detach().catch(() => undefined) };
-}
-
-/** While a tab goes from one renderer to another, Chromium refuses: "Not attached to an active page". */
-const STARTS_MAX = 20;
-const START_AGAIN_MS = 100;
-
-async function start(session: CDPSession, page: Page, clock: Clock): Promise<void> {
-  for (let starts = 1; ; starts++)
-    try {
-      await session.send('Page.startScreencast', {
-        ...{ format: 'jpeg', quality: PICTURE.quality, maxWidth: PICTURE.width, maxHeight: PICTURE.height },
-        maxFramesInFlight: IN_FLIGHT,
-      });
-      return;
-    } catch (error) {
-      if (page.isClosed() || starts === STARTS_MAX) throw error;
-      await clock.sleep(START_AGAIN_MS, neverAborts());
-    }
+  await start(STARTS_MAX);
+  return {
+    stop() {
+      stopped.abort();
+      session.detach().catch(() => undefined);
+    },
+  };
 }
 
 /** Resolves when Chromium may send another picture: its rate is bounded by holding acknowledgements back. */
