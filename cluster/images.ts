@@ -37,28 +37,11 @@ export async function clusterImages(
       'No image registry for this cluster. Name one that its nodes can pull from: npm run cluster -- --registry HOST/PATH',
     );
   const builder = await (tool === undefined ? findBuilder(environment) : besideBuilder(tool, environment));
-  const images = await built(builder, tool === undefined ? {} : LOCAL, log);
+  const product = await buildImages(builder, { names: CLUSTER_IMAGES, ...(tool === undefined ? {} : LOCAL), log });
+  const images = { ...product, fixtures: await fixturesImage(builder, product.runner, log) };
   if (tool === undefined) return push(builder, images, registry ?? '', log);
   await load(builder, tool, Object.values(images), log);
   return images;
-}
-
-/** Builds, ahead of its start, every image that the cluster beside the checkout will be given. */
-export async function imagesAhead(environment: NodeJS.ProcessEnv, log: (line: string) => void): Promise<void> {
-  const tool = localTool();
-  if (tool === undefined) throw new Error('There is no cluster beside the checkout.');
-  const builder = await besideBuilder(tool, environment);
-  await built(builder, LOCAL, log);
-  await buildImages(builder, { names: ['local'], ...LOCAL, log });
-}
-
-async function built(
-  builder: Builder,
-  bases: Partial<typeof LOCAL>,
-  log: (line: string) => void,
-): Promise<ClusterImages> {
-  const product = await buildImages(builder, { names: CLUSTER_IMAGES, ...bases, log });
-  return { ...product, fixtures: await fixturesImage(builder, product.runner, log) };
 }
 
 /** The image of the local stack, in the node of the cluster beside the checkout. Answers its name there. */

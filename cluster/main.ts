@@ -5,14 +5,13 @@ import { mainJob } from '../local/main-job.ts';
 import { steps } from '../local/steps.ts';
 import { deploy, nothingLeft } from './deploy.ts';
 import { SITES } from './fixtures/objects.ts';
-import { imagesAhead } from './images.ts';
 import { openIngress } from './ingress.ts';
 import { store } from './store.ts';
 
 // `npm run cluster [-- --registry HOST/PATH]`: deploys everything to the cluster that KUBECONFIG names and runs the
-// main job once. `-- --images`: only builds what the cluster beside the checkout will be given, which need not run yet.
+// main job once.
 
-const { values } = parseArgs({ options: { registry: { type: 'string' }, images: { type: 'boolean' } } });
+const { values } = parseArgs({ options: { registry: { type: 'string' } } });
 const print = (line = '') => process.stdout.write(`${line}\n`);
 const { step } = steps(print);
 
@@ -41,7 +40,7 @@ async function main(): Promise<void> {
   }
 }
 
-await (values.images === true ? imagesAhead(process.env, print) : main()).catch(error => {
+await main().catch(error => {
   process.stderr.write(`\n${error.message}\n`);
   process.exitCode = 1;
 });
