@@ -3306,6 +3306,8 @@ var pairs = (data) => Object.entries(data).filter(([name, value]) => value !== n
 // console/web/pages/replay.tsx
 /** A lease that has ended changes no more; a video that is being stored still comes. */
 var POLL_MS$3 = 1e4;
+/** A video that is sought to a place says that it is there, less than this before it. */
+var PLACE_ROUNDED_MS = 1;
 var SPEEDS = [
 	.5,
 	1,
@@ -3401,7 +3403,7 @@ function Player(props) {
 		if (pendingMs.current !== void 0) element.current.currentTime = Math.max(0, (pendingMs.current - shown.startMs) / 1e3);
 		pendingMs.current = void 0;
 	};
-	const current = chapters.findLast(({ startMs }) => startMs <= nowMs);
+	const current = chapters.findLast(({ startMs }) => startMs <= nowMs + PLACE_ROUNDED_MS);
 	const source = (video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
 	const mp4Of = (video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/mp4`;
 	return /* @__PURE__ */ a("div", {

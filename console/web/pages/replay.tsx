@@ -9,6 +9,8 @@ import { eventLine, eventTitle } from '../words.ts';
 
 /** A lease that has ended changes no more; a video that is being stored still comes. */
 const POLL_MS = 10_000;
+/** A video that is sought to a place says that it is there, less than this before it. */
+const PLACE_ROUNDED_MS = 1;
 const SPEEDS = [0.5, 1, 1.5, 2, 4] as const;
 
 interface Recorded {
@@ -105,7 +107,7 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
       element.current.currentTime = Math.max(0, (pendingMs.current - shown.startMs) / 1_000);
     pendingMs.current = undefined;
   };
-  const current = chapters.findLast(({ startMs }) => startMs <= nowMs);
+  const current = chapters.findLast(({ startMs }) => startMs <= nowMs + PLACE_ROUNDED_MS);
   const source = (video: Video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
   const mp4Of = (video: Video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/mp4`;
   return (
