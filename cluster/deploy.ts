@@ -185,9 +185,10 @@ async function addConsoleSecret(): Promise<void> {
   const there = ['-n', namespace, 'get', 'secret', name, '-o', `jsonpath={.data.${ENV.consolePlatformSecret}}`];
   if ((await kubectl(there)) !== '') return;
   const stringData = { [ENV.consolePlatformSecret]: randomBytes(32).toString('hex') };
+  // The script's own keys stay: what is applied on the server's side is merged.
   await kubectl(
-    ['-n', namespace, 'patch', 'secret', name, '--patch-file', '/dev/stdin'],
-    JSON.stringify({ stringData }),
+    ['apply', '--server-side', '--field-manager=omicron-fixtures', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name }, stringData }),
   );
 }
 
