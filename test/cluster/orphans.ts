@@ -1,5 +1,5 @@
 import { kubectl } from '../../cluster/kubectl.ts';
-import { LABELS, NAMESPACES } from '../../contract/names.ts';
+import { ENDED, LABELS, NAMESPACES } from '../../contract/names.ts';
 import { rows } from './database.ts';
 
 interface Listed {
@@ -19,7 +19,10 @@ const HOMELESS = `select s.id, s.status from omicron.browser_sessions s left joi
  */
 export async function orphans(): Promise<string[]> {
   const found = ['-n', NAMESPACES.runners, 'get', 'pods,services', '-o', 'json'];
-  const objects = (JSON.parse(await kubectl(found)) as { items: Listed[] }).items;
+  // The address of a lease that has ended is kept for a while, and its runner is gone.
+  const objects = (JSON.parse(await kubectl(found)) as { items: Listed[] }).items.filter(
+    ({ metadata }) => metadata.labels?.[LABELS.state] !== ENDED,
+  );
   const runners = await rows<{ id: string; state: string; slot: number | null }>(RUNNERS);
   const known = new Set(runners.filter(({ state }) => state !== 'gone').map(({ id }) => id));
   const of = (kind: string) =>
