@@ -1,3 +1,4 @@
+import { alarm } from '../../http/alarm.ts';
 import type { Clock } from '../../http/clock.ts';
 import type { Pause } from './pause.ts';
 
@@ -30,22 +31,15 @@ export function browserFreezer({ pause, afterMs, clock, onFrozen, onThawed }: Fr
   let usedAtMs = clock.nowMs();
   let closed = afterMs === 0;
   let frozenAtMs: number | undefined;
-  let waiting = false;
-  const ended = new AbortController();
-
-  /** One wait, whose end each use moves: a call that ended one and began another would pay for both. */
-  async function freezeWhenIdle(): Promise<void> {
-    if (closed || waiting) return;
-    waiting = true;
-    for (let leftMs = afterMs; leftMs > 0; leftMs = usedAtMs + afterMs - clock.nowMs())
-      await clock.sleep(leftMs, ended.signal, true);
-    waiting = false;
-    if (closed || users > 0) return;
+  const idle = alarm(clock, () => {
+    if (users > 0) return; // the end of the last use sets it again
     frozenAtMs = clock.nowMs();
     void pause.hold();
     onFrozen();
-  }
-  const begin = () => void freezeWhenIdle().catch(() => undefined); // it is closed
+  });
+  const freezeWhenIdle = () => {
+    if (!closed) idle.setAt(clock.nowMs() + afterMs);
+  };
 
   function thaw(): void {
     if (frozenAtMs === undefined) return;
@@ -54,7 +48,7 @@ export function browserFreezer({ pause, afterMs, clock, onFrozen, onThawed }: Fr
     frozenAtMs = undefined;
   }
 
-  begin();
+  freezeWhenIdle();
   return {
     use() {
       users += 1;
@@ -67,7 +61,7 @@ export function browserFreezer({ pause, afterMs, clock, onFrozen, onThawed }: Fr
         used = true;
         users -= 1;
         usedAtMs = clock.nowMs();
-        if (users === 0) begin();
+        if (users === 0) freezeWhenIdle();
       };
     },
     users: () => users,
@@ -75,7 +69,7 @@ export function browserFreezer({ pause, afterMs, clock, onFrozen, onThawed }: Fr
     usedAtMs: () => usedAtMs,
     close() {
       closed = true;
-      ended.abort();
+      idle.clear();
       thaw();
     },
   };

@@ -1,4 +1,5 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { alarm } from '../../http/alarm.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
 import { PICTURE, type Picture } from './picture.ts';
 
@@ -40,8 +41,6 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
   const pace = acknowledgementPace(clock);
   const stopped = new AbortController();
   let shown: string | undefined;
-  let shownAtMs = 0;
-  let waiting = false;
 
   async function start(triesMax: number): Promise<void> {
     for (let tries = 1; ; tries++)
@@ -57,24 +56,19 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
       }
   }
 
-  async function lookAtRest(): Promise<void> {
-    if (waiting) return;
-    waiting = true;
-    for (let leftMs = REST_MS; leftMs > 0; leftMs = shownAtMs + REST_MS - clock.nowMs())
-      await clock.sleep(leftMs, stopped.signal, true);
-    waiting = false;
+  async function lookAgain(): Promise<void> {
     await session.send('Page.stopScreencast');
     await start(Number.POSITIVE_INFINITY);
   }
+  const rest = alarm(clock, () => void lookAgain().catch(() => undefined)); // the tab is closed, or it was stopped
 
   session.on('Page.screencastFrame', ({ data, metadata, sessionId }) => {
     pace()
       .then(() => session.send('Page.screencastFrameAck', { sessionId }))
-      .catch(() => undefined); // the tab is closed, or it was stopped
+      .catch(() => undefined); // the same
     if (data === shown) return;
     shown = data;
-    shownAtMs = clock.nowMs();
-    lookAtRest().catch(() => undefined); // the same
+    rest.setAt(clock.nowMs() + REST_MS);
     onPicture({
       kind: 'screencast',
       jpeg: Buffer.from(data, 'base64'),
@@ -87,6 +81,7 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
   return {
     stop() {
       stopped.abort();
+      rest.clear();
       session.detach().catch(() => undefined);
     },
   };

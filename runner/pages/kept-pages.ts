@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { CALL_PICTURES_MAX, type KeepPages } from '../../contract/page-names.ts';
+import { alarm } from '../../http/alarm.ts';
 import type { Clock } from '../../http/clock.ts';
 import { isWithheld } from '../secrecy/pictures.ts';
 import { type PageFilesOptions, pageFiles } from './page-files.ts';
@@ -50,7 +51,6 @@ export function keptPages(options: KeptPagesOptions): KeptPages {
   let begun = 0;
   let pictures = 0;
   let closed = false;
-  let idle = new AbortController();
   /** One after the other: they write the same files. */
   let written: Promise<void> = Promise.resolve();
 
@@ -67,27 +67,22 @@ export function keptPages(options: KeptPagesOptions): KeptPages {
     return written;
   }
 
-  function keepWhenIdle(): void {
-    idle = new AbortController();
+  async function keepIdle(): Promise<void> {
+    if (running > 0) return; // the end of the last call sets the alarm again
     const at = begun;
-    clock.sleep(IDLE_MS, idle.signal, true).then(
-      async () => {
-        const unused = use();
-        await keepLast(() => running === 0 && begun === at);
-        unused();
-      },
-      () => undefined, // another call began
-    );
+    const unused = use();
+    await keepLast(() => running === 0 && begun === at);
+    unused();
   }
+  const idle = alarm(clock, () => void keepIdle());
 
   return {
     callStarted() {
       running += 1;
       begun += 1;
-      idle.abort();
       return () => {
         running -= 1;
-        if (running === 0 && !closed) keepWhenIdle();
+        if (running === 0 && !closed) idle.setAt(clock.nowMs() + IDLE_MS);
       };
     },
     beforeClosing: () => keepLast(() => true),
@@ -107,7 +102,7 @@ export function keptPages(options: KeptPagesOptions): KeptPages {
     },
     async close() {
       closed = true;
-      idle.abort();
+      idle.clear();
       await keepLast(() => true);
     },
   };
