@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, Server } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -31,8 +31,6 @@ import { warmUp } from './warm-up.ts';
  */
 const PING_MS = 15_000;
 const CONTROLLER_GONE_MS = 120_000;
-/** A client that has connected sends its request in this time. */
-const FIRST_REQUEST_MS = 100;
 /** What was asked before the server closes is answered in this time. */
 const LAST_ANSWERS_MS = 2_000;
 /** How long the port is kept for a controller that has not taken it yet. kube-proxy follows a Service within a second. */
@@ -173,9 +171,7 @@ const exitCode = await Promise.race([runner.ended, tooLate()]);
 if (exitCode === 0 && isPod) await delay(SUCCESSOR_MS);
 else if (exitCode === 0 && sharesPort) await Promise.race([terminated, delay(SUCCESSOR_MS)]);
 await allAccepted();
-// That of HTTP closes a connection, too, whose first request is still on its way.
-Server.prototype.close.call(server);
-await delay(FIRST_REQUEST_MS);
+server.close();
 server.closeIdleConnections();
 await Promise.race([once(server, 'close'), delay(LAST_ANSWERS_MS)]);
 server.closeAllConnections();
