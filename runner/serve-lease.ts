@@ -229,7 +229,7 @@ async function reopen(
   events: EventQueue,
 ): Promise<void> {
   const signal = AbortSignal.timeout(TABS_MS);
-  const { loaded } = await openTabs(browser.context, tabs, signal);
+  const loaded = await openTabs(browser.context, tabs, signal);
   if (active !== null)
     await playwright.turn(signal, () => playwright.call('browser_tabs', { action: 'select', index: active }, signal));
   events.add('tabs.restored', { tabs: tabs.length, loaded });

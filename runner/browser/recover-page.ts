@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { PageGuard } from './page-guard.ts';
+import { within } from './within.ts';
 
 const ANSWER_MS = 1_000;
 
@@ -18,9 +18,9 @@ export async function recoverPages(context: BrowserContext, guard: PageGuard): P
 async function recoverPage(page: Page, guard: PageGuard): Promise<string[]> {
   if (guard.showsDialog(page)) return [];
   if (await answers(page)) return removeDeadFrames(page);
-  await within(guard.stopScript(page));
+  await inTime(guard.stopScript(page));
   if (await answers(page)) return [`A script that did not end was stopped on ${page.url()}.`];
-  await within(page.close());
+  await inTime(page.close());
   return [`The tab of ${page.url()} did not answer and was closed.`];
 }
 
@@ -28,8 +28,8 @@ async function removeDeadFrames(page: Page): Promise<string[]> {
   const children = page.frames().filter(frame => frame.parentFrame() !== null);
   const notes = await Promise.all(
     children.map(async frame => {
-      if ((await within(frame.evaluate(() => true))) === true) return undefined;
-      await within(
+      if ((await inTime(frame.evaluate(() => true))) === true) return undefined;
+      await inTime(
         frame.frameElement().then(element => element.evaluate((frame: { remove(): void }) => frame.remove())),
       );
       return `A frame that did not load was removed from ${page.url()}.`;
@@ -38,8 +38,7 @@ async function removeDeadFrames(page: Page): Promise<string[]> {
   return notes.filter(note => note !== undefined);
 }
 
-const within = <T>(work: Promise<T>): Promise<T | undefined> =>
-  Promise.race([work.catch(() => undefined), delay(ANSWER_MS, undefined, { ref: false })]);
+const inTime = <T>(work: Promise<T>): Promise<T | undefined> => within(work, ANSWER_MS);
 
 const answers = async (page: Page): Promise<boolean> =>
-  page.isClosed() || (await within(page.evaluate(() => true))) === true;
+  page.isClosed() || (await inTime(page.evaluate(() => true))) === true;

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 import { OmicronError } from '../../contract/problem.ts';
 import { protocolGate, type RunnerBrowser, VIEWPORT } from './browser.ts';
 import type { Pause } from './pause.ts';
+import { within } from './within.ts';
 
 const CONNECT_MS = 30_000;
 const CLOSE_MS = 3_000;
@@ -40,7 +40,7 @@ export async function connectBrowser(cdpUrl: string, userDataDir?: string): Prom
     whyStopped: () => undefined,
     whyEnded: () => (browser.isConnected() ? undefined : 'its connection was lost'),
     async close() {
-      await Promise.race([browser.close().catch(() => undefined), delay(CLOSE_MS, undefined, { ref: false })]);
+      await within(browser.close(), CLOSE_MS);
     },
   };
 }

@@ -1,15 +1,19 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import * as z from 'zod';
 import { type SavedTab, SNAPSHOT_LIMITS } from '../../contract/hibernation.ts';
 import { TABS_MAX } from '../browser/page-guard.ts';
+import { within } from '../browser/within.ts';
 
 /** A page that does not answer, behind a dialog or a busy script, is saved by its address alone. */
 const READ_MS = 1_000;
 const BLANK = { url: null, sessionStorage: [], scroll: [0, 0] } satisfies SavedTab;
 
 const READ = `({ sessionStorage: Object.entries({ ...sessionStorage }).map(([name, value]) => [name, String(value)]), scroll: [scrollX, scrollY] })`;
-const pageState = savedParts();
+/** What a page says of itself. */
+const pageState = z.object({
+  sessionStorage: z.array(z.tuple([z.string(), z.string()])),
+  scroll: z.tuple([z.number(), z.number()]),
+});
 
 /**
  * The tabs in their order. `holds` tells whether a text holds a password or a code: no such text leaves, neither in an address, of
@@ -27,27 +31,22 @@ async function readTab(page: Page, holds: (text: string) => boolean): Promise<Sa
   const url = page.url();
   if (!/^https?:/.test(url)) return BLANK;
   const shown = url.length > SNAPSHOT_LIMITS.urlMax || holds(url) ? new URL(url).origin : url;
-  const read = page.evaluate(READ).catch(() => undefined);
-  const { data } = pageState.safeParse(await Promise.race([read, delay(READ_MS, undefined, { ref: false })]));
+  const { data } = pageState.safeParse(await within(page.evaluate(READ), READ_MS));
   if (data === undefined) return { ...BLANK, url: shown };
   const kept = data.sessionStorage.filter(item => !item.some(holds));
   const fits = JSON.stringify(kept).length <= SNAPSHOT_LIMITS.sessionStorageMax;
   return { url: shown, sessionStorage: fits ? kept : [], scroll: data.scroll };
 }
 
-/** What a page says of itself. */
-function savedParts() {
-  return z.object({
-    sessionStorage: z.array(z.tuple([z.string(), z.string()])),
-    scroll: z.tuple([z.number(), z.number()]),
-  });
-}
-
 /**
  * Opens the tabs again, in their order, in a browser with one blank tab. Resolves with the number of those that have loaded when all
  * have, or when `signal` aborts: a site that is slow goes on loading.
  */
-export async function openTabs(context: BrowserContext, tabs: readonly SavedTab[], signal: AbortSignal) {
+export async function openTabs(
+  context: BrowserContext,
+  tabs: readonly SavedTab[],
+  signal: AbortSignal,
+): Promise<number> {
   const pages: Page[] = [];
   for (const [place] of tabs.entries())
     pages.push((place === 0 ? context.pages()[0] : undefined) ?? (await context.newPage()));
@@ -59,7 +58,7 @@ export async function openTabs(context: BrowserContext, tabs: readonly SavedTab[
   const { promise: late, resolve } = Promise.withResolvers<void>();
   signal.addEventListener('abort', () => resolve(), { once: true });
   await Promise.race([Promise.all(opened), late]);
-  return { pages, loaded };
+  return loaded;
 }
 
 /** False: it did not load. A page that shows an error can be loaded again by the agent. */

@@ -1,5 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import type { LiveTab } from '../../contract/live.ts';
+import { within } from '../browser/within.ts';
 import type { Captures } from '../capture/captures.ts';
 import type { Picture } from '../capture/picture.ts';
 
@@ -114,8 +115,4 @@ export function liveTabs({ context, captures, conceal, onPicture, onChange }: Ta
 }
 
 /** A page behind a dialog, or one that hangs, does not tell. */
-const titleOf = (page: Page): Promise<string> =>
-  Promise.race([
-    page.title().catch(() => ''),
-    new Promise<string>(resolve => setTimeout(resolve, TITLE_MS, '').unref()),
-  ]);
+const titleOf = (page: Page): Promise<string> => within(page.title(), TITLE_MS, '');

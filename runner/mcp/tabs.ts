@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { BrowserContext, Page } from 'playwright-core';
 import { refused } from '../../contract/tool-failure.ts';
 import { type PageGuard, TABS_MAX } from '../browser/page-guard.ts';
+import { within } from '../browser/within.ts';
 import { timedOut } from '../tools/result.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
 
@@ -32,8 +32,7 @@ const NO_TITLE = '(does not answer)';
 export function boundTitles(context: BrowserContext): void {
   const bound = (page: Page) => {
     const title = page.title.bind(page);
-    page.title = () =>
-      page === currentTab(context) ? title() : Promise.race([title(), delay(TITLE_MS, NO_TITLE, { ref: false })]);
+    page.title = () => (page === currentTab(context) ? title() : within(title(), TITLE_MS, NO_TITLE));
   };
   context.pages().forEach(bound);
   context.on('page', bound);

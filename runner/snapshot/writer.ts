@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
+import { within } from '../browser/within.ts';
 import { estimateTokens } from '../budget/estimate.ts';
 import type { Conceal } from '../tools/cut.ts';
 import { ariaTree } from './aria-tree.ts';
@@ -153,11 +154,7 @@ async function tabsOf(context: BrowserContext, current: Page): Promise<string> {
 
 const TITLE_MS = 300;
 /** A tab that hangs does not tell its own. */
-const titleOf = (page: Page): Promise<string> =>
-  Promise.race([
-    page.title().catch(() => ''),
-    new Promise<string>(resolve => setTimeout(() => resolve(''), TITLE_MS).unref()),
-  ]);
+const titleOf = (page: Page): Promise<string> => within(page.title(), TITLE_MS, '');
 
 /**
  * How many elements a page has. Rejects when the page, or a frame of a page that answers, does not tell: a snapshot would wait

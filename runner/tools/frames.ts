@@ -1,6 +1,7 @@
 import type { ElementHandle, Frame, Page } from 'playwright-core';
 import * as z from 'zod';
 import { pageScript } from '../browser/page-script.ts';
+import { within } from '../browser/within.ts';
 
 /** A document of a page that a person sees. */
 export interface ShownFrame {
@@ -38,11 +39,7 @@ export async function shownFrames(page: Page): Promise<ShownFrame[]> {
 }
 
 /** What a document answers; undefined: nothing, or not in time. */
-export async function inTime<T>(answer: Promise<T>): Promise<T | undefined> {
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(resolve, ANSWER_MS, undefined);
-  return Promise.race([answer.catch(() => undefined), late]).finally(() => clearTimeout(timer));
-}
+export const inTime = <T>(answer: Promise<T>): Promise<T | undefined> => within(answer, ANSWER_MS);
 
 /** Of the element that shows the frame; undefined: nothing of it is seen. */
 async function selectorOf(parent: Frame, frame: Frame): Promise<string | undefined> {
