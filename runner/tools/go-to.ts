@@ -14,12 +14,22 @@ export const urlOf = (address: string): string =>
 /** Goes there, and resolves with the document's answer; undefined: what is there was downloaded. Rejects as Playwright does. */
 export async function goTo(page: Page, address: string, signal: AbortSignal): Promise<Response | undefined> {
   const url = urlOf(address);
-  // A page that moves by itself just then aborts what was asked for; so does the next call, once this one is cancelled.
-  return load(page, url).catch(error => {
-    if (signal.aborted || !(error instanceof Error && error.message.includes('net::ERR_ABORTED'))) throw error;
-    return load(page, url);
-  });
+  for (let tries = 1; ; tries += 1)
+    try {
+      return await load(page, url);
+    } catch (error) {
+      // Once this call is cancelled, it is the next one that overtakes.
+      if (signal.aborted || tries === TRIES_MAX || !(error instanceof Error && OVERTAKEN.test(error.message)))
+        throw error;
+      // What was asked for may still be under way, and would overtake the next try.
+      await page.waitForLoadState('load', { timeout: OVERTAKEN_MS }).catch(() => undefined);
+    }
 }
+
+/** A page that moves by itself just then overtakes what was asked for; few do so again and again. */
+const OVERTAKEN = /net::ERR_ABORTED|is interrupted by another navigation/;
+const TRIES_MAX = 3;
+const OVERTAKEN_MS = 1_000;
 
 async function load(page: Page, url: string): Promise<Response | undefined> {
   let download: Download | undefined;
