@@ -11,7 +11,7 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const RENDERED = 'apply manifests/rendered/<env> (docs/rollout.md)';
 
 /** The fields of Kubernetes objects that are read here. */
-const keyRef = z.object({ name: z.string(), key: z.string() });
+const keyRef = z.object({ name: z.string(), key: z.string(), optional: z.boolean().optional() });
 const podSpec = z.object({
   hostAliases: z.array(z.object({ ip: z.string(), hostnames: z.array(z.string()) })).optional(),
   containers: z.array(
@@ -175,7 +175,7 @@ async function template(kubectl: Kubectl): Promise<string> {
   return `${RUNNER_TEMPLATE}; the Services that it names have the expected addresses`;
 }
 
-/** Every Secret and ConfigMap key that the workloads name. Values are not reported. */
+/** Every Secret and ConfigMap key that the workloads need. Values are not reported. */
 async function secrets(kubectl: Kubectl): Promise<string> {
   const workload = z.object({ spec: z.object({ template: z.object({ spec: podSpec }) }) });
   const { items } = await kubectl(['-n', NAMESPACES.system, 'get', 'deployments'], listOf(workload));
@@ -183,14 +183,16 @@ async function secrets(kubectl: Kubectl): Promise<string> {
   const wanted = [
     ...items.map(({ spec }) => ({ namespace: NAMESPACES.system, spec: spec.template.spec })),
     ...(runner ? [{ namespace: NAMESPACES.runners, spec: runner.template.spec }] : []),
-  ].flatMap(({ namespace, spec }) =>
-    spec.containers.flatMap(({ env = [] }) =>
-      env.flatMap(({ valueFrom }) => [
-        ...(valueFrom?.secretKeyRef ? [{ namespace, kind: 'secret', ...valueFrom.secretKeyRef }] : []),
-        ...(valueFrom?.configMapKeyRef ? [{ namespace, kind: 'configmap', ...valueFrom.configMapKeyRef }] : []),
-      ]),
-    ),
-  );
+  ]
+    .flatMap(({ namespace, spec }) =>
+      spec.containers.flatMap(({ env = [] }) =>
+        env.flatMap(({ valueFrom }) => [
+          ...(valueFrom?.secretKeyRef ? [{ namespace, kind: 'secret', ...valueFrom.secretKeyRef }] : []),
+          ...(valueFrom?.configMapKeyRef ? [{ namespace, kind: 'configmap', ...valueFrom.configMapKeyRef }] : []),
+        ]),
+      ),
+    )
+    .filter(({ optional }) => !optional);
   const held = z.object({ data: z.record(z.string(), z.unknown()).optional() });
   for (const { namespace, kind, name, key } of wanted) {
     const found = await get(kubectl, namespace, [kind, name], held);
