@@ -58,11 +58,9 @@ describe.each([
     const box = await chat.frame.locator('canvas').boundingBox();
     if (box === null) throw new Error('the picture has no place');
     await page.mouse.click(box.x + (600 / 1920) * box.width, box.y + (350 / 1080) * box.height);
-    await eventually('the click in the page', async () =>
-      /^click,(59\d|60\d),(34\d|35\d)$/.test(
-        (await chat.frame.getByRole('textbox', { name: 'Address' }).getAttribute('title')) ?? '',
-      ),
-    );
+    await expect
+      .poll(() => chat.frame.getByRole('textbox', { name: 'Address' }).getAttribute('title'), { timeout: 20_000 })
+      .toMatch(/^click,(59\d|60\d),(34\d|35\d)$/);
     await chat.frame.getByRole('button', { name: 'Hand back' }).click();
     await chat.frame.getByText('the agent acts on the browser').waitFor();
 

@@ -86,8 +86,9 @@ it('[S3] a lease stays with its provider, here or remote; none falls back to the
   // Its runners know it by its address.
   const settings = { ...settingsFor(api), [ENV.controllerPort]: await freePort() };
   const remoteController = () => startStack(settings, shared, realClock, inherited);
-  await using local = await startStack({}, shared);
-  const here = await local.lease({ conversation_id: 'here' });
+  // Without a pool, which would start a runner here whenever it likes.
+  await using local = await startStack({ [ENV.poolIdle]: 0 }, shared);
+  const here = await local.lease({ conversation_id: 'here', wait_seconds: 60 });
   let remote = await remoteController();
 
   // No fallback: a provider that fails is named, and nothing is started at the other.
