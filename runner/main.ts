@@ -33,8 +33,10 @@ const PING_MS = 15_000;
 const CONTROLLER_GONE_MS = 120_000;
 /** What was asked before the server closes is answered in this time. */
 const LAST_ANSWERS_MS = 2_000;
-/** How long the port is kept for a controller that has not taken it yet. kube-proxy follows a Service within a second. */
+/** How long the port is kept for a controller that has not taken it yet, or has not asked the process to end. */
 const SUCCESSOR_MS = 2_000;
+/** How long a pod keeps its port besides: kube-proxy follows a Service within a second or two. */
+const LEFT_MS = 3_000;
 /** After this time the process begins to exit, whatever has not ended. */
 const END_MS = 10_000;
 
@@ -167,9 +169,12 @@ void abandoned({
 }).then(gone => gone && runner.stop('the controller is gone and the runner is not leased'));
 
 const exitCode = await Promise.race([runner.ended, tooLate()]);
-// Locally the signal says that the controller has the port; a pod gets it before its Service leads elsewhere.
-if (exitCode === 0 && isPod) await delay(SUCCESSOR_MS);
-else if (exitCode === 0 && sharesPort) await Promise.race([terminated, delay(SUCCESSOR_MS)]);
+if (exitCode === 0 && (isPod || sharesPort)) {
+  // The signal says that the controller has the port; in a pod, that the lease's Service begins to lead to the controller.
+  server.prependListener('request', (_, response) => response.setHeader('connection', 'close'));
+  await Promise.race([terminated, delay(SUCCESSOR_MS)]);
+  if (isPod) await delay(LEFT_MS);
+}
 await allAccepted();
 server.close();
 server.closeIdleConnections();

@@ -1,16 +1,13 @@
 import type { CoreV1Api, V1Pod, V1PodTemplate } from '@kubernetes/client-node';
 import { LABELS, LEASED } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
-import { neverAborts, timeoutSignal } from '../../../http/clock.ts';
+import { neverAborts } from '../../../http/clock.ts';
 import type { ProviderContext } from '../../ports/runners.ts';
 import { type ApiCall, apiFault, refusalOf } from './api.ts';
-import { endpointOf, runnerPod, runnerService } from './objects.ts';
+import { runnerPod, runnerService } from './objects.ts';
 import type { Tombstones } from './tombstones.ts';
-import { deathOfPod } from './verdict.ts';
 import type { Watched } from './watched.ts';
 
-/** A drained runner's process ends within three seconds (runner/main.ts); a browser that hangs is not waited for longer. */
-const ENDING_MS = 5_000;
 /**
  * A release changes the template and the admission policies that name its image (docs/rollout.md); the API server
  * enforces a new policy within seconds. Less than another replica waits before it takes a launch over.
@@ -19,7 +16,7 @@ const RELEASE = { tries: 10, pauseMs: 1_500 };
 /** Admission policies of runners' pods: synced with the template, and a moment later they agree with it. */
 const POD_POLICY = /^runner-pod-/;
 
-export interface PodParts extends Pick<ProviderContext, 'healthOf' | 'clock' | 'log'> {
+export interface PodParts extends Pick<ProviderContext, 'clock' | 'log'> {
   core: CoreV1Api;
   call: ApiCall;
   namespace: string;
@@ -78,10 +75,7 @@ export function runnerPods(parts: PodParts): RunnerPods {
       const pod = await find(runnerId);
       if (pod) {
         if (pod.metadata?.labels?.[LABELS.state] === LEASED) await parts.ended?.keep(runnerId);
-        if (!pod.metadata?.deletionTimestamp && pod.metadata?.uid) {
-          await endsByItself(parts, pod, () => seen(runnerId));
-          await deletePod(parts, runnerId, pod.metadata.uid);
-        }
+        if (!pod.metadata?.deletionTimestamp && pod.metadata?.uid) await deletePod(parts, runnerId, pod.metadata.uid);
         if (await find(runnerId)) return 'deleting'; // what the watch does not have is read
       }
       parts.ended?.forget(runnerId);
@@ -132,24 +126,5 @@ async function deletePod({ core, call, namespace, nameOf }: PodParts, runnerId: 
   } catch (error) {
     const { fault } = apiFault(error);
     if (fault !== 'not_found' && fault !== 'conflict') throw error; // conflict: another pod has the name now
-  }
-}
-
-/**
- * Gives a runner that drains, or answers no more, a moment to end: a container that is told to stop while it ends can
- * stay for its whole grace period (containerd 1.6: "ttrpc: closed"), and its pod with it.
- */
-async function endsByItself(parts: PodParts, pod: V1Pod, now: () => V1Pod | undefined): Promise<void> {
-  const { pods, healthOf, clock } = parts;
-  const endpoint = endpointOf(pod);
-  if (endpoint === undefined || deathOfPod(pod)) return;
-  const late = timeoutSignal(ENDING_MS, clock);
-  const health = await healthOf(endpoint, late);
-  if (health !== null && health.phase !== 'draining') return;
-  while (!late.aborted) {
-    const { kicks } = pods.changed;
-    const current = now();
-    if (!current || deathOfPod(current)) return;
-    await pods.changed.wait(kicks, ENDING_MS, clock, late);
   }
 }

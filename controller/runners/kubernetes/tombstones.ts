@@ -72,8 +72,11 @@ export function tombstones(parts: TombstoneParts): Tombstones {
       annotations: { [LABELS.endedAt]: new Date().toISOString() },
       ownerReferences: [await runnersAccount(parts)],
     };
+    // The pod is to be deleted, and then leaves the Service while its process still answers.
+    const spec = { publishNotReadyAddresses: false };
+    const patch = { metadata, spec };
     const name = nameOf(runnerId);
-    const service = await call(() => core.patchNamespacedService({ name, namespace, body: { metadata } }, MERGE_PATCH));
+    const service = await call(() => core.patchNamespacedService({ name, namespace, body: patch }, MERGE_PATCH));
     const body = tombstoneEndpoint(service, podAddress);
     await call(() => discovery.createNamespacedEndpointSlice({ namespace, body }));
     own.add(name);
