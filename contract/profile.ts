@@ -10,6 +10,8 @@ export const PROFILE_LIMITS = {
   profilesMax: 100,
   /** The browser's files are cut into chunks of this size: an addition to a large file writes one of them again. */
   chunkBytesMax: 4 * 1024 * 1024,
+  /** Chunks that a runner reads with one request: most are of some 100 kB, and a request for each took 5 ms. */
+  chunksAtOnceMax: 64,
   /** What the files of one version may take, before they are compressed. */
   filesBytesMax: 1024 * 1024 * 1024,
 } as const;
@@ -222,5 +224,9 @@ export const profileSave = z
 export const profileSaved = z.object({ version: profileVersionNumber }).meta({ id: 'ProfileSaved' });
 
 /** A chunk by its name in the profile store. */
-export const profileChunk = z.object({ object: sha256 });
-export const profileChunkStored = profileChunk.meta({ id: 'ProfileChunkStored' });
+export const profileChunkStored = z.object({ object: sha256 }).meta({ id: 'ProfileChunkStored' });
+
+/** Body of `POST /internal/runner-profile/chunks/read`: chunks that are wanted, one after the other. */
+export const profileChunksRequest = z
+  .strictObject({ objects: z.array(sha256).min(1).max(PROFILE_LIMITS.chunksAtOnceMax) })
+  .meta({ id: 'ProfileChunksRequest' });

@@ -4,8 +4,8 @@ import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import {
   PROFILE_LIMITS,
-  profileChunk,
   profileChunkStored,
+  profileChunksRequest,
   profileSave,
   profileSaved,
   profileVersionNumber,
@@ -86,20 +86,25 @@ export const runnerProfileRoutes: FastifyPluginAsyncZod<RunnerProfileRoutes> = a
     },
   );
 
-  app.get(
-    '/chunks/:object',
+  app.post(
+    '/chunks/read',
     {
       ...ofLease,
       schema: {
-        operationId: 'readProfileChunk',
-        summary: "A chunk of the browser's files in the profile that the lease starts with",
-        params: profileChunk,
-        response: { 200: { description: 'The bytes of the chunk', content: { [BYTES]: { schema: z.any() } } } },
+        operationId: 'readProfileChunks',
+        summary: "Chunks of the browser's files in the profile that the lease starts with",
+        body: profileChunksRequest,
+        response: {
+          200: {
+            description: 'The bytes of the chunks, one after the other',
+            content: { [BYTES]: { schema: z.any() } },
+          },
+        },
       },
     },
     async (request, reply) => {
-      const bytes = await keeper().readChunk(leaseOf(request).claims, request.params.object);
-      return reply.type(BYTES).send(bytes as never); // no JSON
+      const chunks = await keeper().readChunks(leaseOf(request).claims, request.body.objects);
+      return reply.type(BYTES).send(Buffer.concat(chunks) as never); // no JSON
     },
   );
 

@@ -47,11 +47,11 @@ export class ProfileKeeper {
     return { version: row.version, json: await this.#read(row) };
   }
 
-  /** A chunk of what the runner of this lease starts with. */
-  async readChunk(lease: LeaseKey, object: string): Promise<Buffer> {
-    const row = await this.#parts.profiles.chunkOfLease(lease, object);
-    if (row?.wrapped == null) throw damaged('it does not name this chunk');
-    return this.#parts.objects.open(row, object, 'chunk');
+  /** Chunks of what the runner of this lease starts with, in this order. */
+  async readChunks(lease: LeaseKey, objects: readonly string[]): Promise<Buffer[]> {
+    const row = await this.#parts.profiles.chunksOfLease(lease, objects);
+    if (row === null) throw damaged('it does not name these chunks');
+    return this.#parts.objects.openAll(row, objects, 'chunk');
   }
 
   /** Stores a chunk for a save over this version that is about to come. Resolves with the chunk's name. */

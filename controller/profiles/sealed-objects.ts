@@ -49,16 +49,27 @@ export class SealedObjects {
   }
 
   /** An object of this profile, opened. */
-  async open({ id: profileId, userId, wrapped }: ProfileRow, object: string, of: Place['of']): Promise<Buffer> {
+  async open(row: ProfileRow, object: string, of: Place['of']): Promise<Buffer> {
+    const [plain = Buffer.alloc(0)] = await this.openAll(row, [object], of);
+    return plain;
+  }
+
+  /** Objects of this profile, opened; the user's key is unwrapped once for all of them. */
+  async openAll(row: ProfileRow, objects: readonly string[], of: Place['of']): Promise<Buffer[]> {
+    const { id: profileId, userId, wrapped } = row;
     const { store, keys } = this.#parts;
-    const sealed = await store.get(object);
-    if (sealed === null || wrapped === null) throw damaged('its object is gone from the store');
+    if (wrapped === null) throw damaged("its user's key is gone");
     const key = await keys.unwrap(wrapped, userId);
-    try {
-      return await unseal(key, sealed, { userId, profileId, of });
-    } catch (cause) {
-      throw damaged('its object was changed', cause);
-    }
+    const open = async (object: string): Promise<Buffer> => {
+      const sealed = await store.get(object);
+      if (sealed === null) throw damaged('its object is gone from the store');
+      try {
+        return await unseal(key, sealed, { userId, profileId, of });
+      } catch (cause) {
+        throw damaged('its object was changed', cause);
+      }
+    };
+    return Promise.all(objects.map(open));
   }
 }
 

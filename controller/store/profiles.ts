@@ -71,8 +71,8 @@ export interface SavedContent {
 export interface Profiles {
   /** What a runner starts with. Null: this runner does not hold that lease, or the lease has no profile. */
   ofLease(lease: LeaseKey): Promise<ProfileRow | null>;
-  /** As `ofLease`. Null also when its current version does not name this chunk. */
-  chunkOfLease(lease: LeaseKey, object: string): Promise<ProfileRow | null>;
+  /** As `ofLease`. Null also when its current version does not name one of these chunks. */
+  chunksOfLease(lease: LeaseKey, objects: readonly string[]): Promise<ProfileRow | null>;
   /** The profile that this runner may save. Null: none. */
   writtenBy(lease: LeaseKey): Promise<ProfileRow | null>;
   /** `version` null: the current one. Null: there is no such profile. */
@@ -174,8 +174,8 @@ export function sqlProfiles(database: Database): Profiles {
   };
   return {
     ofLease: async lease => content.nullable().parse(await call(database, 'lease_profile', leaseArguments(lease))),
-    chunkOfLease: async (lease, object) =>
-      content.nullable().parse(await call(database, 'lease_chunk', { ...leaseArguments(lease), p_object: object })),
+    chunksOfLease: async (lease, objects) =>
+      content.nullable().parse(await call(database, 'lease_chunks', { ...leaseArguments(lease), p_objects: objects })),
     writtenBy: async lease => content.nullable().parse(await call(database, 'written_profile', leaseArguments(lease))),
     find,
     async findOrMake(userId, name) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OmicronError } from '../../contract/problem.ts';
@@ -6,8 +7,10 @@ import { PROFILE_LIMITS, type ProfileFiles } from '../../contract/profile.ts';
 import { keptFiles } from './kept-files.ts';
 import { layOut, type Part, partsOf } from './layout.ts';
 
-/** Chunks under way at once: each waits for the store. */
+/** Requests under way at once: each waits for the store. */
 const AT_ONCE = 4;
+/** About what one request reads: most chunks are small, and each request costs some milliseconds. */
+const BATCH_BYTES = 8 * 1024 * 1024;
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -36,27 +39,55 @@ export async function cutFiles(
 }
 
 /**
- * Writes the files into an empty folder. Each is new, its path was checked with the content, and every chunk is compared with its
- * digest: throws `profile_unavailable` when one is not what was saved.
+ * Writes the files into an empty folder; `read` resolves with the chunks one after the other. Each file is new, its path was checked with
+ * the content, and every chunk is compared with its digest: throws `profile_unavailable` when one is not what was saved.
  */
 export async function joinFiles(
   content: ProfileFiles,
   into: string,
-  read: (object: string) => Promise<Buffer>,
+  read: (objects: string[]) => Promise<Buffer>,
 ): Promise<void> {
   const parts = partsOf(content);
   if (parts === undefined) throw damaged();
   for (const folder of new Set(content.files.map(({ path }) => dirname(path))))
     await mkdir(join(into, folder), { recursive: true, mode: 0o700 });
-  for (const { path } of content.files) await (await open(join(into, path), 'wx', 0o600)).close();
-  await pooled([...content.chunks.entries()], async ([index, { object, sha256: expected }]) => {
-    const bytes = await read(object);
-    if (sha256(bytes) !== expected) throw damaged();
-    for (const { path, fromBytes, bytes: length, atBytes } of parts[index] ?? []) {
-      await using file = await open(join(into, path), 'r+');
-      await file.write(bytes, atBytes, length, fromBytes);
+  for (const { path } of content.files) closeSync(openSync(join(into, path), 'wx', 0o600));
+  const wanted = content.chunks.map((chunk, index) => ({ ...chunk, parts: parts[index] ?? [] }));
+  await pooled(batchesOf(wanted), async batch => {
+    const bytes = await read(batch.map(({ object }) => object));
+    let at = 0;
+    for (const chunk of batch) {
+      const plain = bytes.subarray(at, at + chunk.bytes);
+      at += chunk.bytes;
+      if (sha256(plain) !== chunk.sha256) throw damaged();
+      for (const part of chunk.parts) writePart(join(into, part.path), plain, part);
     }
   });
+}
+
+/** Blocking: files of a profile are small and many, nothing else runs yet, and a call through the pool costs several times this. */
+function writePart(path: string, chunk: Buffer, { fromBytes, bytes, atBytes }: Part): void {
+  const file = openSync(path, 'r+');
+  try {
+    writeSync(file, chunk, atBytes, bytes, fromBytes);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** In the same order, each of about so many bytes and of no more chunks than a request may name. */
+function batchesOf<Chunk extends { bytes: number }>(chunks: readonly Chunk[]): Chunk[][] {
+  const batches: Chunk[][] = [];
+  let leftBytes = 0;
+  for (const chunk of chunks) {
+    const last = batches.at(-1);
+    if (last === undefined || last.length === PROFILE_LIMITS.chunksAtOnceMax || chunk.bytes > leftBytes) {
+      batches.push([chunk]);
+      leftBytes = BATCH_BYTES;
+    } else last.push(chunk);
+    leftBytes -= chunk.bytes;
+  }
+  return batches;
 }
 
 async function readParts(userDataDir: string, parts: readonly Part[]): Promise<Buffer> {

@@ -12,7 +12,7 @@ import type { ProfileBrowser, Saved } from './profile-browser.ts';
 
 export interface CompleteOptions {
   readonly leaseToken: string;
-  readonly controller: Pick<ControllerClient, 'readProfileChunk' | 'writeProfileChunk'>;
+  readonly controller: Pick<ControllerClient, 'readProfileChunks' | 'writeProfileChunk'>;
   /** An empty place of the runner for the browser's files. */
   readonly profileDir: string;
   /** Replaces the runner's browser by one that keeps its files in this folder; `prepare` is done before an agent has it. */
@@ -34,7 +34,7 @@ export async function openComplete(
   const copy = join(profileDir, 'copy');
   await mkdir(userDataDir, { recursive: true, mode: 0o711 });
   if (content?.files != null)
-    await joinFiles(content.files, userDataDir, object => controller.readProfileChunk(leaseToken, object, signal));
+    await joinFiles(content.files, userDataDir, objects => controller.readProfileChunks(leaseToken, objects, signal));
   let leftOut = 0;
   const browser = await options.restart(userDataDir, async ({ context, major }) => {
     if (content === null) return;

@@ -5,17 +5,21 @@ const TRY_MS = 20_000;
 const TRIES = 3;
 
 /**
- * Sends bytes to the controller, or asks for some, and resolves with the bytes of the answer. Tried again when the controller cannot be
+ * Sends bytes or JSON to the controller, and resolves with the bytes of the answer. Tried again when the controller cannot be
  * reached: a chunk that is stored twice costs a copy, which the sweep removes. Throws OmicronErrors.
  */
 export async function bytesCall(
   url: string,
-  { token, body, signal }: { token: string; body?: Buffer; signal: AbortSignal },
+  { token, body, signal }: { token: string; body: Buffer | string; signal: AbortSignal },
 ): Promise<Buffer> {
+  const isJson = typeof body === 'string';
   const request = {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/octet-stream' }) },
-    ...(body && { body: new Uint8Array(body) }),
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': isJson ? 'application/json' : 'application/octet-stream',
+    },
+    body: isJson ? body : new Uint8Array(body),
   };
   for (let left = TRIES - 1; ; left -= 1) {
     try {

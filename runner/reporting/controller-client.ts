@@ -64,8 +64,8 @@ export interface ControllerClient {
   profile(leaseToken: string, signal: AbortSignal): Promise<RunnerProfile>;
   /** Saves it over the version `base`. Resolves with the version that holds it. */
   saveProfile(leaseToken: string, base: number, content: ProfileContent, signal: AbortSignal): Promise<number>;
-  /** A chunk of what the lease starts with. */
-  readProfileChunk(leaseToken: string, object: string, signal: AbortSignal): Promise<Buffer>;
+  /** Chunks of what the lease starts with, one after the other; at most as many as `PROFILE_LIMITS` has for one request. */
+  readProfileChunks(leaseToken: string, objects: readonly string[], signal: AbortSignal): Promise<Buffer>;
   /** Stores a chunk for a save over the version `base`. Resolves with its name. */
   writeProfileChunk(leaseToken: string, base: number, bytes: Buffer, signal: AbortSignal): Promise<string>;
   /** This runner saves it no more. */
@@ -142,8 +142,10 @@ export function controllerClient(controllerUrl: string): ControllerClient {
       } as const;
       return (await call({ ...request, answer: profileSaved, signal, timeoutMs: TRY_MS })).value.version;
     },
-    readProfileChunk: (token, object, signal) =>
-      bytesCall(`${controllerUrl}/internal/runner-profile/chunks/${object}`, { token, signal }),
+    readProfileChunks: (token, objects, signal) => {
+      const url = `${controllerUrl}/internal/runner-profile/chunks/read`;
+      return bytesCall(url, { token, body: JSON.stringify({ objects }), signal });
+    },
     writeProfileChunk: async (token, base, body, signal) => {
       const url = `${controllerUrl}/internal/runner-profile/chunks?base_version=${base}`;
       return profileChunkStored.parse(JSON.parse((await bytesCall(url, { token, body, signal })).toString())).object;

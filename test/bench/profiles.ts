@@ -5,6 +5,7 @@
  * Writes the sections `profiles` and `profilesBeside` of `.omicron/bench.json`.
  */
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -71,6 +72,14 @@ const isWarm = () =>
     const health = (await (await fetch(`${stack.url}/health`)).json()) as { runners: { warm: number } }; // the controller's document
     return health.runners.warm > 0;
   });
+/** The lease is over, and so is its runner, which saves its profile for the last time: what follows measures no wait for that. */
+async function endAndSave(lease: Lease): Promise<void> {
+  const { runner_id } = await sessions.get(lease.sessionId);
+  await lease.end();
+  const process = join(folder, 'runners', runner_id ?? '', 'process.json');
+  await eventually('the end of a runner', async () => !existsSync(process));
+  await isWarm();
+}
 const acquire = (profile?: string, profileForm?: 'complete'): Promise<Lease> =>
   sessions.acquire({
     ...{ userId: 'bench', conversationId: randomUUID(), recordVideo: false, profile, profileForm },
@@ -106,8 +115,7 @@ async function complete(name: keyof typeof SIZES) {
   const nextBytes = (await storedBytes()) - before - bytes;
   const { ms: pause_ms } = await logged(lease, 'browser paused');
   await browser[Symbol.asyncDispose]();
-  await lease.end();
-  await isWarm();
+  await endAndSave(lease);
   const restored = await timed(async () => {
     const again = await acquire(name, 'complete');
     await using page = await connectBrowser(again);
@@ -129,14 +137,13 @@ async function acquireMs() {
     for (const call of fill(LOGIN)) await browser.evaluate(call);
     await sessions.saveProfile('bench', 'login');
   }
-  await lease.end();
+  await endAndSave(lease);
   const of = async (profile?: string) => {
     const all: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      await isWarm();
       const { ms, value } = await timed(() => acquire(profile));
       all.push(ms);
-      await value.end();
+      await endAndSave(value);
     }
     return percentiles(all).p50;
   };

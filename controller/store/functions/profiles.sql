@@ -236,12 +236,12 @@ begin
    where o.name = any (v_names) and not exists (select from omicron.profile_version_chunks c where c.object = o.name);
 end $$;
 
--- Whether the current version of the profile that this runner holds names this chunk.
-create or replace function omicron.lease_chunk(p_session uuid, p_epoch integer, p_runner uuid, p_object text) returns jsonb
+-- The profile that this runner holds, where its current version names all of these chunks; else null.
+create or replace function omicron.lease_chunks(p_session uuid, p_epoch integer, p_runner uuid, p_objects text[]) returns jsonb
 language sql as $$
   select content from (select omicron.lease_profile(p_session, p_epoch, p_runner)) as lease (content)
-   where exists (select from omicron.profile_version_chunks
-                  where profile_id = (content ->> 'id')::uuid and version = (content ->> 'version')::integer and object = p_object)
+   where p_objects <@ (select array_agg(object) from omicron.profile_version_chunks
+                        where profile_id = (content ->> 'id')::uuid and version = (content ->> 'version')::integer)
 $$;
 
 -- The runner has saved for the last time, or cannot.
