@@ -240,8 +240,8 @@ end $$;
 create or replace function omicron.lease_chunks(p_session uuid, p_epoch integer, p_runner uuid, p_objects text[]) returns jsonb
 language sql as $$
   select content from (select omicron.lease_profile(p_session, p_epoch, p_runner)) as lease (content)
-   where p_objects <@ (select array_agg(object) from omicron.profile_version_chunks
-                        where profile_id = (content ->> 'id')::uuid and version = (content ->> 'version')::integer)
+   where p_objects <@ array(select object from omicron.profile_version_chunks
+                             where profile_id = (content ->> 'id')::uuid and version = (content ->> 'version')::integer)
 $$;
 
 -- The runner has saved for the last time, or cannot.
