@@ -812,32 +812,44 @@ function CredentialForm({ userId, site, url = [], onSaved, onCancel }) {
 		]
 	});
 }
-// console/web/credential-test.tsx
-/** Logs in to the site with a stored credential, in a browser that ends with the test, and shows where that led. */
-function CredentialTestForm({ userId, site, filledOn, onClose }) {
-	const [test, setTest] = d();
+// console/web/use-submission.ts
+/** A form that asks the server something: each submission calls `ask` with its fields, and the answer stays until the next one. */
+function useSubmission(ask) {
+	const [answer, setAnswer] = d();
 	const [failure, setFailure] = d();
 	const [isRunning, setRunning] = d(false);
-	const [first = ""] = filledOn;
-	const run = async (form) => {
-		setTest(void 0);
+	const submit = async (fields) => {
+		setAnswer(void 0);
 		setFailure(void 0);
 		setRunning(true);
 		try {
-			const url = String(new FormData(form).get("url")).trim();
-			setTest(await call("POST", path`/users/${userId}/credentials/${site}/test`, { url }));
+			setAnswer(await ask(fields));
 		} catch (error) {
 			setFailure(messageOf(error));
 		}
 		setRunning(false);
 	};
+	return {
+		answer,
+		failure,
+		isRunning,
+		onSubmit: (event) => {
+			event.preventDefault();
+			submit(new FormData(event.currentTarget));
+		}
+	};
+}
+/** What was typed into a field, without the spaces around it. */
+var typedIn = (fields, name) => String(fields.get(name)).trim();
+// console/web/credential-test.tsx
+/** Logs in to the site with a stored credential, in a browser that ends with the test, and shows where that led. */
+function CredentialTestForm({ userId, site, filledOn, onClose }) {
+	const [first = ""] = filledOn;
+	const { answer: test, failure, isRunning, onSubmit } = useSubmission((fields) => call("POST", path`/users/${userId}/credentials/${site}/test`, { url: typedIn(fields, "url") }));
 	return /* @__PURE__ */ a("form", {
 		class: "form",
 		"aria-label": `Test of ${site}`,
-		onSubmit: (event) => {
-			event.preventDefault();
-			run(event.currentTarget);
-		},
+		onSubmit,
 		children: [
 			/* @__PURE__ */ a("label", { children: ["Page with the login form", /* @__PURE__ */ a("input", {
 				name: "url",
@@ -1043,30 +1055,16 @@ function UserCredentials({ userId }) {
 // console/web/policy-test.tsx
 /** Says which rule of a document decides a call, whether the document is saved or not. */
 function PolicyTest({ policy }) {
-	const [verdict, setVerdict] = d();
-	const [failure, setFailure] = d();
-	const test = async (form) => {
-		const fields = new FormData(form);
-		setVerdict(void 0);
-		setFailure(void 0);
-		try {
-			setVerdict(await call("POST", "/policy-test", {
-				policy: JSON.parse(policy),
-				tool: String(fields.get("tool")).trim(),
-				arguments: JSON.parse(String(fields.get("arguments")).trim() || "{}"),
-				untrusted: fields.has("untrusted")
-			}));
-		} catch (error) {
-			setFailure(messageOf(error));
-		}
-	};
+	const { answer: verdict, failure, onSubmit } = useSubmission((fields) => call("POST", "/policy-test", {
+		policy: JSON.parse(policy),
+		tool: typedIn(fields, "tool"),
+		arguments: JSON.parse(typedIn(fields, "arguments") || "{}"),
+		untrusted: fields.has("untrusted")
+	}));
 	return /* @__PURE__ */ a("form", {
 		class: "form",
 		"aria-labelledby": "policy-test",
-		onSubmit: (event) => {
-			event.preventDefault();
-			test(event.currentTarget);
-		},
+		onSubmit,
 		children: [
 			/* @__PURE__ */ a("h2", {
 				id: "policy-test",
@@ -2930,32 +2928,14 @@ function PreviewPage({ id, url }) {
 // console/web/profile-check.tsx
 /** Opens a page with a profile, in a browser that ends with the check, and tells whether it shows who is logged in. */
 function ProfileCheckForm({ userId, name, domain }) {
-	const [check, setCheck] = d();
-	const [failure, setFailure] = d();
-	const [isRunning, setRunning] = d(false);
-	const run = async (form) => {
-		setCheck(void 0);
-		setFailure(void 0);
-		setRunning(true);
-		try {
-			const given = new FormData(form);
-			const [url, text] = ["url", "text"].map((field) => String(given.get(field)).trim());
-			setCheck(await call("POST", path`/users/${userId}/profiles/${name}/check`, {
-				url,
-				text
-			}));
-		} catch (error) {
-			setFailure(messageOf(error));
-		}
-		setRunning(false);
-	};
+	const { answer: check, failure, isRunning, onSubmit } = useSubmission((fields) => call("POST", path`/users/${userId}/profiles/${name}/check`, {
+		url: typedIn(fields, "url"),
+		text: typedIn(fields, "text")
+	}));
 	return /* @__PURE__ */ a("form", {
 		class: "form",
 		"aria-label": `Check of ${name}`,
-		onSubmit: (event) => {
-			event.preventDefault();
-			run(event.currentTarget);
-		},
+		onSubmit,
 		children: [
 			/* @__PURE__ */ a("label", { children: ["Page", /* @__PURE__ */ a("input", {
 				name: "url",
