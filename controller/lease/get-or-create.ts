@@ -141,8 +141,11 @@ export class GetOrCreate {
       } catch (error) {
         const isFull = error instanceof OmicronError && error.code === 'capacity_exceeded';
         if (!isFull || hibernation === null || clock.nowMs() >= deadlineMs) throw error;
-        // its place is free once its runner is gone; another caller may have taken it
-        if (attempt % ROOM_TRIES === 0 && !(await hibernation.makeRoom()) && attempt === 0) throw error;
+        // a place is free once its runner is gone; another caller may take it, and then room is made again
+        if (attempt % ROOM_TRIES === 0) {
+          const isMade = await hibernation.makeRoom();
+          if (!isMade && attempt === 0) throw error;
+        }
         kickDrain();
         await waitBackoff(attempt, POLL, neverAborts(), clock);
       }
