@@ -182,7 +182,7 @@ function z$1(t, r, u, i, f, o, e, l, c, a) {
 			else r.__e = u.__e;
 			r.__k || (r.__k = u.__k || []), t && t.then || D$1(r), n.__e(t, r, u);
 		}
-	} else l = r.__e = F(u.__e, r, u, i, f, o, e, c, a, t);
+	} else l = r.__e = F$1(u.__e, r, u, i, f, o, e, c, a, t);
 	return (s = n.diffed) && s(r), l;
 }
 function B$1(n, t) {
@@ -209,7 +209,7 @@ function E$1(t, r, u) {
 		}
 	});
 }
-function F(t, r, u, i, f, o, e, l, c, a) {
+function F$1(t, r, u, i, f, o, e, l, c, a) {
 	var s, h, y, _, k, b, m, M, $ = u.props || p$1, x = r.props, C = r.type;
 	if ("svg" == C ? f = "http://www.w3.org/2000/svg" : "math" == C ? f = "http://www.w3.org/1998/Math/MathML" : f || (f = "http://www.w3.org/1999/xhtml"), o) {
 		for (s = 0; s < o.length; s++) if ((k = o[s]) && (C ? k.localName == C : 3 == k.nodeType)) {
@@ -348,6 +348,10 @@ function _(n, u, i) {
 function A(n, u) {
 	var i = y(t++, 3);
 	!a$1.__s && E(i.__H, u) && (i.__P = !0, i.__ = n, i.u = u, r.__H.__h.push(i));
+}
+function F(n, u) {
+	var i = y(t++, 4);
+	!a$1.__s && E(i.__H, u) && (i.__P = !1, i.__ = n, i.u = u, r.__h.push(i));
 }
 function T(n) {
 	return f$1 = 5, w(function() {
@@ -2152,7 +2156,7 @@ function sendPointer({ canvas, send, size, onPress }) {
 /** Takes mouse, fingers and keys while this page has control. */
 function Input({ pictures, canvas, send, takesFocus }) {
 	const area = T(null);
-	A(() => {
+	F(() => {
 		if (canvas.current === null || area.current === null) return;
 		const keyboard = area.current;
 		const focus = () => keyboard.focus({ preventScroll: true });
@@ -4020,11 +4024,11 @@ function Filters({ filter }) {
 		},
 		onChange: (event) => apply(event.currentTarget),
 		children: [
-			/* @__PURE__ */ a("label", { children: ["User", /* @__PURE__ */ a("input", {
+			/* @__PURE__ */ a(TextFilter, {
+				label: "User",
 				name: "user_id",
-				value: filter("user_id"),
-				autocomplete: "off"
-			})] }),
+				applied: filter("user_id")
+			}),
 			/* @__PURE__ */ a("label", { children: ["Status", /* @__PURE__ */ a("select", {
 				name: "status",
 				value: filter("status"),
@@ -4036,12 +4040,12 @@ function Filters({ filter }) {
 					children: state
 				}))]
 			})] }),
-			/* @__PURE__ */ a("label", { children: ["Tag", /* @__PURE__ */ a("input", {
+			/* @__PURE__ */ a(TextFilter, {
+				label: "Tag",
 				name: "tag",
-				value: filter("tag"),
-				placeholder: "key:value",
-				autocomplete: "off"
-			})] }),
+				applied: filter("tag"),
+				placeholder: "key:value"
+			}),
 			/* @__PURE__ */ a("label", {
 				class: "check",
 				children: [/* @__PURE__ */ a("input", {
@@ -4057,6 +4061,20 @@ function Filters({ filter }) {
 			})
 		]
 	});
+}
+/** Shows what is applied whenever that changes. What is typed stays while the page reads on: a `value` would take it back. */
+function TextFilter(props) {
+	const { label, name, applied, placeholder } = props;
+	const field = T(null);
+	F(() => {
+		if (field.current) field.current.value = applied;
+	}, [applied]);
+	return /* @__PURE__ */ a("label", { children: [label, /* @__PURE__ */ a("input", {
+		ref: field,
+		name,
+		placeholder,
+		autocomplete: "off"
+	})] });
 }
 function SessionTable({ sessions }) {
 	const nowMs = Date.now();

@@ -96,6 +96,8 @@ describe('sessions', () => {
     await row.getByText('ready').waitFor();
     await page.locator('.counts div', { hasText: 'Live leases' }).getByText('1', { exact: true }).waitFor();
     await page.getByLabel('User').fill('grace');
+    await page.waitForResponse(/browser-sessions\?/);
+    await page.waitForRequest(/browser-sessions\?/); // the answer before it is shown, and what is typed is still there
     await page.getByRole('button', { name: 'Apply' }).click();
     await see('No session matches');
     await open('/?tag=team:bakery&status=ready');
