@@ -238,6 +238,10 @@ describe('a hibernated session on real browsers', () => {
     expect((await sessions.list({ status: 'hibernated' })).sessions.map(({ session_id }) => session_id)).toEqual([
       lease.sessionId,
     ]);
+    const metrics = await (await fetch(`${stack.url}/metrics`)).text();
+    expect(metrics).toMatch(/^omicron_hibernated_sessions 1$/m);
+    expect(metrics).toMatch(/^omicron_hibernations_total\{change="hibernated"\} [1-9]/m);
+    expect(metrics).toMatch(/^omicron_hibernations_total\{change="restored"\} [1-9]/m);
     expect(await sessions.listProfiles('ada')).toEqual([expect.objectContaining({ name: 'work' })]); // no private one
     await lease.end();
     await sessions.deleteProfile('ada', 'work');
