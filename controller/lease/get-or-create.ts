@@ -7,7 +7,7 @@ import type { SecretStore } from '../ports/secrets.ts';
 import { type ProfileKeeper, requireProfiles, tooManyProfiles } from '../profiles/profile-keeper.ts';
 import { refused as saveRefused } from '../profiles/refused.ts';
 import type { Fleet } from '../store/fleet.ts';
-import type { Acquired } from '../store/leases.ts';
+import type { Acquired, Acquisition } from '../store/leases.ts';
 import type { Policies } from '../store/policies.ts';
 import type { SessionRow } from '../store/rows.ts';
 import type { Hibernation } from './hibernation.ts';
@@ -24,7 +24,7 @@ export interface GetOrCreateParts extends StartParts {
   /** Null: this deployment keeps no profiles. */
   profileKeeper: ProfileKeeper | null;
   /** Null: sessions are not hibernated. */
-  hibernation: Pick<Hibernation, 'makeRoom'> | null;
+  hibernation: Pick<Hibernation, 'makeRoom' | 'evict'> | null;
   namespace: string;
   /** Runners that one start tries, each in an epoch of its own. */
   attemptsMax: number;
@@ -152,31 +152,40 @@ export class GetOrCreate {
     }
   }
 
-  async #acquire(
-    request: GetOrCreateRequest,
-    claimId: string,
-    abandonClaimId: string | null,
-  ): Promise<Exclude<Acquired, { outcome: 'refused' }>> {
-    const { leases, provider, namespace, clock } = this.#parts;
+  /** The leases in whose place it comes are hibernated where they can be, and ended where not. */
+  async #acquire(request: GetOrCreateRequest, claimId: string, abandonClaimId: string | null) {
+    const { provider, namespace, hibernation } = this.#parts;
+    const unhibernated: string[] = [];
     const acquisition = {
       request,
       claimId,
       abandonClaimId,
+      unhibernated: hibernation && unhibernated,
       provider: provider.name,
       template: await provider.templateDigest(),
       namespace,
     };
-    let acquired: Acquired;
+    for (;;) {
+      const acquired = await this.#acquireOnce(acquisition);
+      if (acquired.outcome === 'refused') throw refusal(acquired);
+      if (acquired.outcome !== 'evicts') return acquired;
+      const evict = async (id: string) => {
+        if (!(await hibernation?.evict(id))) unhibernated.push(id);
+      };
+      await Promise.all(acquired.sessions.map(evict));
+    }
+  }
+
+  async #acquireOnce(acquisition: Acquisition): Promise<Acquired> {
+    const { leases, clock } = this.#parts;
     try {
-      acquired = await leases.acquire(acquisition);
+      return await leases.acquire(acquisition);
     } catch (error) {
       if (!(error instanceof OmicronError) || error.code !== 'store_unavailable') throw error;
       // the answer to a commit may be lost: the same claim finds its own result, or makes it
       await waitBackoff(0, RETRY, neverAborts(), clock);
-      acquired = await leases.acquire(acquisition);
+      return await leases.acquire(acquisition);
     }
-    if (acquired.outcome === 'refused') throw refusal(acquired);
-    return acquired;
   }
 
   /** `over`: the lease's runner has died, and its lease with it. `leaving`: it may hibernate the session yet. In both, acquire again. */
