@@ -4,7 +4,7 @@ import type { GetOrCreateRequest, LeaseAnswer } from '../../contract/session.ts'
 import { RETRY, waitBackoff } from '../../http/backoff.ts';
 import { neverAborts } from '../../http/clock.ts';
 import type { SecretStore } from '../ports/secrets.ts';
-import { type ProfileKeeper, profilesNotConfigured, tooManyProfiles } from '../profiles/profile-keeper.ts';
+import { type ProfileKeeper, requireProfiles, tooManyProfiles } from '../profiles/profile-keeper.ts';
 import { refused as saveRefused } from '../profiles/refused.ts';
 import type { Fleet } from '../store/fleet.ts';
 import type { Acquired, Acquisition } from '../store/leases.ts';
@@ -52,7 +52,7 @@ export class GetOrCreate {
   async run(request: GetOrCreateRequest): Promise<LeaseAnswer> {
     const { clock } = this.#parts;
     const deadlineMs = clock.nowMs() + request.wait_seconds * 1000;
-    if (request.profile && !this.#parts.profileKeeper) throw profilesNotConfigured();
+    if (request.profile) requireProfiles(this.#parts.profileKeeper);
     if (this.#parts.provider.isRemote) await refuseUnheld(request, this.#parts);
     if (request.require_credentials) await this.#requireCredentials(request.user_id);
     for (;;) {
@@ -141,8 +141,11 @@ export class GetOrCreate {
       } catch (error) {
         const isFull = error instanceof OmicronError && error.code === 'capacity_exceeded';
         if (!isFull || hibernation === null || clock.nowMs() >= deadlineMs) throw error;
-        // its place is free once its runner is gone; another caller may have taken it
-        if (attempt % ROOM_TRIES === 0 && !(await hibernation.makeRoom()) && attempt === 0) throw error;
+        // a place is free once its runner is gone; another caller may take it, and then room is made again
+        if (attempt % ROOM_TRIES === 0) {
+          const isMade = await hibernation.makeRoom();
+          if (!isMade && attempt === 0) throw error;
+        }
         kickDrain();
         await waitBackoff(attempt, POLL, neverAborts(), clock);
       }
