@@ -79,8 +79,6 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
   };
 
   async function mcp(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // A kept connection that breaks with the runner does not tell its client whether the request was read.
-    response.setHeader('connection', 'close');
     checkOrigin(request.headers, mcpOrigins);
     const endpoint = await runner.endpoint(bearerOf(request));
     const body = request.method === 'POST' ? await json(request, MCP_BYTES_MAX) : undefined;

@@ -158,7 +158,11 @@ log.info({ boot_id: runner.bootId, port }, 'listening');
 void runner.warm().then(collectGarbage);
 
 const ending = new AbortController();
-void runner.stopped.then(() => ending.abort());
+void runner.stopped.then(() => {
+  ending.abort();
+  // A client's next connection leads to who answers then; one that was kept would break with this process.
+  server.prependListener('request', (_, response) => response.setHeader('connection', 'close'));
+});
 void abandoned({
   isUnleased: runner.isUnleased,
   ping: controller.ping,
@@ -171,7 +175,6 @@ void abandoned({
 const exitCode = await Promise.race([runner.ended, tooLate()]);
 if (exitCode === 0 && (isPod || sharesPort)) {
   // The signal says that the controller has the port; in a pod, that the lease's Service begins to lead to the controller.
-  server.prependListener('request', (_, response) => response.setHeader('connection', 'close'));
   await Promise.race([terminated, delay(SUCCESSOR_MS)]);
   if (isPod) await delay(LEFT_MS);
 }

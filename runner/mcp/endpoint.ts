@@ -6,6 +6,7 @@ import {
   type CallToolResult,
   createMcpHandler,
   isInputRequiredResult,
+  type McpHttpHandler,
   type ReadResourceResult,
   type Resource,
   Server,
@@ -150,7 +151,7 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
       return server;
     });
   let handler = open();
-  let serve = toNodeHandler(handler);
+  let serve = nodeHandler(handler);
 
   return {
     async handle(request, response, body) {
@@ -170,7 +171,7 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
       endReason = reason;
       const last = handler;
       handler = open();
-      serve = toNodeHandler(handler);
+      serve = nodeHandler(handler);
       closed.abort();
       // Their clients read why they ended.
       await Promise.race([Promise.allSettled(answering), clock.sleep(LAST_ANSWERS_MS, neverAborts(), true)]);
@@ -178,6 +179,16 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
     },
   };
 }
+
+/** Without the `connection: keep-alive` of the library's streams: the runner's server decides that, which may be about to end. */
+const nodeHandler = (handler: McpHttpHandler) =>
+  toNodeHandler({
+    async fetch(request, options) {
+      const response = await handler.fetch(request, options);
+      response.headers.delete('connection');
+      return response;
+    },
+  });
 
 const withoutLinks = (result: CallToolResult): CallToolResult => ({
   ...result,
