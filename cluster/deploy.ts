@@ -195,10 +195,14 @@ async function addConsoleSecret(): Promise<void> {
 /** Runs the operator's script; the URL is passed on its standard input. */
 function makeSecrets(databaseUrl: string): Promise<void> {
   const script = fileURLToPath(new URL('../manifests/make-secrets.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, '--database-url-file', '-'], {
-    env: clusterEnvironment(),
-    stdio: ['pipe', 'ignore', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', script, '--database-url-file', '-', '--profile-key'],
+    {
+      env: clusterEnvironment(),
+      stdio: ['pipe', 'ignore', 'inherit'],
+    },
+  );
   child.stdin?.end(databaseUrl);
   return new Promise((resolve, reject) =>
     child.on('close', code => (code === 0 ? resolve() : reject(new Error(`make-secrets.ts exited with ${code}`)))),

@@ -79,16 +79,16 @@ export interface Environment {
     readonly region: string;
     /** Where S3 and STS answer; AWS's own endpoints when absent. */
     readonly endpoints: { readonly s3?: string; readonly sts?: string };
-    /** Mounts the token that EKS's webhook would mount into the uploader, for a cluster without EKS. */
+    /** Mounts the token that EKS's webhook would mount into uploader and controller, for a cluster without EKS. */
     readonly webIdentityRole?: string;
   };
 
   /** Profiles are kept in the bucket of artifacts; none without this. */
   readonly profiles?: {
-    /** The KMS key that wraps the keys of users. */
-    readonly keyArn: string;
-    /** Where the VPC's endpoints for KMS and STS are, which the controller reaches on port 443. */
-    readonly endpointsCidr: string;
+    /** The KMS key that wraps the keys of users; without one a key in the controller's Secret does. */
+    readonly keyArn?: string;
+    /** What the controller reaches for them beside the internet: the VPC's endpoints for KMS and STS, or an S3 server in the cluster. */
+    readonly endpoints: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };
     /** Sessions that nothing uses are kept without their runner; not without this. */
     readonly hibernation?: {
       /** Without use, until a session is hibernated: less than the time to live of leases, or they end first. */

@@ -67,6 +67,10 @@ const local: Environment = {
     endpoints: { s3: 'http://s3.omicron-fixtures.test', sts: 'http://sts.omicron-fixtures.test' },
     webIdentityRole: 'arn:aws:iam::000000000000:role/omicron-browser-local-uploader',
   },
+  profiles: {
+    endpoints: { to: [testDouble('internet')], ports: [5000] }, // S3_PORT of cluster/fixtures
+    hibernation: HIBERNATION,
+  },
   replicas: { controller: 2, egress: 2 },
   runner: {
     browser: { cpu: ['50m', '2'], memory: ['256Mi', '4Gi'], ephemeralStorage: ['1Gi', '8Gi'] },
@@ -128,7 +132,11 @@ function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Cho
     ownCidrs: [outputs.vpcCidr, outputs.serviceCidr, ...outputs.natAddresses.map(nat => `${nat}/32`)],
     testDoubles: { cidrs: [], peers: [] },
     roles: { uploader: outputs.uploaderRoleArn, controller: outputs.controllerRoleArn },
-    profiles: { keyArn: outputs.profilesKeyArn, endpointsCidr: outputs.vpcCidr, hibernation: HIBERNATION },
+    profiles: {
+      keyArn: outputs.profilesKeyArn,
+      endpoints: { to: [{ ipBlock: { cidr: outputs.vpcCidr } }], ports: [443] },
+      hibernation: HIBERNATION,
+    },
     artifacts: {
       bucket: outputs.artifactsBucket,
       region: outputs.region,

@@ -3,13 +3,14 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { ENV } from '../contract/names.ts';
-import { controllerSecretValues, publicKeysOf } from './secret-values.ts';
+import { controllerSecretValues, profileKeyValue, publicKeysOf } from './secret-values.ts';
 import { PUBLIC_KEYS, SECRETS } from './secrets.ts';
 
 const USAGE = `Makes the Secrets of a deployment on the cluster that KUBECONFIG names.
 
   npx node manifests/make-secrets.ts --database-url-file FILE   make what is missing; what is there stays
   npx node manifests/make-secrets.ts --public-keys              only publish the public half of the signing key that is there
+  ... --profile-key                                             also the key of profiles, where no KMS key wraps those of users
 
 FILE holds postgres://user:password@host:port/database; "-" reads it from standard input. No value is printed, put on a
 command line, or written to a file. The namespaces must exist: apply manifests/rendered/<env>/core/cluster first.
@@ -52,7 +53,11 @@ const pick = (values: Record<string, string>, keys: readonly string[]): Record<s
 
 function main(): void {
   const { values: options } = parseArgs({
-    options: { 'database-url-file': { type: 'string' }, 'public-keys': { type: 'boolean' } },
+    options: {
+      'database-url-file': { type: 'string' },
+      'public-keys': { type: 'boolean' },
+      'profile-key': { type: 'boolean' },
+    },
   });
   const there = read(SECRETS.controller);
   const from = options['database-url-file'];
@@ -63,6 +68,10 @@ function main(): void {
   let current = there;
   if (current === undefined) {
     current = controllerSecretValues(databaseUrl(from ?? '-')).values;
+    put('Secret', SECRETS.controller, current);
+  }
+  if (options['profile-key'] && current[ENV.profileKey] === undefined) {
+    current = { ...current, [ENV.profileKey]: profileKeyValue() };
     put('Secret', SECRETS.controller, current);
   }
   put('ConfigMap', PUBLIC_KEYS, { 'jwks.json': publicKeysOf(current[ENV.signingKey] ?? '') });

@@ -13,6 +13,9 @@ export function publicKeysOf(signingKey: string): string {
   return JSON.stringify({ keys: [{ kty, crv, x, kid: kid ?? keyId(x), alg: 'EdDSA', use: 'sig' }] });
 }
 
+/** A new key that wraps the keys of users' profiles, for a controller without KMS. */
+export const profileKeyValue = random;
+
 /** New values of the controller's Secret, and the public keys that fit them. */
 export function controllerSecretValues(databaseUrl: string): {
   values: Record<string, string>;

@@ -1,8 +1,9 @@
 import { ENV, SECCOMP_PROFILE } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { PUBLIC_KEYS } from '../secrets.ts';
+import { IRSA } from './configuration.ts';
 import { PRIORITIES } from './limits.ts';
-import { BROWSER, browser, IRSA, UPLOADER, uploader } from './runner-containers.ts';
+import { BROWSER, browser, UPLOADER, uploader } from './runner-containers.ts';
 import { hostAliases } from './runner-endpoints.ts';
 
 /** A policy over the runners' namespace. Expressions are CEL; a request is refused where a `must` is false. */

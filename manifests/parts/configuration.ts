@@ -50,8 +50,9 @@ const profileSettings = (env: Environment): Readonly<Record<string, string>> =>
     ? {}
     : {
         [ENV.profileStore]: artifactStore(env),
-        [ENV.profileKmsKey]: env.profiles.keyArn,
+        ...(env.profiles.keyArn ? { [ENV.profileKmsKey]: env.profiles.keyArn } : {}),
         [ENV.awsRegion]: env.artifacts.region,
+        ...(env.artifacts.webIdentityRole ? webIdentitySettings(env.artifacts) : {}),
         ...hibernationSettings(env.profiles),
       };
 
@@ -65,6 +66,21 @@ const hibernationSettings = ({
         [ENV.hibernateForCapacitySeconds]: String(hibernation.forCapacitySeconds),
         [ENV.hibernatedHours]: String(hibernation.keptHours),
       };
+
+/** Where EKS's webhook mounts the token with which a pod assumes its role. */
+export const IRSA = { volume: 'aws-iam-token', path: '/var/run/secrets/eks.amazonaws.com/serviceaccount' } as const;
+
+/** What the webhook would set, and the servers that take the place of AWS's. */
+export const webIdentitySettings = ({
+  endpoints,
+  webIdentityRole,
+}: Environment['artifacts']): Readonly<Record<string, string>> => ({
+  ...(endpoints.s3 ? { [ENV.awsS3Endpoint]: endpoints.s3 } : {}),
+  ...(endpoints.sts ? { [ENV.awsStsEndpoint]: endpoints.sts } : {}),
+  ...(webIdentityRole
+    ? { [ENV.awsRoleArn]: webIdentityRole, [ENV.awsWebIdentityTokenFile]: `${IRSA.path}/token` }
+    : {}),
+});
 
 const gatewaySettings = ({ gateway }: Environment): Readonly<Record<string, string>> =>
   gateway === undefined

@@ -51,3 +51,11 @@ export const spread = (matchLabels: Readonly<Record<string, string>>): k8s.Topol
     whenUnsatisfiable: 'ScheduleAnyway',
     labelSelector: { matchLabels },
   }));
+
+/** What EKS's webhook adds: https://github.com/aws/amazon-eks-pod-identity-webhook */
+export const webIdentityToken = (name: string): k8s.Volume => ({
+  name,
+  projected: {
+    sources: [{ serviceAccountToken: { audience: 'sts.amazonaws.com', expirationSeconds: 86_400, path: 'token' } }],
+  },
+});

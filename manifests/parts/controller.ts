@@ -18,7 +18,7 @@ export function controller(scope: Construct, env: Environment): void {
     replicas: env.replicas.controller,
     settings: controllerSettings(env),
     secret: SECRETS.controller,
-    optionalKeys: STORE_KEYS[env.secretStore],
+    optionalKeys: [...STORE_KEYS[env.secretStore], ...(env.profiles && !env.profiles.keyArn ? [ENV.profileKey] : [])],
     ports: [{ name: 'http', containerPort: PORTS.controller, protocol: 'TCP' }],
     probes: {
       // Migrations run before it listens.
@@ -30,6 +30,7 @@ export function controller(scope: Construct, env: Environment): void {
     },
     resources: { cpu: ['100m', '1'], memory: ['256Mi', '512Mi'], ephemeralStorage: ['128Mi', '512Mi'] },
     folders: { '/tmp': '64Mi', '/var/lib/omicron': '64Mi' },
+    webIdentity: env.profiles !== undefined && env.artifacts.webIdentityRole !== undefined,
     stopSeconds: START_SECONDS,
     clusterIp: env.clusterIps.controller,
     ownAddress: ENV.podAddress,

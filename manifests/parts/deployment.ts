@@ -2,8 +2,17 @@ import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { NAMESPACES } from '../../contract/names.ts';
 import type { Resources } from '../environment-type.ts';
-import { digestOf, fromSecret } from './configuration.ts';
-import { containerSecurity, emptyDir, PULL, plain, podSecurity, resources, spread } from './container.ts';
+import { digestOf, fromSecret, IRSA } from './configuration.ts';
+import {
+  containerSecurity,
+  emptyDir,
+  PULL,
+  plain,
+  podSecurity,
+  resources,
+  spread,
+  webIdentityToken,
+} from './container.ts';
 import { PRIORITIES } from './limits.ts';
 import { meta } from './meta.ts';
 
@@ -30,6 +39,8 @@ export interface Workload {
   readonly resources: Resources;
   /** Writable folders, with their sizes. */
   readonly folders: Readonly<Record<string, string>>;
+  /** Whether it gets the token with which it assumes its role, where no webhook of EKS adds it. */
+  readonly webIdentity?: boolean;
   /** From SIGTERM to the end of its work. */
   readonly stopSeconds: number;
   /** Fixed address of its Service; any unless given. */
@@ -90,7 +101,10 @@ export function workload(scope: Construct, of: Workload): void {
           topologySpreadConstraints: spread(of.labels),
           securityContext: podSecurity,
           containers: [container(of)],
-          volumes: Object.entries(of.folders).map(([path, size]) => emptyDir(volumeName(path), size)),
+          volumes: [
+            ...Object.entries(of.folders).map(([path, size]) => emptyDir(volumeName(path), size)),
+            ...(of.webIdentity ? [webIdentityToken(IRSA.volume)] : []),
+          ],
         },
       },
     },
@@ -131,7 +145,10 @@ function container(of: Workload): k8s.Container {
     ...of.probes,
     resources: resources(of.resources),
     securityContext: containerSecurity,
-    volumeMounts: Object.keys(of.folders).map(path => ({ name: volumeName(path), mountPath: path })),
+    volumeMounts: [
+      ...Object.keys(of.folders).map(path => ({ name: volumeName(path), mountPath: path })),
+      ...(of.webIdentity ? [{ name: IRSA.volume, mountPath: IRSA.path, readOnly: true }] : []),
+    ],
   };
 }
 

@@ -83,7 +83,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
       { to: env.apiServer.cidrs.map(cidr => ({ ipBlock: { cidr } })), ports: tcp(...env.apiServer.ports) },
       { to: [...env.database.to], ports: tcp(...env.database.ports) },
       ...(env.vault ? [{ to: [...env.vault.to], ports: tcp(...env.vault.ports) }] : []),
-      ...(env.profiles ? [{ to: [{ ipBlock: { cidr: env.profiles.endpointsCidr } }], ports: tcp(443) }] : []),
+      ...(env.profiles ? [{ to: [...env.profiles.endpoints.to], ports: tcp(...env.profiles.endpoints.ports) }] : []),
       ...(env.controllerReachesPublicHttps ? [{ to: [internet(env)], ports: tcp(443) }] : []),
     ],
   });

@@ -2,8 +2,8 @@ import type { k8s } from 'cdk8s-plus-28';
 import { ENV, LABELS, PORTS, RUNNER_COMMAND, SECCOMP_PROFILE } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { PUBLIC_KEYS } from '../secrets.ts';
-import { artifactStore } from './configuration.ts';
-import { containerSecurity, emptyDir, PULL, plain, resources } from './container.ts';
+import { artifactStore, IRSA, webIdentitySettings } from './configuration.ts';
+import { containerSecurity, emptyDir, PULL, plain, resources, webIdentityToken } from './container.ts';
 import { port } from './meta.ts';
 import { CONTROLLER_URL, EGRESS_URL } from './runner-endpoints.ts';
 
@@ -21,9 +21,6 @@ const FREEZE_SECONDS = 30;
 
 export const BROWSER = 'browser';
 export const UPLOADER = 'uploader';
-
-/** Where EKS's webhook mounts the token with which a pod assumes its role. */
-export const IRSA = { volume: 'aws-iam-token', path: '/var/run/secrets/eks.amazonaws.com/serviceaccount' } as const;
 
 const OUTPUT = { name: 'output', mountPath: '/output' };
 
@@ -85,7 +82,7 @@ export function browser(env: Environment): k8s.Container {
  * proxy.
  */
 export function uploader(env: Environment): k8s.Container {
-  const { region, endpoints, webIdentityRole } = env.artifacts;
+  const { region, webIdentityRole } = env.artifacts;
   return {
     name: UPLOADER,
     image: env.images.runner,
@@ -104,11 +101,7 @@ export function uploader(env: Environment): k8s.Container {
         [ENV.uploadSeconds]: String(UPLOAD_SECONDS),
         [ENV.logLevel]: env.logLevel,
         [ENV.awsRegion]: region,
-        ...(endpoints.s3 ? { [ENV.awsS3Endpoint]: endpoints.s3 } : {}),
-        ...(endpoints.sts ? { [ENV.awsStsEndpoint]: endpoints.sts } : {}),
-        ...(webIdentityRole
-          ? { [ENV.awsRoleArn]: webIdentityRole, [ENV.awsWebIdentityTokenFile]: `${IRSA.path}/token` }
-          : {}),
+        ...webIdentitySettings(env.artifacts),
         HOME: '/tmp',
       }),
     ],
@@ -131,13 +124,5 @@ export const volumes = (env: Environment): k8s.Volume[] => [
   // Chromium's shared memory; counts as the pod's memory.
   emptyDir('shm', '1Gi', 'Memory'),
   emptyDir('uploader-tmp', '64Mi'),
-  ...(env.artifacts.webIdentityRole ? [webIdentityToken] : []),
+  ...(env.artifacts.webIdentityRole ? [webIdentityToken(IRSA.volume)] : []),
 ];
-
-/** What EKS's webhook adds: https://github.com/aws/amazon-eks-pod-identity-webhook */
-const webIdentityToken: k8s.Volume = {
-  name: IRSA.volume,
-  projected: {
-    sources: [{ serviceAccountToken: { audience: 'sts.amazonaws.com', expirationSeconds: 86_400, path: 'token' } }],
-  },
-};

@@ -46,8 +46,8 @@ const EXPECTED = {
   'the API server': only('controller', 'stranger', 'node'),
   'the kubelet': only('stranger', 'node'),
   Postgres: only('controller', 'stranger', 'node'),
-  // Uploaders are in a runner's pod and go through the proxy too.
-  S3: only('egress', 'stranger', 'node'),
+  // The controller keeps profiles there. Uploaders are in a runner's pod and go through the proxy too.
+  S3: only('controller', 'egress', 'stranger', 'node'),
   'a public host': only('egress', 'stranger', 'node'),
   'a neighbour in the VPC': only('stranger', 'node'),
   "the instance's metadata": only('stranger', 'node'),
