@@ -29,7 +29,9 @@ import { eventually } from '../eventually.ts';
 import { startPostgresServer } from '../postgres-server.ts';
 import { v2 } from '../runner/mcp-clients.ts';
 import { visitConsole } from './console-visit.ts';
+import { rows } from './database.ts';
 import { kubelet } from './node.ts';
+import { kill9, onNode, processesLike } from './node-faults.ts';
 import { addressOf, podsOf, uidOf } from './pods.ts';
 import { asController, copyRunnersNamespace } from './runners-namespace-copy.ts';
 
@@ -263,6 +265,76 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
       60_000,
     );
   });
+
+  test.skipIf(!onNode)(
+    'profiles: a login goes from the runner of one lease to that of the next, and a runner killed in a save loses that save alone',
+    async () => {
+      const userId = someUser('ada');
+      let leases = 0;
+      const next = async () => {
+        leases += 1;
+        const lease = await sessions.acquire({
+          ...{ userId, conversationId: `profile-${leases}`, recordVideo: false, waitSeconds: 120 },
+          ...{ profile: 'work', profileForm: 'complete' },
+        });
+        onTestFinished(() => lease.end());
+        const { runner_id } = await sessions.get(lease.sessionId);
+        return { lease, browser: await connectBrowser(lease), runnerId: runner_id };
+      };
+      /** A cookie, which a save reads from the browser, and a record of a database, which it reads from the files. */
+      const run = (work: string) => `async () => {
+      const db = await new Promise(done => {
+        const request = indexedDB.open('rounds', 1);
+        request.onupgradeneeded = () => request.result.createObjectStore('s');
+        request.onsuccess = () => done(request.result);
+      });
+      const store = db.transaction('s', 'readwrite').objectStore('s');
+      const ended = request => new Promise(done => { request.onsuccess = () => done(request.result) });
+      ${work}
+    }`;
+      const write = (round: number) =>
+        run(
+          `document.cookie = 'round=${round}; max-age=3600'; await ended(store.put(${round}, 'round')); return true;`,
+        );
+      const READ = run("return [Number(/round=(\\d+)/.exec(document.cookie)?.[1]), await ended(store.get('round'))];");
+
+      const first = await next();
+      await first.browser.goto(`${SITES.site}/login`);
+      await first.browser.evaluate(write(1));
+      expect(await sessions.saveProfile(userId, 'work')).toBe(1);
+      await first.lease.end();
+      const second = await next();
+      expect(second.runnerId).not.toBe(first.runnerId);
+      await second.browser.goto(`${SITES.site}/login`);
+      expect(await second.browser.evaluate(READ)).toEqual([1, 1]);
+      await second.browser.evaluate(write(2));
+      const pod = await eventually('its pod is labelled', async () => (await runnerPods(second.lease.sessionId))[0]);
+      const processes = await processesLike(uidOf(pod), /runner\/main/);
+      const saving = sessions.saveProfile(userId, 'work').then(
+        () => true,
+        () => false,
+      );
+      const writing = "select name from omicron.profile_objects where state = 'writing'";
+      const begins = eventually('it writes', async () => (await rows(writing)).length > 0).catch(() => undefined);
+      await Promise.race([begins, saving]);
+      kill9(processes);
+      const rounds = (await saving) ? [2] : [1, 2];
+      await eventually(
+        'its lease has ended, and lets go of the profile',
+        async () => (await sessions.get(second.lease.sessionId)).status === 'error',
+        60_000,
+      );
+      const third = await next();
+      await third.browser.goto(`${SITES.site}/login`);
+      const [cookie, record] = (await third.browser.evaluate(READ)) as [number, number];
+      expect(rounds).toContain(cookie);
+      expect(record).toBe(cookie);
+      await third.lease.end();
+      const { objects } = await store.list();
+      expect(objects.filter(({ key }) => key.startsWith('profiles/')).length).toBeGreaterThan(0);
+      await eventually('the last save', () => sessions.deleteProfile(userId, 'work').then(() => true));
+    },
+  );
 
   // A controller of the test's own, on a namespace of its own: the deployment's template stays as it is.
   test('[O22] failure: a runner that cannot start makes the session an error that says why, as the kubelet says it', async () => {

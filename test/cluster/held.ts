@@ -82,6 +82,38 @@ export async function losesItsRunner(sessions: BrowserSessions, held: Held, with
   return session;
 }
 
+/** What a login leaves in the browser of a held lease. */
+const LOGIN = 'login=kept';
+
+/** Logs in, ends the pod as `machineGoes` says, and waits until the session is hibernated. */
+export async function hibernatesWith(
+  { browser, lease }: Held,
+  sessions: BrowserSessions,
+  machineGoes: () => Promise<unknown>,
+): Promise<void> {
+  await browser.evaluate(`() => { document.cookie = '${LOGIN}; max-age=3600'; return true; }`);
+  await machineGoes();
+  await eventually(
+    'the session is hibernated',
+    async () => (await sessions.get(lease.sessionId)).status === 'hibernated',
+    60_000,
+  );
+}
+
+/** Asking again brings a hibernated session back on another runner, with its tab and its login. */
+export async function comesBack(sessions: BrowserSessions, { userId, lease }: Held): Promise<Held> {
+  const request = { userId, conversationId: CONVERSATION, recordVideo: false, waitSeconds: START_SECONDS };
+  const next = await sessions.acquire(request);
+  expect(next.sessionId).toBe(lease.sessionId);
+  expect(next.epoch).toBeGreaterThan(lease.epoch);
+  expect(next.mcpUrl).not.toBe(lease.mcpUrl);
+  {
+    await using browser = await connectBrowser(next);
+    expect(await browser.evaluate('() => [location.href, document.cookie]')).toEqual([`${SITES.site}/login`, LOGIN]);
+  }
+  return holdLease(sessions, { userId, recorded: false, lease: next });
+}
+
 /** Asking again gives the session a new epoch with a browser of its own. */
 export async function startsAgain(sessions: BrowserSessions, { userId, lease }: Held): Promise<Held> {
   const next = await hold(sessions, { userId });
