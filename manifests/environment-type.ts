@@ -89,6 +89,14 @@ export interface Environment {
     readonly keyArn: string;
     /** Where the VPC's endpoints for KMS and STS are, which the controller reaches on port 443. */
     readonly endpointsCidr: string;
+    /** Sessions that nothing uses are kept without their runner; not without this. */
+    readonly hibernation?: {
+      /** Without use, until a session is hibernated: less than the time to live of leases, or they end first. */
+      readonly idleSeconds: number;
+      /** The same where another session needs its place. */
+      readonly forCapacitySeconds: number;
+      readonly keptHours: number;
+    };
   };
 
   /** `/mcp` of the controller for clients outside, where there is one: docs/operations.md, "The gateway". */

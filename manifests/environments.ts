@@ -14,6 +14,9 @@ const LIMITS = {
   pagesRetentionDays: 7,
 } as const;
 
+/** Half the time to live that leases have unless they say otherwise, 600 s; a chat may rest over a weekend. */
+const HIBERNATION = { idleSeconds: 300, forCapacitySeconds: 60, keptHours: 72 } as const;
+
 /** O11: requests 1 CPU and 2 GiB, limits 2 CPU and 4 GiB. */
 const BROWSER = {
   cpu: ['1', '2'],
@@ -125,7 +128,7 @@ function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Cho
     ownCidrs: [outputs.vpcCidr, outputs.serviceCidr, ...outputs.natAddresses.map(nat => `${nat}/32`)],
     testDoubles: { cidrs: [], peers: [] },
     roles: { uploader: outputs.uploaderRoleArn, controller: outputs.controllerRoleArn },
-    profiles: { keyArn: outputs.profilesKeyArn, endpointsCidr: outputs.vpcCidr },
+    profiles: { keyArn: outputs.profilesKeyArn, endpointsCidr: outputs.vpcCidr, hibernation: HIBERNATION },
     artifacts: {
       bucket: outputs.artifactsBucket,
       region: outputs.region,

@@ -197,21 +197,10 @@ export function createRunner(options: RunnerOptions): Runner {
       if (browser !== undefined && restored?.state != null) await restore(browser.context, restored.state);
       if (browser === undefined || playwright === undefined || !machine.enter('redeemed', { epoch }))
         throw machine.failure ?? new OmicronError('assignment_refused', `This runner is ${machine.phase}.`);
-      served = serveLease({
-        ...options,
-        ...{
-          assignment,
-          redeemed,
-          redactor: leaseRedactor,
-          browser,
-          playwright,
-          profile,
-          restored,
-          onEnd: stop,
-          signal: abort.signal,
-        },
-      });
-      await served.reopenTabs();
+      const parts = { assignment, redeemed, redactor: leaseRedactor, browser, playwright, profile, restored };
+      const serve = () => (served = serveLease({ ...options, ...parts, onEnd: stop, signal: abort.signal }));
+      if (restored === undefined) onceAnswered(serve);
+      else await serve().reopenTabs();
       return { runner_id: runnerId, boot_id: bootId, session_id, epoch };
     } catch (error) {
       const known = error instanceof OmicronError;
@@ -219,6 +208,19 @@ export function createRunner(options: RunnerOptions): Runner {
         void browser?.close();
       throw error;
     }
+  }
+
+  /** What serves a lease takes longer to make than all else here. It is there before a request can follow the answer. */
+  function onceAnswered(serve: () => void): void {
+    setImmediate(() => {
+      if (machine.phase !== 'leased') return;
+      try {
+        serve();
+      } catch (error) {
+        log.error({ err: error }, 'lease not served');
+        stop('the lease could not be served', 1);
+      }
+    });
   }
 
   function stop(reason: string, exitCode = 0): void {

@@ -182,7 +182,7 @@ function z$1(t, r, u, i, f, o, e, l, c, a) {
 			else r.__e = u.__e;
 			r.__k || (r.__k = u.__k || []), t && t.then || D$1(r), n.__e(t, r, u);
 		}
-	} else l = r.__e = F(u.__e, r, u, i, f, o, e, c, a, t);
+	} else l = r.__e = F$1(u.__e, r, u, i, f, o, e, c, a, t);
 	return (s = n.diffed) && s(r), l;
 }
 function B$1(n, t) {
@@ -209,7 +209,7 @@ function E$1(t, r, u) {
 		}
 	});
 }
-function F(t, r, u, i, f, o, e, l, c, a) {
+function F$1(t, r, u, i, f, o, e, l, c, a) {
 	var s, h, y, _, k, b, m, M, $ = u.props || p$1, x = r.props, C = r.type;
 	if ("svg" == C ? f = "http://www.w3.org/2000/svg" : "math" == C ? f = "http://www.w3.org/1998/Math/MathML" : f || (f = "http://www.w3.org/1999/xhtml"), o) {
 		for (s = 0; s < o.length; s++) if ((k = o[s]) && (C ? k.localName == C : 3 == k.nodeType)) {
@@ -348,6 +348,10 @@ function _(n, u, i) {
 function A(n, u) {
 	var i = y(t++, 3);
 	!a$1.__s && E(i.__H, u) && (i.__P = !0, i.__ = n, i.u = u, r.__H.__h.push(i));
+}
+function F(n, u) {
+	var i = y(t++, 4);
+	!a$1.__s && E(i.__H, u) && (i.__P = !1, i.__ = n, i.u = u, r.__h.push(i));
 }
 function T(n) {
 	return f$1 = 5, w(function() {
@@ -812,32 +816,44 @@ function CredentialForm({ userId, site, url = [], onSaved, onCancel }) {
 		]
 	});
 }
-// console/web/credential-test.tsx
-/** Logs in to the site with a stored credential, in a browser that ends with the test, and shows where that led. */
-function CredentialTestForm({ userId, site, filledOn, onClose }) {
-	const [test, setTest] = d();
+// console/web/use-submission.ts
+/** A form that asks the server something: each submission calls `ask` with its fields, and the answer stays until the next one. */
+function useSubmission(ask) {
+	const [answer, setAnswer] = d();
 	const [failure, setFailure] = d();
 	const [isRunning, setRunning] = d(false);
-	const [first = ""] = filledOn;
-	const run = async (form) => {
-		setTest(void 0);
+	const submit = async (fields) => {
+		setAnswer(void 0);
 		setFailure(void 0);
 		setRunning(true);
 		try {
-			const url = String(new FormData(form).get("url")).trim();
-			setTest(await call("POST", path`/users/${userId}/credentials/${site}/test`, { url }));
+			setAnswer(await ask(fields));
 		} catch (error) {
 			setFailure(messageOf(error));
 		}
 		setRunning(false);
 	};
+	return {
+		answer,
+		failure,
+		isRunning,
+		onSubmit: (event) => {
+			event.preventDefault();
+			submit(new FormData(event.currentTarget));
+		}
+	};
+}
+/** What was typed into a field, without the spaces around it. */
+var typedIn = (fields, name) => String(fields.get(name)).trim();
+// console/web/credential-test.tsx
+/** Logs in to the site with a stored credential, in a browser that ends with the test, and shows where that led. */
+function CredentialTestForm({ userId, site, filledOn, onClose }) {
+	const [first = ""] = filledOn;
+	const { answer: test, failure, isRunning, onSubmit } = useSubmission((fields) => call("POST", path`/users/${userId}/credentials/${site}/test`, { url: typedIn(fields, "url") }));
 	return /* @__PURE__ */ a("form", {
 		class: "form",
 		"aria-label": `Test of ${site}`,
-		onSubmit: (event) => {
-			event.preventDefault();
-			run(event.currentTarget);
-		},
+		onSubmit,
 		children: [
 			/* @__PURE__ */ a("label", { children: ["Page with the login form", /* @__PURE__ */ a("input", {
 				name: "url",
@@ -1043,30 +1059,16 @@ function UserCredentials({ userId }) {
 // console/web/policy-test.tsx
 /** Says which rule of a document decides a call, whether the document is saved or not. */
 function PolicyTest({ policy }) {
-	const [verdict, setVerdict] = d();
-	const [failure, setFailure] = d();
-	const test = async (form) => {
-		const fields = new FormData(form);
-		setVerdict(void 0);
-		setFailure(void 0);
-		try {
-			setVerdict(await call("POST", "/policy-test", {
-				policy: JSON.parse(policy),
-				tool: String(fields.get("tool")).trim(),
-				arguments: JSON.parse(String(fields.get("arguments")).trim() || "{}"),
-				untrusted: fields.has("untrusted")
-			}));
-		} catch (error) {
-			setFailure(messageOf(error));
-		}
-	};
+	const { answer: verdict, failure, onSubmit } = useSubmission((fields) => call("POST", "/policy-test", {
+		policy: JSON.parse(policy),
+		tool: typedIn(fields, "tool"),
+		arguments: JSON.parse(typedIn(fields, "arguments") || "{}"),
+		untrusted: fields.has("untrusted")
+	}));
 	return /* @__PURE__ */ a("form", {
 		class: "form",
 		"aria-labelledby": "policy-test",
-		onSubmit: (event) => {
-			event.preventDefault();
-			test(event.currentTarget);
-		},
+		onSubmit,
 		children: [
 			/* @__PURE__ */ a("h2", {
 				id: "policy-test",
@@ -2154,7 +2156,7 @@ function sendPointer({ canvas, send, size, onPress }) {
 /** Takes mouse, fingers and keys while this page has control. */
 function Input({ pictures, canvas, send, takesFocus }) {
 	const area = T(null);
-	A(() => {
+	F(() => {
 		if (canvas.current === null || area.current === null) return;
 		const keyboard = area.current;
 		const focus = () => keyboard.focus({ preventScroll: true });
@@ -2930,32 +2932,14 @@ function PreviewPage({ id, url }) {
 // console/web/profile-check.tsx
 /** Opens a page with a profile, in a browser that ends with the check, and tells whether it shows who is logged in. */
 function ProfileCheckForm({ userId, name, domain }) {
-	const [check, setCheck] = d();
-	const [failure, setFailure] = d();
-	const [isRunning, setRunning] = d(false);
-	const run = async (form) => {
-		setCheck(void 0);
-		setFailure(void 0);
-		setRunning(true);
-		try {
-			const given = new FormData(form);
-			const [url, text] = ["url", "text"].map((field) => String(given.get(field)).trim());
-			setCheck(await call("POST", path`/users/${userId}/profiles/${name}/check`, {
-				url,
-				text
-			}));
-		} catch (error) {
-			setFailure(messageOf(error));
-		}
-		setRunning(false);
-	};
+	const { answer: check, failure, isRunning, onSubmit } = useSubmission((fields) => call("POST", path`/users/${userId}/profiles/${name}/check`, {
+		url: typedIn(fields, "url"),
+		text: typedIn(fields, "text")
+	}));
 	return /* @__PURE__ */ a("form", {
 		class: "form",
 		"aria-label": `Check of ${name}`,
-		onSubmit: (event) => {
-			event.preventDefault();
-			run(event.currentTarget);
-		},
+		onSubmit,
 		children: [
 			/* @__PURE__ */ a("label", { children: ["Page", /* @__PURE__ */ a("input", {
 				name: "url",
@@ -4040,11 +4024,11 @@ function Filters({ filter }) {
 		},
 		onChange: (event) => apply(event.currentTarget),
 		children: [
-			/* @__PURE__ */ a("label", { children: ["User", /* @__PURE__ */ a("input", {
+			/* @__PURE__ */ a(TextFilter, {
+				label: "User",
 				name: "user_id",
-				value: filter("user_id"),
-				autocomplete: "off"
-			})] }),
+				applied: filter("user_id")
+			}),
 			/* @__PURE__ */ a("label", { children: ["Status", /* @__PURE__ */ a("select", {
 				name: "status",
 				value: filter("status"),
@@ -4056,12 +4040,12 @@ function Filters({ filter }) {
 					children: state
 				}))]
 			})] }),
-			/* @__PURE__ */ a("label", { children: ["Tag", /* @__PURE__ */ a("input", {
+			/* @__PURE__ */ a(TextFilter, {
+				label: "Tag",
 				name: "tag",
-				value: filter("tag"),
-				placeholder: "key:value",
-				autocomplete: "off"
-			})] }),
+				applied: filter("tag"),
+				placeholder: "key:value"
+			}),
 			/* @__PURE__ */ a("label", {
 				class: "check",
 				children: [/* @__PURE__ */ a("input", {
@@ -4077,6 +4061,20 @@ function Filters({ filter }) {
 			})
 		]
 	});
+}
+/** Shows what is applied whenever that changes. What is typed stays while the page reads on: a `value` would take it back. */
+function TextFilter(props) {
+	const { label, name, applied, placeholder } = props;
+	const field = T(null);
+	F(() => {
+		if (field.current) field.current.value = applied;
+	}, [applied]);
+	return /* @__PURE__ */ a("label", { children: [label, /* @__PURE__ */ a("input", {
+		ref: field,
+		name,
+		placeholder,
+		autocomplete: "off"
+	})] });
 }
 function SessionTable({ sessions }) {
 	const nowMs = Date.now();

@@ -1,8 +1,7 @@
-import { useState } from 'preact/hooks';
 import type { CredentialTest } from '../../contract/credential-test.ts';
 import { call, path } from './api.ts';
 import { Failure } from './notices.tsx';
-import { messageOf } from './use-polled.ts';
+import { typedIn, useSubmission } from './use-submission.ts';
 
 interface CredentialTestFormProps {
   userId: string;
@@ -14,31 +13,17 @@ interface CredentialTestFormProps {
 
 /** Logs in to the site with a stored credential, in a browser that ends with the test, and shows where that led. */
 export function CredentialTestForm({ userId, site, filledOn, onClose }: CredentialTestFormProps) {
-  const [test, setTest] = useState<CredentialTest>();
-  const [failure, setFailure] = useState<string>();
-  const [isRunning, setRunning] = useState(false);
   const [first = ''] = filledOn;
-  const run = async (form: HTMLFormElement) => {
-    setTest(undefined);
-    setFailure(undefined);
-    setRunning(true);
-    try {
-      const url = String(new FormData(form).get('url')).trim();
-      setTest(await call<CredentialTest>('POST', path`/users/${userId}/credentials/${site}/test`, { url }));
-    } catch (error) {
-      setFailure(messageOf(error));
-    }
-    setRunning(false);
-  };
+  const {
+    answer: test,
+    failure,
+    isRunning,
+    onSubmit,
+  } = useSubmission(fields =>
+    call<CredentialTest>('POST', path`/users/${userId}/credentials/${site}/test`, { url: typedIn(fields, 'url') }),
+  );
   return (
-    <form
-      class="form"
-      aria-label={`Test of ${site}`}
-      onSubmit={event => {
-        event.preventDefault();
-        void run(event.currentTarget);
-      }}
-    >
+    <form class="form" aria-label={`Test of ${site}`} onSubmit={onSubmit}>
       <label>
         Page with the login form
         <input

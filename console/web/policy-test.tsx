@@ -1,7 +1,6 @@
-import { useState } from 'preact/hooks';
 import { call } from './api.ts';
 import { Failure } from './notices.tsx';
-import { messageOf } from './use-polled.ts';
+import { typedIn, useSubmission } from './use-submission.ts';
 
 interface Verdict {
   action: 'allow' | 'block';
@@ -12,34 +11,20 @@ interface Verdict {
 
 /** Says which rule of a document decides a call, whether the document is saved or not. */
 export function PolicyTest({ policy }: { policy: string }) {
-  const [verdict, setVerdict] = useState<Verdict>();
-  const [failure, setFailure] = useState<string>();
-  const test = async (form: HTMLFormElement) => {
-    const fields = new FormData(form);
-    setVerdict(undefined);
-    setFailure(undefined);
-    try {
-      setVerdict(
-        await call<Verdict>('POST', '/policy-test', {
-          policy: JSON.parse(policy),
-          tool: String(fields.get('tool')).trim(),
-          arguments: JSON.parse(String(fields.get('arguments')).trim() || '{}'),
-          untrusted: fields.has('untrusted'),
-        }),
-      );
-    } catch (error) {
-      setFailure(messageOf(error));
-    }
-  };
+  const {
+    answer: verdict,
+    failure,
+    onSubmit,
+  } = useSubmission(fields =>
+    call<Verdict>('POST', '/policy-test', {
+      policy: JSON.parse(policy),
+      tool: typedIn(fields, 'tool'),
+      arguments: JSON.parse(typedIn(fields, 'arguments') || '{}'),
+      untrusted: fields.has('untrusted'),
+    }),
+  );
   return (
-    <form
-      class="form"
-      aria-labelledby="policy-test"
-      onSubmit={event => {
-        event.preventDefault();
-        void test(event.currentTarget);
-      }}
-    >
+    <form class="form" aria-labelledby="policy-test" onSubmit={onSubmit}>
       <h2 id="policy-test">Test a call</h2>
       <label>
         Tool

@@ -1,36 +1,23 @@
-import { useState } from 'preact/hooks';
 import type { ProfileCheck } from '../../contract/profile.ts';
 import { call, path } from './api.ts';
 import { Failure } from './notices.tsx';
-import { messageOf } from './use-polled.ts';
+import { typedIn, useSubmission } from './use-submission.ts';
 
 /** Opens a page with a profile, in a browser that ends with the check, and tells whether it shows who is logged in. */
 export function ProfileCheckForm({ userId, name, domain }: { userId: string; name: string; domain: string }) {
-  const [check, setCheck] = useState<ProfileCheck>();
-  const [failure, setFailure] = useState<string>();
-  const [isRunning, setRunning] = useState(false);
-  const run = async (form: HTMLFormElement) => {
-    setCheck(undefined);
-    setFailure(undefined);
-    setRunning(true);
-    try {
-      const given = new FormData(form);
-      const [url, text] = ['url', 'text'].map(field => String(given.get(field)).trim());
-      setCheck(await call<ProfileCheck>('POST', path`/users/${userId}/profiles/${name}/check`, { url, text }));
-    } catch (error) {
-      setFailure(messageOf(error));
-    }
-    setRunning(false);
-  };
+  const {
+    answer: check,
+    failure,
+    isRunning,
+    onSubmit,
+  } = useSubmission(fields =>
+    call<ProfileCheck>('POST', path`/users/${userId}/profiles/${name}/check`, {
+      url: typedIn(fields, 'url'),
+      text: typedIn(fields, 'text'),
+    }),
+  );
   return (
-    <form
-      class="form"
-      aria-label={`Check of ${name}`}
-      onSubmit={event => {
-        event.preventDefault();
-        void run(event.currentTarget);
-      }}
-    >
+    <form class="form" aria-label={`Check of ${name}`} onSubmit={onSubmit}>
       <label>
         Page
         <input name="url" type="url" required defaultValue={`https://${domain}/`} autocomplete="off" />

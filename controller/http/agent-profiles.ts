@@ -13,7 +13,7 @@ import {
 import { getOrCreateRequest } from '../../contract/session.ts';
 import type { ControllerKeys } from '../../contract/tokens.ts';
 import type { GetOrCreate } from '../lease/get-or-create.ts';
-import { type ProfileKeeper, profilesNotConfigured } from '../profiles/profile-keeper.ts';
+import { type ProfileKeeper, requireProfiles } from '../profiles/profile-keeper.ts';
 import type { Broker } from '../store/broker.ts';
 import type { Directory } from '../store/directory.ts';
 import type { Policies } from '../store/policies.ts';
@@ -83,8 +83,8 @@ export const agentProfileRoutes: FastifyPluginAsyncZod<AgentProfileRoutes> = asy
     },
     async request => {
       const { user_id } = await sessionFor('restoreProfile', request);
-      if (profileKeeper === null) throw profilesNotConfigured();
-      return { version: await profileKeeper.restore(user_id, request.params.name, request.body.version) };
+      const keeper = requireProfiles(profileKeeper);
+      return { version: await keeper.restore(user_id, request.params.name, request.body.version) };
     },
   );
 

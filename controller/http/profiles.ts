@@ -16,7 +16,7 @@ import { foreignId } from '../../contract/session.ts';
 import { saveProfileToken } from '../lease/assignment-tokens.ts';
 import { type CheckLoginParts, checkLogin } from '../lease/check-login.ts';
 import { liveRunner } from '../lease/live-runner.ts';
-import { type ProfileKeeper, profilesNotConfigured } from '../profiles/profile-keeper.ts';
+import { type ProfileKeeper, requireProfiles } from '../profiles/profile-keeper.ts';
 import { profileNotFound } from '../profiles/refused.ts';
 import type { Profiles } from '../store/profiles.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
@@ -44,10 +44,7 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutes> = async (app, p
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
   app.addHook('preHandler', async request => mayActFor(request, ofUser.parse(request.params).user_id));
-  const keeper = (): ProfileKeeper => {
-    if (parts.profileKeeper === null) throw profilesNotConfigured();
-    return parts.profileKeeper;
-  };
+  const keeper = () => requireProfiles(parts.profileKeeper);
 
   app.get(
     '',

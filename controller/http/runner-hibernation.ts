@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { hibernationRequest, sessionSnapshot } from '../../contract/hibernation.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import type { ControllerKeys } from '../../contract/tokens.ts';
-import { profilesNotConfigured } from '../profiles/profile-keeper.ts';
+import { requireProfiles } from '../profiles/profile-keeper.ts';
 import type { Snapshots } from '../profiles/snapshots.ts';
 import { leaseOf, leaseOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
@@ -21,10 +21,7 @@ export interface RunnerHibernationRoutes {
 export const runnerHibernationRoutes: FastifyPluginAsyncZod<RunnerHibernationRoutes> = async (app, parts) => {
   app.addHook('onRoute', describeRoutes('runner'));
   const ofLease = leaseOnly(parts.publicKeys, AUDIENCES.lease);
-  const snapshots = (): Snapshots => {
-    if (parts.snapshots === null) throw profilesNotConfigured();
-    return parts.snapshots;
-  };
+  const snapshots = () => requireProfiles(parts.snapshots);
 
   app.get(
     '',

@@ -12,7 +12,7 @@ import {
   runnerProfile,
 } from '../../contract/profile.ts';
 import type { ControllerKeys } from '../../contract/tokens.ts';
-import { type ProfileKeeper, profilesNotConfigured } from '../profiles/profile-keeper.ts';
+import { type ProfileKeeper, requireProfiles } from '../profiles/profile-keeper.ts';
 import { leaseOf, leaseOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 import { STATE_BODY_BYTES_MAX } from './profiles.ts';
@@ -30,10 +30,7 @@ export const runnerProfileRoutes: FastifyPluginAsyncZod<RunnerProfileRoutes> = a
   app.addHook('onRoute', describeRoutes('runner'));
   app.addContentTypeParser(BYTES, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   const ofLease = leaseOnly(parts.publicKeys, AUDIENCES.lease);
-  const keeper = (): ProfileKeeper => {
-    if (parts.profileKeeper === null) throw profilesNotConfigured();
-    return parts.profileKeeper;
-  };
+  const keeper = () => requireProfiles(parts.profileKeeper);
 
   app.get(
     '',

@@ -4,10 +4,10 @@ import type { GetOrCreateRequest, LeaseAnswer } from '../../contract/session.ts'
 import { RETRY, waitBackoff } from '../../http/backoff.ts';
 import { neverAborts } from '../../http/clock.ts';
 import type { SecretStore } from '../ports/secrets.ts';
-import { type ProfileKeeper, profilesNotConfigured, tooManyProfiles } from '../profiles/profile-keeper.ts';
+import { type ProfileKeeper, requireProfiles, tooManyProfiles } from '../profiles/profile-keeper.ts';
 import { refused as saveRefused } from '../profiles/refused.ts';
 import type { Fleet } from '../store/fleet.ts';
-import type { Acquired } from '../store/leases.ts';
+import type { Acquired, Acquisition } from '../store/leases.ts';
 import type { Policies } from '../store/policies.ts';
 import type { SessionRow } from '../store/rows.ts';
 import type { Hibernation } from './hibernation.ts';
@@ -24,7 +24,7 @@ export interface GetOrCreateParts extends StartParts {
   /** Null: this deployment keeps no profiles. */
   profileKeeper: ProfileKeeper | null;
   /** Null: sessions are not hibernated. */
-  hibernation: Pick<Hibernation, 'makeRoom'> | null;
+  hibernation: Pick<Hibernation, 'makeRoom' | 'evict'> | null;
   namespace: string;
   /** Runners that one start tries, each in an epoch of its own. */
   attemptsMax: number;
@@ -52,7 +52,7 @@ export class GetOrCreate {
   async run(request: GetOrCreateRequest): Promise<LeaseAnswer> {
     const { clock } = this.#parts;
     const deadlineMs = clock.nowMs() + request.wait_seconds * 1000;
-    if (request.profile && !this.#parts.profileKeeper) throw profilesNotConfigured();
+    if (request.profile) requireProfiles(this.#parts.profileKeeper);
     if (this.#parts.provider.isRemote) await refuseUnheld(request, this.#parts);
     if (request.require_credentials) await this.#requireCredentials(request.user_id);
     for (;;) {
@@ -141,39 +141,51 @@ export class GetOrCreate {
       } catch (error) {
         const isFull = error instanceof OmicronError && error.code === 'capacity_exceeded';
         if (!isFull || hibernation === null || clock.nowMs() >= deadlineMs) throw error;
-        // its place is free once its runner is gone; another caller may have taken it
-        if (attempt % ROOM_TRIES === 0 && !(await hibernation.makeRoom()) && attempt === 0) throw error;
+        // a place is free once its runner is gone; another caller may take it, and then room is made again
+        if (attempt % ROOM_TRIES === 0) {
+          const isMade = await hibernation.makeRoom();
+          if (!isMade && attempt === 0) throw error;
+        }
         kickDrain();
         await waitBackoff(attempt, POLL, neverAborts(), clock);
       }
     }
   }
 
-  async #acquire(
-    request: GetOrCreateRequest,
-    claimId: string,
-    abandonClaimId: string | null,
-  ): Promise<Exclude<Acquired, { outcome: 'refused' }>> {
-    const { leases, provider, namespace, clock } = this.#parts;
+  /** The leases in whose place it comes are hibernated where they can be, and ended where not. */
+  async #acquire(request: GetOrCreateRequest, claimId: string, abandonClaimId: string | null) {
+    const { provider, namespace, hibernation } = this.#parts;
+    const unhibernated: string[] = [];
     const acquisition = {
       request,
       claimId,
       abandonClaimId,
+      unhibernated: hibernation && unhibernated,
       provider: provider.name,
       template: await provider.templateDigest(),
       namespace,
     };
-    let acquired: Acquired;
+    for (;;) {
+      const acquired = await this.#acquireOnce(acquisition);
+      if (acquired.outcome === 'refused') throw refusal(acquired);
+      if (acquired.outcome !== 'evicts') return acquired;
+      const evict = async (id: string) => {
+        if (!(await hibernation?.evict(id))) unhibernated.push(id);
+      };
+      await Promise.all(acquired.sessions.map(evict));
+    }
+  }
+
+  async #acquireOnce(acquisition: Acquisition): Promise<Acquired> {
+    const { leases, clock } = this.#parts;
     try {
-      acquired = await leases.acquire(acquisition);
+      return await leases.acquire(acquisition);
     } catch (error) {
       if (!(error instanceof OmicronError) || error.code !== 'store_unavailable') throw error;
       // the answer to a commit may be lost: the same claim finds its own result, or makes it
       await waitBackoff(0, RETRY, neverAborts(), clock);
-      acquired = await leases.acquire(acquisition);
+      return await leases.acquire(acquisition);
     }
-    if (acquired.outcome === 'refused') throw refusal(acquired);
-    return acquired;
   }
 
   /** `over`: the lease's runner has died, and its lease with it. `leaving`: it may hibernate the session yet. In both, acquire again. */

@@ -54,6 +54,11 @@ export class Hibernation {
     return false;
   }
 
+  /** Hibernates a session whose place its user needs, however short ago it was used; false: it is in use, or cannot be hibernated. */
+  evict(sessionId: string): Promise<boolean> {
+    return this.#ask(sessionId, 'capacity', 0);
+  }
+
   async #ask(sessionId: string, why: HibernationReason, idleSeconds: number): Promise<boolean> {
     const { directory, link, keys, log } = this.#parts;
     try {

@@ -174,11 +174,14 @@ const stateOf = (json: Buffer): Buffer =>
     ? json.subarray(STATE.length, -NO_FILES.length)
     : Buffer.from(JSON.stringify(profileContent.parse(JSON.parse(json.toString())).state));
 
-export const profilesNotConfigured = () =>
-  new OmicronError(
+/** This part of what keeps profiles. Throws `profiles_not_configured` where the deployment has none. */
+export function requireProfiles<Part>(part: Part | null): Part {
+  if (part !== null) return part;
+  throw new OmicronError(
     'profiles_not_configured',
     'This deployment keeps no profiles: set OMICRON_PROFILE_STORE and OMICRON_PROFILE_KEY, or leave the profile out.',
   );
+}
 
 export const tooManyProfiles = () =>
   new OmicronError(

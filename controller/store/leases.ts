@@ -28,6 +28,8 @@ export interface Acquisition {
   claimId: string;
   /** A claim of this caller whose runner failed, to be given up for a new epoch. */
   abandonClaimId: string | null;
+  /** Leases that would be evicted are hibernated first, but for these sessions. Null: they are ended. */
+  unhibernated: readonly string[] | null;
   provider: string;
   template: string;
   namespace: string;
@@ -39,6 +41,8 @@ export type Acquired =
   | { outcome: 'claimed'; session: SessionRow; runner: RunnerRow }
   /** Another caller does. */
   | { outcome: 'starting'; session: SessionRow }
+  /** The user's longest unused leases, in whose place it comes: hibernate them, or say that they cannot be, and ask again. */
+  | { outcome: 'evicts'; sessions: string[] }
   | {
       outcome: 'refused';
       code: (typeof REFUSALS)[number];
@@ -117,6 +121,7 @@ const acquired = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('renewed'), session: sessionRow }),
   z.object({ outcome: z.literal('claimed'), session: sessionRow, runner: runnerRow }),
   z.object({ outcome: z.literal('starting'), session: sessionRow }),
+  z.object({ outcome: z.literal('evicts'), sessions: z.array(z.uuid()) }),
   z
     .object({
       outcome: z.literal('refused'),
@@ -178,6 +183,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
           p_claim_seconds: rules.claimSeconds,
           p_start_seconds: rules.startSeconds,
           p_switch_profile: request.profile_switch,
+          p_unhibernated: acquisition.unhibernated,
         }),
       );
     },

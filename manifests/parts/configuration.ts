@@ -52,6 +52,18 @@ const profileSettings = (env: Environment): Readonly<Record<string, string>> =>
         [ENV.profileStore]: artifactStore(env),
         [ENV.profileKmsKey]: env.profiles.keyArn,
         [ENV.awsRegion]: env.artifacts.region,
+        ...hibernationSettings(env.profiles),
+      };
+
+const hibernationSettings = ({
+  hibernation,
+}: NonNullable<Environment['profiles']>): Readonly<Record<string, string>> =>
+  hibernation === undefined
+    ? {}
+    : {
+        [ENV.hibernateSeconds]: String(hibernation.idleSeconds),
+        [ENV.hibernateForCapacitySeconds]: String(hibernation.forCapacitySeconds),
+        [ENV.hibernatedHours]: String(hibernation.keptHours),
       };
 
 const gatewaySettings = ({ gateway }: Environment): Readonly<Record<string, string>> =>

@@ -147,6 +147,7 @@ export function liveView({
     viewer.say({ t: 'hello', you: viewer.id, role: viewer.role, control: control.state(), tabs: list });
     for (const message of [...asked, ...pickers.open(), ...requests.open()]) viewer.say(message);
     viewers.set(viewer.id, viewer);
+    tabsSent = ''; // this viewer was told another list than the others, who may be gone
     if (newest !== undefined && newest.tab === tabs.idOf(tabs.shown() as Page)) viewer.show(newest.bytes);
     tabs.watch(true);
   }

@@ -1,7 +1,8 @@
 /**
  * What a profile costs: `npm run bench -- profiles [--only medium,acquire]`. Complete profiles of two sizes on the local stack: bytes, the first
  * save and one after another login, the pause of the browser meanwhile, and the way back to a page that is logged in; beside tar and zstd of
- * the whole folder, and Playwright's storageState. Then an acquire with a light profile of 10 MB, and the first call of a frozen browser.
+ * the whole folder, and Playwright's storageState. Then an acquire with a light profile of 10 MB, the first call of a frozen browser, and the
+ * way back of a hibernated session.
  * Writes the sections `profiles` and `profilesBeside` of `.omicron/bench.json`.
  */
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
@@ -28,6 +29,7 @@ const SIZES = {
 } as const satisfies Record<string, Bulk>;
 const LOGIN: Bulk = { database: 10, cache: 0 };
 const ROUNDS = 10;
+const BACK_ROUNDS = 20;
 const FREEZE_SECONDS = 1;
 
 const TARGETS = {
@@ -61,6 +63,10 @@ const stack = await timedStack(folder, null, {
   [ENV.poolIdle]: '1',
   [ENV.freezeSeconds]: String(FREEZE_SECONDS),
   [ENV.checkpointSeconds]: '0',
+  // a session is hibernated when its user's next one is asked for, and not before
+  [ENV.hibernateSeconds]: '3600',
+  [ENV.userLimit]: '1',
+  [ENV.onUserLimit]: 'evict_oldest',
   ...toolsEnvironment(tools),
 });
 const sessions = new BrowserSessions({ url: stack.url, serviceSecret });
@@ -75,6 +81,8 @@ const acquire = (profile?: string, profileForm?: 'complete'): Promise<Lease> =>
   sessions.acquire({
     ...{ userId: 'bench', conversationId: randomUUID(), recordVideo: false, profile, profileForm },
   });
+const acquireChat = (conversationId: string): Promise<Lease> =>
+  sessions.acquire({ userId: 'rests', conversationId, recordVideo: false });
 
 /** The last line of this message in the log of a lease's runner. */
 async function logged(lease: Lease, message: string): Promise<{ ms: number }> {
@@ -160,11 +168,50 @@ async function thawMs(): Promise<number> {
   return percentiles(all).p95;
 }
 
+/** From the request for a hibernated session until its tabs and its login were seen. */
+async function hibernateBackMs() {
+  progress('hibernated sessions ...');
+  const paths = ['one', 'two', 'three'];
+  const first = await acquireChat('rests');
+  {
+    await using browser = await connectBrowser(first);
+    for (const [place, path] of paths.entries()) {
+      if (place > 0) await browser.call('browser_tabs', { action: 'new' });
+      await browser.goto(`${site.url}${path}`);
+    }
+    await browser.evaluate(LOGIN_AGAIN);
+  }
+  const all: number[] = [];
+  for (let round = 0; round < BACK_ROUNDS; round++) {
+    const other = await acquireChat('other');
+    const { status } = await sessions.get(first.sessionId);
+    if (status !== 'hibernated') throw new Error(`the session is ${status}, not hibernated`);
+    await other.end();
+    await isWarm();
+    const { ms } = await timed(async () => {
+      await using browser = await connectBrowser(await acquireChat('rests'));
+      const { text } = await browser.call('browser_tabs', { action: 'list' });
+      const isBack = paths.every(path => text.includes(`${site.url}${path}`));
+      if (!isBack || (await browser.evaluate(STORED)) !== true) throw new Error(`tabs or login are missing: ${text}`);
+    });
+    all.push(ms);
+  }
+  await sessions.end(first.sessionId);
+  const { p50, p95 } = percentiles(all);
+  progress(`  back after ${all.join(', ')} ms`);
+  return { p50, p95 };
+}
+
 const profiles: Record<string, unknown> = {};
 const beside: Record<string, unknown> = {};
 try {
   if (wanted('acquire')) profiles.acquire_ms = await acquireMs();
   if (wanted('thaw')) profiles.thaw_ms = await thawMs();
+  if (wanted('hibernate')) {
+    const { p50, p95 } = await hibernateBackMs();
+    profiles.hibernate_back_ms = p95;
+    beside.hibernate_back = { p50_ms: p50, p95_ms: p95, rounds: BACK_ROUNDS, tabs: 3 };
+  }
   for (const name of ['medium', 'heavy'] as const) {
     if (!wanted(name)) continue;
     profiles[name] = await complete(name);
@@ -175,7 +222,6 @@ try {
       storage_state: name === 'medium' ? await storageState(tools.browser, site.url, SIZES[name]) : null,
     };
   }
-  profiles.hibernate_back_ms = null; // sessions do not hibernate yet
 } finally {
   await stack.stop();
   await site.stop();

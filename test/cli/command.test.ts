@@ -216,6 +216,19 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(json(await run('credentials', 'list', '--user', 'ada')).sites).toHaveLength(1);
   });
 
+  it('checks on a page of a site whether a saved login still holds', async () => {
+    const { hostname: domain } = new URL(site.url);
+    const login = { name: 'bakery', value: 'ada', domain, path: '/', expires: -1 };
+    const cookies = [{ ...login, httpOnly: true, secure: false, sameSite: 'Lax' }];
+    const input = JSON.stringify({ cookies, origins: [] });
+    json(await command(['--folder', stack.folder, 'profile', 'import', 'work', '-', '--user', 'ada'], { input }));
+    const check = (...what: string[]) =>
+      run('profile', 'check', 'work', '--user', 'ada', '--url', `${site.url}/orders`, ...what);
+    const at = { name: 'work', url: `${site.url}/orders` };
+    expect(json(await check('--selector', 'h1 >> text=Welcome back'))).toEqual({ ...at, logged_in: true });
+    expect(refusal(await check())).toMatchObject({ code: 2, line: expect.stringContaining('--selector or --text') });
+  });
+
   it('exits with a code for each kind of failure', async () => {
     const start = (user: string, ...more: string[]) =>
       run('session', 'start', '--user', user, '--no-video', '--wait', '0', ...more);

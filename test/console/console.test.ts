@@ -96,6 +96,8 @@ describe('sessions', () => {
     await row.getByText('ready').waitFor();
     await page.locator('.counts div', { hasText: 'Live leases' }).getByText('1', { exact: true }).waitFor();
     await page.getByLabel('User').fill('grace');
+    await page.waitForResponse(/browser-sessions\?/);
+    await page.waitForRequest(/browser-sessions\?/); // the answer before it is shown, and what is typed is still there
     await page.getByRole('button', { name: 'Apply' }).click();
     await see('No session matches');
     await open('/?tag=team:bakery&status=ready');
@@ -213,6 +215,26 @@ describe('credentials', () => {
 });
 
 describe('profiles', () => {
+  it('checks on a page of a site whether a saved login still holds', async () => {
+    const { hostname: domain } = new URL(site.url);
+    const login = { name: 'bakery', value: 'ada', domain, path: '/', expires: -1 };
+    const cookies = [{ ...login, httpOnly: true, secure: false, sameSite: 'Lax' as const }];
+    await sessions.importProfile('ada', 'orders', { cookies, origins: [] });
+    await open('/profiles?user=ada');
+    await page.getByRole('button', { name: 'Check login' }).click();
+    const form = page.getByRole('form', { name: 'Check of orders' });
+    for (const [text, result] of [
+      ['Welcome back, Ada', `Logged in. The browser was at ${site.url}/orders.`],
+      ['Welcome back, Grace', 'Not logged in: the page does not show this text.'],
+    ] as const) {
+      await form.getByLabel('Page').fill(`${site.url}/orders`);
+      await form.getByLabel('Text that it shows when logged in').fill(text);
+      await form.getByRole('button', { name: 'Check' }).click();
+      await form.getByRole('status').filter({ hasText: result }).waitFor();
+    }
+    await sessions.deleteProfile('ada', 'orders');
+  });
+
   it('shows where a user stays logged in, restores an older version and deletes', async () => {
     const cookie = (value: string) => ({
       ...{ name: 'login', value, domain: 'bakery.example', path: '/', expires: -1 },

@@ -206,6 +206,7 @@ async function rowsOf(database: Database, world: World) {
       },
       claimId: claimIds[caller] ?? '',
       abandonClaimId: null,
+      unhibernated: null,
       provider: 'local',
       template: 't',
       namespace: 'local',

@@ -64,6 +64,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
     },
     claimId: randomUUID(),
     abandonClaimId: null,
+    unhibernated: null,
     provider: 'local',
     template: 't1',
     namespace: 'local',

@@ -125,6 +125,25 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     expect((await p.runner(old.runner.id)).state).toBe('draining');
   });
 
+  it('asks for the oldest to be hibernated before anything is written, and ends what cannot be', async () => {
+    const p = protocol(await open(), { userLimit: 2, onUserLimit: 'evict_oldest' });
+    await p.warm(3);
+    const oldest = await p.lease({ conversationId: 'c1' });
+    const other = await p.lease({ conversationId: 'c2' });
+    const next = (unhibernated: string[]) => p.acquire({ conversationId: 'c3', unhibernated });
+    expect(await next([])).toEqual({ outcome: 'evicts', sessions: [oldest.session.id] });
+    await p.leases.heartbeat(oldest.session.id, 'ada', 1); // used meanwhile: another one is the oldest
+    await p.age(other.session.id, 5);
+    expect(await next([oldest.session.id])).toEqual({ outcome: 'evicts', sessions: [other.session.id] });
+    expect(await p.directory.stats()).toMatchObject({ starting: 0, active: 2 });
+    const start = await p.claim({ conversationId: 'c3', unhibernated: [oldest.session.id, other.session.id] });
+    expect(await p.session(other.session.id)).toMatchObject({ status: 'ended', ended_reason: 'evicted' });
+    expect(await p.session(oldest.session.id)).toMatchObject({ status: 'ready' });
+    await p.age(start.session.id, 5); // a start has nothing to keep yet
+    expect(await p.acquire({ conversationId: 'c4', unhibernated: [] })).toMatchObject({ outcome: 'claimed' });
+    expect(await p.session(start.session.id)).toMatchObject({ status: 'ended', ended_reason: 'evicted' });
+  });
+
   it('holds the global cap until a runner is gone, and says when to come again', async () => {
     const p = protocol(await open());
     await p.maintenance.setCapacity(1);

@@ -24,10 +24,15 @@ const PASSWORD = 'correct-horse-battery';
 const KEEPING = `<!doctype html><title>Sign in</title><form><input name="user" aria-label="User">
 <input type="password" aria-label="Password" oninput="localStorage.setItem('kept', this.value)"></form>`;
 
+/** Its answer never comes. */
+const SLOW = '/slow';
+
 describe('a hibernated session on real browsers', () => {
-  const keeping = createServer((_request, response) =>
-    response.writeHead(200, { 'content-type': 'text/html' }).end(KEEPING),
-  );
+  const slowAsked = Promise.withResolvers<void>();
+  const keeping = createServer((request, response) => {
+    if (request.url === SLOW) slowAsked.resolve();
+    else response.writeHead(200, { 'content-type': 'text/html' }).end(KEEPING);
+  });
   let keepingUrl = '';
   let folder: string;
   let stack: Stack;
@@ -44,7 +49,8 @@ describe('a hibernated session on real browsers', () => {
       [ENV.hibernateSeconds]: String(HOUR),
       [ENV.hibernateForCapacitySeconds]: String(HOUR / 2),
       [ENV.reapSeconds]: '0.2',
-      [ENV.userLimit]: '10',
+      [ENV.userLimit]: '2',
+      [ENV.onUserLimit]: 'evict_oldest',
       [ENV.capacity]: String(CAPACITY),
     };
     const runnerEnv = { ...shell(), [ENV.insecureLoginOrigins]: keepingUrl };
@@ -63,12 +69,12 @@ describe('a hibernated session on real browsers', () => {
 
   /** Each test has every place, also after one that failed. */
   afterEach(async () => {
-    const { sessions: all } = await sessions.list({ userId: 'ada' });
+    const { sessions: all } = await sessions.list();
     await Promise.all(all.map(({ session_id }) => sessions.end(session_id)));
   });
 
-  const leaseOf = (conversationId: string, profile?: string) =>
-    sessions.acquire({ userId: 'ada', conversationId, recordVideo: false, profile });
+  const leaseOf = (conversationId: string, profile?: string, userId = 'ada') =>
+    sessions.acquire({ userId, conversationId, recordVideo: false, profile });
   /** As if nothing had used the session for so long. */
   const age = (sessionId: string, seconds: number) =>
     database.query(
@@ -192,7 +198,7 @@ describe('a hibernated session on real browsers', () => {
 
   it('[G2] makes room for another session where every place is taken', async () => {
     const leases = [];
-    for (let place = 0; place < CAPACITY; place += 1) leases.push(await leaseOf(`full-${place}`));
+    for (let place = 0; place < CAPACITY; place += 1) leases.push(await leaseOf('full', undefined, `user-${place}`));
     const [resting] = leases;
     await expect(
       sessions.acquire({ userId: 'ada', conversationId: 'one-more', recordVideo: false, waitSeconds: 1 }),
@@ -203,6 +209,28 @@ describe('a hibernated session on real browsers', () => {
     for (const lease of [...leases, other]) await lease.end();
   });
 
+  it('[G2] makes room at its user’s quota, where a browser in use is ended, and comes back in its turn', async () => {
+    const resting = await leaseOf('resting');
+    await logIn(site, resting);
+    await found(site, resting); // or the page would log in again
+    const busy = await leaseOf('busy');
+    await resting.release();
+    const third = await leaseOf('third');
+    expect(await sessions.get(resting.sessionId)).toMatchObject({ status: 'hibernated' });
+    const { events } = await sessions.listEvents(resting.sessionId, { limit: 200 });
+    expect(events.find(({ kind }) => kind === 'session.hibernated')?.data).toMatchObject({ why: 'capacity' });
+
+    const call = (await busy.connect()).callTool('browser_navigate', { url: `${keepingUrl}${SLOW}` });
+    await slowAsked.promise;
+    await leaseOf('third'); // so that the busy one is the oldest
+    const back = await leaseOf('resting');
+    expect(await found(site, back)).toEqual(LOGGED_IN);
+    expect(await sessions.get(busy.sessionId)).toMatchObject({ status: 'ended', ended_reason: 'evicted' });
+    expect(await sessions.get(third.sessionId)).toMatchObject({ status: 'ready' });
+    await Promise.allSettled([call]);
+    for (const lease of [back, third]) await lease.end();
+  });
+
   it('leaves nothing once it has ended', async () => {
     const lease = await leaseOf('ended');
     await logIn(site, lease);
@@ -210,6 +238,10 @@ describe('a hibernated session on real browsers', () => {
     expect((await sessions.list({ status: 'hibernated' })).sessions.map(({ session_id }) => session_id)).toEqual([
       lease.sessionId,
     ]);
+    const metrics = await (await fetch(`${stack.url}/metrics`)).text();
+    expect(metrics).toMatch(/^omicron_hibernated_sessions 1$/m);
+    expect(metrics).toMatch(/^omicron_hibernations_total\{change="hibernated"\} [1-9]/m);
+    expect(metrics).toMatch(/^omicron_hibernations_total\{change="restored"\} [1-9]/m);
     expect(await sessions.listProfiles('ada')).toEqual([expect.objectContaining({ name: 'work' })]); // no private one
     await lease.end();
     await sessions.deleteProfile('ada', 'work');

@@ -1,6 +1,7 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
 import { ENV, PORTS } from '../../contract/names.ts';
+import { LIMITS } from '../../contract/session.ts';
 import { controllerSettings as readController, VARIABLES } from '../../controller/config.ts';
 import { postgresConnection } from '../../controller/store/postgres-connection.ts';
 import { VARIABLES as EGRESS_VARIABLES, egressSettings as readEgress } from '../../egress/config.ts';
@@ -90,6 +91,22 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     expect(runner).toMatchObject({ host: '0.0.0.0', port: PORTS.runner, outputDir: '/output', chromiumSandbox: true });
     expect(runner.egressUrl).toBe(`http://egress-proxy:${PORTS.egress}`);
   });
+});
+
+test('[G2] sessions are hibernated where the environment keeps profiles, before their leases end, and nowhere else', () => {
+  for (const env of Object.values(ENVIRONMENTS)) {
+    const { values } = controllerSecretValues('postgres://user@db.test/omicron');
+    const { hibernateSeconds, hibernateForCapacitySeconds, hibernatedHours, profileStore } = readController({
+      ...controllerSettings(env),
+      ...values,
+    });
+    expect(hibernateSeconds > 0).toBe(profileStore !== undefined);
+    if (env.profiles?.hibernation === undefined) continue;
+    expect(env.profiles.hibernation).toEqual({
+      ...{ idleSeconds: hibernateSeconds, forCapacitySeconds: hibernateForCapacitySeconds, keptHours: hibernatedHours },
+    });
+    expect(hibernateSeconds).toBeLessThan(LIMITS.ttlSecondsDefault);
+  }
 });
 
 test('the controller reaches Postgres with TLS, under an authority of its own where the environment names one', () => {

@@ -57,6 +57,8 @@ describe('the Python package', { timeout: 180_000 }, () => {
         folder: join(folder, 'stack'),
         log: pino({ level: 'silent' }),
         egress: { allowedCidrs: [`${new URL(site.url).hostname}/32`] },
+        // a test hibernates a session by asking for another one of its user
+        settings: { [ENV.hibernateSeconds]: '3600', [ENV.userLimit]: '1', [ENV.onUserLimit]: 'evict_oldest' },
         runnerEnv: shell(),
       });
       const ports = [Number(new URL(site.url).port)];

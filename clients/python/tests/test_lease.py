@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 
 import pytest
 
-from omicron_browser import BrowserSessions, OmicronError
+from omicron_browser import BrowserSessions, ConnectedBrowser, OmicronError
 
 
 def eventually(what: str, look: Callable[[], bool], within_seconds: float = 30) -> None:
@@ -64,6 +65,34 @@ def test_renews_a_lease_that_is_held_for_longer_than_its_time_to_live(sessions: 
     assert sessions.get(lease.session_id)["ended_reason"] == "released"
     assert lease.lost is not None
     assert lease.lost.code == "lease_ended"
+
+
+def test_brings_a_hibernated_session_back_by_a_call_and_by_a_request(
+    sessions: BrowserSessions, user: str, site: str
+) -> None:
+    def tabs(browser: ConnectedBrowser) -> list[str]:
+        listed = browser.call_tool("browser_tabs", {"action": "list"}).text
+        return re.findall(r"\(current\)|/login|about:blank", listed)
+
+    def hibernate(session_id: str) -> None:
+        with sessions.acquire(user, "other", record_video=False):  # the user may have one
+            assert sessions.get(session_id)["status"] == "hibernated"
+
+    with sessions.connect(user, "rests", record_video=False) as browser:
+        lease = browser.lease
+        browser.call_tool("browser_navigate", {"url": f"{site}/login"})
+        browser.call_tool("browser_tabs", {"action": "new"})
+        browser.call_tool("browser_tabs", {"action": "select", "index": 0})
+        before = tabs(browser)
+        assert before == ["(current)", "/login", "about:blank"]
+        hibernate(lease.session_id)
+        assert tabs(browser) == before
+        assert lease.epoch == 2  # noqa: PLR2004
+    hibernate(lease.session_id)
+    with sessions.acquire(user, "rests", record_video=False) as again:
+        assert (again.session_id, again.epoch) == (lease.session_id, 3)
+        assert tabs(again.connect()) == before
+        again.end()
 
 
 def test_tells_who_holds_a_lease_that_it_was_ended_elsewhere(sessions: BrowserSessions, user: str, site: str) -> None:

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { ViewerMessage } from '../../../contract/live.ts';
 import { sendKeys } from './keyboard.ts';
 import type { Painter } from './painter.ts';
@@ -15,7 +15,8 @@ export interface InputProps {
 /** Takes mouse, fingers and keys while this page has control. */
 export function Input({ pictures, canvas, send, takesFocus }: InputProps) {
   const area = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
+  // With the words that say who has control: a press right after them counts.
+  useLayoutEffect(() => {
     if (canvas.current === null || area.current === null) return;
     const keyboard = area.current;
     const focus = () => keyboard.focus({ preventScroll: true });

@@ -1,3 +1,4 @@
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Session, SessionPage } from '../../../contract/session.ts';
 import { SESSION_STATES } from '../../../contract/states.ts';
 import { call } from '../api.ts';
@@ -101,10 +102,7 @@ function Filters({ filter }: { filter: (name: (typeof FILTERS)[number]) => strin
       }}
       onChange={event => apply(event.currentTarget)}
     >
-      <label>
-        User
-        <input name="user_id" value={filter('user_id')} autocomplete="off" />
-      </label>
+      <TextFilter label="User" name="user_id" applied={filter('user_id')} />
       <label>
         Status
         <select name="status" value={filter('status')}>
@@ -114,16 +112,28 @@ function Filters({ filter }: { filter: (name: (typeof FILTERS)[number]) => strin
           ))}
         </select>
       </label>
-      <label>
-        Tag
-        <input name="tag" value={filter('tag')} placeholder="key:value" autocomplete="off" />
-      </label>
+      <TextFilter label="Tag" name="tag" applied={filter('tag')} placeholder="key:value" />
       <label class="check">
         <input type="checkbox" name="archived" value="true" checked={filter('archived') === 'true'} />
         Archived too
       </label>
       <button type="submit">Apply</button>
     </form>
+  );
+}
+
+/** Shows what is applied whenever that changes. What is typed stays while the page reads on: a `value` would take it back. */
+function TextFilter(props: { label: string; name: string; applied: string; placeholder?: string }) {
+  const { label, name, applied, placeholder } = props;
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    if (field.current) field.current.value = applied;
+  }, [applied]);
+  return (
+    <label>
+      {label}
+      <input ref={field} name={name} placeholder={placeholder} autocomplete="off" />
+    </label>
   );
 }
 

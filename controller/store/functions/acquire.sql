@@ -1,14 +1,16 @@
 -- Renews a live lease, or claims a new epoch with a runner of its own; all or nothing. Like every step of the
 -- protocol it locks the session, then the runner, and reads the clock in a statement after the locks: a step that
 -- waited judges by the time at which it goes on.
---   {outcome: renewed | claimed | starting | refused, ...}
+--   {outcome: renewed | claimed | starting | evicts | refused, ...}
 -- `p_claim` names this call: a repeated call finds its own claim again. `p_abandon` is a claim of the same caller
 -- whose runner failed: it is given up for a new epoch in this step. `p_switch_profile`: a live lease with another profile than
--- that of `p_options` is followed by a new epoch, instead of being renewed.
+-- that of `p_options` is followed by a new epoch, instead of being renewed. `p_unhibernated`: leases that would be evicted are
+-- hibernated by the caller first, which then calls again (`evicts`), but for these sessions, with which it has failed; null: for none.
 create or replace function omicron.acquire(
   p_user text, p_conversation text, p_claim uuid, p_abandon uuid, p_ttl_seconds integer, p_max_session_seconds integer,
   p_options jsonb, p_tags jsonb, p_provider text, p_template text, p_namespace text,
-  p_user_limit integer, p_on_user_limit text, p_claim_seconds integer, p_start_seconds integer, p_switch_profile boolean
+  p_user_limit integer, p_on_user_limit text, p_claim_seconds integer, p_start_seconds integer, p_switch_profile boolean,
+  p_unhibernated uuid[] default null
 ) returns jsonb
 language plpgsql as $$
 declare
@@ -22,7 +24,9 @@ declare
   v_restores boolean;
   v_runner uuid;
   v_slot integer;
-  v_victim record;
+  v_victims uuid[] := '{}';
+  v_victim uuid;
+  v_hibernated uuid[];
   v_refusal jsonb;
   v_options jsonb := jsonb_strip_nulls(p_options);
 begin
@@ -95,6 +99,10 @@ begin
       return jsonb_build_object('outcome', 'refused', 'code', 'user_quota_exceeded', 'limit', p_user_limit,
         'active', v_active, 'retry_after_ms', ceil(extract(epoch from v_free_at - v_now) * 1000));
     end if;
+    v_victims := array(
+      select id from omicron.browser_sessions
+       where user_id = p_user and status in ('starting', 'ready') and expires_at > v_now and id is distinct from s.id
+       order by last_used_at limit v_active - p_user_limit + 1);
   end if;
 
   -- A runner that has ignored its drain for 20 s cannot be reached: a new claim could only wait for its deadline.
@@ -134,19 +142,22 @@ begin
           'limit', (select count(*) from omicron.permits), 'active', v_active,
           'retry_after_ms', ceil(extract(epoch from coalesce(v_free_at, v_now + interval '1 second') - v_now) * 1000));
       end if;
-      insert into omicron.runners (provider, template) values (p_provider, p_template) returning id into v_runner;
-      update omicron.permits set runner_id = v_runner where slot = v_slot;
     end if;
   end if;
 
-  if v_active >= p_user_limit and p_on_user_limit = 'evict_oldest' then
-    for v_victim in
-      select id from omicron.browser_sessions
-       where user_id = p_user and status in ('starting', 'ready') and expires_at > v_now and id is distinct from s.id
-       order by last_used_at limit v_active - p_user_limit + 1
-    loop
-      perform omicron.end_lease(v_victim.id, null, null, 'evicted');
-    end loop;
+  -- Nothing is written yet: those of the leases to evict that can be hibernated are, by the caller, which then asks again.
+  v_hibernated := array(
+    select id from omicron.browser_sessions
+     where id = any (v_victims) and status = 'ready' and provider = p_provider and id <> all (p_unhibernated));
+  if v_hibernated <> '{}' then
+    return jsonb_build_object('outcome', 'evicts', 'sessions', to_jsonb(v_hibernated));
+  end if;
+  foreach v_victim in array v_victims loop
+    perform omicron.end_lease(v_victim, null, null, 'evicted');
+  end loop;
+  if v_slot is not null then
+    insert into omicron.runners (provider, template) values (p_provider, p_template) returning id into v_runner;
+    update omicron.permits set runner_id = v_runner where slot = v_slot;
   end if;
 
   if s.id is null then

@@ -16,24 +16,19 @@ end $$;
 create or replace trigger tally_end after insert on omicron.session_events
   for each row when (new.kind in ('session.ended', 'session.error')) execute function omicron.tally_end();
 
-create or replace function omicron.tally_freeze() returns trigger language plpgsql as $$
+-- Counts an event under its kind's last part; the trigger names the metric.
+create or replace function omicron.tally_kind() returns trigger language plpgsql as $$
 begin
-  perform omicron.tally('freezes', substr(new.kind, length('browser.') + 1));
+  perform omicron.tally(tg_argv[0], split_part(new.kind, '.', 2));
   return null;
 end $$;
 
 create or replace trigger tally_freeze after insert on omicron.session_events
-  for each row when (new.kind in ('browser.frozen', 'browser.thawed')) execute function omicron.tally_freeze();
-
-create or replace function omicron.tally_hibernation() returns trigger language plpgsql as $$
-begin
-  perform omicron.tally('hibernations', substr(new.kind, length('session.') + 1));
-  return null;
-end $$;
+  for each row when (new.kind in ('browser.frozen', 'browser.thawed')) execute function omicron.tally_kind('freezes');
 
 create or replace trigger tally_hibernation after insert on omicron.session_events
   for each row when (new.kind in ('session.hibernated', 'session.restored', 'session.restore_failed', 'session.hibernate_failed'))
-  execute function omicron.tally_hibernation();
+  execute function omicron.tally_kind('hibernations');
 
 -- A recording reported lost and stored later counts as both: a counter never falls.
 create or replace function omicron.tally_recording() returns trigger language plpgsql as $$

@@ -47,6 +47,23 @@ test('a viewer is greeted with the tabs and sees the page, also one that stands 
   await left(first, second);
 });
 
+test('a viewer is told of a title that only the viewers before it were told', async () => {
+  const retitle = (title: string) =>
+    callText(lease.client, 'browser_evaluate', { function: `() => { document.title = '${title}'; }` });
+  const isBaked = ({ tabs: [tab] }: { tabs: readonly { title: string }[] }) => tab?.title === 'Baked';
+  const first = await watch({ role: 'view' });
+  await first.heard('hello');
+  await retitle('Baked');
+  await first.heard('tabs', isBaked);
+  await left(first);
+  await retitle('Oven');
+  const second = await watch({ role: 'view' });
+  expect((await second.heard('hello')).tabs).toMatchObject([{ title: 'Oven' }]);
+  await retitle('Baked');
+  await second.heard('tabs', isBaked);
+  await left(second);
+});
+
 test('[A11] twenty viewers see the page, and one more is refused', async () => {
   const viewers = await Promise.all(Array.from({ length: LIVE_LIMITS.viewersMax }, () => watch({ role: 'view' })));
   for (const viewer of viewers) await eventually('a picture', () => viewer.pictures.length > 0);
