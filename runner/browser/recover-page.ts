@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
+import { within } from '../../http/within.ts';
 import type { PageGuard } from './page-guard.ts';
-import { within } from './within.ts';
 
 const ANSWER_MS = 1_000;
 

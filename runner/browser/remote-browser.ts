@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 import { OmicronError } from '../../contract/problem.ts';
+import { within } from '../../http/within.ts';
 import { protocolGate, type RunnerBrowser, VIEWPORT } from './browser.ts';
 import type { Pause } from './pause.ts';
-import { within } from './within.ts';
 
 const CONNECT_MS = 30_000;
 const CLOSE_MS = 3_000;

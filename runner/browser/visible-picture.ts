@@ -1,17 +1,9 @@
-import type { CDPSession, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import { sessionOf } from './page-session.ts';
 
 export type PictureType = 'png' | 'jpeg' | 'webp';
 
 const JPEG_QUALITY = 80;
-
-const sessions = new WeakMap<Page, Promise<CDPSession>>();
-
-function sessionOf(page: Page): Promise<CDPSession> {
-  const session = sessions.get(page) ?? page.context().newCDPSession(page);
-  sessions.set(page, session);
-  session.catch(() => sessions.delete(page));
-  return session;
-}
 
 /**
  * A picture of what the tab shows, as it is painted: nothing is changed in the page for it, and it is encoded in a third of

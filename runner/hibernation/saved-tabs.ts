@@ -1,8 +1,8 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import * as z from 'zod';
 import { type SavedTab, SNAPSHOT_LIMITS } from '../../contract/hibernation.ts';
+import { within } from '../../http/within.ts';
 import { TABS_MAX } from '../browser/page-guard.ts';
-import { within } from '../browser/within.ts';
 
 /** A page that does not answer, behind a dialog or a busy script, is saved by its address alone. */
 const READ_MS = 1_000;

@@ -189,7 +189,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     const result = await workOnPage(page, guard, { ...bounds, interrupted: dialogOpened }, async (page, inTime) => {
       const act = async () => Promise.race([direct(page, inTime), ended(inTime)]);
       const unless = (outcome?: CallToolResult) => outcome === undefined || outcome.isError === true;
-      const asksFirst = !TYPES_KEYS.has(name);
+      const asksFirst = !ACTS_AT_ONCE.has(name);
       return (
         (await (firstMs === undefined ? act() : settled(page, act, { firstMs, unless, asksFirst }))) ?? { content: [] }
       );
@@ -259,8 +259,8 @@ function turns(): PlaywrightMcp['turn'] {
 /** Of a call's seconds, for reading the page: it may have to be read twice. */
 const READ_SHARE_MS = 400;
 
-/** They begin with input. */
-const TYPES_KEYS = new Set(['browser_press_key']);
+/** They begin with input, or with the agent's script. */
+const ACTS_AT_ONCE = new Set(['browser_evaluate', 'browser_press_key']);
 
 type CallBounds = Pick<Parameters<typeof workOnPage>[2], 'seconds' | 'signal'>;
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { BrowserContext, Page } from 'playwright-core';
 import { refused } from '../../contract/tool-failure.ts';
+import { within } from '../../http/within.ts';
 import { type PageGuard, TABS_MAX } from '../browser/page-guard.ts';
-import { within } from '../browser/within.ts';
 import { timedOut } from '../tools/result.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
 

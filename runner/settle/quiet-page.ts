@@ -14,7 +14,7 @@ export interface QuietOptions {
 
 /** Watches the documents that one tab shows, one after the other. Nothing here rejects: such a document is not waited for. */
 export interface QuietPage {
-  /** An action begins: changes count from now on. */
+  /** An action begins: changes count from now on. What is asked later comes after it, so that its answer need not be awaited. */
   begin(): Promise<void>;
   /** Whether the document shows something new, and does not say that more is to come. */
   shows(): Promise<boolean>;
@@ -40,6 +40,7 @@ const askedOf = (answer: { readonly value: unknown } | undefined): Asked | undef
 const WORLD = 'omicron-settle';
 const SCRIPT = pageScript(new URL('./quiet.page.js', import.meta.url));
 const CHALLENGE_IN = pageScript(new URL('./challenge.page.js', import.meta.url));
+const BEGIN = 'begin()';
 /** A page that is busy with a script does not answer. */
 const ANSWER_MS = 300;
 
@@ -84,12 +85,18 @@ export function quietPage(context: BrowserContext, page: Page): QuietPage {
     return answer.result.value;
   }
 
+  /** How many questions were asked: the page gets them in this order, whether or not an answer is awaited. */
+  let count = 0;
+
   async function ask(call: string, answerMs = ANSWER_MS): Promise<{ readonly value: unknown } | undefined> {
+    count += 1;
+    const own = count;
     const first = evaluate(call);
     const used = world;
     const asked = first.catch(() => {
       if (world === used) world = undefined; // else it is the next document's already
-      return evaluate(call);
+      // A begin must not come after what was asked since; a document that comes during an action begins by itself.
+      return call === BEGIN && own !== count ? undefined : evaluate(call);
     });
     const answer = asked.then(
       value => ({ value }),
@@ -101,7 +108,7 @@ export function quietPage(context: BrowserContext, page: Page): QuietPage {
   return {
     async begin() {
       acting = true;
-      await ask('begin()');
+      await ask(BEGIN);
     },
     async end() {
       acting = false;

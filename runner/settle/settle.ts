@@ -72,7 +72,6 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
       const begun = quiet.begin();
       if (!asksFirst) await begun;
       const outcome = await action();
-      await begun;
       if (unless?.(outcome) !== true) {
         const rested = rest(page, answer, { quiet, firstMs, nowMs });
         asked = (await Promise.race([rested, answer.stopped, wait(CAP_MS)])) ?? undefined;

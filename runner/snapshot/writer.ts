@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
-import { within } from '../browser/within.ts';
+import { within } from '../../http/within.ts';
 import { estimateTokens } from '../budget/estimate.ts';
 import type { Conceal } from '../tools/cut.ts';
 import { ariaTree } from './aria-tree.ts';

@@ -2,6 +2,8 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { JSHandle, Page } from 'playwright-core';
 import * as z from 'zod';
 import { type Refusal, refused } from '../../contract/tool-failure.ts';
+import { pageScript } from '../browser/page-script.ts';
+import { sessionOf } from '../browser/page-session.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import { notOneElement } from './result.ts';
 import { existing, pinned } from './target.ts';
@@ -25,7 +27,7 @@ export async function evaluateInDocument(
   const closed = await refusal();
   if (closed !== undefined) return refused(closed);
   documents.runsScript(page);
-  return evaluated(await subject.evaluate(target === undefined ? inPage : onElement, expression));
+  return evaluated(await subject.evaluate(target === undefined ? inDocument : onElement, expression));
 }
 
 /** Evaluates a script of the agent's in the page as it is, or on the element of a target. */
@@ -33,24 +35,42 @@ export async function evaluateOnPage(
   page: Page,
   { function: expression, target }: z.output<typeof evaluateArguments>,
 ): Promise<CallToolResult> {
-  if (target === undefined) return evaluated(await page.evaluate(asPage, expression));
+  if (target === undefined) return answered(await inMainWorld(page, expression));
   return evaluated(await (await existing(page, target)).evaluate(onElement, expression));
 }
 
-const evaluated = ({ result }: { result: unknown }): CallToolResult => ({
-  content: [{ type: 'text', text: `### Result\n${JSON.stringify(result, null, 2) ?? 'undefined'}` }],
-});
+const evaluated = ({ result }: { result: unknown }): CallToolResult =>
+  answered(JSON.stringify(result, null, 2) ?? 'undefined');
 
-/** Run in the page: a function is called, of anything else the value is taken. */
-async function asPage(expression: string): Promise<{ result: unknown }> {
-  // biome-ignore lint/security/noGlobalEval: the agent's script, in the page for which it is meant.
-  const value: unknown = eval(`(${expression})`);
-  return { result: await (typeof value === 'function' ? value() : value) };
+const answered = (json: string): CallToolResult => ({ content: [{ type: 'text', text: `### Result\n${json}` }] });
+
+/**
+ * What the script answers, as JSON. Asked for by one command: Playwright's `evaluate` brings a script of its own into each new
+ * document first, and asks for the document's global object before the script is run. Rejects in its words.
+ */
+async function inMainWorld(page: Page, script: string): Promise<string> {
+  const session = await sessionOf(page);
+  const { result, exceptionDetails } = await session
+    .send('Runtime.evaluate', {
+      ...{ awaitPromise: true, returnByValue: true, userGesture: true },
+      expression: `(${ANSWER})((${script}\n))`,
+    })
+    .catch((error: unknown) => {
+      throw NAVIGATED.test(String(error)) ? new Error(`page.evaluate: ${DESTROYED}`) : error;
+    });
+  if (exceptionDetails === undefined) return typeof result.value === 'string' ? result.value : 'undefined';
+  const { exception, text } = exceptionDetails;
+  throw new Error(`page.evaluate: ${exception?.description ?? exception?.value ?? text}`);
 }
 
-/** As above, with the document that was found before. */
-async function inPage(_document: unknown, expression: string): Promise<{ result: unknown }> {
-  // biome-ignore lint/security/noGlobalEval: as above.
+const ANSWER = pageScript(new URL('./evaluate.page.js', import.meta.url));
+const NAVIGATED =
+  /Inspected target navigated|Cannot find (?:default execution )?context|Execution context was destroyed/;
+const DESTROYED = 'Execution context was destroyed, most likely because of a navigation';
+
+/** Run in the page, with the document that was found before: a function is called, of anything else the value is taken. */
+async function inDocument(_document: unknown, expression: string): Promise<{ result: unknown }> {
+  // biome-ignore lint/security/noGlobalEval: the agent's script, in the page for which it is meant.
   const value: unknown = eval(`(${expression})`);
   return { result: await (typeof value === 'function' ? value() : value) };
 }

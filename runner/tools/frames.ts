@@ -1,7 +1,7 @@
 import type { ElementHandle, Frame, Page } from 'playwright-core';
 import * as z from 'zod';
+import { within } from '../../http/within.ts';
 import { pageScript } from '../browser/page-script.ts';
-import { within } from '../browser/within.ts';
 
 /** A document of a page that a person sees. */
 export interface ShownFrame {

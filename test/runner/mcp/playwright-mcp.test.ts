@@ -50,6 +50,32 @@ test('[S10] a script that never ends gets its time, then its tab is freed and th
   expect(next.texts.join()).toContain('Password');
 });
 
+test('a script answers with its JSON, or with what it threw', async () => {
+  await call('browser_navigate', { url: `${site.url}/` });
+  const answers: [script: string, answer: string][] = [
+    ['document.title.length > 0 // a comment', 'true'],
+    ['async () => ({ at: new Date(0), none: undefined, no: NaN })', '"at": "1970-01-01T00:00:00.000Z",\n  "no": null'],
+    ['() => undefined', 'undefined'],
+    ['() => [document.body, document, window]', '"ref: <Node>",\n  "ref: <Document>",\n  "ref: <Window>"'],
+  ];
+  for (const [script, answer] of answers) {
+    const { isError, texts } = await call('browser_evaluate', { function: script });
+    expect(isError, script).toBe(false);
+    expect(texts[0], script).toContain(answer);
+  }
+  const failures: [script: string, why: string][] = [
+    ['() => { throw new TypeError("no such thing") }', 'TypeError: no such thing'],
+    ['() => Promise.reject("refused")', 'refused'],
+    ['() => {', 'SyntaxError'],
+    ['() => { const all = {}; all.all = all; return all }', 'circular structure'],
+  ];
+  for (const [script, why] of failures) {
+    const { isError, texts } = await call('browser_evaluate', { function: script });
+    expect(isError, script).toBe(true);
+    expect(texts.join(), script).toContain(why);
+  }
+});
+
 test('a tab in the background that hangs does not block the others', async () => {
   await call('browser_navigate', { url: `${site.url}/` });
   await call('browser_tabs', { action: 'new', url: `${site.url}/login` });
