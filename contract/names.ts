@@ -74,8 +74,9 @@ export const runnerName = (runnerId: string, prefix = RUNNER_NAME_PREFIX): strin
 
 /** Temporary folder of a local runner and its browser; what kills the runner deletes it. */
 export const runnerTempName = (runnerId: string): string => `omicron-runner-${runnerId}`;
-/** There: the id of the browser's process, and of the group that it leads. */
+/** There: the id of the browser's process, and of the group that it leads; in the second folder, of a browser that keeps its files there. */
 export const BROWSER_PID_FILE = 'browser.pid';
+export const RUNNER_PROFILE_FOLDER = 'profile';
 
 /** The PodTemplate from which the controller creates runners, in their namespace. */
 export const RUNNER_TEMPLATE = 'pw-mcp-runner';

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runnerTempName } from '../../contract/names.ts';
+import { RUNNER_PROFILE_FOLDER, runnerTempName } from '../../contract/names.ts';
+import { letBrowsersEnd } from '../../http/leftover-browsers.ts';
 
 /** What the names of all of them begin with. */
 const PREFIX = runnerTempName('');
@@ -33,7 +34,7 @@ export function createTempDir(runnerId: string): TempDir {
   writeFileSync(join(path, OWNER_FILE), String(process.pid), { mode: 0o600 });
   const files = join(path, 'files');
   mkdirSync(files, { mode: 0o711 });
-  const profile = join(path, 'profile');
+  const profile = join(path, RUNNER_PROFILE_FOLDER);
   mkdirSync(profile, { mode: 0o711 });
   return { path, files, profile, remove: () => remove(path) };
 }
@@ -46,6 +47,7 @@ function removeIfOrphan(path: string): void {
     process.kill(Number(readFileSync(join(path, OWNER_FILE), 'utf8')) || process.pid, 0);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) return;
+    letBrowsersEnd(path);
     try {
       remove(path);
     } catch {

@@ -18,7 +18,7 @@ import { sqlProfiles } from '../../controller/store/profiles.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
-import { newFolder, shell } from '../local/machine.ts';
+import { isAlive, newFolder, processTree, shell } from '../local/machine.ts';
 import { emptyDatabaseUrl } from '../postgres.ts';
 import { LOGGED_OUT, type MemberSite, SECRETS, startMemberSite, WHOLE_LOGIN } from '../site/member-site.ts';
 import { found, logIn } from './member.ts';
@@ -69,10 +69,13 @@ describe('a complete profile on real browsers', () => {
     const sizes = await Promise.all(files.map(async file => (await stat(join(file.parentPath, file.name))).size));
     return sizes.reduce((sum, bytes) => sum + bytes, 0);
   };
+  const killed: number[] = [];
   const kill = async ({ sessionId }: Lease) => {
     const { runner_id } = await sessions.get(sessionId);
     const path = join(folder, 'runners', runner_id ?? '', 'process.json');
-    process.kill(JSON.parse(await readFile(path, 'utf8')).pid, 'SIGKILL');
+    const { pid } = JSON.parse(await readFile(path, 'utf8'));
+    killed.push(...processTree(pid));
+    process.kill(pid, 'SIGKILL');
     await eventually('the end of the lease', async () => (await sessions.get(sessionId)).status === 'error');
   };
 
@@ -144,6 +147,8 @@ describe('a complete profile on real browsers', () => {
     process.stdout.write(`${KILLS} runners killed, ${acknowledged} of them after their save\n`);
     await lease.end();
     await eventually('the last save', () => sessions.deleteProfile('ada', 'cut').then(() => true));
+    // a browser that a save had stopped ends too
+    await expect.poll(() => killed.filter(isAlive), { timeout: 30_000 }).toEqual([]);
   });
 
   it('brings the files of an older Chromium up to date, and refuses those of a newer one with the way out; a light profile is of none', {

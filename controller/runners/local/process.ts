@@ -45,16 +45,6 @@ export function killAll(pids: readonly number[]): void {
   for (const pid of pids) kill(pid, 'SIGKILL');
 }
 
-/** Lets a group of processes that was stopped go on. Should another have its id by now, that one does not notice. */
-export function letGroupGoOn(pid: number): void {
-  if (!(pid > 1)) return;
-  try {
-    process.kill(-pid, 'SIGCONT');
-  } catch {
-    // it has ended, or is another's
-  }
-}
-
 /** Does nothing when it is gone. */
 function kill(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   try {

@@ -1,17 +1,17 @@
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { BROWSER_PID_FILE, ENV, leaseMcpPath, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
+import { ENV, leaseMcpPath, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import { sha256Hex } from '../../../contract/tokens.ts';
 import { timeoutSignal } from '../../../http/clock.ts';
+import { letBrowsersEnd } from '../../../http/leftover-browsers.ts';
 import type { RemoteBrowsers } from '../../ports/remote-browsers.ts';
 import type { ProviderContext, RunnerProvider, WarmRunner } from '../../ports/runners.ts';
 import { startFailureOf } from '../start-failure.ts';
 import { RunnerFolder } from './folder.ts';
 import { launchRunner } from './launch.ts';
-import { letGroupGoOn } from './process.ts';
 import { RunnerProcesses } from './processes.ts';
 import { tombstones } from './tombstones.ts';
 import { uploads } from './upload.ts';
@@ -118,9 +118,9 @@ export function localRunners(options: LocalRunners): RunnerProvider {
       if (!(await uploaders.isDone(runnerId, home.output))) return 'deleting';
       const browser = await home.readRemoteBrowser();
       if (browser !== null) await remote?.remove(browser);
-      // A runner that was killed leaves its browser's profile, and the browser itself, if it was frozen: it ends once it goes on.
+      // A runner that was killed leaves them.
       const temp = join(tmpdir(), runnerTempName(runnerId));
-      letGroupGoOn(Number(await readFile(join(temp, BROWSER_PID_FILE), 'utf8').catch(() => 0)));
+      letBrowsersEnd(temp);
       await rm(temp, { recursive: true, force: true });
       await home.remove();
       processes.forget(runnerId);
