@@ -104,7 +104,7 @@ beforeAll(async () => {
   site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server has one
   runner = await startRunner(controller, {
     [ENV.browserMemoryMb]: '1200',
-    [ENV.runnerMemoryMb]: '160',
+    [ENV.runnerMemoryMb]: '240',
     [ENV.downloadsMax]: '3',
   });
   const { token, mcpToken } = await controller.assignment(runner);
