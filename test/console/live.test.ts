@@ -192,20 +192,28 @@ describe('the live view', () => {
     await open();
   });
 
-  it('[A4] switches and closes tabs, goes to an address, back and forward', async () => {
+  it('[A4] reloads, switches and closes tabs, goes to an address, back and forward', async () => {
     await take();
     await hasControl();
-    await page.getByRole('button', { name: 'Second', exact: true }).click();
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+    await press('Reload');
+    await press('Second');
     await sees([150, 0, 0]);
     const address = page.getByLabel('Address');
     await address.fill(console.site.url);
     await address.press('Enter');
     await eventually('the address', async () => (await address.inputValue()).startsWith(console.site.url));
-    await page.getByRole('button', { name: 'Back', exact: true }).click();
+    await press('Back');
     await sees([150, 0, 0]);
-    await page.getByRole('button', { name: 'Close Second' }).click();
+    await press('Forward');
+    await eventually('the address again', async () => (await address.inputValue()).startsWith(console.site.url));
+    await press('Back');
+    await sees([150, 0, 0]);
+    await press('Close Second');
     await sees(GREEN);
     await handBack();
+    const loaded = "() => performance.getEntriesByType('navigation')[0].type";
+    expect((await agent.call('browser_evaluate', { function: loaded })).text).toContain('reload');
   });
 
   it('offers lists, dates and colours, which are in no picture: what is chosen beside the field is set in the page', async () => {
