@@ -39,7 +39,10 @@ export function callTokens({ serviceSecret }: Connection): (userId: string | und
  */
 export function controllerApi(connection: Connection, fetch: typeof globalThis.fetch): ControllerApi {
   const tokenFor = callTokens(connection);
-  const call = problemClient(peerOf(connection), fetchCalls(fetch));
+  const call = problemClient(peerOf(connection), fetchCalls(fetch, mayRepeat));
   return async ({ userId, timeoutMs = TIMEOUT_MS, ...rest }) =>
     call({ ...rest, timeoutMs, token: await tokenFor(userId) });
 }
+
+/** Of the calls that make something, get-or-create alone finds at its second time what the first one made. */
+const mayRepeat = (url: string, method: string): boolean => method !== 'POST' || url.endsWith('/get-or-create');
