@@ -139,15 +139,6 @@ function acceptSocket({ headers }: IncomingMessage, socket: Duplex): void {
 // https://datatracker.ietf.org/doc/html/rfc6455#section-1.3
 const WEB_SOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
-// Before other pages have filled the runner.
-test("a script's answer of 50 MB is the script's error, and the lease lives on", async () => {
-  await callText(client, 'browser_navigate', { url: `${site}/` });
-  const evaluate = (script: string) => callText(client, 'browser_evaluate', { function: script });
-  expect(await evaluate(`() => 'x'.repeat(5e7)`)).toContain("Error: The script's answer is longer than 16 MiB");
-  expect(await evaluate(`() => 'x'.repeat(10)`)).toContain('xxxxxxxxxx');
-  await expectServed();
-});
-
 test.each(Object.entries(ATTACKS))(
   '%s: the lease lives on, and the next navigation is served',
   { timeout: 120_000 },

@@ -334,3 +334,11 @@ test('an action that runs out of time says so under its name, and the next call 
   expect(result._meta).toMatchObject({ [CODE_META]: 'browser_action_timeout:browser_click:5s' });
   expect(await callText(client, 'browser_navigate', { url: site.url })).toContain('Welcome.');
 });
+
+test("a script's answer of 50 MB is the script's error, and the lease lives on", async () => {
+  await callText(client, 'browser_navigate', { url: `${site.url}/` });
+  const evaluate = (script: string) => callText(client, 'browser_evaluate', { function: script });
+  expect(await evaluate(`() => 'x'.repeat(5e7)`)).toContain("Error: The script's answer is longer than 16 MiB");
+  expect(await evaluate(`() => 'x'.repeat(10)`)).toContain('xxxxxxxxxx');
+  expect(await callText(client, 'browser_navigate', { url: `${site.url}/` })).toContain('Shop');
+});
