@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { CDPSession, Dialog, Page } from 'playwright-core';
 import { realClock } from '../../http/clock.ts';
+import { within } from '../../http/within.ts';
 import { isClosedPage } from './addresses.ts';
 import type { RunnerBrowser } from './browser.ts';
 import { type Incidents, incidents } from './incidents.ts';
@@ -120,22 +120,22 @@ export function guardPages(browser: GuardedBrowser, report: (what: string, page:
 
   /** The lease lives on: a blank tab takes the place of its last one. */
   async function keepOne(page: Page): Promise<void> {
-    if (context.pages().every(other => other === page || ended.has(other))) await within(newTab());
+    if (context.pages().every(other => other === page || ended.has(other))) await inTime(newTab());
   }
 
   async function closeTab(page: Page, clears: boolean): Promise<void> {
     const origins = new Set(page.frames().map(frame => URL.parse(frame.url())?.origin ?? 'null'));
-    await within(page.close());
+    await inTime(page.close());
     const [rest] = context.pages().filter(other => !ended.has(other));
-    if (clears && rest !== undefined) await within(clearStored(sessions.get(rest), [...origins]));
+    if (clears && rest !== undefined) await inTime(clearStored(sessions.get(rest), [...origins]));
   }
 
   async function stopFlood(targetId: string, why: string): Promise<void> {
-    const idOf = async (page: Page) => ({ page, id: await within(targets.get(page)) });
+    const idOf = async (page: Page) => ({ page, id: await inTime(targets.get(page)) });
     const page = (await Promise.all(context.pages().map(idOf))).find(({ id }) => id === targetId)?.page;
     if (page === undefined || reasons.has(page)) return;
     reasons.set(page, why);
-    const session = await within(sessions.get(page));
+    const session = await inTime(sessions.get(page));
     const crashed = page.waitForEvent('crash', { timeout: CRASH_MS }).catch(() => undefined);
     // Never answered: the renderer ends on the thread that reads it, however busy its script is.
     void session?.send('Page.crash').catch(() => undefined);
@@ -178,8 +178,7 @@ export function guardPages(browser: GuardedBrowser, report: (what: string, page:
   };
 }
 
-const within = <T>(work: Promise<T> | undefined): Promise<T | undefined> =>
-  Promise.race([work?.catch(() => undefined), delay(CLOSE_MS, undefined, { ref: false })]);
+const inTime = async <T>(work: Promise<T> | undefined): Promise<T | undefined> => work && within(work, CLOSE_MS);
 
 const targetOf = async (session: Promise<CDPSession | undefined>): Promise<string | undefined> =>
   (await (await session)?.send('Target.getTargetInfo').catch(() => undefined))?.targetInfo.targetId;

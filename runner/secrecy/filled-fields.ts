@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ElementHandle, Frame, Page } from 'playwright-core';
+import { within } from '../../http/within.ts';
 import type { Focus } from './keys.ts';
 
 /** A credential's value in a field. */
@@ -90,10 +90,7 @@ export function filledFields({ holdsSecret, onEdited }: FilledFieldsOptions): Fi
     },
     isEmpty: () => fields.size === 0,
     holds,
-    focusOf: page =>
-      Promise.race([focusIn(page.mainFrame()), delay(ANSWER_MS, 'secret' as const, { ref: false })]).catch(
-        () => 'secret',
-      ),
+    focusOf: page => within(focusIn(page.mainFrame()), ANSWER_MS, 'secret'),
     textOf: element => asPageElement(element).evaluate(textIn),
     async texts() {
       const texts = new Map<string, string>();
@@ -102,7 +99,7 @@ export function filledFields({ holdsSecret, onEdited }: FilledFieldsOptions): Fi
           const text = asPageElement(field)
             .evaluate(textIn)
             .catch(() => void fields.delete(field));
-          const found = await Promise.race([text, delay(TEXT_MS, last.get(field), { ref: false })]);
+          const found = await within(text, TEXT_MS, last.get(field));
           if (found === undefined) return;
           last.set(field, found);
           if (found === '') return;

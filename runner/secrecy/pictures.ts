@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
+import { within } from '../../http/within.ts';
 import { type Form, formOfEdited, formsOf, type SecretKind } from './held.ts';
 import { type Look, type PagePictures, pagePictures, type Searched } from './page-pictures.ts';
 import { siteOf } from './site.ts';
@@ -93,7 +94,7 @@ export function guardPictures(context: BrowserContext): Pictures {
     await Promise.all(
       [...fields].map(async field => {
         const text = field.text().catch(() => void fields.delete(field));
-        const form = formOfEdited((await Promise.race([text, delay(FIELD_MS, undefined, { ref: false })])) ?? '');
+        const form = formOfEdited((await within(text, FIELD_MS)) ?? '');
         if (form === undefined || field.texts.size >= TEXTS_MAX || field.texts.has(form.text)) return;
         field.texts.add(form.text);
         addForms(field.site, [form]);

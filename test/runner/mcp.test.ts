@@ -341,4 +341,5 @@ test("a script's answer of 50 MB is the script's error, and the lease lives on",
   expect(await evaluate(`() => 'x'.repeat(5e7)`)).toContain("Error: The script's answer is longer than 16 MiB");
   expect(await evaluate(`() => 'x'.repeat(10)`)).toContain('xxxxxxxxxx');
   expect(await callText(client, 'browser_navigate', { url: `${site.url}/` })).toContain('Shop');
+  expect((await runner.health()).body.phase).toBe('leased');
 });

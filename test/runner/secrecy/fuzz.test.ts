@@ -7,7 +7,7 @@ import { type FuzzedLease, fuzzedLease } from './fuzzed-lease.ts';
 import { BLOCKS, leaseOnHostileSite, PASSWORD } from './lease-on-hostile-site.ts';
 
 /** One takes 0.3 s of a core. `OMICRON_TEST_SEQUENCES=2000` runs more; `OMICRON_TEST_SEED` is printed, and with it the same run again. */
-const SEQUENCES = Number(process.env.OMICRON_TEST_SEQUENCES ?? 100);
+const SEQUENCES = Number(process.env.OMICRON_TEST_SEQUENCES ?? 200);
 const SEED = Number(process.env.OMICRON_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 /** Side by side: while one waits for its page, another one works. A recorded one takes three times as long. */
