@@ -25,7 +25,7 @@ const UNIT = [
   'test/packages/*.test.ts',
   'test/policies/!(crossguard).test.ts',
   'test/runner/{phase,redeem,settings}.test.ts',
-  'test/runner/browser/!(forwarder-users).test.ts',
+  'test/runner/browser/!(forwarder-users|injected-script).test.ts',
   'test/runner/capture/{guarded-frames,mask}.test.ts',
   'test/runner/live/{control,popups}.test.ts',
   'test/runner/recording/still-page.test.ts',

@@ -1,30 +1,49 @@
 import type { ChildProcess } from 'node:child_process';
 import { type ChannelListener, channel } from 'node:diagnostics_channel';
+import { type Stream, Writable } from 'node:stream';
 import { OmicronError } from '../../contract/problem.ts';
 import type { EventGate } from './event-gate.ts';
+import { injectedScript } from './injected-script.ts';
 
 /** Node publishes every child process there: <https://nodejs.org/api/diagnostics_channel.html#process>. */
 const SPAWNED = 'child_process';
-/** Chromium writes to its fourth descriptor when it is driven over a pipe. */
+/** Chromium reads from its third descriptor, and writes to its fourth, when it is driven over a pipe. */
+const WRITE = 3;
 const READ = 4;
 
 /**
- * Runs `launch` and puts the gate on the pipe by which Playwright reads from the browser that it started. Throws
- * `runner_start_failed` where Playwright holds its pipe in another way: the browser is not driven without the gate.
+ * Runs `launch`, puts the gate on the pipe by which Playwright reads from the browser that it started, and has the browser
+ * keep Playwright's script. Throws `runner_start_failed` where Playwright holds its pipe in another way: the browser is not
+ * driven without the gate.
  */
 export async function launchGated<T>(executable: string, gate: EventGate, launch: () => Promise<T>): Promise<T> {
-  const children: ChildProcess[] = [];
+  const script = injectedScript();
+  let pipe: { read: Stream; write(chunk: string): void } | undefined;
   const onSpawn: ChannelListener = message => {
-    children.push((message as { process: ChildProcess }).process); // as documented
+    const { process } = message as { process: ChildProcess }; // as documented
+    // It is published before the process has its streams, and Playwright writes to them later.
+    queueMicrotask(() => {
+      const [read, out] = [process.stdio[READ], process.stdio[WRITE]];
+      if (process.spawnfile !== executable || read == null || !(out instanceof Writable)) return;
+      const write = out.write.bind(out);
+      out.write = (chunk: string) => write(script.send(chunk));
+      pipe = { read, write };
+    });
   };
   const spawned = channel(SPAWNED);
   spawned.subscribe(onSpawn);
   const launched = await launch().finally(() => spawned.unsubscribe(onSpawn));
-  const pipe = children.find(({ spawnfile }) => spawnfile === executable)?.stdio[READ];
-  const [pass, ...others] = pipe?.listeners('data') ?? [];
-  if (pipe == null || pass === undefined || others.length > 0)
+  const [pass, ...others] = pipe?.read.listeners('data') ?? [];
+  if (pipe === undefined || pass === undefined || others.length > 0)
     throw new OmicronError('runner_start_failed', "Playwright's pipe to the browser was not found.");
-  pipe.removeAllListeners('data');
-  pipe.on('data', (chunk: Buffer) => gate.read(chunk, message => pass.call(pipe, message)));
+  const { read, write } = pipe;
+  read.removeAllListeners('data');
+  read.on('data', (chunk: Buffer) =>
+    gate.read(chunk, message => {
+      const received = script.receive(message);
+      if (received.send !== undefined) write(`${received.send}\0`);
+      if (received.pass) pass.call(read, message);
+    }),
+  );
   return launched;
 }

@@ -1,0 +1,103 @@
+/**
+ * Before Playwright looks for an element it evaluates one script of 330 kB in the document, and sends it over the pipe for
+ * each document anew. Here Chromium keeps it: each new document defines it in Playwright's own world, and a line that calls
+ * it is sent in place of it. A document that does not define it (one from before, or whose world was made late) gets
+ * the script. Source of the messages: `playwright-core/lib/coreBundle.js`, `injectedScript()`, `rawEvaluateHandle()`
+ * and `FrameSession._initialize()`.
+ */
+export interface InjectedScript {
+  /** What is sent to Chromium in place of a message of Playwright's. */
+  send(message: string): string;
+  /** Whether Playwright may read a message of Chromium; if not, what to send to Chromium, if anything. */
+  receive(message: Buffer): { readonly pass: boolean; readonly send?: string };
+}
+
+/** In JSON: what stands around the script in the expression that Playwright evaluates. */
+const BEFORE = 'const module = {};\\n        ';
+const AFTER = '\\n        return new (module.exports.InjectedScript())(globalThis, ';
+const IN_UTILITY_WORLD = '\\"isUtilityWorld\\":true';
+const EVALUATES = /^\{"id":(\d+),"method":"Runtime\.evaluate","params":\{"expression":"/;
+/** Shorter ones are sent as they are. */
+const LONG = 100_000;
+
+/** How Playwright asks for its world in each new document. */
+const ASKS_FOR_WORLD =
+  /^\{"id":\d+,"method":"Page\.addScriptToEvaluateOnNewDocument","params":\{"source":"","worldName":"(__playwright_utility_world_[^"\\]+)"\},"sessionId":"([^"\\]+)"\}$/;
+
+/** No name of an element or a frame reaches a symbol. */
+const KEY = "Symbol.for('omicron-browser.injected')";
+const MISSING = 'the injected script is not defined here';
+const CALLS = `if (!Object.hasOwn(globalThis, ${KEY})) throw '${MISSING}'; module.exports = globalThis[${KEY}]();`;
+
+const ANSWERS = /^\{"id":(\d+),/;
+/** Of a tab that closes meanwhile no answer comes. */
+const ASKED_MAX = 10_000;
+
+/** Ids of what is sent here; Playwright counts from 1. */
+const OWN_ID = 2 ** 30;
+const OWN_ID_END = 2 ** 31;
+
+const NOTHING: ReturnType<InjectedScript['receive']> = { pass: false };
+const PASS: ReturnType<InjectedScript['receive']> = { pass: true };
+
+export function injectedScript(): InjectedScript {
+  /** The script as it stands in a message: in JSON, without the quotes. Unknown until Playwright first sends it. */
+  let script: string | undefined;
+  /** Sessions that had their world before that. */
+  let worlds: { worldName: string; sessionId: string }[] = [];
+  let lastOwn = OWN_ID;
+  /** By id, what stands around the script in a message whose answer is awaited. */
+  const asked = new Map<number, readonly [before: string, after: string]>();
+
+  const defines = (escaped: string) =>
+    `Object.defineProperty(globalThis, ${KEY}, { value() { const module = {};\\n${escaped}\\nreturn module.exports; } });`;
+
+  function register(escaped: string, { worldName, sessionId }: (typeof worlds)[number]): string {
+    lastOwn = lastOwn + 1 === OWN_ID_END ? OWN_ID : lastOwn + 1;
+    return `{"id":${lastOwn},"method":"Page.addScriptToEvaluateOnNewDocument","params":{"source":"${defines(escaped)}","worldName":"${worldName}"},"sessionId":"${sessionId}"}`;
+  }
+
+  return {
+    send(message) {
+      const world = message.length < 1_000 ? ASKS_FOR_WORLD.exec(message) : null;
+      if (world !== null) {
+        const [, worldName = '', sessionId = ''] = world;
+        if (script === undefined) {
+          worlds.push({ worldName, sessionId });
+          return message;
+        }
+        return message.replace('"source":""', () => `"source":"${defines(script ?? '')}"`);
+      }
+      if (message.length < LONG) return message;
+      const id = Number(EVALUATES.exec(message.slice(0, 200))?.[1]);
+      const start = message.indexOf(BEFORE) + BEFORE.length;
+      const end = message.lastIndexOf(AFTER);
+      if (Number.isNaN(id) || start < BEFORE.length || end < start || !message.includes(IN_UTILITY_WORLD, end))
+        return message;
+      if (script === undefined) {
+        const found = message.slice(start, end);
+        script = found;
+        const also = worlds.map(each => `${register(found, each)}\0`).join('');
+        worlds = [];
+        return `${also}${message}`;
+      }
+      if (end - start !== script.length || !message.startsWith(script, start)) return message;
+      const around = [copy(message.slice(0, start)), copy(message.slice(end))] as const;
+      asked.set(id, around);
+      const [oldest = id] = asked.keys();
+      if (asked.size > ASKED_MAX) asked.delete(oldest);
+      return around.join(CALLS);
+    },
+    receive(message) {
+      const id = Number(ANSWERS.exec(message.toString('latin1', 0, 24))?.[1]);
+      if (id >= OWN_ID) return NOTHING;
+      const around = asked.get(id);
+      if (around === undefined || script === undefined) return PASS;
+      asked.delete(id);
+      return message.includes(MISSING) ? { pass: false, send: around.join(script) } : PASS;
+    },
+  };
+}
+
+/** A slice keeps the string that it is of. */
+const copy = (slice: string): string => Buffer.from(slice).toString();
