@@ -91,11 +91,24 @@ describe('the examples, each as it is, with a scripted model', { timeout: 90_000
     return stdout;
   };
 
-  it('openai-agents', () => twoTurns(program('agents', MCP_2, example('openai-agents', 'agent.py'))));
+  const AGENTS: readonly (readonly [string, string, string])[] = [
+    ['openai-agents', MCP_2, example('openai-agents', 'agent.py')],
+    ['LangChain', MCP_1, example('langchain', 'agent.py')],
+    ['the Vercel AI SDK', process.execPath, example('ai-sdk', 'agent.ts')],
+  ];
 
-  it('LangChain', () => twoTurns(program('langchain', MCP_1, example('langchain', 'agent.py'))));
+  it.each(AGENTS)('%s', (name, command, file) => twoTurns(program(name, command, file)));
 
-  it('the Vercel AI SDK', () => twoTurns(program('ai', process.execPath, example('ai-sdk', 'agent.ts'))));
+  it.each(AGENTS)('%s: the agent reads why its lease has ended, and its run goes on', async (name, command, file) => {
+    const conversationId = `${name}, ended`;
+    const end = async () => {
+      const [session] = (await sessions.list({ userId: 'ada', conversationId })).sessions;
+      await sessions.end(session?.session_id ?? '');
+    };
+    model.script = [...logIn().slice(0, 1), ...LOOK.map(call => ({ ...call, before: end }))];
+    const said = await program(conversationId, command, file)('What are my orders at the bakery?');
+    expect(said).toContain('The lease has ended: the platform ended it. Its tabs are closed.');
+  });
 
   it('plain mcp', async () => {
     const look = program('mcp', MCP_2, example('mcp', 'look.py'));
