@@ -24,6 +24,7 @@ export const PYTHON = {
     venv: join('.omicron', 'python-mcp-2'),
     pip: [
       ...['mcp==2.3.0', 'openai-agents==0.24.0', 'fastapi==0.165.0', 'uvicorn==0.54.0'],
+      'fastmcp==4.2.3',
       ...['httpx==0.28.1', 'PyJWT==2.15.1'], // what omicron-browser needs
     ],
   },

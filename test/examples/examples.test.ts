@@ -12,6 +12,8 @@ import { pythonOf } from '../../local/test-tools.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, ROOT, run, shell } from '../local/machine.ts';
 import { freePort } from '../port.ts';
+import type { AnyClient } from '../runner/any-client.ts';
+import { v2 } from '../runner/mcp-clients.ts';
 import { type ScriptedModel, scriptedModel } from './scripted-model.ts';
 
 const MCP_1 = pythonOf(ROOT, 'python_mcp_1');
@@ -89,21 +91,34 @@ describe('the examples, each as it is, with a scripted model', { timeout: 90_000
     return stdout;
   };
 
-  it('openai-agents', () => twoTurns(program('agents', MCP_2, example('openai-agents', 'agent.py'))));
+  const AGENTS: readonly (readonly [string, string, string])[] = [
+    ['openai-agents', MCP_2, example('openai-agents', 'agent.py')],
+    ['LangChain', MCP_1, example('langchain', 'agent.py')],
+    ['the Vercel AI SDK', process.execPath, example('ai-sdk', 'agent.ts')],
+  ];
 
-  it('LangChain', () => twoTurns(program('langchain', MCP_1, example('langchain', 'agent.py'))));
+  it.each(AGENTS)('%s', (name, command, file) => twoTurns(program(name, command, file)));
 
-  it('the Vercel AI SDK', () => twoTurns(program('ai', process.execPath, example('ai-sdk', 'agent.ts'))));
+  it.each(AGENTS)('%s: the agent reads why its lease has ended, and its run goes on', async (name, command, file) => {
+    const conversationId = `${name}, ended`;
+    const end = async () => {
+      const [session] = (await sessions.list({ userId: 'ada', conversationId })).sessions;
+      await sessions.end(session?.session_id ?? '');
+    };
+    model.script = [...logIn().slice(0, 1), ...LOOK.map(call => ({ ...call, before: end }))];
+    const said = await program(conversationId, command, file)('What are my orders at the bakery?');
+    expect(said).toContain('The lease has ended: the platform ended it. Its tabs are closed.');
+  });
 
   it('plain mcp', async () => {
     const look = program('mcp', MCP_2, example('mcp', 'look.py'));
     expect(await look(site.url)).toContain('Fresh every morning');
   });
 
-  it('a FastAPI app: a request a turn, and the end of the chat', async () => {
-    const port = await freePort();
-    const server = spawn(MCP_2, ['-m', 'uvicorn', 'app:app', '--port', String(port)], {
-      cwd: example('fastapi'),
+  /** Runs a server of Python until the test is done with it. */
+  async function serving(folder: string, args: readonly string[], test: () => Promise<void>): Promise<void> {
+    const server = spawn(MCP_2, args, {
+      cwd: example(folder),
       env: { ...shell(), ...env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
@@ -113,7 +128,17 @@ describe('the examples, each as it is, with a scripted model', { timeout: 90_000
       said += text;
     });
     try {
-      await eventually('the app to listen', async () => said.includes('Uvicorn running'), 60_000);
+      await eventually('the server to listen', async () => said.includes('Uvicorn running'), 60_000);
+      await test();
+    } finally {
+      server.kill('SIGTERM');
+      await exited;
+    }
+  }
+
+  it('a FastAPI app: a request a turn, and the end of the chat', async () => {
+    const port = await freePort();
+    await serving('fastapi', ['-m', 'uvicorn', 'app:app', '--port', String(port)], async () => {
       const chat = `http://127.0.0.1:${port}/v1/chats/api`;
       const headers = { 'x-user': 'ada', 'content-type': 'application/json' };
       await twoTurns(async message => {
@@ -124,10 +149,31 @@ describe('the examples, each as it is, with a scripted model', { timeout: 90_000
       expect(await found()).toMatchObject([{ status: 'ready', epoch: 1 }]);
       expect((await fetch(`${chat}/browser`, { method: 'DELETE', headers })).status).toBe(204);
       expect(await found()).toMatchObject([{ status: 'ended', ended_reason: 'released' }]);
-    } finally {
-      server.kill('SIGTERM');
-      await exited;
-    }
+    });
+  });
+
+  it('an MCP gateway: a browser for each conversation, and a new one after the lease’s end', async () => {
+    const port = await freePort();
+    await serving('gateway', ['gateway.py', String(port)], async () => {
+      const open = (conversation: string) => {
+        const headers = { 'x-user': 'ada', 'x-conversation': conversation, authorization: 'Bearer of-the-platform' };
+        return v2({ mcpUrl: `http://127.0.0.1:${port}/mcp`, headers });
+      };
+      const look = async (client: AnyClient) => (await client.call('browser_snapshot', {})).text;
+      const [first, again, other] = [await open('gateway-1'), await open('gateway-1'), await open('gateway-2')];
+      expect(await first.tools()).toContain('browser_navigate');
+      for (const { name, arguments: given } of logIn())
+        expect(await first.call(name, given)).toMatchObject({ isError: false });
+      expect(await look(again)).toContain('Welcome back, Ada');
+      expect(await look(other)).not.toContain('Ada');
+
+      const [session] = (await sessions.list({ userId: 'ada', conversationId: 'gateway-1' })).sessions;
+      await sessions.end(session?.session_id ?? '');
+      expect(await look(first)).toContain('about:blank');
+      const [next] = (await sessions.list({ userId: 'ada', conversationId: 'gateway-1' })).sessions;
+      expect(next).toMatchObject({ status: 'ready', epoch: 2 });
+      for (const client of [first, again, other]) await client.close();
+    });
   });
 
   it('strict mode of openai-agents takes every tool of every toolset, and none requires what has a default', async () => {

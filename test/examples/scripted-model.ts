@@ -7,6 +7,8 @@ import * as z from 'zod';
 export interface ScriptedCall {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** Happens before the model asks for the call. */
+  readonly before?: () => Promise<unknown>;
 }
 
 /** A model behind OpenAI's API that calls these tools, one after the other, and then repeats what the last one answered. */
@@ -49,7 +51,7 @@ export async function scriptedModel(): Promise<ScriptedModel> {
       const { messages } = chat.parse(body);
       model.prompt = textOf(messages.find(({ role }) => role === 'system')?.content);
       const results = messages.filter(({ role }) => role === 'tool');
-      const step = nextStep(results.map(result => textOf(result.content)));
+      const step = await nextStep(results.map(result => textOf(result.content)));
       const message =
         typeof step === 'string'
           ? { role: 'assistant', content: step }
@@ -63,7 +65,7 @@ export async function scriptedModel(): Promise<ScriptedModel> {
     const { instructions, input } = responses.parse(body);
     model.prompt = instructions;
     const results = input.filter(({ type }) => type === 'function_call_output');
-    const step = nextStep(results.map(({ output }) => textOf(output)));
+    const step = await nextStep(results.map(({ output }) => textOf(output)));
     const id = `item_${results.length}`;
     const item =
       typeof step === 'string'
@@ -79,8 +81,9 @@ export async function scriptedModel(): Promise<ScriptedModel> {
   }
 
   /** The call that is next, or the text that ends the turn. */
-  function nextStep(results: readonly string[]) {
+  async function nextStep(results: readonly string[]) {
     const next = model.script[results.length];
+    await next?.before?.();
     return next === undefined
       ? `The browser says: ${results.at(-1)}`
       : { name: next.name, arguments: JSON.stringify(next.arguments) };

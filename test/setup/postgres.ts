@@ -8,10 +8,15 @@ declare module 'vitest' {
   }
 }
 
-/** One Postgres server for the whole run. */
+/** One Postgres server for the whole run: that of TEST_POSTGRES_URL (without a database's name), else one from npm. */
 export default async function postgres(project: TestProject): Promise<() => Promise<void>> {
   if (Number(process.versions.node.split('.')[0]) < 24)
     throw new Error(`the tests need Node 24 and got ${process.versions.node}: run them with npm test`);
+  const given = process.env.TEST_POSTGRES_URL;
+  if (given) {
+    project.provide('postgresUrl', given);
+    return async () => {};
+  }
   const server = await startPostgresServer({
     initdb: ['--no-sync'],
     server: ['-c', 'fsync=off', '-c', 'max_connections=200'],

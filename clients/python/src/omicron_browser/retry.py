@@ -1,8 +1,10 @@
-"""How long to wait before another attempt."""
+"""When a call is tried again, and how long to wait before that."""
 
 from __future__ import annotations
 
 import random
+
+import httpx
 
 from .errors import OmicronError
 
@@ -10,6 +12,14 @@ FIRST_SECONDS = 0.2
 MAX_SECONDS = 5.0
 #: Spreads callers that were given the same Retry-After, by up to a tenth of it; never earlier.
 SPREAD = 0.1
+
+#: What httpx raises when the other side closed a connection that was sent a call; a refused connection is no such error.
+CLOSED = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+
+
+def may_repeat(method: str, path: str) -> bool:
+    """Of the calls that make something, get-or-create alone finds at its second time what the first one made."""
+    return method != "POST" or path.endswith("/get-or-create")
 
 
 def wait_seconds(error: OmicronError, attempt: int) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import TypeVar, cast
 
 import httpx
 
 from ..answers import not_understood, refusal, retry_after, unreachable, value_of
+from ..retry import CLOSED, may_repeat
 from ..tokens import service_key, sign_service_token
 
 Answer = TypeVar("Answer")
@@ -18,7 +20,9 @@ FILE_SECONDS = 60.0
 
 
 class AsyncConnection:
-    """Calls of one controller, each with a fresh token of 60 s. Follows no redirect: a token is for one address."""
+    """Calls of one controller, each with a fresh token of 60 s. Follows no redirect: a token is for one address. A call that may
+    be repeated is sent once more when the other side closed its connection without an answer, as a replica does that stops.
+    """
 
     def __init__(self, url: str, service_secret: str, http_client: httpx.AsyncClient | None) -> None:
         self.url = url.rstrip("/")
@@ -42,7 +46,7 @@ class AsyncConnection:
     ) -> tuple[object, float | None]:
         """The answer's document and its Retry-After in seconds. Raises OmicronError."""
         given = {name: text_of(value) for name, value in (query or {}).items() if value is not None}
-        request = self.http.build_request(method, self.url + path, params=given, json=body, timeout=timeout_seconds)
+        request = self.http.build_request(method, self.url + path, params=given, json=body)
         response = await self._answer(request, user_id, timeout_seconds)
         return value_of(response, self.url), retry_after(response)
 
@@ -60,20 +64,30 @@ class AsyncConnection:
         if content is not None:
             headers["content-type"] = "application/octet-stream"
         url = self.url + path
-        request = self.http.build_request(method, url, content=content, headers=headers, timeout=FILE_SECONDS)
+        request = self.http.build_request(method, url, content=content, headers=headers)
         response = await self._answer(request, user_id, FILE_SECONDS)
         if not response.is_success:
             raise refusal(response, self.url)
         return response
 
     async def _answer(self, request: httpx.Request, user_id: str | None, timeout_seconds: float) -> httpx.Response:
-        request.headers["authorization"] = f"Bearer {sign_service_token(self._key, user_id)}"
+        until = time.monotonic() + timeout_seconds
         try:
-            return await self.http.send(request, follow_redirects=False)
+            try:
+                return await self._try(request, user_id, timeout_seconds)
+            except CLOSED:
+                if not may_repeat(request.method, request.url.path):
+                    raise
+                return await self._try(request, user_id, max(0.0, until - time.monotonic()))
         except httpx.TimeoutException as error:
             raise unreachable(self.url, f"did not answer within {timeout_seconds:.0f} s") from error
         except httpx.TransportError as error:
             raise unreachable(self.url, "could not be reached") from error
+
+    async def _try(self, request: httpx.Request, user_id: str | None, timeout_seconds: float) -> httpx.Response:
+        request.headers["authorization"] = f"Bearer {sign_service_token(self._key, user_id)}"
+        request.extensions["timeout"] = httpx.Timeout(timeout_seconds).as_dict()
+        return await self.http.send(request, follow_redirects=False)
 
     async def call(
         self,
