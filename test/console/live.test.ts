@@ -213,6 +213,20 @@ describe('the live view', () => {
     await handBack();
   });
 
+  it('[A4] reloads by its button', async () => {
+    // says how it was loaded, https://developer.mozilla.org/docs/Web/API/PerformanceNavigationTiming/type
+    const loaded = `<script>document.title = performance.getEntriesByType('navigation')[0].type</script>`;
+    await agent.call('browser_tabs', { action: 'new', url: `data:text/html,${encodeURIComponent(loaded)}` });
+    await shownTab('navigate').waitFor();
+    await take();
+    await hasControl();
+    await page.getByRole('button', { name: 'Reload', exact: true }).click();
+    await shownTab('reload').waitFor();
+    await page.getByRole('button', { name: 'Close reload' }).click();
+    await sees(GREEN);
+    await handBack();
+  });
+
   it('offers lists, dates and colours, which are in no picture: what is chosen beside the field is set in the page', async () => {
     const field = (tag: string, top: number) =>
       `${tag.replace('>', ` style="top:${top}px" onchange="document.title += ' ' + this.value">`)}`;
