@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -461,5 +461,9 @@ describe('replay', () => {
     expect((await part.body()).length).toBe(8);
     expect(part.headers()['content-range']).toMatch(/^bytes 4-11\/\d+$/);
     expect(videos.length).toBeGreaterThanOrEqual(2);
+
+    for (const { uri } of videos) await rm(new URL(uri ?? ''));
+    await page.reload();
+    await page.getByRole('alert').filter({ hasText: 'This video cannot be read' }).waitFor();
   });
 });
