@@ -393,6 +393,32 @@ describe('requests to a person', () => {
   });
 });
 
+describe('a login that the agent asks for', () => {
+  it('is done by a person, and the model sees neither name nor password', async () => {
+    const { username, password } = console.site.login;
+    await agent.call('browser_navigate', { url: `${console.site.url}/login` });
+    const asking = agent.call('browser_request_user_action', { reason: 'Log in to the bakery', timeout: 60 });
+    const request = page.getByRole('article', { name: 'Request: Log in to the bakery' });
+    await request.waitFor();
+    await take();
+    await hasControl();
+    const waiting = agent.call('browser_snapshot');
+    await page.getByText('One call of the agent waits').waitFor();
+    await clickAt(5);
+    for (const text of [username, password]) {
+      await page.keyboard.press('Tab');
+      await page.keyboard.type(text);
+    }
+    await page.keyboard.press('Enter');
+    await shownTab('Orders').waitFor();
+    await request.getByRole('button', { name: 'Done' }).click();
+    const told = [await asking, await waiting, await agent.call('browser_snapshot')].map(({ text }) => text);
+    expect(told.at(-1)).toContain('Welcome back, Ada');
+    const { events } = await console.sessions.listEvents(lease.sessionId, { limit: 200 });
+    for (const secret of [username, password]) expect(JSON.stringify([told, events])).not.toContain(secret);
+  });
+});
+
 describe('the end', () => {
   beforeEach(() => open());
 
@@ -439,8 +465,9 @@ describe('replay', () => {
     const chapters = page.locator('.chapters button');
     for (const kind of ['browser_navigate', 'control.taken'])
       await chapters.filter({ hasText: kind }).first().waitFor();
-    await chapters.filter({ hasText: 'user_action.requested' }).click();
+    await chapters.filter({ hasText: 'user_action.requested' }).first().click();
     await eventually('the place of the request', async () => (await place()) > 1);
+    for (const tone of ['call', 'person']) expect(await page.locator(`.track .${tone}`).count()).toBeGreaterThan(0);
     expect(await page.locator('.chapters [aria-current=true]').innerText()).toContain('user_action.requested');
 
     expect(await phoneFaults(page)).toEqual([]);
@@ -454,6 +481,10 @@ describe('replay', () => {
 
     // Seeking needs parts.
     const source = await video.getAttribute('src');
+    const tab = page.locator('.replay label', { hasText: 'Tab' }).locator('select');
+    const other = (await tab.locator('option:not(:checked)').first().getAttribute('value')) ?? '';
+    await tab.selectOption(other);
+    await eventually('the video of the other tab', async () => (await video.getAttribute('src'))?.includes(other));
     const part = await context().request.get(`${console.stack.console.url}${source}`, {
       headers: { range: 'bytes=4-11' },
     });
