@@ -8,7 +8,7 @@ import { defineConfig } from 'vitest/config';
 const UNIT = [
   'test/cli/program.test.ts',
   'test/client/*.test.ts',
-  'test/console/{login-form,one-time-links}.test.ts',
+  'test/console/{login-form,one-time-links,sign-ins}.test.ts',
   'test/contract/!(tokens).test.ts',
   'test/contract/policy/*.test.ts',
   'test/controller/lease/!(get-or-create).test.ts',

@@ -23,7 +23,9 @@ import {
 import { type Credential, type CredentialList, credentialList } from '../contract/secrets.ts';
 import {
   type Artifact,
+  type ArtifactUrl,
   artifactList,
+  artifactUrlAnswer,
   type EventPage,
   eventPage,
   type getOrCreateRequest,
@@ -233,6 +235,25 @@ export class BrowserSessions implements BrowserSource {
     options: CallOptions & Part = {},
   ): Promise<Uint8Array<ArrayBuffer>> {
     return this.#bytes(`${sessionPath(sessionId)}/artifacts/${encodeURIComponent(artifactId)}/content`, options);
+  }
+
+  /**
+   * A URL of S3 that reads the artifact without a token, in parts too, until it expires: a minute, or up to five. Throws
+   * `artifact_urls_unavailable` where artifacts are in a folder.
+   */
+  createArtifactUrl(
+    sessionId: string,
+    artifactId: string,
+    { ttlSeconds, ...options }: CallOptions & { ttlSeconds?: number | undefined } = {},
+  ): Promise<ArtifactUrl> {
+    const path = `${sessionPath(sessionId)}/artifacts/${encodeURIComponent(artifactId)}/url`;
+    return this.#call({
+      method: 'POST',
+      path,
+      body: { ttl_seconds: ttlSeconds },
+      answer: artifactUrlAnswer,
+      ...options,
+    });
   }
 
   /**

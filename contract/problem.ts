@@ -33,6 +33,7 @@ export const PROBLEMS = {
   unsupported_media_type: { status: 415, title: 'Request body must be JSON' },
   credentials_not_configured: { status: 422, title: 'No credentials stored for this user' },
   profiles_not_configured: { status: 422, title: 'Profiles not configured' },
+  artifact_urls_unavailable: { status: 422, title: 'Artifact store has no URLs' },
   not_held_remotely: { status: 422, title: 'Not possible with a remote browser' },
   files_quota_exceeded: { status: 422, title: 'Quota of files exceeded' },
   profile_quota_exceeded: { status: 422, title: 'Profile quota exceeded' },

@@ -247,3 +247,18 @@ export const artifactSchema = z
 export type Artifact = z.infer<typeof artifactSchema>;
 
 export const artifactList = z.object({ artifacts: z.array(artifactSchema) }).meta({ id: 'ArtifactList' });
+
+/**
+ * Five minutes: the AWS SDK asks for new credentials when the old ones end within that time, so no URL outlives those that signed it.
+ * https://github.com/smithy-lang/smithy-typescript/blob/main/packages/core/src/util-identity-and-auth/memoizeIdentityProvider.ts
+ */
+const URL_SECONDS_MAX = 300;
+
+/** Body of `POST .../artifacts/{artifact_id}/url`. */
+export const artifactUrlRequest = z
+  .strictObject({ ttl_seconds: z.int().min(1).max(URL_SECONDS_MAX).default(60) })
+  .meta({ id: 'ArtifactUrlRequest' });
+
+/** The URL reads the artifact without a token until then: it is a secret. */
+export const artifactUrlAnswer = z.object({ url: z.url(), expires_at: z.iso.datetime() }).meta({ id: 'ArtifactUrl' });
+export type ArtifactUrl = z.infer<typeof artifactUrlAnswer>;

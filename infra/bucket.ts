@@ -43,6 +43,7 @@ export class ArtifactBucket extends pulumi.ComponentResource {
         uploaderRoleArn,
         readerRoleArn,
         controllerRoleArn,
+        replay: args.config.replay,
       }));
     const made = key(
       deployment,

@@ -99,6 +99,8 @@ const schema = z.strictObject({
     pagesRetentionDays: days(365),
     /** Who may assume the role that reads recordings. */
     readerRoles: z.array(roleName).min(1),
+    /** Whether the controller may read recordings too, and so hand them to those who may read their session. */
+    replay: z.boolean(),
   }),
   gitops: z.strictObject({
     repository: z.url({

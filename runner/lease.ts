@@ -39,6 +39,7 @@ import { filledFields } from './secrecy/filled-fields.ts';
 import { maskFields } from './secrecy/mask-fields.ts';
 import type { Pictures } from './secrecy/pictures.ts';
 import { secrecyRules } from './secrecy/rules.ts';
+import { typedPasswords } from './secrecy/typed-passwords.ts';
 import { credentials } from './tools/credentials.ts';
 import type { Conceal } from './tools/cut.ts';
 import { loginOrigins } from './tools/login-origins.ts';
@@ -117,6 +118,7 @@ export function openLease(options: LeaseOptions): ServedTools & {
   const conceal: Conceal = async text => redact(maskFields(text, await fields.texts()));
   const live = liveView({
     ...{ context: options.context, captures, freezer: options.freezer, conceal, clock },
+    beforeAgent: typedPasswords({ context: options.context, fields, documents, pictures: options.pictures, add }),
     onTaken: (viewer, from) =>
       events.add('control.taken', {
         viewer: redactJson(viewer, redact),

@@ -1,6 +1,9 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
+import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { OmicronError } from '../../contract/problem.ts';
+import type { Artifact } from '../../contract/session.ts';
+import { count } from '../arguments.ts';
 import { type Cli, connectController } from '../connect.ts';
 import { findSession, type SessionName, sessionName, withSessionName } from '../find-session.ts';
 import { writeNewFile } from '../write-new-file.ts';
@@ -19,6 +22,14 @@ export function artifactCommands(program: Command, cli: Cli): void {
   )
     .option('--to <file>', 'file to write (default: the name, in this folder)')
     .action((artifact, id, options) => getArtifact(cli, artifact, sessionName(id, options), options));
+  withSessionName(
+    artifacts
+      .command('url')
+      .description('print a URL that reads the artifact without a token until it expires (S3 only)')
+      .argument('<artifact>', 'name, of which the newest is taken, or id'),
+  )
+    .option('--ttl <seconds>', 'how long (default 60, at most 300)', count)
+    .action((artifact, id, options) => artifactUrl(cli, artifact, sessionName(id, options), options));
 }
 
 async function listArtifacts(cli: Cli, named: SessionName): Promise<void> {
@@ -34,6 +45,20 @@ async function listArtifacts(cli: Cli, named: SessionName): Promise<void> {
 
 async function getArtifact(cli: Cli, wanted: string, named: SessionName, options: { to?: string }): Promise<void> {
   const sessions = await connectController(cli);
+  const artifact = await findArtifact(sessions, wanted, named);
+  const bytes = await sessions.readArtifact(artifact.session_id, artifact.id);
+  const to = options.to ?? basename(artifact.name);
+  await writeNewFile(to, bytes);
+  cli.out.fields({ name: artifact.name, file: to, bytes: bytes.length });
+}
+
+async function artifactUrl(cli: Cli, wanted: string, named: SessionName, options: { ttl?: number }): Promise<void> {
+  const sessions = await connectController(cli);
+  const { session_id, id } = await findArtifact(sessions, wanted, named);
+  cli.out.fields(await sessions.createArtifactUrl(session_id, id, { ttlSeconds: options.ttl }));
+}
+
+async function findArtifact(sessions: BrowserSessions, wanted: string, named: SessionName): Promise<Artifact> {
   const { session_id } = await findSession(sessions, named);
   const artifacts = await sessions.listArtifacts(session_id);
   const artifact = artifacts.findLast(
@@ -41,8 +66,5 @@ async function getArtifact(cli: Cli, wanted: string, named: SessionName, options
   );
   if (artifact === undefined)
     throw new OmicronError('artifact_not_found', `The session has no stored artifact "${wanted}".`);
-  const bytes = await sessions.readArtifact(session_id, artifact.id);
-  const to = options.to ?? basename(artifact.name);
-  await writeNewFile(to, bytes);
-  cli.out.fields({ name: artifact.name, file: to, bytes: bytes.length });
+  return artifact;
 }

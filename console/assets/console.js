@@ -3292,6 +3292,7 @@ var pairs = (data) => Object.entries(data).filter(([name, value]) => value !== n
 var POLL_MS$3 = 1e4;
 /** A video that is sought to a place says that it is there, less than this before it. */
 var PLACE_ROUNDED_MS = 1;
+var UNREADABLE = "This video cannot be read: it is gone, or its deployment keeps videos in S3 for administrators alone (docs/operations.md says how to replay them).";
 var SPEEDS = [
 	.5,
 	1,
@@ -3367,6 +3368,7 @@ function Player(props) {
 	const [shown, setShown] = d(videos[0]);
 	const [nowMs, setNowMs] = d(videos[0]?.startMs ?? 0);
 	const [speed, setSpeed] = d(1);
+	const [unreadable, setUnreadable] = d();
 	/** Where a video is to begin that is not loaded yet. */
 	const pendingMs = T(void 0);
 	const beginMs = videos[0]?.startMs ?? 0;
@@ -3395,12 +3397,14 @@ function Player(props) {
 		children: [/* @__PURE__ */ a("section", {
 			"aria-label": "Video",
 			children: [
+				/* @__PURE__ */ a(Failure, { text: unreadable !== void 0 && unreadable === shown?.id ? UNREADABLE : void 0 }),
 				shown && /* @__PURE__ */ a("video", {
 					ref: element,
 					src: source(shown),
 					controls: true,
 					preload: "metadata",
 					onLoadedMetadata: onLoaded,
+					onError: () => setUnreadable(shown.id),
 					onTimeUpdate: (event) => setNowMs(shown.startMs + event.currentTarget.currentTime * 1e3)
 				}),
 				/* @__PURE__ */ a(Track, {

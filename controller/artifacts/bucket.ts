@@ -10,8 +10,9 @@ import {
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
-import { kindOfArtifact } from '../../contract/artifact-name.ts';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { PAGE_PREFIX, VIDEO_PREFIX } from '../../contract/names.ts';
+import { attachment } from '../../http/content-answer.ts';
 import type { ArtifactStore, PrefixSurvey } from '../ports/artifacts.ts';
 import { type BucketOptions, s3Client } from './s3-client.ts';
 
@@ -21,8 +22,8 @@ interface BucketArtifactsOptions extends BucketOptions {
 }
 
 /**
- * Artifacts in a bucket: its lifecycle deletes them (infra/bucket.ts). The controller's role may list them, and read files and pages
- * but not videos.
+ * Artifacts in a bucket: its lifecycle deletes them (infra/bucket.ts). The controller's role says which of them it may read: videos
+ * only where the deployment replays them (docs/adr/0072).
  */
 export function bucketArtifacts({ bucket, env, ...place }: BucketArtifactsOptions): ArtifactStore {
   const client = s3Client(place);
@@ -43,7 +44,7 @@ export function bucketArtifacts({ bucket, env, ...place }: BucketArtifactsOption
     },
     async read(uri) {
       const key = keyOf(uri);
-      if (key === undefined || isVideo(key)) return null;
+      if (key === undefined) return null;
       const bytes = await sizeOf(client, new HeadObjectCommand(at(key)));
       if (bytes === null) return null;
       return {
@@ -51,6 +52,12 @@ export function bucketArtifacts({ bucket, env, ...place }: BucketArtifactsOption
         stream: (start, end) =>
           Readable.from(contentOf(client, new GetObjectCommand({ ...at(key), Range: `bytes=${start}-${end}` }))),
       };
+    },
+    async sign(uri, { name, mimeType, seconds }) {
+      const key = keyOf(uri);
+      if (key === undefined) return null;
+      const object = { ...at(key), ResponseContentType: mimeType, ResponseContentDisposition: attachment(name) };
+      return getSignedUrl(client, new GetObjectCommand(object), { expiresIn: seconds });
     },
     async survey() {
       const rules = await rulesOf(client, bucket);
@@ -63,14 +70,14 @@ export function bucketArtifacts({ bucket, env, ...place }: BucketArtifactsOption
   };
 }
 
-/** The key of anything else ends with a folder and a name. */
-const isVideo = (key: string): boolean => kindOfArtifact(key.split('/').slice(-2).join('/')) === 'video';
+const FORBIDDEN = 403;
 
 async function sizeOf(client: S3Client, command: HeadObjectCommand): Promise<number | null> {
   try {
     return (await client.send(command)).ContentLength ?? null;
   } catch (error) {
     if (error instanceof NotFound) return null;
+    if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === FORBIDDEN) return null;
     throw error;
   }
 }

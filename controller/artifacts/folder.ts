@@ -28,6 +28,7 @@ export function folderArtifacts(folder: string): ArtifactStore {
         stream: (start, end) => (bytes === 0 ? Readable.from([]) : createReadStream(path, { start, end })),
       };
     },
+    sign: async () => null,
     survey: async () => null,
     async remove(uri) {
       const path = pathOf(uri);

@@ -4,5 +4,6 @@ import type { ArtifactStore } from '../ports/artifacts.ts';
 export const uncheckedArtifacts: ArtifactStore = {
   remove: async () => false,
   read: async () => null,
+  sign: async () => null,
   survey: async () => null,
 };

@@ -9,6 +9,8 @@ export interface ArtifactStore {
   remove(uri: string): Promise<boolean>;
   /** Null: it is gone, or the controller may not read it. */
   read(uri: string): Promise<ArtifactContent | null>;
+  /** A URL that reads what `read` finds, and nothing else, without a token until it expires. Null: this store has none. */
+  sign(uri: string, as: SignedAs): Promise<string | null>;
   /** O21: what the store holds now. Null: there is nothing to check. Throws where it cannot be checked. */
   survey(): Promise<StoreSurvey | null>;
 }
@@ -17,6 +19,13 @@ export interface ArtifactContent {
   readonly bytes: number;
   /** The bytes from `start` to `end`, both inclusive. */
   stream(start: number, end: number): Readable;
+}
+
+/** What the answer to a signed URL is, and how long it is given. */
+export interface SignedAs {
+  readonly name: string;
+  readonly mimeType: string;
+  readonly seconds: number;
 }
 
 /** A store that removes artifacts by itself, looked at from outside. */

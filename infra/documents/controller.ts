@@ -1,11 +1,12 @@
 import { FILE_FOLDERS, PAGE_PREFIX, VIDEO_PREFIX } from '../../contract/names.ts';
-import { type Document, document } from './document.ts';
+import { type Document, document, type Statement } from './document.ts';
 import { keepProfiles } from './profiles.ts';
-import { listRecordings, type Recordings } from './recordings.ts';
+import { listRecordings, type Recordings, readRecordings } from './recordings.ts';
 
 /**
  * The controller's role: checks what the bucket keeps and for how long (O21), reads the files of sessions (B1) and their pages (A14), and keeps
- * profiles. It cannot read a video: no name of one has a folder. The key of profiles' objects is that of the files.
+ * profiles. It cannot read a video, no name of which has a folder, unless the deployment replays them (docs/adr/0072). The key of
+ * profiles' objects is that of the files.
  */
 export const controllerPolicy = (recordings: Recordings): Document =>
   document(
@@ -16,14 +17,16 @@ export const controllerPolicy = (recordings: Recordings): Document =>
       Action: ['s3:GetLifecycleConfiguration'],
       Resource: [recordings.bucketArn],
     },
-    {
-      Sid: 'ReadFiles',
-      Effect: 'Allow',
-      Action: ['s3:GetObject'],
-      Resource: [
-        ...Object.values(FILE_FOLDERS).map(folder => `${VIDEO_PREFIX}/${recordings.env}/*/${folder}/*`),
-        `${PAGE_PREFIX}/${recordings.env}/*`,
-      ].map(keys => `${recordings.bucketArn}/${keys}`),
-    },
+    recordings.replay ? readRecordings(recordings) : readFiles(recordings),
     ...keepProfiles(recordings),
   );
+
+const readFiles = (recordings: Recordings): Statement => ({
+  Sid: 'ReadFiles',
+  Effect: 'Allow',
+  Action: ['s3:GetObject'],
+  Resource: [
+    ...Object.values(FILE_FOLDERS).map(folder => `${VIDEO_PREFIX}/${recordings.env}/*/${folder}/*`),
+    `${PAGE_PREFIX}/${recordings.env}/*`,
+  ].map(keys => `${recordings.bucketArn}/${keys}`),
+});

@@ -11,6 +11,8 @@ export interface Recordings {
   readonly uploaderRoleArn: string;
   readonly readerRoleArn: string;
   readonly controllerRoleArn: string;
+  /** Whether the controller reads them, too. */
+  readonly replay: boolean;
 }
 
 /** Keys of one environment's videos and files, and of its kept pages; the uploader writes nowhere else. */
@@ -71,18 +73,16 @@ const decryptRecordings = (recordings: Recordings): Statement => ({
   Condition: throughBucket(recordings),
 });
 
-/** The administrators' role: the only one that reads recordings (O15). */
+export const readRecordings = (recordings: Recordings): Statement => ({
+  Sid: 'ReadRecordings',
+  Effect: 'Allow',
+  Action: ['s3:GetObject'],
+  Resource: recordingsObjects(recordings),
+});
+
+/** The administrators' role: the only one that reads recordings (O15), unless the controller replays them. */
 export function readerPolicy(recordings: Recordings): Document {
-  return document(
-    listRecordings(recordings),
-    {
-      Sid: 'ReadRecordings',
-      Effect: 'Allow',
-      Action: ['s3:GetObject'],
-      Resource: recordingsObjects(recordings),
-    },
-    decryptRecordings(recordings),
-  );
+  return document(listRecordings(recordings), readRecordings(recordings), decryptRecordings(recordings));
 }
 
 // What managing a key needs, and nothing that uses it.

@@ -43,6 +43,8 @@ export interface LiveViewOptions {
   /** Takes secrets out of a text. */
   readonly conceal: (text: string) => Promise<string>;
   readonly clock: Clock;
+  /** Awaited when a person's control has ended, before the agent goes on. Never rejects. */
+  readonly beforeAgent: () => Promise<void>;
   readonly onTaken: (viewer: string, from: LiveControl['taken_from']) => void;
   readonly onControlEnded: (viewer: string, why: ControlEnd, seconds: number) => void;
 }
@@ -56,6 +58,7 @@ export function liveView({
   freezer,
   conceal,
   clock,
+  beforeAgent,
   onTaken,
   onControlEnded,
 }: LiveViewOptions): LiveView {
@@ -95,6 +98,7 @@ export function liveView({
     async onEnded({ name }, why, seconds) {
       await input.end();
       pickers.end();
+      await beforeAgent();
       onControlEnded(name, why, seconds);
     },
   });

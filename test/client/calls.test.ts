@@ -52,6 +52,12 @@ it.each([
     answer: json(200, { artifacts: [] }),
   },
   {
+    sent: `POST ${SESSION}/artifacts/${ACTION_ID}/url`,
+    call: () => sessions.createArtifactUrl(SESSION_ID, ACTION_ID, { ttlSeconds: 30, userId: 'ada' }),
+    answer: json(200, { url: 'https://bucket.s3.example/tab-001.webm', expires_at: AT }),
+    user: 'ada',
+  },
+  {
     sent: 'GET /internal/usage?by=tag%3Ateam&user_id=ada&since=2026-05-01T00%3A00%3A00Z&limit=7&tag=a%3A1',
     call: () =>
       sessions.getUsage({ by: 'tag:team', userId: 'ada', since: '2026-05-01T00:00:00Z', limit: 7, tags: { a: '1' } }),

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -213,6 +213,20 @@ describe('the live view', () => {
     await handBack();
   });
 
+  it('[A4] reloads by its button', async () => {
+    // says how it was loaded, https://developer.mozilla.org/docs/Web/API/PerformanceNavigationTiming/type
+    const loaded = `<script>document.title = performance.getEntriesByType('navigation')[0].type</script>`;
+    await agent.call('browser_tabs', { action: 'new', url: `data:text/html,${encodeURIComponent(loaded)}` });
+    await shownTab('navigate').waitFor();
+    await take();
+    await hasControl();
+    await page.getByRole('button', { name: 'Reload', exact: true }).click();
+    await shownTab('reload').waitFor();
+    await page.getByRole('button', { name: 'Close reload' }).click();
+    await sees(GREEN);
+    await handBack();
+  });
+
   it('offers lists, dates and colours, which are in no picture: what is chosen beside the field is set in the page', async () => {
     const field = (tag: string, top: number) =>
       `${tag.replace('>', ` style="top:${top}px" onchange="document.title += ' ' + this.value">`)}`;
@@ -379,6 +393,32 @@ describe('requests to a person', () => {
   });
 });
 
+describe('a login that the agent asks for', () => {
+  it('is done by a person, and the model sees neither name nor password', async () => {
+    const { username, password } = console.site.login;
+    await agent.call('browser_navigate', { url: `${console.site.url}/login` });
+    const asking = agent.call('browser_request_user_action', { reason: 'Log in to the bakery', timeout: 60 });
+    const request = page.getByRole('article', { name: 'Request: Log in to the bakery' });
+    await request.waitFor();
+    await take();
+    await hasControl();
+    const waiting = agent.call('browser_snapshot');
+    await page.getByText('One call of the agent waits').waitFor();
+    await clickAt(5);
+    for (const text of [username, password]) {
+      await page.keyboard.press('Tab');
+      await page.keyboard.type(text);
+    }
+    await page.keyboard.press('Enter');
+    await shownTab('Orders').waitFor();
+    await request.getByRole('button', { name: 'Done' }).click();
+    const told = [await asking, await waiting, await agent.call('browser_snapshot')].map(({ text }) => text);
+    expect(told.at(-1)).toContain('Welcome back, Ada');
+    const { events } = await console.sessions.listEvents(lease.sessionId, { limit: 200 });
+    for (const secret of [username, password]) expect(JSON.stringify([told, events])).not.toContain(secret);
+  });
+});
+
 describe('the end', () => {
   beforeEach(() => open());
 
@@ -425,8 +465,9 @@ describe('replay', () => {
     const chapters = page.locator('.chapters button');
     for (const kind of ['browser_navigate', 'control.taken'])
       await chapters.filter({ hasText: kind }).first().waitFor();
-    await chapters.filter({ hasText: 'user_action.requested' }).click();
+    await chapters.filter({ hasText: 'user_action.requested' }).first().click();
     await eventually('the place of the request', async () => (await place()) > 1);
+    for (const tone of ['call', 'person']) expect(await page.locator(`.track .${tone}`).count()).toBeGreaterThan(0);
     expect(await page.locator('.chapters [aria-current=true]').innerText()).toContain('user_action.requested');
 
     expect(await phoneFaults(page)).toEqual([]);
@@ -440,6 +481,10 @@ describe('replay', () => {
 
     // Seeking needs parts.
     const source = await video.getAttribute('src');
+    const tab = page.locator('.replay label', { hasText: 'Tab' }).locator('select');
+    const other = (await tab.locator('option:not(:checked)').first().getAttribute('value')) ?? '';
+    await tab.selectOption(other);
+    await eventually('the video of the other tab', async () => (await video.getAttribute('src'))?.includes(other));
     const part = await context().request.get(`${console.stack.console.url}${source}`, {
       headers: { range: 'bytes=4-11' },
     });
@@ -447,5 +492,9 @@ describe('replay', () => {
     expect((await part.body()).length).toBe(8);
     expect(part.headers()['content-range']).toMatch(/^bytes 4-11\/\d+$/);
     expect(videos.length).toBeGreaterThanOrEqual(2);
+
+    for (const { uri } of videos) await rm(new URL(uri ?? ''));
+    await page.reload();
+    await page.getByRole('alert').filter({ hasText: 'This video cannot be read' }).waitFor();
   });
 });

@@ -110,6 +110,7 @@ describe('a wrong value is one line that names its key', () => {
       [],
       'omicron-browser:artifacts.readerRoles: Too small: expected array to have >=1 items, got []',
     ],
+    ['artifacts.replay', undefined, 'omicron-browser:artifacts.replay: expected boolean, it is missing'],
     [
       'gitops.repository',
       'git@github.com:a/b.git',

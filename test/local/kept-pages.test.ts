@@ -114,6 +114,7 @@ it('[S11] [A14] pages are acted on by commands; the last HTML, title and picture
   expect((await readFile(to)).subarray(0, 2)).toEqual(JPEG);
   expect(await cli('artifacts', 'get', LAST_PAGE.picture, ...named, '--to', to)).toMatchObject({ code: 2 });
   expect((await cli('artifacts', 'get', 'pages/none.jpg', ...named)).stderr).toContain('artifact_not_found');
+  expect((await cli('artifacts', 'url', LAST_PAGE.picture, ...named)).stderr).toContain('artifact_urls_unavailable');
 
   const html = pages.get(LAST_PAGE.html);
   const path = `/internal/browser-sessions/${lease.sessionId}/artifacts/${html?.id}/content`;

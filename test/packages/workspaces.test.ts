@@ -9,7 +9,8 @@ const rooms: string[] = root.workspaces;
 
 /** Left out of the published command on purpose: only pods use AWS (runner/uploader/aws-sdk.ts, controller/adapters.ts). */
 const WITHOUT = [
-  ...['@aws-sdk/client-kms', '@aws-sdk/client-s3', '@aws-sdk/credential-provider-web-identity'],
+  ...['@aws-sdk/client-kms', '@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner'],
+  '@aws-sdk/credential-provider-web-identity',
   '@smithy/node-http-handler',
 ];
 

@@ -236,6 +236,15 @@ describe('the controller', () => {
   });
 });
 
+test('a controller that replays videos reads those of its environment, and writes none', async () => {
+  documents = await stackDocuments({ replay: true });
+  for (const key of [KEY, PAGE, artifactKey(PREFIX, 'downloads/report.pdf')])
+    expect(await ask(controller, 's3:GetObject', object(key), TLS), key).toEqual(ALLOWED);
+  expect(await ask(controller, 's3:GetObject', object('pw-videos/prod/s/1-r/tab-001.webm'), TLS)).toEqual(NOT_GRANTED);
+  expect(await put(controller)).toEqual(NOT_GRANTED);
+  documents = await stackDocuments();
+});
+
 describe('another account', () => {
   test.each(['s3:GetObject', 's3:PutObject', 's3:DeleteObject'])(
     'may not %s, even with every right of its own',

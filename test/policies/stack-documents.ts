@@ -1,3 +1,4 @@
+import type { StackConfig } from '../../infra/config.ts';
 import { type Captured, type CapturedStack, capture, stackConfig } from '../infra/capture.ts';
 
 /** The captured stack `dev`, and its documents by the resource they stand on. */
@@ -13,8 +14,10 @@ export interface StackDocuments {
   trustOf(role: string): unknown;
 }
 
-export async function stackDocuments(): Promise<StackDocuments> {
-  const stack = await capture(stackConfig('dev'));
+/** `artifacts`: what of its configuration differs from the committed one. */
+export async function stackDocuments(artifacts: Partial<StackConfig['artifacts']> = {}): Promise<StackDocuments> {
+  const config = stackConfig('dev');
+  const stack = await capture({ ...config, artifacts: { ...config.artifacts, ...artifacts } });
   const of = (type: string, name: string): Captured => {
     const found = stack.resources.find(one => one.type === type && one.name === name);
     if (!found) throw new Error(`the stack has no ${type} ${name}`);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from uuid import uuid4
 
 import pytest
 
@@ -22,6 +23,8 @@ def test_serves_a_chat_and_renews_beside_it(url: str, secret: str, user: str, si
             assert asyncio.all_tasks() == tasks  # the renewal has ended with the block
             async with await sessions.acquire(user, "chat", record_video=False) as lease:
                 assert (lease.session_id, lease.epoch) == (browser.lease.session_id, 1)
+            with pytest.raises(OmicronError, match="No stored artifact"):
+                await sessions.create_artifact_url(lease.session_id, str(uuid4()), ttl_seconds=30)
             await lease.end()
             with pytest.raises(OmicronError) as raised:
                 await lease.heartbeat()

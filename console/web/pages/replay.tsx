@@ -11,6 +11,8 @@ import { eventLine, eventTitle } from '../words.ts';
 const POLL_MS = 10_000;
 /** A video that is sought to a place says that it is there, less than this before it. */
 const PLACE_ROUNDED_MS = 1;
+const UNREADABLE =
+  'This video cannot be read: it is gone, or its deployment keeps videos in S3 for administrators alone (docs/operations.md says how to replay them).';
 const SPEEDS = [0.5, 1, 1.5, 2, 4] as const;
 
 interface Recorded {
@@ -85,6 +87,7 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
   const [shown, setShown] = useState(videos[0]);
   const [nowMs, setNowMs] = useState(videos[0]?.startMs ?? 0);
   const [speed, setSpeed] = useState<number>(1);
+  const [unreadable, setUnreadable] = useState<string>();
   /** Where a video is to begin that is not loaded yet. */
   const pendingMs = useRef<number>(undefined);
   const beginMs = videos[0]?.startMs ?? 0;
@@ -113,6 +116,7 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
   return (
     <div class="replay">
       <section aria-label="Video">
+        <Failure text={unreadable !== undefined && unreadable === shown?.id ? UNREADABLE : undefined} />
         {shown && (
           // biome-ignore lint/a11y/useMediaCaption: the recording has no sound; what happens is in the timeline beside it
           <video
@@ -121,6 +125,7 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
             controls
             preload="metadata"
             onLoadedMetadata={onLoaded}
+            onError={() => setUnreadable(shown.id)}
             onTimeUpdate={event => setNowMs(shown.startMs + event.currentTarget.currentTime * 1_000)}
           />
         )}

@@ -43,6 +43,7 @@ it('asks once more after a whole batch, and not after a smaller one', async () =
 const store = (remove: (uri: string) => Promise<boolean>) => ({
   remove,
   read: async () => null,
+  sign: async () => null,
   survey: async () => null,
 });
 

@@ -3,6 +3,7 @@ import { liveTokenRequest } from '../../../contract/live.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import { credentialSchema } from '../../../contract/secrets.ts';
 import {
+  artifactUrlRequest,
   eventQuery,
   getOrCreateRequest,
   heartbeatRequest,
@@ -45,6 +46,7 @@ const CALLS: { call: RegExp; query?: z.ZodType; body?: z.ZodType }[] = [
   { call: RegExp(`^POST ${SESSION}/archive$`) },
   { call: RegExp(`^GET ${SESSION}/events$`), query: eventQuery },
   { call: RegExp(`^GET ${SESSION}/(artifacts|user-actions|policy/effective)$`) },
+  { call: RegExp(`^POST ${SESSION}/artifacts/[^/]+/url$`), body: artifactUrlRequest },
   { call: RegExp(`^POST ${SESSION}/user-actions/[^/]+$`), body: userActionAnswer },
   { call: RegExp(`^POST ${SESSION}/live-token$`), body: liveTokenRequest.optional() },
   { call: /^GET \/internal\/user-actions$/ },

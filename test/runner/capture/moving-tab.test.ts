@@ -50,6 +50,37 @@ test('a tab that goes from one renderer to another just then is captured all the
   await expect(opened).resolves.toBeUndefined();
 });
 
+test('there is one capture a tab, and only while something watches it', async () => {
+  const { context } = browser;
+  let capturing = 0;
+  const counted = new Proxy(context, {
+    get: (target, name) =>
+      name === 'newCDPSession'
+        ? async (page: Page) => {
+            const session = await target.newCDPSession(page);
+            capturing += 1;
+            const detach = session.detach.bind(session);
+            session.detach = () => detach().finally(() => (capturing -= 1));
+            return session;
+          }
+        : Reflect.get(target, name),
+  });
+  const captures = captureTabs({ context: counted, pictures: guardPictures(context), clock: realClock });
+  const page = await context.newPage();
+  const seen = [0, 0];
+  const watch = (n: number) => captures.watch(page, () => (seen[n] = (seen[n] ?? 0) + 1));
+  expect(capturing).toBe(0);
+  const [stopFirst, stopSecond] = [await watch(0), await watch(1)];
+  await eventually('both see it', () => seen.every(count => count > 0));
+  stopFirst();
+  const before = seen[1] ?? 0;
+  await page.setContent('<body style="background: red">');
+  await eventually('the other one sees more', () => (seen[1] ?? 0) > before);
+  expect(capturing).toBe(1);
+  stopSecond();
+  await eventually('nothing is captured', () => capturing === 0);
+});
+
 /** Each is missed about every second time by a screencast that is only started. */
 const RESTS = 6;
 

@@ -25,6 +25,15 @@ class ArtifactList(TypedDict):
     artifacts: list[Artifact]
 
 
+class ArtifactUrl(TypedDict):
+    url: str
+    expires_at: str
+
+
+class ArtifactUrlRequest(TypedDict):
+    ttl_seconds: NotRequired[int]
+
+
 class Condition1(TypedDict):
     path: str
     operator: Literal["regex"]
@@ -355,6 +364,7 @@ class Problem(TypedDict):
         "unsupported_media_type",
         "credentials_not_configured",
         "profiles_not_configured",
+        "artifact_urls_unavailable",
         "not_held_remotely",
         "files_quota_exceeded",
         "profile_quota_exceeded",

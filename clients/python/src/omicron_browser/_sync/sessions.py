@@ -240,6 +240,17 @@ class BrowserSessions:
         path = f"{session_path(session_id)}/artifacts/{segment(artifact_id)}/content"
         return self._bytes(path, start, end, user_id)
 
+    def create_artifact_url(
+        self, session_id: str, artifact_id: str, *, ttl_seconds: int | None = None, user_id: str | None = None
+    ) -> wire.ArtifactUrl:
+        """A URL of S3 that reads the artifact without a token, in parts too, until it expires: a minute, or up to five.
+
+        Raises `artifact_urls_unavailable` where artifacts are in a folder.
+        """
+        path = f"{session_path(session_id)}/artifacts/{segment(artifact_id)}/url"
+        body = {} if ttl_seconds is None else {"ttl_seconds": ttl_seconds}
+        return self._connection.call(wire.ArtifactUrl, "POST", path, body=body, user_id=user_id)
+
     def put_file(self, session_id: str, name: str, content: bytes, *, user_id: str | None = None) -> wire.SessionFile:
         """Brings a file to the session's running browser: agents name it in `browser_file_upload`.
 

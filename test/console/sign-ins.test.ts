@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { SignIns } from '../../console/server/sign-ins.ts';
+import { steppedClock } from '../fakes/clock.ts';
+
+const ADA = { name: 'ada', role: 'viewer', userId: 'ada' } as const;
+const sentBack = (setCookie: string) => setCookie.split(';')[0];
+
+it('a cookie that no script reads and no other site sends, over https alone where there is https', () => {
+  const signIns = (url: string) => new SignIns(new URL(url), steppedClock());
+  const kept = /^omicron-console-https=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200; Secure$/;
+  expect(signIns('https://console.example').open(ADA)).toMatch(kept);
+  expect(signIns('http://127.0.0.1:4000').open(ADA)).toMatch(/; HttpOnly; SameSite=Strict; Max-Age=43200$/);
+});
+
+it('a sign-in ends after twelve hours, at its sign-out, and when its provider ends it', () => {
+  const clock = steppedClock();
+  const signIns = new SignIns(new URL('https://console.example'), clock);
+  const [signedOut, ended, old] = [ADA, { ...ADA, name: 'bob' }, ADA].map(who => sentBack(signIns.open(who)));
+  signIns.close(signedOut);
+  signIns.closeAll(({ name }) => name === 'bob');
+  expect([signedOut, ended, old].map(cookie => signIns.of(cookie)?.name)).toEqual([undefined, undefined, 'ada']);
+  const open = signIns.of(old);
+  clock.advance(12 * 3_600_000);
+  expect([signIns.of(old), open?.isOpen()]).toEqual([undefined, false]);
+});
