@@ -6,7 +6,7 @@ const TRIES = 3;
 
 /**
  * Sends bytes or JSON to the controller, and resolves with the bytes of the answer. Tried again when the controller cannot be
- * reached: a chunk that is stored twice costs a copy, which the sweep removes. Throws OmicronErrors.
+ * reached: chunks that are stored twice cost a copy, which the sweep removes. Throws OmicronErrors.
  */
 export async function bytesCall(
   url: string,

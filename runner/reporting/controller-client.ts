@@ -13,12 +13,13 @@ import {
   type Profile,
   type ProfileChoice,
   type ProfileContent,
-  profileChunkStored,
+  profileChunksStored,
   profileList,
   profileSaved,
   type RunnerProfile,
   runnerProfile,
 } from '../../contract/profile.ts';
+import { type PlainChunk, packChunks } from '../../contract/profile-chunks.ts';
 import { type ArtifactReport, activityAnswer, type RunnerEvent } from '../../contract/reports.ts';
 import {
   type AskedUserAction,
@@ -66,8 +67,13 @@ export interface ControllerClient {
   saveProfile(leaseToken: string, base: number, content: ProfileContent, signal: AbortSignal): Promise<number>;
   /** Chunks of what the lease starts with, one after the other; at most as many as `PROFILE_LIMITS` has for one request. */
   readProfileChunks(leaseToken: string, objects: readonly string[], signal: AbortSignal): Promise<Buffer>;
-  /** Stores a chunk for a save over the version `base`. Resolves with its name. */
-  writeProfileChunk(leaseToken: string, base: number, bytes: Buffer, signal: AbortSignal): Promise<string>;
+  /** Stores chunks for a save over the version `base`, as many as `PROFILE_LIMITS` has for one request. Resolves with their names. */
+  writeProfileChunks(
+    leaseToken: string,
+    base: number,
+    chunks: readonly PlainChunk[],
+    signal: AbortSignal,
+  ): Promise<string[]>;
   /** This runner saves it no more. */
   releaseProfile(leaseToken: string, signal: AbortSignal): Promise<void>;
   /** What comes back of the hibernated session. */
@@ -146,9 +152,10 @@ export function controllerClient(controllerUrl: string): ControllerClient {
       const url = `${controllerUrl}/internal/runner-profile/chunks/read`;
       return bytesCall(url, { token, body: JSON.stringify({ objects }), signal });
     },
-    writeProfileChunk: async (token, base, body, signal) => {
-      const url = `${controllerUrl}/internal/runner-profile/chunks?base_version=${base}`;
-      return profileChunkStored.parse(JSON.parse((await bytesCall(url, { token, body, signal })).toString())).object;
+    writeProfileChunks: async (token, base, chunks, signal) => {
+      const url = `${controllerUrl}/internal/runner-profile/chunks/write?base_version=${base}`;
+      const answer = await bytesCall(url, { token, body: packChunks(chunks), signal });
+      return profileChunksStored.parse(JSON.parse(answer.toString())).objects;
     },
     releaseProfile: async (token, signal) => {
       const request = { method: 'DELETE', path: '/internal/runner-profile', token } as const;
