@@ -29,8 +29,9 @@ import {
   type userActionRequest,
 } from '../../contract/user-action.ts';
 import { httpCalls } from '../../http/call.ts';
-import { problemClient } from '../../http/problem-client.ts';
+import { type ApiCall, problemClient } from '../../http/problem-client.ts';
 import { bytesCall } from './bytes-call.ts';
+import { ofOtherRelease } from './other-release.ts';
 
 /**
  * The controller as a runner sees it. Every call rejects with an OmicronError, of which `worthRetrying` tells whether the call
@@ -97,7 +98,7 @@ const TRY_MS = 10_000;
 
 /** The controller over HTTP. */
 export function controllerClient(controllerUrl: string): ControllerClient {
-  const call = problemClient(
+  const send = problemClient(
     {
       url: controllerUrl,
       name: 'The controller',
@@ -107,6 +108,10 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     },
     httpCalls(),
   );
+  const call = <T>(request: ApiCall<T>) =>
+    send(request).catch((error: unknown) => {
+      throw ofOtherRelease(error, request.path);
+    });
   const get = async <T>(path: string, token: string | undefined, answer: z.ZodType<T>, signal: AbortSignal) =>
     (await call({ method: 'GET', path, token, answer, signal, timeoutMs: TRY_MS })).value;
   const post = async <T>(
