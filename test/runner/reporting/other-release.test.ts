@@ -1,9 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Fastify from 'fastify';
 import { expect, it, onTestFinished } from 'vitest';
+import { OmicronError, PROBLEM_TYPE } from '../../../contract/problem.ts';
 import { digestOfChunk } from '../../../contract/profile-chunks.ts';
-import { answerProblems } from '../../../controller/http/problems.ts';
 import { controllerClient, worthRetrying } from '../../../runner/reporting/controller-client.ts';
 import { freePort } from '../../port.ts';
 
@@ -13,24 +12,20 @@ const signal = AbortSignal.timeout(10_000);
 
 /** Answers `outdated` calls as a replica of an earlier release does, then as one that has the route. */
 async function rollout(outdated: number) {
-  const replicas = [Fastify(), Fastify()] as const;
-  for (const app of replicas) answerProblems(app);
-  const [earlier, later] = replicas;
-  later.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, body),
-  );
-  later.post('/internal/runner-profile/chunks/write', () => ({ objects: [OBJECT] }));
-  await Promise.all(replicas.map(app => app.ready()));
   let calls = 0;
-  const service = createServer((request, response) => {
+  const service = createServer((_request, response) => {
     calls += 1;
-    (calls <= outdated ? earlier : later).routing(request, response);
+    if (calls > outdated) return response.end(JSON.stringify({ objects: [OBJECT] }));
+    const problem = new OmicronError(
+      'route_not_found',
+      'See /openapi.json for the routes of this service.',
+    ).toProblem();
+    return response.writeHead(problem.status, { 'content-type': PROBLEM_TYPE }).end(JSON.stringify(problem));
   });
   await new Promise<void>(done => service.listen(0, '127.0.0.1', done));
-  onTestFinished(async () => {
+  onTestFinished(() => {
     service.closeAllConnections();
     service.close();
-    await Promise.all(replicas.map(app => app.close()));
   });
   return controllerClient(`http://127.0.0.1:${(service.address() as AddressInfo).port}`); // it listens on TCP
 }
