@@ -10,7 +10,7 @@ export const PROFILE_LIMITS = {
   profilesMax: 100,
   /** The browser's files are cut into chunks of this size: an addition to a large file writes one of them again. */
   chunkBytesMax: 4 * 1024 * 1024,
-  /** Chunks that a runner reads with one request: most are of some 100 kB, and a request for each took 5 ms. */
+  /** Chunks that a runner reads or writes with one request: most are of some 100 kB, and a request for each took 5 ms. */
   chunksAtOnceMax: 64,
   /** What the files of one version may take, before they are compressed. */
   filesBytesMax: 1024 * 1024 * 1024,
@@ -83,7 +83,7 @@ export const profileState = z
   .meta({ id: 'ProfileState' });
 export type ProfileState = z.infer<typeof profileState>;
 
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+export const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** The path of a file below the browser's user data folder. It is written to disk, so nothing may lead out of it. */
 const filePath = z
@@ -223,8 +223,8 @@ export const profileSave = z
 /** The version that holds what was saved; the one before, where nothing had changed. */
 export const profileSaved = z.object({ version: profileVersionNumber }).meta({ id: 'ProfileSaved' });
 
-/** A chunk by its name in the profile store. */
-export const profileChunkStored = z.object({ object: sha256 }).meta({ id: 'ProfileChunkStored' });
+/** Chunks by their names in the profile store, in the order in which they came. */
+export const profileChunksStored = z.object({ objects: z.array(sha256) }).meta({ id: 'ProfileChunksStored' });
 
 /** Body of `POST /internal/runner-profile/chunks/read`: chunks that are wanted, one after the other. */
 export const profileChunksRequest = z

@@ -3,14 +3,14 @@ import * as z from 'zod';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import {
-  PROFILE_LIMITS,
-  profileChunkStored,
   profileChunksRequest,
+  profileChunksStored,
   profileSave,
   profileSaved,
   profileVersionNumber,
   runnerProfile,
 } from '../../contract/profile.ts';
+import { CHUNKS_BODY_BYTES_MAX, unpackChunks } from '../../contract/profile-chunks.ts';
 import type { ControllerKeys } from '../../contract/tokens.ts';
 import { type ProfileKeeper, requireProfiles } from '../profiles/profile-keeper.ts';
 import { leaseOf, leaseOnly } from './bearer.ts';
@@ -106,23 +106,26 @@ export const runnerProfileRoutes: FastifyPluginAsyncZod<RunnerProfileRoutes> = a
   );
 
   app.post(
-    '/chunks',
+    '/chunks/write',
     {
       ...ofLease,
-      bodyLimit: PROFILE_LIMITS.chunkBytesMax,
+      bodyLimit: CHUNKS_BODY_BYTES_MAX,
       schema: {
-        operationId: 'writeProfileChunk',
-        summary: "Stores a chunk of the browser's files, for a save over this version",
+        operationId: 'writeProfileChunks',
+        summary:
+          "Stores chunks of the browser's files, for a save over this version: all of them, or none is acknowledged",
+        description:
+          'The body is a list of the chunks as JSON (`[{"sha256": "...", "bytes": 1}]`), a newline, and their bytes, one after the other.',
         querystring: z.object({ base_version: z.coerce.number().pipe(profileVersionNumber) }),
         consumes: [BYTES],
-        response: { 200: profileChunkStored },
+        response: { 200: profileChunksStored },
       },
     },
     async request => {
       const { body: bytes, query } = request;
       if (!Buffer.isBuffer(bytes))
         throw new OmicronError('invalid_request', `Invalid request: the body must be bytes, as ${BYTES}.`);
-      return { object: await keeper().writeChunk(leaseOf(request).claims, query.base_version, bytes) };
+      return { objects: await keeper().writeChunks(leaseOf(request).claims, query.base_version, unpackChunks(bytes)) };
     },
   );
 };

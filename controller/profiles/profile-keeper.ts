@@ -54,11 +54,13 @@ export class ProfileKeeper {
     return this.#parts.objects.openAll(row, objects, 'chunk');
   }
 
-  /** Stores a chunk for a save over this version that is about to come. Resolves with the chunk's name. */
-  async writeChunk(lease: LeaseKey, base: number, bytes: Buffer): Promise<string> {
+  /** Stores chunks for a save over this version that is about to come. Resolves with their names when each is stored. */
+  async writeChunks(lease: LeaseKey, base: number, chunks: readonly Buffer[]): Promise<string[]> {
+    const { objects } = this.#parts;
     const row = await this.#writtenBy(lease);
     const target = { ...row, runner: lease.runner_id, base };
-    return (await this.#parts.objects.write(target, await this.#parts.objects.keyOf(row), bytes, 'chunk')).object;
+    const saves = await objects.writeAll(target, await objects.keyOf(row), chunks, 'chunk');
+    return saves.map(({ object }) => object);
   }
 
   /** Saves over this version for the lease's runner, which may be ending. Resolves with the version that holds it. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { OmicronError } from '../../contract/problem.ts';
 import type { KeyWrap } from '../ports/key-wrap.ts';
 import type { ProfileStore } from '../ports/profile-store.ts';
-import type { ProfileRow, Profiles, Save } from '../store/profiles.ts';
+import type { ProfileRow, Profiles, Save, Written } from '../store/profiles.ts';
 import { refused } from './refused.ts';
 import { objectName, type Place, seal, unseal } from './sealed.ts';
 
@@ -34,18 +34,38 @@ export class SealedObjects {
 
   /** Writes one object, and reads it back and opens it. */
   async write(target: Target, key: Buffer, plain: Buffer, of: Place['of']): Promise<Save> {
+    const [object] = await this.writeAll(target, key, [plain], of);
+    if (object === undefined) throw new Error('one object was written');
+    const { id: profileId, base, runner } = target;
+    return { profileId, base, runner, ...object };
+  }
+
+  /** Writes objects side by side; resolves, in the same order, when each was read back and opened. The quota admits all or none. */
+  async writeAll(target: Target, key: Buffer, plains: readonly Buffer[], of: Place['of']): Promise<Written[]> {
     const { profiles, store, quotaBytes } = this.#parts;
     const { id: profileId, userId, base, runner } = target;
-    const sealed = await seal(key, plain, { userId, profileId, of });
-    const save: Save = { profileId, base, runner, object: objectName(sealed), bytes: sealed.length };
-    const refusal = await profiles.begin(save, quotaBytes);
+    const place: Place = { userId, profileId, of };
+    const all = await Promise.all(
+      plains.map(async plain => {
+        const sealed = await seal(key, plain, place);
+        return { plain, sealed, object: objectName(sealed), bytes: sealed.length };
+      }),
+    );
+    const objects = all.map(({ object, bytes }) => ({ object, bytes }));
+    const refusal = await profiles.begin({ profileId, base, runner }, objects, quotaBytes);
     if (refusal !== null) throw refused(refusal);
-    await store.put(save.object, sealed);
-    const stored = await store.get(save.object);
-    const opened = stored && (await unseal(key, stored, { userId, profileId, of }).catch(() => null));
-    if (opened === null || !plain.equals(opened))
-      throw new OmicronError('profile_unavailable', 'The store did not keep what was written to it; save again.');
-    return save;
+    // a failure is told when nothing more is being written
+    const ends = await Promise.allSettled(
+      all.map(async ({ plain, sealed, object }) => {
+        await store.put(object, sealed);
+        const stored = await store.get(object);
+        const opened = stored && (await unseal(key, stored, place).catch(() => null));
+        if (opened === null || !plain.equals(opened))
+          throw new OmicronError('profile_unavailable', 'The store did not keep what was written to it; save again.');
+      }),
+    );
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    return objects;
   }
 
   /** An object of this profile, opened. */

@@ -50,14 +50,21 @@ export interface SaveRefusal {
   readonly limit?: number | undefined;
 }
 
-/** A save over one version. `runner` null: by the platform, which may write while no lease does. */
-export interface Save {
+/** Which version is written over, and by whom. `runner` null: by the platform, which may write while no lease does. */
+export interface Over {
   readonly profileId: string;
   readonly base: number;
   readonly runner: string | null;
+}
+
+/** An object as it is in the store. */
+export interface Written {
   readonly object: string;
   readonly bytes: number;
 }
+
+/** A save over one version, by the object that is the next one. */
+export interface Save extends Over, Written {}
 
 export interface SavedContent {
   readonly form: ProfileForm;
@@ -81,8 +88,8 @@ export interface Profiles {
   findOrMake(userId: string, name: string): Promise<ProfileRow | null>;
   /** The user's wrapped key: this one, or the one that was there before. */
   keepKey(userId: string, wrapped: string): Promise<string>;
-  /** Before the bytes of an object are written. Null: go on. */
-  begin(save: Save, quotaBytes: number): Promise<SaveRefusal | null>;
+  /** Before the bytes of objects are written, a version's or chunks. Null: go on with all of them. */
+  begin(over: Over, objects: readonly Written[], quotaBytes: number): Promise<SaveRefusal | null>;
   /** After they were written and read back: moves the head. Null: saved. */
   commit(save: Save, content: SavedContent): Promise<SaveRefusal | null>;
   /** This runner saves no more. */
@@ -157,12 +164,10 @@ export function sqlProfiles(database: Database): Profiles {
     p_epoch: epoch,
     p_runner: runner_id,
   });
-  const saveArguments = ({ profileId, base, runner, object, bytes }: Save) => ({
+  const overArguments = ({ profileId, base, runner }: Over) => ({
     p_profile: profileId,
     p_base: base,
     p_runner: runner,
-    p_object: object,
-    p_bytes: bytes,
   });
   const find: Profiles['find'] = async (userId, name, version) => {
     const [row] = await database.query<{ content: unknown }>(
@@ -190,12 +195,21 @@ export function sqlProfiles(database: Database): Profiles {
       );
       return z.string().parse(row?.wrapped);
     },
-    begin: async (save, quotaBytes) =>
-      refusal.nullable().parse(await call(database, 'begin_save', { ...saveArguments(save), p_quota: quotaBytes })),
+    begin: async (over, objects, quotaBytes) =>
+      refusal.nullable().parse(
+        await call(database, 'begin_objects', {
+          ...overArguments(over),
+          p_objects: objects.map(({ object }) => object),
+          p_bytes: objects.map(({ bytes }) => bytes),
+          p_quota: quotaBytes,
+        }),
+      ),
     commit: async (save, { form, digest, chunks, domains }) =>
       refusal.nullable().parse(
         await call(database, 'commit_save', {
-          ...saveArguments(save),
+          ...overArguments(save),
+          p_object: save.object,
+          p_bytes: save.bytes,
           p_form: form,
           p_digest: digest,
           p_chunks: chunks,

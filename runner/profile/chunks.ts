@@ -1,27 +1,30 @@
-import { createHash } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OmicronError } from '../../contract/problem.ts';
 import { PROFILE_LIMITS, type ProfileFiles } from '../../contract/profile.ts';
+import { digestOfChunk, type PlainChunk } from '../../contract/profile-chunks.ts';
 import { keptFiles } from './kept-files.ts';
 import { layOut, type Part, partsOf } from './layout.ts';
+
+/** A part of the files of some bytes, to be read. */
+type Cut = { readonly parts: readonly Part[]; readonly bytes: number };
 
 /** Requests under way at once: each waits for the store. */
 const AT_ONCE = 4;
 /** About what one request reads: most chunks are small, and each request costs some milliseconds. */
-const BATCH_BYTES = 8 * 1024 * 1024;
-
-const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+const READ_BYTES = 8 * 1024 * 1024;
+/** What one request writes: the controller holds it four times, plain and sealed, as it came and as it was read back. */
+const WRITE_BYTES = PROFILE_LIMITS.chunkBytesMax;
 
 /**
- * Cuts the kept files of a user data folder that no browser writes to into chunks. `write` stores each that `known` does not have, and
- * resolves with its name.
+ * Cuts the kept files of a user data folder that no browser writes to into chunks. `write` stores those that `known` does not have, some
+ * at a time, and resolves with their names.
  */
 export async function cutFiles(
   userDataDir: string,
   known: ProfileFiles['chunks'],
-  write: (bytes: Buffer) => Promise<string>,
+  write: (chunks: PlainChunk[]) => Promise<string[]>,
 ): Promise<Pick<ProfileFiles, 'chunks' | 'files'>> {
   const paths = await keptFiles(userDataDir);
   const sizes = await Promise.all(
@@ -30,12 +33,19 @@ export async function cutFiles(
   if (sizes.reduce((sum, { bytes }) => sum + bytes, 0) > PROFILE_LIMITS.filesBytesMax) throw tooLarge();
   const { files, chunks } = layOut(sizes);
   const stored = new Map(known.map(chunk => [chunk.sha256, chunk]));
-  const written = await pooled(chunks, async parts => {
-    const bytes = await readParts(userDataDir, parts);
-    const digest = sha256(bytes);
-    return stored.get(digest) ?? { object: await write(bytes), sha256: digest, bytes: bytes.length };
+  const cuts = chunks.map(parts => ({ parts, bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0) }));
+  const written = await pooled(batchesOf(cuts, WRITE_BYTES), async batch => {
+    const read = await Promise.all(batch.map(cut => readParts(userDataDir, cut)));
+    const added = read.filter(chunk => !stored.has(chunk.sha256));
+    const names = added.length === 0 ? [] : await write(added);
+    const objects = new Map(added.map((chunk, place) => [chunk.sha256, names[place]]));
+    return read.map(({ sha256, bytes }) => {
+      const object = stored.get(sha256)?.object ?? objects.get(sha256);
+      if (object === undefined) throw unnamed();
+      return { object, sha256, bytes: bytes.length };
+    });
   });
-  return { files, chunks: written };
+  return { files, chunks: written.flat() };
 }
 
 /**
@@ -53,13 +63,13 @@ export async function joinFiles(
     await mkdir(join(into, folder), { recursive: true, mode: 0o700 });
   for (const { path } of content.files) closeSync(openSync(join(into, path), 'wx', 0o600));
   const wanted = content.chunks.map((chunk, index) => ({ ...chunk, parts: parts[index] ?? [] }));
-  await pooled(batchesOf(wanted), async batch => {
+  await pooled(batchesOf(wanted, READ_BYTES), async batch => {
     const bytes = await read(batch.map(({ object }) => object));
     let at = 0;
     for (const chunk of batch) {
       const plain = bytes.subarray(at, at + chunk.bytes);
       at += chunk.bytes;
-      if (sha256(plain) !== chunk.sha256) throw damaged();
+      if (digestOfChunk(plain) !== chunk.sha256) throw damaged();
       for (const part of chunk.parts) writePart(join(into, part.path), plain, part);
     }
   });
@@ -75,28 +85,28 @@ function writePart(path: string, chunk: Buffer, { fromBytes, bytes, atBytes }: P
   }
 }
 
-/** In the same order, each of about so many bytes and of no more chunks than a request may name. */
-function batchesOf<Chunk extends { bytes: number }>(chunks: readonly Chunk[]): Chunk[][] {
+/** In the same order, each of at most so many bytes and of no more chunks than a request may name. */
+function batchesOf<Chunk extends { bytes: number }>(chunks: readonly Chunk[], bytesMax: number): Chunk[][] {
   const batches: Chunk[][] = [];
   let leftBytes = 0;
   for (const chunk of chunks) {
     const last = batches.at(-1);
     if (last === undefined || last.length === PROFILE_LIMITS.chunksAtOnceMax || chunk.bytes > leftBytes) {
       batches.push([chunk]);
-      leftBytes = BATCH_BYTES;
+      leftBytes = bytesMax;
     } else last.push(chunk);
     leftBytes -= chunk.bytes;
   }
   return batches;
 }
 
-async function readParts(userDataDir: string, parts: readonly Part[]): Promise<Buffer> {
-  const content = Buffer.alloc(parts.reduce((sum, { bytes }) => sum + bytes, 0));
+async function readParts(userDataDir: string, { parts, bytes: size }: Cut): Promise<PlainChunk> {
+  const content = Buffer.alloc(size);
   for (const { path, fromBytes, bytes, atBytes } of parts) {
     await using file = await open(join(userDataDir, path));
     await file.read(content, atBytes, bytes, fromBytes);
   }
-  return content;
+  return { sha256: digestOfChunk(content), bytes: content };
 }
 
 /** Does the work for each item, several at once. Rejects with the first failure, after which no other work begins. */
@@ -116,6 +126,9 @@ async function pooled<Item, Result>(items: readonly Item[], work: (item: Item) =
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return results;
 }
+
+const unnamed = () =>
+  new OmicronError('profile_unavailable', 'The controller did not name every chunk that was sent to it; save again.');
 
 const tooLarge = () =>
   new OmicronError(

@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OmicronError } from '../../contract/problem.ts';
 import type { ProfileContent, ProfileFiles } from '../../contract/profile.ts';
+import type { PlainChunk } from '../../contract/profile-chunks.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
 import { cutFiles, joinFiles } from './chunks.ts';
@@ -12,7 +13,7 @@ import type { ProfileBrowser, Saved } from './profile-browser.ts';
 
 export interface CompleteOptions {
   readonly leaseToken: string;
-  readonly controller: Pick<ControllerClient, 'readProfileChunks' | 'writeProfileChunk'>;
+  readonly controller: Pick<ControllerClient, 'readProfileChunks' | 'writeProfileChunks'>;
   /** An empty place of the runner for the browser's files. */
   readonly profileDir: string;
   /** Replaces the runner's browser by one that keeps its files in this folder; `prepare` is done before an agent has it. */
@@ -44,7 +45,7 @@ export async function openComplete(
   });
 
   const filesIn = async (folder: string, { version, chunks }: Saved, bound: AbortSignal): Promise<ProfileFiles> => {
-    const write = (bytes: Buffer) => controller.writeProfileChunk(leaseToken, version, bytes, bound);
+    const write = (cut: PlainChunk[]) => controller.writeProfileChunks(leaseToken, version, cut, bound);
     return { chromium: browser.major, ...(await cutFiles(folder, chunks, write)) };
   };
   return {

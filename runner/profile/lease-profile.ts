@@ -28,7 +28,7 @@ export interface ProfileOptions extends CompleteOptions {
   readonly browser: RunnerBrowser;
   readonly controller: Pick<
     ControllerClient,
-    'profile' | 'saveProfile' | 'releaseProfile' | 'readProfileChunks' | 'writeProfileChunk'
+    'profile' | 'saveProfile' | 'releaseProfile' | 'readProfileChunks' | 'writeProfileChunks'
   >;
   /** Whether a text holds a password of the lease; undefined: the lease has none. */
   readonly holds: ((text: string) => boolean) | undefined;

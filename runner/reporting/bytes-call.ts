@@ -1,4 +1,5 @@
 import { OmicronError, problemSchema } from '../../contract/problem.ts';
+import { ofOtherRelease } from './other-release.ts';
 
 /** One try for some megabytes. */
 const TRY_MS = 20_000;
@@ -6,7 +7,7 @@ const TRIES = 3;
 
 /**
  * Sends bytes or JSON to the controller, and resolves with the bytes of the answer. Tried again when the controller cannot be
- * reached: a chunk that is stored twice costs a copy, which the sweep removes. Throws OmicronErrors.
+ * reached: chunks that are stored twice cost a copy, which the sweep removes. Throws OmicronErrors.
  */
 export async function bytesCall(
   url: string,
@@ -26,14 +27,20 @@ export async function bytesCall(
       const answer = await fetch(url, { ...request, signal: AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]) });
       if (answer.ok) return Buffer.from(await answer.arrayBuffer());
       const problem = problemSchema.safeParse(await answer.json().catch(() => undefined));
-      if (problem.success) throw OmicronError.fromProblem(problem.data);
+      if (problem.success) throw ofOtherRelease(OmicronError.fromProblem(problem.data), new URL(url).pathname);
       throw new OmicronError(
         'controller_unreachable',
         `The controller answered ${answer.status} to a chunk of a profile.`,
       );
     } catch (error) {
-      const final = error instanceof OmicronError && error.code !== 'controller_unreachable';
-      if (final || left === 0 || signal.aborted) throw error;
+      const known = error instanceof OmicronError;
+      if (signal.aborted || (known && error.code !== 'controller_unreachable')) throw error;
+      if (left === 0) throw known ? error : unreachable(error);
     }
   }
 }
+
+const unreachable = (cause: unknown) =>
+  new OmicronError('controller_unreachable', 'The controller could not be reached with chunks of a profile.', {
+    cause,
+  });

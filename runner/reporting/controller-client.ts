@@ -13,12 +13,13 @@ import {
   type Profile,
   type ProfileChoice,
   type ProfileContent,
-  profileChunkStored,
+  profileChunksStored,
   profileList,
   profileSaved,
   type RunnerProfile,
   runnerProfile,
 } from '../../contract/profile.ts';
+import { type PlainChunk, packChunks } from '../../contract/profile-chunks.ts';
 import { type ArtifactReport, activityAnswer, type RunnerEvent } from '../../contract/reports.ts';
 import {
   type AskedUserAction,
@@ -28,8 +29,9 @@ import {
   type userActionRequest,
 } from '../../contract/user-action.ts';
 import { httpCalls } from '../../http/call.ts';
-import { problemClient } from '../../http/problem-client.ts';
+import { type ApiCall, problemClient } from '../../http/problem-client.ts';
 import { bytesCall } from './bytes-call.ts';
+import { ofOtherRelease } from './other-release.ts';
 
 /**
  * The controller as a runner sees it. Every call rejects with an OmicronError, of which `worthRetrying` tells whether the call
@@ -66,8 +68,13 @@ export interface ControllerClient {
   saveProfile(leaseToken: string, base: number, content: ProfileContent, signal: AbortSignal): Promise<number>;
   /** Chunks of what the lease starts with, one after the other; at most as many as `PROFILE_LIMITS` has for one request. */
   readProfileChunks(leaseToken: string, objects: readonly string[], signal: AbortSignal): Promise<Buffer>;
-  /** Stores a chunk for a save over the version `base`. Resolves with its name. */
-  writeProfileChunk(leaseToken: string, base: number, bytes: Buffer, signal: AbortSignal): Promise<string>;
+  /** Stores chunks for a save over the version `base`, as many as `PROFILE_LIMITS` has for one request. Resolves with their names. */
+  writeProfileChunks(
+    leaseToken: string,
+    base: number,
+    chunks: readonly PlainChunk[],
+    signal: AbortSignal,
+  ): Promise<string[]>;
   /** This runner saves it no more. */
   releaseProfile(leaseToken: string, signal: AbortSignal): Promise<void>;
   /** What comes back of the hibernated session. */
@@ -91,7 +98,7 @@ const TRY_MS = 10_000;
 
 /** The controller over HTTP. */
 export function controllerClient(controllerUrl: string): ControllerClient {
-  const call = problemClient(
+  const send = problemClient(
     {
       url: controllerUrl,
       name: 'The controller',
@@ -101,6 +108,10 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     },
     httpCalls(),
   );
+  const call = <T>(request: ApiCall<T>) =>
+    send(request).catch((error: unknown) => {
+      throw ofOtherRelease(error, request.path);
+    });
   const get = async <T>(path: string, token: string | undefined, answer: z.ZodType<T>, signal: AbortSignal) =>
     (await call({ method: 'GET', path, token, answer, signal, timeoutMs: TRY_MS })).value;
   const post = async <T>(
@@ -146,9 +157,10 @@ export function controllerClient(controllerUrl: string): ControllerClient {
       const url = `${controllerUrl}/internal/runner-profile/chunks/read`;
       return bytesCall(url, { token, body: JSON.stringify({ objects }), signal });
     },
-    writeProfileChunk: async (token, base, body, signal) => {
-      const url = `${controllerUrl}/internal/runner-profile/chunks?base_version=${base}`;
-      return profileChunkStored.parse(JSON.parse((await bytesCall(url, { token, body, signal })).toString())).object;
+    writeProfileChunks: async (token, base, chunks, signal) => {
+      const url = `${controllerUrl}/internal/runner-profile/chunks/write?base_version=${base}`;
+      const answer = await bytesCall(url, { token, body: packChunks(chunks), signal });
+      return profileChunksStored.parse(JSON.parse(answer.toString())).objects;
     },
     releaseProfile: async (token, signal) => {
       const request = { method: 'DELETE', path: '/internal/runner-profile', token } as const;

@@ -1,7 +1,8 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
+import { eventually } from '../eventually.ts';
 import { command, type Finished, isAlive, newFolder, processTree, runnerPids, type Up, up } from '../local/machine.ts';
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47]);
@@ -227,6 +228,35 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     const at = { name: 'work', url: `${site.url}/orders` };
     expect(json(await check('--selector', 'h1 >> text=Welcome back'))).toEqual({ ...at, logged_in: true });
     expect(refusal(await check())).toMatchObject({ code: 2, line: expect.stringContaining('--selector or --text') });
+  });
+
+  it('imports, lists, shows, exports, restores, saves and deletes profiles', async () => {
+    const { hostname: domain } = new URL(site.url);
+    const login = { name: 'bakery', domain, path: '/', expires: -1, httpOnly: true, secure: false, sameSite: 'Lax' };
+    const stateOf = (value: string) => ({ cookies: [{ ...login, value }], origins: [] });
+    const profile = (verb: string, ...more: string[]) => run('profile', verb, ...more, '--user', 'eve');
+    const [given, written] = [join(stack.folder, 'given.json'), join(stack.folder, 'written.json')];
+    for (const [place, value] of ['first', 'second'].entries()) {
+      await writeFile(given, JSON.stringify(stateOf(value)));
+      expect(json(await profile('import', 'shop', given))).toEqual({ name: 'shop', version: place + 1 });
+    }
+    const shown = { name: 'shop', version: 2, domains: [{ domain, expires_at: null, logged_in: true }] };
+    expect(json(await profile('list'))).toMatchObject({ profiles: [shown] });
+    expect(json(await profile('show', 'shop'))).toMatchObject({ ...shown, versions: [{ version: 2 }, { version: 1 }] });
+    expect(json(await profile('export', 'shop', written))).toEqual({ name: 'shop', file: written });
+    expect(JSON.parse(await readFile(written, 'utf8'))).toEqual(stateOf('second'));
+    expect((await stat(written)).mode & 0o077).toBe(0);
+    expect(json(await profile('restore', 'shop', '1'))).toEqual({ name: 'shop', version: 3 });
+    expect(json(await profile('export', 'shop', '-'))).toEqual(stateOf('first'));
+
+    const who = ['--user', 'eve', '--conversation', 'shopping'];
+    json(await run('session', 'start', ...who, '--no-video', '--profile', 'shop'));
+    expect(json(await profile('save', 'shop'))).toEqual({ name: 'shop', version: expect.any(Number) });
+    expect(refusal(await profile('delete', 'shop')).line).toMatch(/^profile_in_use: /);
+    json(await run('session', 'close', ...who));
+    await eventually('the last save', async () => (await profile('delete', 'shop')).code === 0);
+    expect(json(await profile('list'))).toEqual({ profiles: [] });
+    expect(refusal(await profile('show', 'shop')).line).toMatch(/^profile_not_found: /);
   });
 
   it('exits with a code for each kind of failure', async () => {

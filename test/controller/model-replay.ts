@@ -305,7 +305,7 @@ async function rowsOf(database: Database, world: World) {
           object: randomUUID(),
           bytes: 1,
         };
-        await profiles.begin(save, 1_000_000);
+        await profiles.begin(save, [save], 1_000_000);
         const how = { why: 'idle', idleSeconds: TICK_SECONDS, keepSeconds: seconds(100), digest: '', tabs: 0 } as const;
         return [(await hibernations.commit(lease, save, how))?.code ?? 'hibernated', 'hibernated'];
       }

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -194,6 +194,45 @@ describe('a hibernated session on real browsers', () => {
     if (after === 'hibernated') expect(await found(site, next)).toEqual(LOGGED_IN);
     else expect(await kindsOf(back.sessionId)).not.toContain('session.hibernate_failed');
     await next.end();
+  });
+
+  it('says why it ended where nothing of it could be saved as its machine went away, and keeps the last version', async () => {
+    const lease = await leaseOf('unsaved', 'unsaved');
+    await logIn(site, lease);
+    await sessions.saveProfile('ada', 'unsaved');
+    {
+      await using browser = await connectBrowser(lease);
+      await browser.evaluate("() => { localStorage.setItem('token', 'newer'); return true }");
+    }
+    const pid = await pidOf(lease.sessionId);
+    const store = join(folder, 'profiles');
+    await rename(store, `${store}.away`);
+    await writeFile(store, 'no folder');
+    try {
+      process.kill(pid, 'SIGTERM');
+      const ended = await eventually('the end', async () => {
+        const session = await sessions.get(lease.sessionId);
+        return session.status !== 'ready' && session;
+      });
+      const error = expect.stringContaining('Request a new lease');
+      expect(ended).toMatchObject({ status: 'error', ended_reason: 'runner_lost', mcp_url: null, error });
+      const { events } = await sessions.listEvents(lease.sessionId, { limit: 200 });
+      const why = { code: 'profile_unavailable' };
+      const detail = expect.stringContaining('folder of profiles cannot be used');
+      expect(events).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ kind: 'session.hibernate_failed', data: why }),
+          expect.objectContaining({ kind: 'profile.save_failed', data: { ...why, detail } }),
+        ]),
+      );
+    } finally {
+      await rm(store);
+      await rename(`${store}.away`, store);
+    }
+    const next = await leaseOf('next', 'unsaved');
+    expect(await found(site, next)).toEqual(LOGGED_IN);
+    await next.end();
+    await eventually('the last save', () => sessions.deleteProfile('ada', 'unsaved').then(() => true));
   });
 
   it('[G2] makes room for another session where every place is taken', async () => {

@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import type { LeaseKey } from '../../contract/lease-key.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type ProfileContent, type ProfileFiles, profileContent } from '../../contract/profile.ts';
+import { packChunks, unpackChunks } from '../../contract/profile-chunks.ts';
 import type { ProfileStore } from '../../controller/ports/profile-store.ts';
+import { objectName } from '../../controller/profiles/sealed.ts';
 import { randomOf } from '../controller/model-replay.ts';
 import { protocol } from '../controller/protocol.ts';
 import { freshPostgres } from '../postgres.ts';
 import { contentOf, keeperOn, stateOf } from './keeper.ts';
 
-/** Each is the life of one user's profile. `OMICRON_TEST_HISTORIES=100000` takes some hours. */
+/** Each is the life of one user's profile. `TMPDIR=/dev/shm OMICRON_TEST_HISTORIES=100000` takes some hours. */
 const HISTORIES = Number(process.env.OMICRON_TEST_HISTORIES ?? 60);
 const SEED = Number(process.env.OMICRON_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const STEPS = 12;
@@ -19,7 +22,10 @@ const CUTS = ['none', 'none', 'none', 'before put', 'half put', 'after put', 'be
 
 type Chunk = ProfileFiles['chunks'][number];
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
-const chunkOf = (value: string) => Buffer.from(`chunk of ${value}`);
+const chunkOf = (value: string, place = 0) => {
+  const bytes = Buffer.from(`chunk ${place} of ${value}`);
+  return { sha256: sha256(bytes), bytes };
+};
 
 it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost, none is mixed, no version loses an object`, {
   timeout: 60_000 + HISTORIES * 1_000,
@@ -27,16 +33,23 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
   const database = await freshPostgres();
   const p = protocol(database, { userLimit: 20 });
   let cut: (typeof CUTS)[number] = 'none';
-  const { keeper, store, cookieOf } = await keeperOn(database, {
+  /** Objects that a save writes before it is cut: some chunks of a request are stored then, and others are not. */
+  let uncut = 0;
+  const isCut = (at: typeof cut) => {
+    if (cut !== at) return false;
+    if (uncut === 0) reached.cuts += 1;
+    return uncut-- <= 0;
+  };
+  const { keeper, store, folder, cookieOf } = await keeperOn(database, {
     around: (inner): ProfileStore => ({
       ...inner,
       async put(name, bytes) {
-        if (cut === 'before put') throw new Error('cut');
-        await inner.put(name, cut === 'half put' ? bytes.subarray(0, bytes.length / 2) : bytes);
-        if (cut === 'after put') throw new Error('cut');
+        if (isCut('before put')) throw new Error('cut');
+        await inner.put(name, isCut('half put') ? bytes.subarray(0, bytes.length / 2) : bytes);
+        if (isCut('after put')) throw new Error('cut');
       },
       async get(name) {
-        if (cut === 'before commit') throw new Error('cut');
+        if (isCut('before commit')) throw new Error('cut');
         return inner.get(name);
       },
     }),
@@ -65,12 +78,12 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
         if (!(error instanceof OmicronError)) expect((error as Error).message).toBe('cut');
         return null;
       } finally {
-        if (cut !== 'none') reached.cuts += 1;
         cut = 'none';
       }
     };
     const maybeCut = () => {
       cut = CUTS[roll(CUTS.length)] ?? 'none';
+      uncut = roll(3);
     };
     const startLease = async () => {
       if (warm === 0) warm = (await p.warm(40)).length;
@@ -87,7 +100,7 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
       const chunks = files?.chunks ?? [];
       const objects = chunks.map(({ object }) => object);
       expect((await keeper.readChunks(lease, objects)).map(sha256)).toEqual(chunks.map(chunk => chunk.sha256));
-      if (files !== null) expect(chunks.at(-1)?.sha256).toBe(sha256(chunkOf(acknowledged.value)));
+      if (files !== null) expect(chunks.at(-1)?.sha256).toBe(chunkOf(acknowledged.value).sha256);
       runners.push({ lease, base: version, chunks });
       reached.leases += 1;
     };
@@ -101,17 +114,33 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
       const version = await save(value, async () => {
         if (isComplete) {
           maybeCut();
-          const bytes = chunkOf(value);
-          const object = await keeper.writeChunk(lease, base, bytes);
-          const named = [...chunks.slice(-2), { object, sha256: sha256(bytes), bytes: bytes.length }];
-          content = { ...content, files: { chromium: 150, files: [], chunks: named } };
+          const plain = Array.from({ length: 1 + roll(3) }, (_, place) => chunkOf(value, place)).reverse();
+          const objects = await keeper.writeChunks(lease, base, unpackChunks(packChunks(plain)));
+          expect(objects).toHaveLength(plain.length);
+          // each is what its name says before the version that names it is asked for
+          const stored = await Promise.all(objects.map(object => store.get(object)));
+          expect(stored.map(sealed => sealed && objectName(sealed))).toEqual(objects);
+          const added = plain.map(({ sha256, bytes }, place) => ({
+            object: objects[place] ?? '',
+            sha256,
+            bytes: bytes.length,
+          }));
+          content = { ...content, files: { chromium: 150, files: [], chunks: [...chunks.slice(-2), ...added] } };
         }
+        if (roll(8) === 0) await late();
         if (cut === 'none') maybeCut();
         return keeper.saveFor(lease, base, content);
       });
       if (version === null) return;
       Object.assign(runner, { base: version, chunks: content.files?.chunks ?? [] });
       if (isComplete) reached.complete += 1;
+    };
+    /** The sweep takes what no version names yet. */
+    const late = async () => {
+      await database.query(
+        `update omicron.profile_objects set since = since - interval '2 hours' where state = 'writing'`,
+      );
+      await keeper.sweep();
     };
     const ofSome = (work: (lease: LeaseKey) => Promise<unknown>) => async () => {
       const runner = runners[roll(runners.length)];
@@ -138,8 +167,7 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
         database.query(
           `update omicron.runners set draining_at = draining_at - interval '21 seconds' where state = 'draining'`,
         ),
-      () =>
-        database.query(`update omicron.profile_objects set since = since - interval '2 hours' where state = 'writing'`),
+      late,
       () => keeper.sweep(),
     ];
 
@@ -158,13 +186,18 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
       'select object from omicron.profile_versions union select object from omicron.profile_version_chunks',
     );
     for (const { object } of kept) expect(await store.get(object)).not.toBeNull();
-    for (const { lease } of runners) await lose(lease).then(() => keeper.release(lease));
-    for (const { id } of await p.fleet.living('local')) await p.fleet.markGone(id);
+    for (const { lease } of runners) {
+      await lose(lease);
+      await keeper.release(lease);
+      await p.fleet.markGone(lease.runner_id);
+    }
     await keeper.remove(userId, 'work');
     await database.query(`update omicron.profile_objects set since = since - interval '2 hours'`);
     await keeper.sweep();
     expect(await database.query('select name from omicron.profile_objects')).toEqual([]);
   }
+  const left = await readdir(folder, { recursive: true, withFileTypes: true });
+  expect(left.filter(entry => entry.isFile()).map(({ name }) => name)).toEqual([]);
   process.stdout.write(`${HISTORIES} histories: ${JSON.stringify(reached)}\n`);
   for (const count of Object.values(reached)) expect(count).toBeGreaterThan(HISTORIES / 5);
 });

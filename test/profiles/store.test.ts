@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { CreateKeyCommand, KMSClient } from '@aws-sdk/client-kms';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { OmicronError } from '../../contract/problem.ts';
 import type { ProfileStore } from '../../controller/ports/profile-store.ts';
 import { bucketStore } from '../../controller/profiles/bucket-store.ts';
 import { folderStore } from '../../controller/profiles/folder-store.ts';
 import { keyFileWrap } from '../../controller/profiles/key-file.ts';
 import { kmsWrap } from '../../controller/profiles/kms.ts';
+import { protocol } from '../controller/protocol.ts';
 import { freePort } from '../port.ts';
 import { freshPostgres } from '../postgres.ts';
 import { type Moto, motoServer } from '../runner/uploader/moto.ts';
@@ -81,6 +83,44 @@ describe.each([
     expect(await keeper.restore('ada', 'work', 1)).toBe(3);
     expect(await cookieOf('ada', 'work')).toBe('one');
     expect(await keeper.remove('ada', 'work')).toBe(true);
+  });
+
+  it('stores chunks many at a time, all of them or none that is acknowledged', async () => {
+    let refuses = 0;
+    const database = await freshPostgres();
+    const { keeper, store } = await keeperOn(database, {
+      quotaBytes: 50_000,
+      around: () => {
+        const inner = make();
+        const put: ProfileStore['put'] = async (object, bytes) => {
+          if (refuses > 0 && --refuses === 0) throw new OmicronError('profile_unavailable', 'the store is away');
+          await inner.put(object, bytes);
+        };
+        return { ...inner, put };
+      },
+    });
+    const p = protocol(database);
+    await p.warm(1);
+    const lease = p.leaseOf(await p.lease({ profile: { name: 'work', mode: 'read-write' } }));
+    const chunks = Array.from({ length: 8 }, () => randomBytes(1_000));
+    refuses = 3;
+    await expect(keeper.writeChunks(lease, 0, chunks)).rejects.toMatchObject({ code: 'profile_unavailable' });
+    const objects = await keeper.writeChunks(lease, 0, chunks);
+    for (const object of objects) expect(await store.get(object)).not.toBeNull();
+    const named = objects.map((object, place) => ({ object, sha256: object, bytes: chunks[place]?.length ?? 0 }));
+    const files = { chromium: 150, files: [], chunks: named };
+    expect(await keeper.saveFor(lease, 0, { state: stateOf('one'), files })).toBe(1);
+    expect(await keeper.readChunks(lease, objects)).toEqual(chunks);
+    // one that does not fit is refused with those that would have
+    const before = await database.query('select name from omicron.profile_objects');
+    await expect(keeper.writeChunks(lease, 1, [randomBytes(10), randomBytes(49_000)])).rejects.toMatchObject({
+      code: 'profile_quota_exceeded',
+    });
+    expect(await database.query('select name from omicron.profile_objects')).toEqual(before);
+    // nor does a runner that lost its place write one, or over a version that is not the last
+    await expect(keeper.writeChunks(lease, 0, chunks)).rejects.toMatchObject({ code: 'profile_changed' });
+    await keeper.release(lease);
+    await expect(keeper.writeChunks(lease, 1, chunks)).rejects.toMatchObject({ code: 'lease_superseded' });
   });
 });
 

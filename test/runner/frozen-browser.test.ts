@@ -47,6 +47,9 @@ it('stops every process of a browser that nothing uses, and goes on at the next 
     await eventually('its timers', async () => Number(await browser.evaluate('() => window.ticks')) > 0);
     await eventually('the timeline', async () => (await kinds()).includes('browser.thawed'));
     expect(await kinds()).toContain('browser.frozen');
+    const metrics = await (await fetch(`${stack.url}/metrics`)).text();
+    for (const change of ['frozen', 'thawed'])
+      expect(metrics).toMatch(new RegExp(`^omicron_browser_freezes_total\\{change="${change}"\\} [1-9]`, 'm'));
 
     await frozen();
     await lease.end(); // frozen or not

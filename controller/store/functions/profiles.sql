@@ -123,10 +123,10 @@ language sql as $$
    where p.session_id is null and r.id = p_runner and r.session_id = p_session and r.epoch = p_epoch and r.state in ('leased', 'draining')
 $$;
 
--- Before the bytes of an object are written, a version's or a chunk's. Null: go on; else why not. `p_runner` null: the
--- platform writes, not a lease.
-create or replace function omicron.begin_save(p_profile uuid, p_base integer, p_runner uuid, p_object text, p_bytes bigint, p_quota bigint)
-returns jsonb language plpgsql as $$
+-- Before the bytes of objects are written, a version's or chunks. Null: go on with all of them; else why with none. `p_bytes`: of
+-- each. `p_runner` null: the platform writes, not a lease.
+create or replace function omicron.begin_objects(p_profile uuid, p_base integer, p_runner uuid, p_objects text[], p_bytes bigint[],
+  p_quota bigint) returns jsonb language plpgsql as $$
 declare
   v_refusal jsonb;
   v_used bigint;
@@ -142,10 +142,11 @@ begin
    where p.id = p_profile
      -- what a save that came to no end wrote is not counted for long
      and (o.state = 'kept' or (o.state = 'writing' and o.since > clock_timestamp() - interval '1 minute'));
-  if v_used + p_bytes > p_quota then
+  if v_used + (select sum(bytes) from unnest(p_bytes) as bytes) > p_quota then
     return jsonb_build_object('outcome', 'refused', 'code', 'profile_quota_exceeded', 'active', v_used, 'limit', p_quota);
   end if;
-  insert into omicron.profile_objects (name, profile_id, bytes) values (p_object, p_profile, p_bytes);
+  insert into omicron.profile_objects (name, profile_id, bytes)
+    select object, p_profile, bytes from unnest(p_objects, p_bytes) as written (object, bytes);
   return null;
 end $$;
 
