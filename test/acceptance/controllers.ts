@@ -12,7 +12,7 @@ import { ENV } from '../../contract/names.ts';
 import type { Artifact, LeaseAnswer, Session, SessionEvent } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { eventually } from '../eventually.ts';
-import { emptyDatabaseUrl } from '../postgres.ts';
+import { migratedDatabaseUrl } from '../postgres.ts';
 
 const MAIN = fileURLToPath(new URL('../../controller/main.ts', import.meta.url));
 
@@ -41,12 +41,13 @@ export interface ControllerProcess {
 }
 
 export async function deployment(): Promise<Deployment> {
-  const databaseUrl = await emptyDatabaseUrl();
+  const databaseUrl = await migratedDatabaseUrl();
   const dataDir = await mkdtemp(join(tmpdir(), 'omicron-test-'));
   const secret = randomBytes(32).toString('hex');
   const environment = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
     [ENV.databaseUrl]: databaseUrl,
     [ENV.serviceSecret]: secret,
     [ENV.egressSecret]: randomBytes(32).toString('hex'),

@@ -13,7 +13,7 @@ import { controllerSettings, type Settings } from '../../controller/config.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import { type Clock, realClock } from '../../http/clock.ts';
 import { type FakeMachine, fakeMachine } from '../fakes/runners.ts';
-import { emptyDatabaseUrl } from '../postgres.ts';
+import { migratedDatabaseUrl } from '../postgres.ts';
 
 /** What a deployment shares between its replicas. */
 export interface Deployment extends AsyncDisposable {
@@ -49,7 +49,7 @@ export async function deployment(overrides: Record<string, unknown> = {}): Promi
       OMICRON_HOST: '127.0.0.1',
       OMICRON_PORT: 0,
       OMICRON_DATA_DIR: dataDir,
-      [ENV.databaseUrl]: overrides[ENV.databaseUrl] ?? (await emptyDatabaseUrl()),
+      [ENV.databaseUrl]: overrides[ENV.databaseUrl] ?? (await migratedDatabaseUrl()),
       [ENV.serviceSecret]: randomBytes(32).toString('hex'),
       [ENV.egressSecret]: randomBytes(32).toString('hex'),
       [ENV.signingKey]: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),

@@ -12,7 +12,7 @@ import { connectBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
-import { emptyDatabaseUrl } from '../postgres.ts';
+import { migratedDatabaseUrl } from '../postgres.ts';
 import { found, logIn } from '../profiles/member.ts';
 import { LOGGED_IN, type MemberSite, startMemberSite } from '../site/member-site.ts';
 
@@ -44,7 +44,7 @@ describe('a hibernated session on real browsers', () => {
     site = await startMemberSite();
     await new Promise<void>(done => keeping.listen(0, '127.0.0.1', done));
     keepingUrl = `http://127.0.0.1:${(keeping.address() as AddressInfo).port}`; // it listens on TCP
-    const databaseUrl = await emptyDatabaseUrl();
+    const databaseUrl = await migratedDatabaseUrl();
     const settings = {
       [ENV.hibernateSeconds]: String(HOUR),
       [ENV.hibernateForCapacitySeconds]: String(HOUR / 2),

@@ -19,7 +19,7 @@ import { connectBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { isAlive, newFolder, processTree, shell } from '../local/machine.ts';
-import { emptyDatabaseUrl } from '../postgres.ts';
+import { migratedDatabaseUrl } from '../postgres.ts';
 import { LOGGED_OUT, type MemberSite, SECRETS, startMemberSite, WHOLE_LOGIN } from '../site/member-site.ts';
 import { found, logIn } from './member.ts';
 
@@ -40,7 +40,7 @@ describe('a complete profile on real browsers', () => {
     const key = randomBytes(32);
     const settings = { [ENV.userLimit]: '10', [ENV.profileKey]: key.toString('base64') };
     const log = pino({ level: 'silent' });
-    const databaseUrl = await emptyDatabaseUrl();
+    const databaseUrl = await migratedDatabaseUrl();
     stack = await startStack({ folder, log, databaseUrl, egress: 'off', poolIdle: 1, settings, runnerEnv: shell() });
     database = postgresDatabase({ url: databaseUrl, connectionsMax: 2, log });
     const profiles = sqlProfiles(database);
