@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildImages, IMAGES_DIR } from '../images/build.ts';
 import { type Builder, findBuilder } from '../images/builder.ts';
-import { CLUSTER_IMAGES } from '../images/context.ts';
+import { CLUSTER_IMAGES, IMAGES } from '../images/context.ts';
 import { localTool } from './kubectl.ts';
 
 const run = promisify(execFile);
@@ -54,6 +54,20 @@ export async function localStackImage(
   const { local } = await buildImages(builder, { names: ['local'], ...LOCAL, log });
   await load(builder, tool, [local], log);
   return local;
+}
+
+/**
+ * Builds all that tests on the cluster beside the checkout run, and loads none of it: that takes minutes, in which the cluster need not be
+ * up.
+ */
+export async function testImages(
+  tool: string,
+  environment: NodeJS.ProcessEnv,
+  log: (line: string) => void,
+): Promise<void> {
+  const builder = await besideBuilder(tool, environment);
+  const { runner } = await buildImages(builder, { names: IMAGES, ...LOCAL, log });
+  await fixturesImage(builder, runner, log);
 }
 
 /** The builder for the cluster beside the checkout, once its base image is built. */

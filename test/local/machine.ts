@@ -12,7 +12,7 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(ROOT, 'cli', 'bin.js');
 
 const USERS = [
-  ...['PATH', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS'],
+  ...['PATH', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS', 'NODE_COMPILE_CACHE'],
   ...['OMICRON_CHROMIUM', 'OMICRON_FFMPEG', 'OMICRON_CHROMIUM_SANDBOX'],
 ];
 

@@ -43,6 +43,7 @@ export async function startRunner(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       ...RUNNER_COMMAND.env,
       [ENV.runnerId]: runnerId,
       [ENV.controllerUrl]: controller.url,
