@@ -16,6 +16,8 @@ const GITOPS = { repository: pathToFileURL(REPOSITORY).href, revision: 'main' };
 /** The Application of the product's objects, as `manifests/parts/applications.ts` names it. */
 const CORE = 'omicron-browser';
 const SYNC_MS = 180_000;
+/** https://argo-cd.readthedocs.io/en/stable/user-guide/annotations-and-labels/ */
+const REFRESH = 'argocd.argoproj.io/refresh';
 
 const git = (...args: string[]) =>
   promisify(execFile)('git', [
@@ -80,8 +82,29 @@ export async function argoStatus() {
   };
 }
 
+/** Asks Argo CD to compare now, as a webhook of a repository does; else it looks by itself, in time. */
+async function refresh(): Promise<void> {
+  const object = ['-n', ARGOCD, 'annotate', 'application', CORE, '--overwrite'];
+  await tryKubectl([...object, `${REFRESH}=normal`]); // it may not be there yet
+}
+
+/** Argo CD's status once it has compared the cluster with the repository anew. */
+export async function compared() {
+  await refresh();
+  const annotation = ['-n', ARGOCD, 'get', 'application', CORE, '-o', 'jsonpath={.metadata.annotations}'];
+  const deadline = performance.now() + SYNC_MS;
+  // It takes the annotation away when it has.
+  while ((await kubectl(annotation)).includes(REFRESH)) {
+    if (performance.now() > deadline)
+      throw new Error(`Argo CD has not compared: ${JSON.stringify(await argoStatus())}`);
+    await delay(200);
+  }
+  return argoStatus();
+}
+
 /** Waits until Argo CD has synced a revision and what runs of it is healthy. */
 export async function synced(revision: string): Promise<void> {
+  await refresh();
   const deadline = performance.now() + SYNC_MS;
   for (;;) {
     const now = await argoStatus();

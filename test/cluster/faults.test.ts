@@ -33,8 +33,8 @@ import { orphans } from './orphans.ts';
 
 const inRunners = ['-n', NAMESPACES.runners] as const;
 const inFixtures = ['-n', FIXTURES] as const;
-/** How long a part of the cluster is away. */
-const AWAY_MS = 25_000;
+/** How long a part of the cluster is away: longer than a controller waits for an answer of the API server, 10 s. */
+const AWAY_MS = 15_000;
 /** Nothing is measured against these: a slow machine only takes longer. */
 const LIMIT = { timeout: 300_000 };
 

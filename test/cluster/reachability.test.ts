@@ -167,11 +167,13 @@ describe('[O9] reachability', () => {
       'credentials of a pod identity by IPv6': out(OUTSIDE.podIdentity6),
     };
     const seen = Object.fromEntries(Object.keys(EXPECTED).map(name => [name, {} as Record<From, Seen>]));
-    for (const name of FROM) {
-      const answers = await probeFrom(from[name], Object.values(to));
-      for (const [index, target] of Object.keys(to).entries())
-        Object.assign(seen[target] ?? {}, { [name]: answers[index] });
-    }
+    await Promise.all(
+      FROM.map(async name => {
+        const answers = await probeFrom(from[name], Object.values(to));
+        for (const [index, target] of Object.keys(to).entries())
+          Object.assign(seen[target] ?? {}, { [name]: answers[index] });
+      }),
+    );
     expect(seen).toEqual(EXPECTED);
   });
 });

@@ -200,7 +200,7 @@ describe('[O24] a platform that runs already', () => {
       running(API, 'reach-false', []),
     ]);
     await eventually('the runner is open to the label', async () => (await toRunner(withLabel)) === 'open', 60_000);
-    for (const each of [without, api]) expect(await toRunner(each)).toBe('closed');
+    expect(await Promise.all([without, api].map(toRunner))).toEqual(['closed', 'closed']);
     expect(await platform()).toEqual(UNTOUCHED);
     // back from it
     await kubectl(['-n', API, 'delete', 'pod', 'reach-true', 'reach-false']);
