@@ -22,6 +22,9 @@ async function picture(name: string): Promise<void> {
   process.stdout.write(`docs/images/console-${name}.png\n`);
 }
 
+await open('/');
+await page.getByRole('heading').first().waitFor();
+await picture('sign-in');
 await page.goto(stack.console.link());
 await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor();
 
@@ -88,6 +91,13 @@ await page.setViewportSize(DESKTOP);
 await page.emulateMedia({ colorScheme: 'light' });
 await page.getByRole('article').getByRole('button', { name: 'Done' }).click();
 await asking;
+
+await page.setViewportSize({ width: 640, height: 520 });
+await open(`/preview/${lease.sessionId}`);
+await page.getByText('on the browser').waitFor();
+await eventually('a picture', async () => (await page.locator('.unseen-yet').count()) === 0, WAIT_MS);
+await picture('preview');
+await page.setViewportSize(DESKTOP);
 
 await open('/credentials?user=ada');
 await page.getByText('BAKERY_PASSWORD').waitFor();
