@@ -35,6 +35,16 @@ const UNIT = [
   'test/setup/*.test.ts',
 ];
 
+/** Tests of what deploys and what decides: with programs and Postgres, hardly any with a browser. */
+const CONTROL_PLANE = 'test/{controller,infra,manifests,model,policies}/**/*.test.ts';
+
+const INTEGRATION = {
+  globalSetup: ['test/setup/postgres.ts'],
+  pool: 'forks' as const,
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+};
+
 export default defineConfig({
   test: {
     // Two cores: browsers and Postgres share them; more workers than cores only make every wait longer.
@@ -50,15 +60,13 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
+      { test: { ...INTEGRATION, name: 'control-plane', include: [CONTROL_PLANE], exclude: UNIT } },
       {
         test: {
+          ...INTEGRATION,
           name: 'integration',
           include: ['test/**/*.test.ts'],
-          exclude: [...UNIT, 'test/cluster/**'],
-          globalSetup: ['test/setup/postgres.ts'],
-          pool: 'forks',
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          exclude: [...UNIT, CONTROL_PLANE, 'test/cluster/**'],
         },
       },
     ],
