@@ -125,7 +125,10 @@ function* search(text: string, marks: readonly [number, number][], searched: rea
 }
 
 /** The end of a line or of a text in JSON: what a value is parted by here stays, so that the rest can be read. */
-const BOUNDARY = /\n|(?<!\\)"/;
+const BOUNDARY = /\n|(?<!\\)(?:\\\\)*"/;
+/** After whole escapes a quote is that end too, though a reading of the text may take it for escaped. */
+const ENDING = /(?<!\\)(?:\\\\)+"$/;
+const ENDING_CHARACTERS = 100;
 
 function replaced(text: string, hits: readonly Hit[]): string {
   if (hits.length === 0) return text;
@@ -137,7 +140,7 @@ function replaced(text: string, hits: readonly Hit[]): string {
   let at = 0;
   for (const { start, end, needle } of merged(runs)) {
     pieces.push(text.slice(at, start), `<secret>${needle.name}</secret>`);
-    at = end;
+    at = ENDING.test(text.slice(Math.max(start, end - ENDING_CHARACTERS), end)) ? end - 1 : end;
   }
   return pieces.join('') + text.slice(at);
 }
