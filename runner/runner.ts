@@ -122,6 +122,8 @@ export function createRunner(options: RunnerOptions): Runner {
   let playwright: PlaywrightMcp | undefined;
   let assigned: { assignment: Assignment; answer: Promise<AssignAnswer> } | undefined;
   let served: ServedLease | undefined;
+  /** Resolves once the lease is served, or is not. */
+  let serving: Promise<void> = Promise.resolve();
   let hibernates = false;
   let closedToAgents: Promise<void> = Promise.resolve();
 
@@ -210,16 +212,18 @@ export function createRunner(options: RunnerOptions): Runner {
     }
   }
 
-  /** What serves a lease takes longer to make than all else here. It is there before a request can follow the answer. */
+  /** What serves a lease takes longer to make than all else here. A request that follows the answer waits for it. */
   function onceAnswered(serve: () => void): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    serving = promise;
     setImmediate(() => {
-      if (machine.phase !== 'leased') return;
       try {
-        serve();
+        if (machine.phase === 'leased') serve();
       } catch (error) {
         log.error({ err: error }, 'lease not served');
         stop('the lease could not be served', 1);
       }
+      resolve();
     });
   }
 
@@ -262,12 +266,14 @@ export function createRunner(options: RunnerOptions): Runner {
     },
     async saveProfile(token) {
       await verifyControllerToken(keys, audience, token, saveProfileClaims);
+      await serving;
       if (served?.saveProfile === undefined)
         throw new OmicronError('lease_ended', 'This runner serves no lease with a profile.');
       return served.saveProfile();
     },
     async hibernate(token) {
       const { claims } = await verifyControllerToken(keys, audience, token, hibernateClaims);
+      await serving;
       if (served === undefined || machine.phase !== 'leased')
         throw new OmicronError('lease_ended', 'This runner serves no lease.');
       await served.hibernate(claims);
@@ -281,11 +287,13 @@ export function createRunner(options: RunnerOptions): Runner {
     },
     async checkLogin(token) {
       const { claims } = await verifyControllerToken(keys, audience, token, checkLoginClaims);
+      await serving;
       if (served === undefined || browser === undefined)
         throw new OmicronError('lease_ended', 'This runner serves no lease.');
       return checkLogin(browser.context, claims.page);
     },
     async endpoint(bearerToken = '') {
+      await serving;
       const lease = served;
       if (lease !== undefined && assigned !== undefined) {
         if (await opensLease(bearerToken, assigned.assignment, { keys, nowMs: Date.now() })) return lease.endpoint;
@@ -297,11 +305,13 @@ export function createRunner(options: RunnerOptions): Runner {
     },
     async files(token = '') {
       await verifyControllerToken(keys, audience, token, filesClaims);
+      await serving;
       if (served === undefined || machine.phase === 'draining')
         throw new OmicronError('lease_ended', 'This runner serves no lease.');
       return served.files;
     },
     async liveView(token) {
+      await serving;
       const lease = served;
       if (lease === undefined || machine.phase === 'draining')
         throw new OmicronError('lease_ended', 'This runner serves no lease.');
