@@ -52,7 +52,13 @@ interface Seen {
   changes: number[];
 }
 
-const PICTURE = `document.querySelector('.screen canvas') !== null && document.querySelector('.unseen-yet') === null`;
+/** Resolves with the first picture. Runs in the console's page. */
+const PICTURE = `new Promise(resolve => {
+  (function look() {
+    const seen = document.querySelector('.screen canvas') !== null && document.querySelector('.unseen-yet') === null;
+    if (seen) resolve(); else requestAnimationFrame(look);
+  })();
+})`;
 
 /**
  * Pictures a second; milliseconds from the tab's paint to the console's pixels, from a click there to changed pixels, and from a
@@ -94,7 +100,7 @@ export async function seenInConsole(): Promise<
   for (let reload = 0; reload < RELOADS; reload += 1) {
     const startMs = performance.now();
     await page.reload({ waitUntil: 'commit' });
-    await page.waitForFunction(PICTURE);
+    await page.evaluate(PICTURE);
     reloadMs.push(performance.now() - startMs);
   }
   await lease.end();
