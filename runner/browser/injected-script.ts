@@ -22,7 +22,7 @@ const LONG = 100_000;
 
 /** How Playwright asks for its world in each new document. */
 const ASKS_FOR_WORLD =
-  /^\{"id":\d+,"method":"Page\.addScriptToEvaluateOnNewDocument","params":\{"source":"","worldName":"(__playwright_utility_world_[^"\\]+)"\},"sessionId":"([^"\\]+)"\}$/;
+  /^\{"id":\d+,"method":"Page\.addScriptToEvaluateOnNewDocument","params":\{"source":"","worldName":"__playwright_utility_world_[^"\\]+"\},"sessionId":"[^"\\]+"\}$/;
 
 /** No name of an element or a frame reaches a symbol. */
 const KEY = "Symbol.for('omicron-browser.injected')";
@@ -33,9 +33,8 @@ const ANSWERS = /^\{"id":(\d+),/;
 /** Of a tab that closes meanwhile no answer comes. */
 const ASKED_MAX = 10_000;
 
-/** Ids of what is sent here; Playwright counts from 1. */
+/** The first id of what is sent here; Playwright counts from 1. */
 const OWN_ID = 2 ** 30;
-const OWN_ID_END = 2 ** 31;
 
 const NOTHING: ReturnType<InjectedScript['receive']> = { pass: false };
 const PASS: ReturnType<InjectedScript['receive']> = { pass: true };
@@ -43,30 +42,17 @@ const PASS: ReturnType<InjectedScript['receive']> = { pass: true };
 export function injectedScript(): InjectedScript {
   /** The script as it stands in a message: in JSON, without the quotes. Unknown until Playwright first sends it. */
   let script: string | undefined;
-  /** Sessions that had their world before that. */
-  let worlds: { worldName: string; sessionId: string }[] = [];
-  let lastOwn = OWN_ID;
+  /** The messages that asked for a world before that. */
+  let early: string[] = [];
   /** By id, what stands around the script in a message whose answer is awaited. */
   const asked = new Map<number, readonly [before: string, after: string]>();
 
-  const defines = (escaped: string) =>
-    `Object.defineProperty(globalThis, ${KEY}, { value() { const module = {};\\n${escaped}\\nreturn module.exports; } });`;
-
-  function register(escaped: string, { worldName, sessionId }: (typeof worlds)[number]): string {
-    lastOwn = lastOwn + 1 === OWN_ID_END ? OWN_ID : lastOwn + 1;
-    return `{"id":${lastOwn},"method":"Page.addScriptToEvaluateOnNewDocument","params":{"source":"${defines(escaped)}","worldName":"${worldName}"},"sessionId":"${sessionId}"}`;
-  }
-
   return {
     send(message) {
-      const world = message.length < 1_000 ? ASKS_FOR_WORLD.exec(message) : null;
-      if (world !== null) {
-        const [, worldName = '', sessionId = ''] = world;
-        if (script === undefined) {
-          worlds.push({ worldName, sessionId });
-          return message;
-        }
-        return message.replace('"source":""', () => `"source":"${defines(script ?? '')}"`);
+      if (message.length < 1_000 && ASKS_FOR_WORLD.test(message)) {
+        if (script !== undefined) return defining(message, script);
+        early.push(message);
+        return message;
       }
       if (message.length < LONG) return message;
       const id = Number(EVALUATES.exec(message.slice(0, 200))?.[1]);
@@ -77,9 +63,9 @@ export function injectedScript(): InjectedScript {
       if (script === undefined) {
         const found = message.slice(start, end);
         script = found;
-        const also = worlds.map(each => `${register(found, each)}\0`).join('');
-        worlds = [];
-        return `${also}${message}`;
+        const again = early.map((each, n) => defining(each, found).replace(/"id":\d+/, `"id":${OWN_ID + n}`));
+        early = [];
+        return [...again, message].join('\0');
       }
       if (end - start !== script.length || !message.startsWith(script, start)) return message;
       const around = [copy(message.slice(0, start)), copy(message.slice(end))] as const;
@@ -98,6 +84,14 @@ export function injectedScript(): InjectedScript {
     },
   };
 }
+
+/** The message that asks for a world, whose documents define the script. */
+const defining = (message: string, script: string): string =>
+  message.replace(
+    '"source":""',
+    () =>
+      `"source":"Object.defineProperty(globalThis, ${KEY}, { value() { const module = {};\\n${script}\\nreturn module.exports; } });"`,
+  );
 
 /** A slice keeps the string that it is of. */
 const copy = (slice: string): string => Buffer.from(slice).toString();
