@@ -11,7 +11,7 @@ const TRIES = 3;
  */
 export async function bytesCall(
   url: string,
-  { token, body, signal }: { token: string; body: Buffer | string; signal: AbortSignal },
+  { token, body, signal }: { token: string; body: Buffer<ArrayBuffer> | string; signal: AbortSignal },
 ): Promise<Buffer> {
   const isJson = typeof body === 'string';
   const request = {
@@ -20,7 +20,7 @@ export async function bytesCall(
       authorization: `Bearer ${token}`,
       'content-type': isJson ? 'application/json' : 'application/octet-stream',
     },
-    body: isJson ? body : new Uint8Array(body),
+    body,
   };
   for (let left = TRIES - 1; ; left -= 1) {
     try {
