@@ -24,7 +24,7 @@ const NEWLINE = Buffer.from('\n');
 export const digestOfChunk = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 /** Chunks as one body. */
-export function packChunks(chunks: readonly PlainChunk[]): Buffer<ArrayBuffer> {
+export function packChunks(chunks: readonly PlainChunk[]): Buffer {
   const list = chunks.map(chunk => ({ sha256: chunk.sha256, bytes: chunk.bytes.length }));
   return Buffer.concat([Buffer.from(JSON.stringify(list)), NEWLINE, ...chunks.map(({ bytes }) => bytes)]);
 }

@@ -14,39 +14,59 @@ export type HttpCall = (
   signal: AbortSignal,
 ) => Promise<HttpAnswer>;
 
+/** As an {@link HttpCall}, with bytes both ways. */
+export type HttpExchange = (
+  url: string,
+  request: { method: 'GET' | 'POST' | 'PUT' | 'DELETE'; headers?: Record<string, string>; body?: string | Buffer },
+  signal: AbortSignal,
+) => Promise<Omit<HttpAnswer, 'text'> & { readonly bytes: Buffer }>;
+
+/** {@link httpExchanges} with text. */
+export function httpCalls(limits: { bytesMax?: number } = {}): HttpCall {
+  const exchange = httpExchanges(limits);
+  return async (url, request, signal) => {
+    const { bytes, ...answer } = await exchange(url, request, signal);
+    return { ...answer, text: bytes.toString() };
+  };
+}
+
 /**
- * Calls over connections that are kept open, for the few small requests of a lease's start: less work than `fetch`, which
- * counts in a process that has run little of it. Knows no proxy (NODE_USE_ENV_PROXY): between controller and runner there is
+ * Calls over connections that are kept open, for the few small requests of a lease's start and the many bytes of a profile: less work
+ * than `fetch`, which counts in a process that has run little of it, and copies what it reads twice. Knows no proxy (NODE_USE_ENV_PROXY): between controller and runner there is
  * none. Follows no redirect. Rejects when the call was not answered whole. For calls that may be repeated: one that meets a
  * connection closed meanwhile is sent again. An answer of more than `bytesMax` is an error.
  */
-export function httpCalls({ bytesMax = Number.POSITIVE_INFINITY } = {}): HttpCall {
+export function httpExchanges({ bytesMax = Number.POSITIVE_INFINITY } = {}): HttpExchange {
   const agent = new Agent({ keepAlive: true });
   const secureAgent = new SecureAgent({ keepAlive: true });
-  const call: HttpCall = (url, request, signal) => {
+  const exchange: HttpExchange = (url, request, signal) => {
     const { method, headers, body } = request;
-    const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
+    const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<HttpExchange>>>();
     const secure = url.startsWith('https:');
     const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
     const options = { method, headers: { ...headers, ...length }, agent: secure ? secureAgent : agent, signal };
     const sent = (secure ? requestHttps : requestHttp)(url, options, answer => {
-      let text = '';
+      const parts: Buffer[] = [];
+      let length = 0;
       answer
-        .setEncoding('utf8')
-        .on('data', (chunk: string) => {
-          text += chunk;
-          if (text.length > bytesMax) answer.destroy(new Error(`the answer has more than ${bytesMax} bytes`));
+        .on('data', (part: Buffer) => {
+          parts.push(part);
+          length += part.length;
+          if (length > bytesMax) answer.destroy(new Error(`the answer has more than ${bytesMax} bytes`));
         })
         .on('error', reject)
-        .on('end', () => resolve({ status: answer.statusCode ?? 0, retryAfter: answer.headers['retry-after'], text }));
+        .on('end', () => {
+          const { statusCode: status = 0, headers } = answer;
+          resolve({ status, retryAfter: headers['retry-after'], bytes: Buffer.concat(parts, length) });
+        });
     });
     sent.on('error', (error: NodeJS.ErrnoException) => {
       // The other side had closed the kept connection, and word of it was still on its way.
-      if (sent.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted) resolve(call(url, request, signal));
+      if (sent.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted) resolve(exchange(url, request, signal));
       else reject(error);
     });
     sent.end(body);
     return promise;
   };
-  return call;
+  return exchange;
 }

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { AUDIENCES } from '../../contract/names.ts';
@@ -101,7 +102,8 @@ export const runnerProfileRoutes: FastifyPluginAsyncZod<RunnerProfileRoutes> = a
     },
     async (request, reply) => {
       const chunks = await keeper().readChunks(leaseOf(request).claims, request.body.objects);
-      return reply.type(BYTES).send(Buffer.concat(chunks) as never); // no JSON
+      const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+      return reply.type(BYTES).header('content-length', length).send(Readable.from(chunks) as never); // no JSON
     },
   );
 

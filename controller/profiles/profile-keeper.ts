@@ -30,7 +30,7 @@ const STALE_SECONDS = 3_600;
 const SWEEP_BATCH = 100;
 
 /**
- * Reads and writes the content of profiles. A save is whole or nothing: the object is written, read back and opened, and only
+ * Reads and writes the content of profiles. A save is whole or nothing: the object is written and read back, and only
  * then does the head move, by compare-and-set. Errors are OmicronErrors that say what to do.
  */
 export class ProfileKeeper {

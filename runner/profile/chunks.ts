@@ -58,10 +58,16 @@ export async function joinFiles(
   read: (objects: string[]) => Promise<Buffer>,
 ): Promise<void> {
   const parts = partsOf(content);
-  if (parts === undefined) throw damaged();
+  if (parts === undefined || new Set(content.files.map(({ path }) => path)).size < content.files.length) throw damaged();
   for (const folder of new Set(content.files.map(({ path }) => dirname(path))))
     await mkdir(join(into, folder), { recursive: true, mode: 0o700 });
-  for (const { path } of content.files) closeSync(openSync(join(into, path), 'wx', 0o600));
+  const begun = new Set<string>();
+  const place = ({ path }: Pick<Part, 'path'>): number => {
+    const isNew = !begun.has(path);
+    begun.add(path);
+    return openSync(join(into, path), isNew ? 'wx' : 'r+', 0o600);
+  };
+  for (const file of content.files) if (file.bytes === 0) closeSync(place(file));
   const wanted = content.chunks.map((chunk, index) => ({ ...chunk, parts: parts[index] ?? [] }));
   await pooled(batchesOf(wanted, READ_BYTES), async batch => {
     const bytes = await read(batch.map(({ object }) => object));
@@ -70,14 +76,13 @@ export async function joinFiles(
       const plain = bytes.subarray(at, at + chunk.bytes);
       at += chunk.bytes;
       if (digestOfChunk(plain) !== chunk.sha256) throw damaged();
-      for (const part of chunk.parts) writePart(join(into, part.path), plain, part);
+      for (const part of chunk.parts) writePart(place(part), plain, part);
     }
   });
 }
 
 /** Blocking: files of a profile are small and many, nothing else runs yet, and a call through the pool costs several times this. */
-function writePart(path: string, chunk: Buffer, { fromBytes, bytes, atBytes }: Part): void {
-  const file = openSync(path, 'r+');
+function writePart(file: number, chunk: Buffer, { fromBytes, bytes, atBytes }: Part): void {
   try {
     writeSync(file, chunk, atBytes, bytes, fromBytes);
   } finally {

@@ -1,4 +1,5 @@
 import { OmicronError, problemSchema } from '../../contract/problem.ts';
+import type { HttpExchange } from '../../http/call.ts';
 import { ofOtherRelease } from './other-release.ts';
 
 /** One try for some megabytes. */
@@ -10,12 +11,13 @@ const TRIES = 3;
  * reached: chunks that are stored twice cost a copy, which the sweep removes. Throws OmicronErrors.
  */
 export async function bytesCall(
+  exchange: HttpExchange,
   url: string,
-  { token, body, signal }: { token: string; body: Buffer<ArrayBuffer> | string; signal: AbortSignal },
+  { token, body, signal }: { token: string; body: Buffer | string; signal: AbortSignal },
 ): Promise<Buffer> {
   const isJson = typeof body === 'string';
   const request = {
-    method: 'POST',
+    method: 'POST' as const,
     headers: {
       authorization: `Bearer ${token}`,
       'content-type': isJson ? 'application/json' : 'application/octet-stream',
@@ -24,19 +26,28 @@ export async function bytesCall(
   };
   for (let left = TRIES - 1; ; left -= 1) {
     try {
-      const answer = await fetch(url, { ...request, signal: AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]) });
-      if (answer.ok) return Buffer.from(await answer.arrayBuffer());
-      const problem = problemSchema.safeParse(await answer.json().catch(() => undefined));
+      const bound = AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]);
+      const { status, bytes } = await exchange(url, request, bound);
+      if (status === 200) return bytes;
+      const problem = problemSchema.safeParse(parsed(bytes));
       if (problem.success) throw ofOtherRelease(OmicronError.fromProblem(problem.data), new URL(url).pathname);
       throw new OmicronError(
         'controller_unreachable',
-        `The controller answered ${answer.status} to a chunk of a profile.`,
+        `The controller answered ${status} to a chunk of a profile.`,
       );
     } catch (error) {
       const known = error instanceof OmicronError;
       if (signal.aborted || (known && error.code !== 'controller_unreachable')) throw error;
       if (left === 0) throw known ? error : unreachable(error);
     }
+  }
+}
+
+function parsed(json: Buffer): unknown {
+  try {
+    return JSON.parse(json.toString());
+  } catch {
+    return undefined;
   }
 }
 

@@ -28,7 +28,7 @@ import {
   userAction,
   type userActionRequest,
 } from '../../contract/user-action.ts';
-import { httpCalls } from '../../http/call.ts';
+import { httpCalls, httpExchanges } from '../../http/call.ts';
 import { type ApiCall, problemClient } from '../../http/problem-client.ts';
 import { bytesCall } from './bytes-call.ts';
 import { ofOtherRelease } from './other-release.ts';
@@ -108,6 +108,7 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     },
     httpCalls(),
   );
+  const exchange = httpExchanges();
   const call = <T>(request: ApiCall<T>) =>
     send(request).catch((error: unknown) => {
       throw ofOtherRelease(error, request.path);
@@ -155,11 +156,11 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     },
     readProfileChunks: (token, objects, signal) => {
       const url = `${controllerUrl}/internal/runner-profile/chunks/read`;
-      return bytesCall(url, { token, body: JSON.stringify({ objects }), signal });
+      return bytesCall(exchange, url, { token, body: JSON.stringify({ objects }), signal });
     },
     writeProfileChunks: async (token, base, chunks, signal) => {
       const url = `${controllerUrl}/internal/runner-profile/chunks/write?base_version=${base}`;
-      const answer = await bytesCall(url, { token, body: packChunks(chunks), signal });
+      const answer = await bytesCall(exchange, url, { token, body: packChunks(chunks), signal });
       return profileChunksStored.parse(JSON.parse(answer.toString())).objects;
     },
     releaseProfile: async (token, signal) => {

@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { type Bulk, fill, LOGIN_AGAIN, STORED } from './profile-site.ts';
@@ -16,6 +17,9 @@ export interface Figures {
   readonly pause_ms: number;
   readonly restore_ms: number;
 }
+
+/** After this Chromium has written localStorage; a browser that is closed at once may lose it. */
+const LOCAL_STORAGE_MS = 6_000;
 
 const launch = (executablePath: string, folder: string): Promise<BrowserContext> =>
   chromium.launchPersistentContext(folder, { executablePath, chromiumSandbox: process.getuid?.() !== 0 });
@@ -53,6 +57,7 @@ export function tarOfTheFolder(executable: string, url: string, bulk: Bulk): Pro
     const first_save_bytes = await pack();
     context = await launch(executable, data);
     await (await open(context, url)).evaluate(`(${LOGIN_AGAIN})()`);
+    await sleep(LOCAL_STORAGE_MS);
     const pausedMs = performance.now();
     await context.close();
     const next_save_bytes = await pack();
