@@ -103,7 +103,10 @@ export const runnerProfileRoutes: FastifyPluginAsyncZod<RunnerProfileRoutes> = a
     async (request, reply) => {
       const chunks = await keeper().readChunks(leaseOf(request).claims, request.body.objects);
       const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-      return reply.type(BYTES).header('content-length', length).send(Readable.from(chunks) as never); // no JSON
+      return reply
+        .type(BYTES)
+        .header('content-length', length)
+        .send(Readable.from(chunks) as never); // no JSON
     },
   );
 

@@ -14,7 +14,7 @@ type Cut = { readonly parts: readonly Part[]; readonly bytes: number };
 const AT_ONCE = 4;
 /** About what one request reads: most chunks are small, and each request costs some milliseconds. */
 const READ_BYTES = 8 * 1024 * 1024;
-/** What one request writes: the controller holds it four times, plain and sealed, as it came and as it was read back. */
+/** What one request writes: the controller holds it three times: as it came, sealed, and as it was read back. */
 const WRITE_BYTES = PROFILE_LIMITS.chunkBytesMax;
 
 /**
@@ -58,7 +58,8 @@ export async function joinFiles(
   read: (objects: string[]) => Promise<Buffer>,
 ): Promise<void> {
   const parts = partsOf(content);
-  if (parts === undefined || new Set(content.files.map(({ path }) => path)).size < content.files.length) throw damaged();
+  if (parts === undefined || new Set(content.files.map(({ path }) => path)).size < content.files.length)
+    throw damaged();
   for (const folder of new Set(content.files.map(({ path }) => dirname(path))))
     await mkdir(join(into, folder), { recursive: true, mode: 0o700 });
   const begun = new Set<string>();

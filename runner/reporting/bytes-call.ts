@@ -31,10 +31,7 @@ export async function bytesCall(
       if (status === 200) return bytes;
       const problem = problemSchema.safeParse(parsed(bytes));
       if (problem.success) throw ofOtherRelease(OmicronError.fromProblem(problem.data), new URL(url).pathname);
-      throw new OmicronError(
-        'controller_unreachable',
-        `The controller answered ${status} to a chunk of a profile.`,
-      );
+      throw new OmicronError('controller_unreachable', `The controller answered ${status} to a chunk of a profile.`);
     } catch (error) {
       const known = error instanceof OmicronError;
       if (signal.aborted || (known && error.code !== 'controller_unreachable')) throw error;
