@@ -197,14 +197,14 @@ const HYPHEN = 0x2d;
 export const bareText = (text: string, solid: boolean): string =>
   [...text].filter(point => (solid ? SOLID.test(point) : !SEPARATOR.test(point))).join('');
 
-/** The folded view without tags and what parts pieces. `solid`: letters and digits alone. */
-export function barePieces({ text, from, to }: View, solid: boolean): View {
+/** The folded view without tags, unless they stay, and what parts pieces. `solid`: letters and digits alone. */
+export function barePieces({ text, from, to }: View, solid: boolean, tags?: 'tags stay'): View {
   const writer = new ViewWriter(text.length);
   const ascii = solid ? ASCII_SOLID : ASCII_BARE;
   for (let at = 0; at < text.length; at += 1) {
     const start = at;
     const code = text.codePointAt(at) ?? 0;
-    if (code === LESS_THAN || code === HYPHEN) {
+    if (tags === undefined && (code === LESS_THAN || code === HYPHEN)) {
       const between = matchAt(BETWEEN, text, at);
       if (between !== null) {
         at += between[0].length - 1;

@@ -106,11 +106,25 @@ function* search(text: string, marks: readonly [number, number][], searched: rea
     yield* find(barePieces(folded, false), 'bare');
     yield* find(barePieces(folded, true), 'solid');
   };
+  const findInSlots = function* (reading: View): Generator<Hit> {
+    // Decoded here too: an escaped quote that is undone in the whole text ends its piece there.
+    for (const { view, partsAt } of slotsIn(reading))
+      for (const decoded of readings(view)) {
+        for (const { run, parts } of findFolded(decoded)) yield { run, parts: parts.flatMap(partsAt) };
+        // What looks like a tag in pieces that were joined may be of the value.
+        if (!decoded.text.includes('<')) continue;
+        for (const solid of [false, true])
+          for (const { run, parts } of find(
+            barePieces(foldedView(decoded), solid, 'tags stay'),
+            solid ? 'solid' : 'bare',
+          ))
+            yield { run, parts: parts.flatMap(partsAt) };
+      }
+  };
   yield* find(plain, 'exact');
   for (const reading of readings(plain)) {
     yield* findFolded(reading);
-    for (const { view, partsAt } of slotsIn(reading))
-      for (const { run, parts } of findFolded(view)) yield { run, parts: parts.flatMap(partsAt) };
+    yield* findInSlots(reading);
     let encoded: View | undefined = reading;
     for (let depth = 0; depth < ENCODINGS_MAX; depth += 1) {
       encoded = decodedRuns(encoded);
@@ -126,8 +140,8 @@ function* search(text: string, marks: readonly [number, number][], searched: rea
 
 /** The end of a line or of a text in JSON: what a value is parted by here stays, so that the rest can be read. */
 const BOUNDARY = /\n|(?<!\\)(?:\\\\)*"/;
-/** After whole escapes a quote is that end too, though a reading of the text may take it for escaped. */
-const ENDING = /(?<!\\)(?:\\\\)+"$/;
+/** Such an end too, though a reading of the text takes it for escaped: a quote after whole escapes, a line's end after a backslash. */
+const ENDING = /(?<!\\)(?:\\\\)+"$|\\\n$/;
 const ENDING_CHARACTERS = 100;
 
 function replaced(text: string, hits: readonly Hit[]): string {

@@ -74,7 +74,14 @@ test.each(Object.entries(LISTS))('%s: a value is found in its pieces, and what i
       expect(clean.split('\n')).toHaveLength(text.split('\n').length);
       if (text.startsWith('{')) expect(() => JSON.parse(clean)).not.toThrow();
     }),
-    { numRuns: 60, examples: [['aaa\\aa"aaaaa']] },
+    {
+      numRuns: 60,
+      // Escapes that are undone end a piece, and what looks like a tag once the pieces are joined.
+      examples: [
+        ...[['aaa\\aa"aaaaa'], ['aaaaaaaa?"aaaaaa?a'], ['aaaaE\\aE 6.aaa'], ['0C<b;,qKgf8"AnuPj\'~']],
+        ...[['p<9i 0=>QK6)">FQeyr-%@'], ['B<Ccd7$tbZ 0nJ.YR0>92A']],
+      ] as [string][],
+    },
   );
 });
 
