@@ -140,8 +140,8 @@ function* search(text: string, marks: readonly [number, number][], searched: rea
 
 /** The end of a line or of a text in JSON: what a value is parted by here stays, so that the rest can be read. */
 const BOUNDARY = /\n|(?<!\\)(?:\\\\)*"/;
-/** Such an end too, though a reading of the text takes it for escaped: a quote after whole escapes, a line's end after a backslash. */
-const ENDING = /(?<!\\)(?:\\\\)+"$|\\\n$/;
+/** After whole escapes a quote is that end too, though a reading of the text may take it for escaped. */
+const ENDING = /(?<!\\)(?:\\\\)+"$/;
 const ENDING_CHARACTERS = 100;
 
 function replaced(text: string, hits: readonly Hit[]): string {
@@ -162,13 +162,25 @@ function replaced(text: string, hits: readonly Hit[]): string {
 /** The parts, with what is between them where that is no boundary. */
 function joined(text: string, parts: readonly Part[]): Part[] {
   const all: { from: number; to: number }[] = [];
-  for (const { from, to } of parts) {
+  for (const { from, to } of parts.flatMap(part => linesOf(text, part))) {
     const last = all.at(-1);
     if (last !== undefined && from >= last.from && !BOUNDARY.test(text.slice(last.to, from)))
       last.to = Math.max(last.to, to);
     else all.push({ from, to });
   }
   return all;
+}
+
+/** The part without the ends of lines in it. */
+function linesOf(text: string, { from, to }: Part): Part[] {
+  const lines = text.slice(from, to).split('\n');
+  let at = from;
+  const found = lines.map(line => {
+    const start = at;
+    at += line.length + 1;
+    return { from: start, to: start + line.length };
+  });
+  return found.filter(line => line.to > line.from);
 }
 
 /** Longest string that an event keeps. */
