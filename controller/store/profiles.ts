@@ -158,7 +158,8 @@ const PROFILE = `select jsonb_build_object(
   from omicron.profiles p
   left join omicron.profile_versions head on head.profile_id = p.id and head.version = p.version`;
 
-export function sqlProfiles(database: Database): Profiles {
+/** `versionsMax`: versions that a profile keeps. */
+export function sqlProfiles(database: Database, { versionsMax }: { versionsMax: number } = PROFILE_LIMITS): Profiles {
   const leaseArguments = ({ session_id, epoch, runner_id }: LeaseKey) => ({
     p_session: session_id,
     p_epoch: epoch,
@@ -214,7 +215,7 @@ export function sqlProfiles(database: Database): Profiles {
           p_digest: digest,
           p_chunks: chunks,
           p_domains: JSON.stringify(domains),
-          p_versions: PROFILE_LIMITS.versionsMax,
+          p_versions: versionsMax,
         }),
       ),
     async release(lease) {

@@ -12,10 +12,14 @@ import { protocol } from '../controller/protocol.ts';
 import { freshPostgres } from '../postgres.ts';
 import { contentOf, keeperOn, stateOf } from './keeper.ts';
 
-/** Each is the life of one user's profile. `TMPDIR=/dev/shm OMICRON_TEST_HISTORIES=100000` takes some hours. */
+/** Each is the life of one user's profile. How to run 100,000: docs/profiles.md. */
 const HISTORIES = Number(process.env.OMICRON_TEST_HISTORIES ?? 60);
 const SEED = Number(process.env.OMICRON_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const STEPS = 12;
+/** Few, so that versions are dropped within a history. */
+const VERSIONS = 3;
+/** Histories that run side by side, each lane on a database and a folder of its own: one waits while another computes. */
+const LANES = 4;
 const WORK = { name: 'work', mode: 'read-write' } as const;
 /** Where a write of an object is cut, as by the end of its controller. */
 const CUTS = ['none', 'none', 'none', 'before put', 'half put', 'after put', 'before commit'] as const;
@@ -27,10 +31,32 @@ const chunkOf = (value: string, place = 0) => {
   return { sha256: sha256(bytes), bytes };
 };
 
+const reached = { saves: 0, cuts: 0, complete: 0, leases: 0, meanwhile: 0 };
+
 it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost, none is mixed, no version loses an object`, {
   timeout: 60_000 + HISTORIES * 1_000,
 }, async () => {
-  const database = await freshPostgres();
+  let next = SEED;
+  const lanes = await Promise.all(Array.from({ length: LANES }, lane));
+  await Promise.all(
+    lanes.map(async ({ live }) => {
+      while (next < SEED + HISTORIES) {
+        const seed = next++;
+        await live(seed).catch(cause => {
+          next = Infinity; // the other lanes end with the history that they are in
+          throw new Error(`OMICRON_TEST_HISTORIES=1 OMICRON_TEST_SEED=${seed}: ${cause.message}`, { cause });
+        });
+      }
+    }),
+  );
+  for (const { left } of lanes) expect(await left()).toEqual([]);
+  process.stdout.write(`${HISTORIES} histories from seed ${SEED}: ${JSON.stringify(reached)}\n`);
+  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(HISTORIES / 5);
+});
+
+/** A store on a database and a folder of its own, whose users live one after the other. */
+async function lane() {
+  const database = await freshPostgres(2);
   const p = protocol(database, { userLimit: 20 });
   let cut: (typeof CUTS)[number] = 'none';
   /** Objects that a save writes before it is cut: some chunks of a request are stored then, and others are not. */
@@ -40,27 +66,40 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
     if (uncut === 0) reached.cuts += 1;
     return uncut-- <= 0;
   };
+  /** What happens between the writing of a save and its commit. */
+  let meanwhile = async () => {};
+  /** What was ever written whole and is not removed. Nothing is written twice, so what is in here is as it was. */
+  const stored = new Set<string>();
   const { keeper, store, folder, cookieOf } = await keeperOn(database, {
+    versionsMax: VERSIONS,
     around: (inner): ProfileStore => ({
       ...inner,
       async put(name, bytes) {
         if (isCut('before put')) throw new Error('cut');
-        await inner.put(name, isCut('half put') ? bytes.subarray(0, bytes.length / 2) : bytes);
+        expect(stored.has(name)).toBe(false);
+        if (isCut('half put')) return inner.put(name, bytes.subarray(0, bytes.length / 2));
+        await inner.put(name, bytes);
+        stored.add(name);
         if (isCut('after put')) throw new Error('cut');
       },
       async get(name) {
         if (isCut('before commit')) throw new Error('cut');
-        return inner.get(name);
+        const written = await inner.get(name);
+        await meanwhile();
+        return written;
+      },
+      async remove(name) {
+        stored.delete(name);
+        await inner.remove(name);
       },
     }),
   });
   let warm = 0;
-  const reached = { saves: 0, cuts: 0, complete: 0, leases: 0 };
 
-  for (let history = 0; history < HISTORIES; history++) {
-    const random = randomOf(SEED + history);
+  const live = async (seed: number) => {
+    const random = randomOf(seed);
     const roll = (sides: number) => Math.floor(random() * sides);
-    const userId = `u${history}`;
+    const userId = `u${seed}`;
     await keeper.import(userId, 'work', stateOf('0'));
     /** Every runner that ever had the profile, however long ago, with the version that it knows and that version's chunks. */
     const runners: { lease: LeaseKey; base: number; chunks: readonly Chunk[] }[] = [];
@@ -79,6 +118,7 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
         return null;
       } finally {
         cut = 'none';
+        meanwhile = async () => {};
       }
     };
     const maybeCut = () => {
@@ -129,17 +169,17 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
         }
         if (roll(8) === 0) await late();
         if (cut === 'none') maybeCut();
+        if (roll(3) === 0) meanwhile = others(step);
         return keeper.saveFor(lease, base, content);
       });
       if (version === null) return;
+      expect(runner).toBe(runners.at(-1)); // the last one that began with the profile is its one writer
       Object.assign(runner, { base: version, chunks: content.files?.chunks ?? [] });
       if (isComplete) reached.complete += 1;
     };
     /** The sweep takes what no version names yet. */
     const late = async () => {
-      await database.query(
-        `update omicron.profile_objects set since = since - interval '2 hours' where state = 'writing'`,
-      );
+      await database.query(`update omicron.profile_objects set since = since - interval '2 hours'`);
       await keeper.sweep();
     };
     const ofSome = (work: (lease: LeaseKey) => Promise<unknown>) => async () => {
@@ -152,9 +192,7 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
     };
     const lose = ({ runner_id }: LeaseKey) =>
       p.fleet.markLost(runner_id, 'leaving', 'runner_lost', 'it is not heard of');
-    // what matters most comes most often
-    const steps = [
-      ...[startLease, startLease, saveOfAny, saveOfAny, saveOfAny, saveOfAny],
+    const events = [
       async (step: number) => {
         maybeCut();
         await save(`${step}`, () => keeper.import(userId, 'work', stateOf(`${step}`)));
@@ -171,21 +209,46 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
       () => keeper.sweep(),
     ];
 
+    // what matters most comes most often
+    const steps = [startLease, startLease, saveOfAny, saveOfAny, saveOfAny, saveOfAny, ...events];
+    /** Once: some events, after which another lease may begin. */
+    const others = (step: number) => async () => {
+      meanwhile = async () => {};
+      const kept = cut;
+      cut = 'none';
+      for (let place = 1; place <= 3; place++) await events[roll(events.length)]?.(step * 10 + place);
+      await startLease();
+      cut = kept;
+      reached.meanwhile += 1;
+    };
+
+    let read = '';
+    /** What must hold after each step, as one read of the database tells it. The current version is opened when it is another one. */
+    const check = async () => {
+      const [row] = await database.query<{ writers: number; head: string; version: number; named: string[] }>(
+        `select p.version, v.object as head,
+            (select count(*)::int from omicron.browser_sessions where user_id = p.user_id and status in ('starting', 'ready')
+              and expires_at > clock_timestamp() and options ? 'profile') as writers,
+            array(select object from omicron.profile_versions union all select object from omicron.profile_version_chunks) as named
+          from omicron.profiles p join omicron.profile_versions v on v.profile_id = p.id and v.version = p.version
+          where p.user_id = $1 and p.name = 'work'`,
+        [userId],
+      );
+      expect(row?.writers).toBeLessThanOrEqual(1);
+      expect(row?.version).toBe(acknowledged.version);
+      expect(row?.named.filter(object => !stored.has(object))).toEqual([]);
+      if (row?.head === read) return;
+      expect(await cookieOf(userId, 'work')).toBe(acknowledged.value);
+      read = row?.head ?? '';
+    };
+
     await startLease();
     for (let step = 1; step <= STEPS; step++) {
       await steps[roll(steps.length)]?.(step);
-      const [live] = await database.query<{ writers: number }>(
-        `select count(*)::int as writers from omicron.browser_sessions
-          where user_id = $1 and status in ('starting', 'ready') and expires_at > clock_timestamp() and options ? 'profile'`,
-        [userId],
-      );
-      expect(live?.writers).toBeLessThanOrEqual(1);
-      expect(await cookieOf(userId, 'work')).toBe(acknowledged.value);
+      await check();
     }
-    const kept = await database.query<{ object: string }>(
-      'select object from omicron.profile_versions union select object from omicron.profile_version_chunks',
-    );
-    for (const { object } of kept) expect(await store.get(object)).not.toBeNull();
+    expect(await cookieOf(userId, 'work')).toBe(acknowledged.value);
+    for (const object of stored) expect(await store.get(object)).not.toBeNull();
     for (const { lease } of runners) {
       await lose(lease);
       await keeper.release(lease);
@@ -195,9 +258,12 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
     await database.query(`update omicron.profile_objects set since = since - interval '2 hours'`);
     await keeper.sweep();
     expect(await database.query('select name from omicron.profile_objects')).toEqual([]);
-  }
-  const left = await readdir(folder, { recursive: true, withFileTypes: true });
-  expect(left.filter(entry => entry.isFile()).map(({ name }) => name)).toEqual([]);
-  process.stdout.write(`${HISTORIES} histories: ${JSON.stringify(reached)}\n`);
-  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(HISTORIES / 5);
-});
+  };
+
+  /** Files that are left once every user is gone. */
+  const left = async () => {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    return entries.filter(entry => entry.isFile()).map(({ name }) => name);
+  };
+  return { live, left };
+}

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import type { ProfileContent, ProfileState } from '../../contract/profile.ts';
+import { PROFILE_LIMITS, type ProfileContent, type ProfileState } from '../../contract/profile.ts';
 import type { Database } from '../../controller/ports/database.ts';
 import type { ProfileStore } from '../../controller/ports/profile-store.ts';
 import { folderStore } from '../../controller/profiles/folder-store.ts';
@@ -33,12 +33,13 @@ export async function keeperOn(
     around = (store: ProfileStore): ProfileStore => store,
     quotaBytes = 1_000_000,
     retentionDays = 365,
+    versionsMax = PROFILE_LIMITS.versionsMax as number,
     key = 'k'.repeat(32),
   } = {},
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'omicron-profiles-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const profiles = sqlProfiles(database);
+  const profiles = sqlProfiles(database, { versionsMax });
   const store = around(folderStore(folder));
   const objects = new SealedObjects({ profiles, store, keys: keyFileWrap(Buffer.from(key)), quotaBytes });
   const parts = { profiles, objects, store, retentionDays, log: pino({ level: 'silent' }) };
