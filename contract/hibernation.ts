@@ -1,35 +1,15 @@
 import * as z from 'zod';
 import { profileState } from './profile.ts';
+import { savedTabs } from './saved-tabs.ts';
 
 /** Why a session was hibernated: nothing used it, its place was needed, or its runner's machine goes away. */
 export const HIBERNATION_REASONS = ['idle', 'capacity', 'node'] as const;
 export type HibernationReason = (typeof HIBERNATION_REASONS)[number];
 
-/** Limits of snapshots; what is beyond them is left out. */
-export const SNAPSHOT_LIMITS = { urlMax: 8_192, sessionStorageMax: 1_048_576 } as const;
-
-/** One tab, as it is opened again. */
-export const savedTab = z.strictObject({
-  /** Null: it comes back blank. */
-  url: z
-    .string()
-    .max(SNAPSHOT_LIMITS.urlMax)
-    .regex(/^https?:/)
-    .nullable(),
-  /** The tab's sessionStorage of the url's origin. */
-  sessionStorage: z.array(z.tuple([z.string(), z.string()])),
-  /** CSS pixels. */
-  scroll: z.tuple([z.number(), z.number()]),
-});
-export type SavedTab = z.infer<typeof savedTab>;
-
 /** What comes back of a hibernated session beside its profile. */
 export const sessionSnapshot = z
   .strictObject({
-    /** In their order. */
-    tabs: z.array(savedTab).max(100),
-    /** Place in `tabs` of the one that tools act on; null: there are none. */
-    active: z.int().min(0).nullable(),
+    ...savedTabs.shape,
     /** Cookies, localStorage and IndexedDB; null: the session's profile, which is saved, has them. */
     state: profileState.nullable(),
     /** Whether a site may have stored a password or a code of the lease: restored documents are read for it. */

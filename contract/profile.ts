@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { savedTabs } from './saved-tabs.ts';
 import { isStorable } from './storable.ts';
 
 /** Limits of profiles. */
@@ -35,6 +36,8 @@ export const leaseProfile = z.object({
   name: profileName,
   mode: z.enum(PROFILE_MODES),
   form: z.enum(PROFILE_FORMS).optional(),
+  /** Whether the lease opens the tabs that are saved in it, and saves its own. */
+  tabs: z.boolean().optional(),
 });
 export type LeaseProfile = z.infer<typeof leaseProfile>;
 
@@ -114,8 +117,12 @@ export const profileFiles = z
   .meta({ id: 'ProfileFiles' });
 export type ProfileFiles = z.infer<typeof profileFiles>;
 
-/** What one version holds; `files` null: it is light. */
-export const profileContent = z.object({ state: profileState, files: profileFiles.nullable() });
+/** What one version holds; `files` null: it is light. `tabs` left out: no lease with tabs has saved it yet. */
+export const profileContent = z.object({
+  state: profileState,
+  files: profileFiles.nullable(),
+  tabs: savedTabs.optional(),
+});
 export type ProfileContent = z.infer<typeof profileContent>;
 
 /** A domain with a cookie that scripts cannot read, which is how most sites keep a login. */
@@ -217,6 +224,7 @@ export const profileSave = z
     base_version: profileVersionNumber,
     state: profileState,
     files: profileFiles.nullable().default(null),
+    tabs: savedTabs.optional(),
   })
   .meta({ id: 'ProfileSave' });
 

@@ -97,6 +97,11 @@ export const getOrCreateRequest = z
     /** `complete` restores and saves the browser's own files too; a profile that is complete stays so. */
     profile_form: z.enum(PROFILE_FORMS).default('light'),
     /**
+     * Opens the tabs that are saved in the profile, with their sessionStorage, and saves those that are open with it. False: the tabs in
+     * the profile stay as they are. A live lease keeps its own.
+     */
+    profile_tabs: z.boolean().default(false),
+    /**
      * D4: a live lease that has another profile, or none, is followed by one with this profile, in a new epoch on another browser: its
      * tabs close, and its own profile is saved.
      */

@@ -201,8 +201,9 @@ export function createRunner(options: RunnerOptions): Runner {
         throw machine.failure ?? new OmicronError('assignment_refused', `This runner is ${machine.phase}.`);
       const parts = { assignment, redeemed, redactor: leaseRedactor, browser, playwright, profile, restored };
       const serve = () => (served = serveLease({ ...options, ...parts, onEnd: stop, signal: abort.signal }));
-      if (restored === undefined) onceAnswered(serve);
-      else await serve().reopenTabs();
+      const tabs = restored ?? profile?.tabs;
+      if (tabs === undefined) onceAnswered(serve);
+      else await serve().reopenTabs(tabs);
       return { runner_id: runnerId, boot_id: bootId, session_id, epoch };
     } catch (error) {
       const known = error instanceof OmicronError;

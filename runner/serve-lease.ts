@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import type { BrowserContext } from 'playwright-core';
 import type { Assignment, Snapshot, Toolset } from '../contract/assignment.ts';
 import type { HibernateOrder, SessionSnapshot } from '../contract/hibernation.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import type { KeepPages } from '../contract/page-names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import type { UploadOrder } from '../contract/reports.ts';
+import type { SavedTabs } from '../contract/saved-tabs.ts';
 import type { ControllerKeys } from '../contract/tokens.ts';
 import type { Clock } from '../http/clock.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
@@ -15,13 +15,11 @@ import { type Captures, captureTabs } from './capture/captures.ts';
 import type { FileLimits } from './files/limits.ts';
 import type { SessionFiles } from './files/session-files.ts';
 import { type Hibernation, hibernation } from './hibernation/hibernation.ts';
-import { openTabs, readTabs } from './hibernation/saved-tabs.ts';
 import { openLease } from './lease.ts';
 import { type Admission, liveAdmission } from './live/admission.ts';
 import type { LiveView } from './live/live-view.ts';
 import { type McpEndpoint, mcpEndpoint } from './mcp/endpoint.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
-import { currentTab } from './mcp/tabs.ts';
 import { toolPolicy } from './mcp/tool-policy.ts';
 import { readBrowserState } from './profile/browser-state.ts';
 import { saveAtCheckpoints } from './profile/checkpoints.ts';
@@ -33,6 +31,7 @@ import { type EventQueue, eventQueue } from './reporting/events.ts';
 import { leaseClock } from './reporting/lease-clock.ts';
 import type { Redactor } from './reporting/redact.ts';
 import { guardPictures } from './secrecy/pictures.ts';
+import { openTabs, readTabs } from './tabs/saved-tabs.ts';
 import { uploadOrderWriter } from './upload-order.ts';
 
 /** A lease while it is served. */
@@ -52,8 +51,8 @@ export interface ServedLease {
   keepLastPage(): Promise<void>;
   /** Saves the profile now. Resolves with the version that holds it. Undefined: the lease has no profile. */
   readonly saveProfile: (() => Promise<number>) | undefined;
-  /** Opens the tabs of a hibernated session again; a lease of another one has none. */
-  reopenTabs(): Promise<void>;
+  /** Opens tabs that were saved. */
+  reopenTabs(tabs: SavedTabs): Promise<void>;
   /** Gives the browser back and keeps the session. Throws `lease_in_use` where the lease goes on. */
   hibernate(order: HibernateOrder): Promise<void>;
   /** Saves the profile for the last time; the browser may be closed for it once `unused` has resolved. Never rejects. */
@@ -138,7 +137,7 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
       if (isSaved) await options.profile?.save(signal);
       const tabs = await readTabs(options.browser.context, options.redactor.holds);
       const state = isSaved ? null : (await readBrowserState(options.browser.context)).state;
-      return { tabs, active: activeTab(options.browser.context), state, tainted: served.documents.isGuarding() };
+      return { ...tabs, state, tainted: served.documents.isGuarding() };
     },
     keep: (order, snapshot, signal) => controller.hibernate(leaseToken, order, snapshot, signal),
     onFailed(error) {
@@ -207,7 +206,7 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     },
     stopRecording: recording.stop,
     hibernate: hibernating.run,
-    reopenTabs: async () => options.restored && reopen(options, options.restored, events),
+    reopenTabs: tabs => reopen(options, tabs, events),
     keepLastPage: served.pages.close,
     async closeProfile(unused) {
       const lost = await options.profile?.close(unused);
@@ -222,10 +221,10 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
 /** How long a lease waits for its tabs; a slow site goes on loading. */
 const TABS_MS = 2_500;
 
-/** The tabs of a hibernated session, and the one among them that tools act on. */
+/** The tabs, and the one among them that tools act on. */
 async function reopen(
   { browser, playwright }: ServeLeaseOptions,
-  { tabs, active }: SessionSnapshot,
+  { tabs, active }: SavedTabs,
   events: EventQueue,
 ): Promise<void> {
   const signal = AbortSignal.timeout(TABS_MS);
@@ -233,12 +232,6 @@ async function reopen(
   if (active !== null)
     await playwright.turn(signal, () => playwright.call('browser_tabs', { action: 'select', index: active }, signal));
   events.add('tabs.restored', { tabs: tabs.length, loaded });
-}
-
-/** Among the open tabs. */
-function activeTab(context: BrowserContext): number | null {
-  const page = currentTab(context);
-  return page === undefined ? null : context.pages().indexOf(page);
 }
 
 /** A save needs the browser to run. */

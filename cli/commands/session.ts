@@ -27,6 +27,7 @@ export function sessionCommands(program: Command, cli: Cli): void {
     .option('--profile <name>', "the user's profile to start with")
     .addOption(new Option('--profile-mode <mode>', 'whether to save it (default: read-write)').choices(PROFILE_MODES))
     .addOption(new Option('--profile-form <form>', 'what to save of it (default: light)').choices(PROFILE_FORMS))
+    .option('--profile-tabs', 'open the tabs that are saved in it, and save those that are open')
     .addOption(
       new Option('--keep-pages <what>', "pages to keep as artifacts (default: the deployment's)").choices(KEEP_PAGES),
     )
@@ -70,6 +71,7 @@ interface StartOptions {
   profile?: string;
   profileMode?: (typeof PROFILE_MODES)[number];
   profileForm?: ProfileForm;
+  profileTabs?: boolean;
   video: boolean;
   tag?: Tags;
   credentials: boolean;
@@ -91,6 +93,7 @@ async function startSession(cli: Cli, options: StartOptions): Promise<void> {
     profile: options.profile,
     profileMode: options.profileMode,
     profileForm: options.profileForm,
+    profileTabs: options.profileTabs,
     recordVideo: options.video,
     tags: options.tag,
     credentials: options.credentials,

@@ -102,7 +102,9 @@ export const agentProfileRoutes: FastifyPluginAsyncZod<AgentProfileRoutes> = asy
     async (request, reply) => {
       const { user_id, conversation_id, ttl_seconds, options } = await sessionFor('setProfile', request);
       const { name, mode } = request.body;
-      const chosen = { profile: name, profile_mode: mode, profile_form: options.profile?.form, profile_switch: true };
+      const { form, tabs } = options.profile ?? {};
+      const asBefore = { profile_form: form, profile_tabs: tabs };
+      const chosen = { profile: name, profile_mode: mode, ...asBefore, profile_switch: true };
       const lease = { user_id, conversation_id, ttl_seconds, wait_seconds: 0 };
       await parts.getOrCreate.run(getOrCreateRequest.parse({ ...options, ...lease, ...chosen }));
       return reply.status(204).send(null);

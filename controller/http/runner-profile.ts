@@ -63,8 +63,8 @@ export const runnerProfileRoutes: FastifyPluginAsyncZod<RunnerProfileRoutes> = a
       },
     },
     async request => {
-      const { base_version, state, files } = request.body;
-      return { version: await keeper().saveFor(leaseOf(request).claims, base_version, { state, files }) };
+      const { base_version, ...content } = request.body;
+      return { version: await keeper().saveFor(leaseOf(request).claims, base_version, content) };
     },
   );
 

@@ -140,14 +140,16 @@ export class ProfileKeeper {
     const { version, object, form } = row;
     if (object === null || form === null) return null;
     const plain = await this.#parts.objects.open(row, object, { version, form });
-    // of a light one its state is stored, as before there was another form
-    return form === 'light' ? Buffer.concat([STATE, plain, NO_FILES]) : plain;
+    // of a light one without tabs its state is stored, as before there was anything else
+    return form === 'light' && !plain.subarray(0, STATE.length).equals(STATE)
+      ? Buffer.concat([STATE, plain, NO_FILES])
+      : plain;
   }
 
   async #write(target: Target, content: ProfileContent): Promise<number> {
     const { name, base, runner } = target;
     const form: ProfileForm = content.files === null ? 'light' : 'complete';
-    const plain = Buffer.from(JSON.stringify(form === 'light' ? content.state : content));
+    const plain = Buffer.from(JSON.stringify(form === 'light' && content.tabs === undefined ? content.state : content));
     if (plain.length > PROFILE_LIMITS.stateBytesMax) throw tooLarge();
     const key = await this.#parts.objects.keyOf(target);
     const digest = digestOf(key, plain);

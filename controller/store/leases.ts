@@ -22,6 +22,7 @@ export interface Acquisition {
     | 'profile'
     | 'profile_mode'
     | 'profile_form'
+    | 'profile_tabs'
     | 'profile_switch'
   >;
   /** Names this call; a repeated call finds its own claim again. */
@@ -155,7 +156,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
   return {
     async acquire({ request, ...acquisition }) {
       const { record_video, credentials, toolset, snapshot, keep_pages, tags } = request;
-      const { profile: name, profile_mode: mode, profile_form: form } = request;
+      const { profile: name, profile_mode: mode, profile_form: form, profile_tabs: tabs } = request;
       const options: RunnerOptions = {
         record_video,
         ...(!credentials && { credentials }),
@@ -164,7 +165,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
         ...(keep_pages && { keep_pages }),
       };
       // null: none, where a hibernated session would keep its own
-      const profile = name === undefined ? {} : { profile: name && { name, mode, form } };
+      const profile = name === undefined ? {} : { profile: name && { name, mode, form, ...(tabs && { tabs }) } };
       return acquired.parse(
         await call(database, 'acquire', {
           p_user: request.user_id,

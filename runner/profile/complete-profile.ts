@@ -49,6 +49,7 @@ export async function openComplete(
     return { chromium: browser.major, ...(await cutFiles(folder, chunks, write)) };
   };
   return {
+    context: browser.context,
     leftOut,
     async read(over, bound) {
       await rm(copy, { recursive: true, force: true });

@@ -1,8 +1,10 @@
 import { OmicronError } from '../../contract/problem.ts';
 import type { LeaseProfile, ProfileContent } from '../../contract/profile.ts';
+import type { SavedTabs } from '../../contract/saved-tabs.ts';
 import type { Clock } from '../../http/clock.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
+import { readTabs } from '../tabs/saved-tabs.ts';
 import { type CompleteOptions, openComplete } from './complete-profile.ts';
 import { expiredLogins } from './expired-logins.ts';
 import { openLight } from './light-profile.ts';
@@ -14,6 +16,8 @@ export interface OpenProfile {
   readonly isTainted: boolean;
   /** Domains whose login had expired when the lease began. */
   readonly expired: readonly string[];
+  /** To be opened; undefined: the lease asked for none, or none were saved. */
+  readonly tabs: SavedTabs | undefined;
   /** Saves what the browser holds now; bounded. Resolves with the version that holds it. */
   save(signal: AbortSignal): Promise<number>;
   /**
@@ -57,12 +61,22 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
     profile: profile.name,
     ...{ version: saved.version, form, left_out: held.leftOut, ms: Math.round(clock.nowMs() - startMs) },
   });
+  /** Those of the version that the lease began with, where the lease does not ask for tabs: they are its user's still. */
+  const tabsNow = () => (profile.tabs ? readTabs(held.context, holds ?? (() => false)) : opened.content?.tabs);
+  /** The tabs are read first: the browser may be gone after the rest. */
+  const withTabs = async (read: () => Promise<ProfileContent>): Promise<ProfileContent> => {
+    const tabs = await tabsNow();
+    return { ...(await read()), ...(tabs && { tabs }) };
+  };
   let turn: Promise<unknown> = Promise.resolve();
   let closed = false;
 
   const inTurn = (bound: AbortSignal, read: (over: Saved) => Promise<ProfileContent>): Promise<number> => {
     const next = turn.then(async () => {
-      const content = await within(read(saved), bound);
+      const content = await within(
+        withTabs(() => read(saved)),
+        bound,
+      );
       const version = await controller.saveProfile(leaseToken, saved.version, content, bound);
       saved = { version, chunks: content.files?.chunks ?? [] };
       info('profile saved', { profile: profile.name, version });
@@ -74,6 +88,7 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
 
   return {
     isTainted: opened.content !== null && holds !== undefined && mayHold(opened.content, holds),
+    tabs: profile.tabs ? opened.content?.tabs : undefined,
     expired: opened.content === null ? [] : expiredLogins(opened.content.state, Date.now()),
     async save(signal) {
       if (profile.mode === 'read-only')
@@ -100,9 +115,9 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
 const CHARACTERS_MAX = 4_000_000;
 
 /** The browser's own files are not searched either. */
-function mayHold({ state, files }: ProfileContent, holds: (text: string) => boolean): boolean {
+function mayHold({ state, files, tabs }: ProfileContent, holds: (text: string) => boolean): boolean {
   if (files !== null) return true;
-  const text = JSON.stringify(state);
+  const text = JSON.stringify({ state, tabs });
   return text.length > CHARACTERS_MAX || holds(text);
 }
 

@@ -15,7 +15,7 @@ export async function openLight(
     if (leftOut > 0) info('records of IndexedDB left out', { left_out: leftOut });
     return { state, files: null };
   };
-  return { leftOut: content === null ? 0 : await restore(context, content.state), read, readLast: read };
+  return { context, leftOut: content === null ? 0 : await restore(context, content.state), read, readLast: read };
 }
 
 /** Resolves with the number of what the browser did not take. */

@@ -1,7 +1,10 @@
+import type { BrowserContext } from 'playwright-core';
 import type { ProfileContent, ProfileFiles } from '../../contract/profile.ts';
 
 /** A browser that holds a profile, in one of its forms. Throws OmicronErrors, and Playwright's. */
 export interface ProfileBrowser {
+  /** Of the browser that has it. */
+  readonly context: BrowserContext;
   /** What of the profile the browser did not take. */
   readonly leftOut: number;
   /** What the browser holds now, to be saved over this version. */

@@ -202,6 +202,7 @@ async function rowsOf(database: Database, world: World) {
         credentials: true,
         profile_mode: 'read-write',
         profile_form: 'light',
+        profile_tabs: false,
         profile_switch: false,
       },
       claimId: claimIds[caller] ?? '',

@@ -60,6 +60,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
       profile: profile?.name,
       profile_mode: profile?.mode ?? 'read-write',
       profile_form: profile?.form ?? 'light',
+      profile_tabs: false,
       profile_switch: profileSwitch ?? false,
     },
     claimId: randomUUID(),

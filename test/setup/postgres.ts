@@ -24,7 +24,9 @@ export default async function postgres(project: TestProject): Promise<() => Prom
     ? { url: given, stop: async () => {} }
     : await startPostgresServer({
         initdb: ['--no-sync'],
-        server: ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=200'].flatMap(setting => ['-c', setting]),
+        server: ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=200'].flatMap(
+          setting => ['-c', setting],
+        ),
       });
   project.provide('postgresUrl', server.url);
   project.provide('postgresTemplate', await migratedDatabase(server.url));

@@ -247,6 +247,7 @@ class GetOrCreateRequest(TypedDict):
     profile: NotRequired[str | None]
     profile_mode: NotRequired[Literal["read-write", "read-only"]]
     profile_form: NotRequired[Literal["light", "complete"]]
+    profile_tabs: NotRequired[bool]
     profile_switch: NotRequired[bool]
 
 

@@ -1,8 +1,9 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import * as z from 'zod';
-import { type SavedTab, SNAPSHOT_LIMITS } from '../../contract/hibernation.ts';
+import { SAVED_TAB_LIMITS, type SavedTab, type SavedTabs } from '../../contract/saved-tabs.ts';
 import { within } from '../../http/within.ts';
 import { TABS_MAX } from '../browser/page-guard.ts';
+import { currentTab } from '../mcp/tabs.ts';
 
 /** A page that does not answer, behind a dialog or a busy script, is saved by its address alone. */
 const READ_MS = 1_000;
@@ -19,22 +20,21 @@ const pageState = z.object({
  * The tabs in their order. `holds` tells whether a text holds a password or a code: no such text leaves, neither in an address, of
  * which the origin is kept, nor in sessionStorage.
  */
-export const readTabs = (context: BrowserContext, holds: (text: string) => boolean): Promise<SavedTab[]> =>
-  Promise.all(
-    context
-      .pages()
-      .slice(0, TABS_MAX)
-      .map(page => readTab(page, holds)),
-  );
+export async function readTabs(context: BrowserContext, holds: (text: string) => boolean): Promise<SavedTabs> {
+  const pages = context.pages().slice(0, TABS_MAX);
+  const current = currentTab(context);
+  const active = current === undefined ? -1 : pages.indexOf(current);
+  return { tabs: await Promise.all(pages.map(page => readTab(page, holds))), active: active < 0 ? null : active };
+}
 
 async function readTab(page: Page, holds: (text: string) => boolean): Promise<SavedTab> {
   const url = page.url();
   if (!/^https?:/.test(url)) return BLANK;
-  const shown = url.length > SNAPSHOT_LIMITS.urlMax || holds(url) ? new URL(url).origin : url;
+  const shown = url.length > SAVED_TAB_LIMITS.urlMax || holds(url) ? new URL(url).origin : url;
   const { data } = pageState.safeParse(await within(page.evaluate(READ), READ_MS));
   if (data === undefined) return { ...BLANK, url: shown };
   const kept = data.sessionStorage.filter(item => !item.some(holds));
-  const fits = JSON.stringify(kept).length <= SNAPSHOT_LIMITS.sessionStorageMax;
+  const fits = JSON.stringify(kept).length <= SAVED_TAB_LIMITS.sessionStorageMax;
   return { url: shown, sessionStorage: fits ? kept : [], scroll: data.scroll };
 }
 
