@@ -9,7 +9,7 @@ import type { Incidents } from '../browser/incidents.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { recoverPages } from '../browser/recover-page.ts';
 import { TOKENS_DEFAULT } from '../budget/fit.ts';
-import { type Settler, settler } from '../settle/settle.ts';
+import { type SettleOptions, type Settler, settler } from '../settle/settle.ts';
 import { SNAPSHOT_MS, type View } from '../snapshot/view.ts';
 import { snapshotWriter } from '../snapshot/writer.ts';
 import type { Conceal } from '../tools/cut.ts';
@@ -189,9 +189,10 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     const result = await workOnPage(page, guard, { ...bounds, interrupted: dialogOpened }, async (page, inTime) => {
       const act = async () => Promise.race([direct(page, inTime), ended(inTime)]);
       const unless = (outcome?: CallToolResult) => outcome === undefined || outcome.isError === true;
-      const asksFirst = !ACTS_AT_ONCE.has(name);
       return (
-        (await (firstMs === undefined ? act() : settled(page, act, { firstMs, unless, asksFirst }))) ?? { content: [] }
+        (await (firstMs === undefined
+          ? act()
+          : settled(page, act, { firstMs, unless, begins: BEGINS[name] ?? 'asks' }))) ?? { content: [] }
       );
     });
     const tellsPage = result.content.length === 0 || page.url() !== fromUrl;
@@ -259,8 +260,10 @@ function turns(): PlaywrightMcp['turn'] {
 /** Of a call's seconds, for reading the page: it may have to be read twice. */
 const READ_SHARE_MS = 400;
 
-/** They begin with input, or with the agent's script. */
-const ACTS_AT_ONCE = new Set(['browser_evaluate', 'browser_press_key']);
+const BEGINS: Readonly<Record<string, SettleOptions<unknown>['begins']>> = {
+  browser_evaluate: 'script',
+  browser_press_key: 'input',
+};
 
 type CallBounds = Pick<Parameters<typeof workOnPage>[2], 'seconds' | 'signal'>;
 

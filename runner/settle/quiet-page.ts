@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { pageScript } from '../browser/page-script.ts';
+import { sessionOf } from '../browser/page-session.ts';
 
 export interface QuietOptions {
   /** Without a change, after one. */
@@ -14,8 +15,8 @@ export interface QuietOptions {
 
 /** Watches the documents that one tab shows, one after the other. Nothing here rejects: such a document is not waited for. */
 export interface QuietPage {
-  /** An action begins: changes count from now on. What is asked later comes after it, so that its answer need not be awaited. */
-  begin(): Promise<void>;
+  /** An action begins: changes count from now on. What is asked here later comes after it, so that its answer need not be awaited. */
+  begin(): Begun;
   /** Whether the document shows something new, and does not say that more is to come. */
   shows(): Promise<boolean>;
   /** Resolves once the document is quiet, with what it asks of its person; undefined: there is none that answers. */
@@ -23,6 +24,14 @@ export interface QuietPage {
   /** What changes from now on changes by itself. */
   end(): Promise<Asked | undefined>;
   challenge(): Promise<Asked | undefined>;
+}
+
+/** Both are bounded. */
+export interface Begun {
+  /** What is sent later over `sessionOf` the page comes after it. */
+  readonly sent: Promise<void>;
+  /** All that comes later does. */
+  readonly answered: Promise<void>;
 }
 
 /** What a document asks of its person, if anything. */
@@ -45,14 +54,14 @@ const BEGIN = 'begin()';
 const ANSWER_MS = 300;
 
 /** A tab keeps its frame. It is asked for once, of a new tab: the answer has the page's address, which can be of any length. */
-async function attach(context: BrowserContext, page: Page) {
-  const session = await context.newCDPSession(page);
+async function attach(page: Page) {
+  const session = await sessionOf(page);
   const { frameTree } = await session.send('Page.getFrameTree');
   return { session, frameId: frameTree.frame.id };
 }
 
-export function quietPage(context: BrowserContext, page: Page): QuietPage {
-  const attached = attach(context, page).catch(() => undefined);
+export function quietPage(page: Page): QuietPage {
+  const attached = attach(page).catch(() => undefined);
   let world: Promise<number> | undefined;
   let acting = false;
 
@@ -73,14 +82,16 @@ export function quietPage(context: BrowserContext, page: Page): QuietPage {
     if (frame === page.mainFrame()) world = acting ? renew() : undefined;
   });
 
-  async function evaluate(call: string): Promise<unknown> {
+  async function evaluate(call: string, onSent?: () => void): Promise<unknown> {
     world ??= renew();
     const contextId = await world;
     const session = (await attached)?.session;
-    const answer = await session?.send('Runtime.evaluate', {
+    const asked = session?.send('Runtime.evaluate', {
       ...{ contextId, awaitPromise: true, returnByValue: true },
       expression: `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN})).${call}`,
     });
+    onSent?.();
+    const answer = await asked;
     if (answer === undefined || answer.exceptionDetails !== undefined) throw new Error('the document went away');
     return answer.result.value;
   }
@@ -88,10 +99,13 @@ export function quietPage(context: BrowserContext, page: Page): QuietPage {
   /** How many questions were asked: the page gets them in this order, whether or not an answer is awaited. */
   let count = 0;
 
-  async function ask(call: string, answerMs = ANSWER_MS): Promise<{ readonly value: unknown } | undefined> {
+  async function ask(
+    call: string,
+    { answerMs = ANSWER_MS, onSent }: { answerMs?: number; onSent?: () => void } = {},
+  ): Promise<{ readonly value: unknown } | undefined> {
     count += 1;
     const own = count;
-    const first = evaluate(call);
+    const first = evaluate(call, onSent);
     const used = world;
     const asked = first.catch(() => {
       if (world === used) world = undefined; // else it is the next document's already
@@ -106,9 +120,11 @@ export function quietPage(context: BrowserContext, page: Page): QuietPage {
   }
 
   return {
-    async begin() {
+    begin() {
       acting = true;
-      await ask(BEGIN);
+      const { promise: sent, resolve: onSent } = Promise.withResolvers<void>();
+      const answered = ask(BEGIN, { onSent }).then(() => onSent());
+      return { sent, answered };
     },
     async end() {
       acting = false;
@@ -116,6 +132,7 @@ export function quietPage(context: BrowserContext, page: Page): QuietPage {
     },
     challenge: async () => askedOf(await ask('challenge()')),
     shows: async () => (await ask('shows()'))?.value === true,
-    quiet: async options => askedOf(await ask(`quiet(${JSON.stringify(options)})`, options.capMs + ANSWER_MS)),
+    quiet: async options =>
+      askedOf(await ask(`quiet(${JSON.stringify(options)})`, { answerMs: options.capMs + ANSWER_MS })),
   };
 }

@@ -22,10 +22,10 @@ export interface SettleOptions<T> {
   /** Of such an outcome nothing is awaited. */
   readonly unless?: (outcome: T) => boolean;
   /**
-   * The action asks the page's own process before it changes anything: there it is behind what is told first, whose answer need not
-   * be awaited. Input that the browser sends may overtake that.
+   * How the action begins: `asks` the page's own process before it changes anything, with a `script` over `sessionOf` the page, or with
+   * `input` (default) that the browser sends, which may overtake what the page was told; the page's answer is awaited first.
    */
-  readonly asksFirst?: boolean;
+  readonly begins?: 'asks' | 'script' | 'input';
 }
 
 /** After a change the page is quiet for so long. */
@@ -53,7 +53,7 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
   const requests = watchRequests(context, nowMs);
   const pages = new WeakMap<Page, QuietPage>();
   const quietOf = (page: Page): QuietPage => {
-    const quiet = pages.get(page) ?? quietPage(context, page);
+    const quiet = pages.get(page) ?? quietPage(page);
     pages.set(page, quiet);
     return quiet;
   };
@@ -64,13 +64,14 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
   /** What the page asked for as the last action left it: its end is told in any case, and answered. */
   let left: { readonly page: Page; readonly asked: Promise<Asked | undefined> } | undefined;
 
-  const settled: Settled = async (page, action, { firstMs = FIRST_CHANGE_MS, unless, asksFirst = false } = {}) => {
+  const settled: Settled = async (page, action, { firstMs = FIRST_CHANGE_MS, unless, begins = 'input' } = {}) => {
     const answer = watchAnswer(context, page, requests);
     const quiet = quietOf(page);
     let asked: Asked | undefined;
     try {
       const begun = quiet.begin();
-      if (!asksFirst) await begun;
+      if (begins === 'script') await begun.sent;
+      else if (begins === 'input') await begun.answered;
       const outcome = await action();
       if (unless?.(outcome) !== true) {
         const rested = rest(page, answer, { quiet, firstMs, nowMs });
