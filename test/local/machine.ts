@@ -151,6 +151,17 @@ export function processTree(root: number): number[] {
   return tree;
 }
 
+/** Which process has this id now: the id comes again for others, this does not. */
+export function processWithId(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const START_TICKS = 19; // field 22 of proc_pid_stat(5), from the third on
+    return `${pid} since ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[START_TICKS]}`;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A zombie does not count. */
 export function isAlive(pid: number): boolean {
   try {

@@ -173,9 +173,14 @@ const attackUrl = (attack: string) => `${site}/?${new URLSearchParams({ attack }
 
 test("a page that fills the runner's own memory is closed with an explanation and an event, and the lease lives on", async () => {
   const told = 'was closed: it made the runner take';
-  await callText(client, 'browser_navigate', { url: `${site}/?kept` });
-  await eventually(`a result with "${told}"`, async () =>
-    (await callText(client, 'browser_tabs', { action: 'list' })).includes(told),
+  let answers = await callText(client, 'browser_navigate', { url: `${site}/?kept` }); // it may be told here already
+  await eventually(
+    `a result with "${told}"`,
+    async () => {
+      answers += await callText(client, 'browser_tabs', { action: 'list' });
+      return answers.includes(told);
+    },
+    TOLD_MS,
   );
   await expectServed();
   const closed = await eventually('the event', () =>
