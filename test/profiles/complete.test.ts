@@ -23,7 +23,7 @@ import { migratedDatabaseUrl } from '../postgres.ts';
 import { LOGGED_OUT, type MemberSite, SECRETS, startMemberSite, WHOLE_LOGIN } from '../site/member-site.ts';
 import { found, logIn } from './member.ts';
 
-/** Runners that are killed while they save; `OMICRON_TEST_KILLS=200` takes half an hour. */
+/** Runners that are killed while they save; `OMICRON_TEST_KILLS=200` takes nine minutes or more. */
 const KILLS = Number(process.env.OMICRON_TEST_KILLS ?? 2);
 
 describe('a complete profile on real browsers', () => {
