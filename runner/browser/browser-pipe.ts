@@ -10,6 +10,8 @@ const SPAWNED = 'child_process';
 /** Chromium reads from its third descriptor, and writes to its fourth, when it is driven over a pipe. */
 const WRITE = 3;
 const READ = 4;
+/** Of a message. */
+const END = '\0';
 
 /**
  * Runs `launch`, puts the gate on the pipe by which Playwright reads from the browser that it started, and has the browser
@@ -26,7 +28,17 @@ export async function launchGated<T>(executable: string, gate: EventGate, launch
       const [read, out] = [process.stdio[READ], process.stdio[WRITE]];
       if (process.spawnfile !== executable || read == null || !(out instanceof Writable)) return;
       const write = out.write.bind(out);
-      out.write = (chunk: string) => write(script.send(chunk));
+      let message = '';
+      // Playwright writes a message and its end one after the other: as one, they are one call of the system's, and wake the browser once.
+      out.write = (chunk: string) => {
+        if (!chunk.endsWith(END)) {
+          message += chunk;
+          return true;
+        }
+        const whole = message + chunk.slice(0, -1);
+        message = '';
+        return write(script.send(whole) + END);
+      };
       pipe = { read, write };
     });
   };
@@ -41,7 +53,7 @@ export async function launchGated<T>(executable: string, gate: EventGate, launch
   read.on('data', (chunk: Buffer) =>
     gate.read(chunk, message => {
       const received = script.receive(message);
-      if (received.send !== undefined) write(`${received.send}\0`);
+      if (received.send !== undefined) write(received.send + END);
       if (received.pass) pass.call(read, message);
     }),
   );

@@ -18,3 +18,9 @@ export const PICTURE = { width: 1280, height: 720, quality: 75 } as const;
 
 /** Called with each picture that may be seen. */
 export type Watcher = (picture: Picture) => void;
+
+/**
+ * `live`: for a person, who sees each change soon. `sparing`: for a recording, fewer pictures at half the processor time
+ * (docs/adr/0069-a-recording-takes-one-picture-at-a-time.md).
+ */
+export type Pace = 'live' | 'sparing';

@@ -1,9 +1,10 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { alarm } from '../../http/alarm.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
-import { PICTURE, type Picture } from './picture.ts';
+import { type Pace, PICTURE, type Picture } from './picture.ts';
 
 export interface Screencast {
+  setPace(pace: Pace): void;
   /** Ends it. Does not wait for the browser, which may hang, or be gone. */
   stop(): void;
 }
@@ -11,12 +12,13 @@ export interface Screencast {
 export interface ScreencastOptions {
   readonly context: BrowserContext;
   readonly page: Page;
+  readonly pace: Pace;
   readonly onPicture: (picture: Picture) => void;
   readonly clock: Clock;
 }
 
-/** Smooth enough to follow what was done, at two thirds of the work of 25. */
-const PICTURES_PER_SECOND = 15;
+/** `live`: smooth enough to follow a hand, at two thirds of the work of 25. */
+const PERIOD_MS: Readonly<Record<Pace, number>> = { live: 1_000 / 15, sparing: 1_000 / 8 };
 /**
  * With the five of Playwright's own screencast, a machine that cannot hold the rate fills the queue: pictures are then a
  * second old and actions take 4 to 15 times as long (measured; docs/adr/0033-one-capture-per-tab.md).
@@ -32,19 +34,25 @@ const REST_MS = 150;
 /**
  * Starts Chromium's screencast of a tab: its first picture comes at once, then one for each change. Rejects if it cannot.
  *
- * What a page paints while pictures are in flight Chromium drops for good, the last change before a page rests too. So once a tab
- * seems to rest its screencast is started again, which brings what the tab looks like then, until that is nothing new.
+ * Chromium copies every frame that a tab paints, and drops those that come while pictures are in flight for good, the last change
+ * before the tab rests too. So it is stopped and started again, which brings what the tab looks like then, until that is nothing new:
+ * once the tab seems to rest (`live`), or after each picture (`sparing`), until the next one may come.
  */
 export async function startScreencast(options: ScreencastOptions): Promise<Screencast> {
   const { context, page, onPicture, clock } = options;
+  let { pace } = options;
   const session: CDPSession = await context.newCDPSession(page);
-  const pace = acknowledgementPace(clock);
+  const acknowledged = acknowledgementPace(clock);
   const stopped = new AbortController();
   let shown: string | undefined;
+  /** When it was started, until its first picture. */
+  let startedMs: number | undefined;
+  let restarting = false;
 
   async function start(triesMax: number): Promise<void> {
     for (let tries = 1; ; tries++)
       try {
+        startedMs = clock.nowMs();
         await session.send('Page.startScreencast', {
           ...{ format: 'jpeg', quality: PICTURE.quality, maxWidth: PICTURE.width, maxHeight: PICTURE.height },
           maxFramesInFlight: IN_FLIGHT,
@@ -56,19 +64,31 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
       }
   }
 
-  async function lookAgain(): Promise<void> {
-    await session.send('Page.stopScreencast');
-    await start(Number.POSITIVE_INFINITY);
+  async function restart(waitMs: number): Promise<void> {
+    if (restarting) return;
+    restarting = true;
+    try {
+      await session.send('Page.stopScreencast');
+      if (waitMs > 0) await clock.sleep(waitMs, stopped.signal);
+      await start(Number.POSITIVE_INFINITY);
+    } finally {
+      restarting = false;
+    }
   }
-  const rest = alarm(clock, () => void lookAgain().catch(() => undefined)); // the tab is closed, or it was stopped
+  const restartAfter = (waitMs: number): void => void restart(waitMs).catch(() => undefined); // the tab is closed, or it was stopped
+  const rest = alarm(clock, () => restartAfter(0));
 
   session.on('Page.screencastFrame', ({ data, metadata, sessionId }) => {
-    pace()
+    const tookMs = startedMs === undefined ? 0 : clock.nowMs() - startedMs;
+    startedMs = undefined;
+    acknowledged()
       .then(() => session.send('Page.screencastFrameAck', { sessionId }))
       .catch(() => undefined); // the same
     if (data === shown) return;
     shown = data;
-    rest.setAt(clock.nowMs() + REST_MS);
+    if (pace === 'live') rest.setAt(clock.nowMs() + REST_MS);
+    // Where a picture takes long, the machine is left to others for as long.
+    else restartAfter(Math.max(PERIOD_MS.sparing - tookMs, tookMs));
     onPicture({
       kind: 'screencast',
       jpeg: Buffer.from(data, 'base64'),
@@ -79,6 +99,9 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
   });
   await start(STARTS_MAX);
   return {
+    setPace(wanted) {
+      pace = wanted;
+    },
     stop() {
       stopped.abort();
       rest.clear();
@@ -92,8 +115,8 @@ function acknowledgementPace(clock: Clock): () => Promise<void> {
   let nextMs = 0;
   return async () => {
     const now = clock.nowMs();
-    nextMs = Math.max(now, nextMs + 1_000 / PICTURES_PER_SECOND);
-    const waitMs = Math.min(nextMs - now, (IN_FLIGHT * 1_000) / PICTURES_PER_SECOND);
+    nextMs = Math.max(now, nextMs + PERIOD_MS.live);
+    const waitMs = Math.min(nextMs - now, IN_FLIGHT * PERIOD_MS.live);
     if (waitMs > 1) await clock.sleep(waitMs, neverAborts());
   };
 }

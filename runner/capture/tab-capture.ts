@@ -5,13 +5,13 @@ import { captureVisible } from '../browser/visible-picture.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
 import { guardedFrames } from './guarded-frames.ts';
 import { type FrameMask, maskedFrames } from './mask.ts';
-import type { Picture, Watcher } from './picture.ts';
+import type { Pace, Picture, Watcher } from './picture.ts';
 import { startScreencast } from './screencast.ts';
 
 /** The one capture of a tab. */
 export interface TabCapture {
   /** As `Captures.watch`. */
-  watch(watcher: Watcher): Promise<() => void>;
+  watch(watcher: Watcher, pace: Pace): Promise<() => void>;
 }
 
 export interface TabCaptureOptions {
@@ -26,19 +26,21 @@ const SCREENSHOT_MS = 5_000;
 
 /** Captures a tab while it has a watcher. */
 export function tabCapture(options: TabCaptureOptions): TabCapture {
-  const watchers = new Set<Watcher>();
+  const watchers = new Map<Watcher, Pace>();
   let capture: Capture | undefined;
   let last: Picture | undefined;
   let adjusting: Promise<void> = Promise.resolve();
 
   const show = (picture: Picture) => {
     last = picture;
-    for (const watcher of watchers) watcher(picture);
+    for (const watcher of watchers.keys()) watcher(picture);
   };
 
   async function adjustNow(): Promise<void> {
-    if (watchers.size > 0) capture ??= await startCapture(options, show);
-    else end();
+    if (watchers.size === 0) return end();
+    const pace = [...watchers.values()].includes('live') ? 'live' : 'sparing';
+    capture ??= await startCapture(options, pace, show);
+    capture.setPace(pace);
   }
 
   function end(): void {
@@ -55,8 +57,8 @@ export function tabCapture(options: TabCaptureOptions): TabCapture {
   }
 
   return {
-    async watch(watcher) {
-      watchers.add(watcher);
+    async watch(watcher, pace) {
+      watchers.set(watcher, pace);
       if (last !== undefined) watcher(last);
       await adjust().catch((error: unknown) => {
         watchers.delete(watcher);
@@ -71,12 +73,14 @@ export function tabCapture(options: TabCaptureOptions): TabCapture {
 }
 
 interface Capture {
+  setPace(pace: Pace): void;
   end(): void;
 }
 
 /** No picture leaves but through the guard and the mask. */
 async function startCapture(
   { context, page, pictures, mask, clock }: TabCaptureOptions,
+  pace: Pace,
   show: (picture: Picture) => void,
 ): Promise<Capture> {
   let ended = false;
@@ -87,8 +91,9 @@ async function startCapture(
     if (pictures.isGuarding()) guarded.add(picture);
     else masked.add(picture);
   }
-  const screencast = await startScreencast({ ...{ context, page, clock }, onPicture: add });
+  const screencast = await startScreencast({ ...{ context, page, clock, pace }, onPicture: add });
   return {
+    setPace: screencast.setPace,
     end() {
       if (ended) return;
       ended = true;

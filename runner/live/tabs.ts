@@ -73,7 +73,7 @@ export function liveTabs({ context, captures, conceal, onPicture, onChange }: Ta
     const see = (picture: Picture) => {
       if (!ended) onPicture(picture, tab);
     };
-    const watching = captures.watch(page, see);
+    const watching = captures.watch(page, see, 'live');
     unwatch = () => {
       ended = true;
       watching.then(

@@ -199,8 +199,8 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     return tellsPage ? { ...result, content: [...result.content, pageOf(page)] } : result;
   }
 
-  const writer = snapshotWriter(context, text => conceal(text));
-  const { settled, challenge } = settler(context, realClock.nowMs);
+  const { settled, challenge, elements, forget } = settler(context, realClock.nowMs);
+  const writer = snapshotWriter(context, text => conceal(text), elements);
   const current = () => currentPage(context);
   const leaving = (signal: AbortSignal, leave: () => Promise<CallToolResult>) =>
     leavePage({ current, guard, connection, signal }, leave);
@@ -224,6 +224,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     },
     show(wanted) {
       view = wanted;
+      forget();
     },
     withSnapshot,
     onPage: (name, seconds, signal, work) =>

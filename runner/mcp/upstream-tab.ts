@@ -23,8 +23,16 @@ const upstreamTab = z.looseObject({
   _clearCollectedArtifacts: method,
 });
 
+const known = new WeakMap<Page, UpstreamTab>();
+
 /** The tab of a page of the context that Playwright MCP was given: it hangs on the page, in the same pinned bundle. */
 export function upstreamTabOf(page: Page): UpstreamTab {
+  const found = known.get(page) ?? tabOn(page);
+  known.set(page, found);
+  return found;
+}
+
+function tabOn(page: Page): UpstreamTab {
   const symbol = Object.getOwnPropertySymbols(page).find(({ description }) => description === 'tabSymbol');
   const tab: unknown = symbol === undefined ? undefined : Reflect.get(page, symbol);
   // Only checked: its methods want it as `this`.

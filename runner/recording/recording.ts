@@ -4,6 +4,7 @@ import { UPLOAD_ORDER_FILE } from '../../contract/reports.ts';
 import type { Clock } from '../../http/clock.ts';
 import { VIEWPORT } from '../browser/browser.ts';
 import type { Captures } from '../capture/captures.ts';
+import type { Picture } from '../capture/picture.ts';
 import { videoFile } from './ffmpeg.ts';
 import { frameWriter } from './still-page.ts';
 
@@ -130,11 +131,12 @@ async function recordTab(
   }
 
   try {
-    unwatch = await captures.watch(page, ({ jpeg }) => {
+    const record = ({ jpeg }: Picture) => {
       if (isFirst) onFirst();
       isFirst = false;
       frames.add(jpeg);
-    });
+    };
+    unwatch = await captures.watch(page, record, 'sparing');
     if (ending !== undefined) unwatch(); // the encoder failed meanwhile
   } catch (error) {
     if (!page.isClosed()) onFailed(error instanceof Error ? error.message : String(error));

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
+import * as z from 'zod';
 import { pageScript } from '../browser/page-script.ts';
 import { sessionOf } from '../browser/page-session.ts';
 
@@ -19,11 +20,11 @@ export interface QuietPage {
   begin(): Begun;
   /** Whether the document shows something new, and does not say that more is to come. */
   shows(): Promise<boolean>;
-  /** Resolves once the document is quiet, with what it asks of its person; undefined: there is none that answers. */
-  quiet(options: QuietOptions): Promise<Asked | undefined>;
+  /** Resolves once the document is quiet; undefined: there is none that answers. */
+  quiet(options: QuietOptions): Promise<Look | undefined>;
   /** What changes from now on changes by itself. */
-  end(): Promise<Asked | undefined>;
-  challenge(): Promise<Asked | undefined>;
+  end(): Promise<Look | undefined>;
+  look(): Promise<Look | undefined>;
 }
 
 /** Both are bounded. */
@@ -34,17 +35,21 @@ export interface Begun {
   readonly answered: Promise<void>;
 }
 
-/** What a document asks of its person, if anything. */
-export interface Asked {
-  readonly challenge: Challenge | undefined;
-}
-
 /** O20: what only a person can give. */
 const CHALLENGES = ['captcha', 'code'] as const;
 export type Challenge = (typeof CHALLENGES)[number];
 
-const askedOf = (answer: { readonly value: unknown } | undefined): Asked | undefined =>
-  answer && { challenge: CHALLENGES.find(each => each === answer.value) };
+const lookOf = z.object({
+  /** What the document asks of its person, if anything. */
+  challenge: z.enum(CHALLENGES).nullable(),
+  /** How many there are of it and of the shadow roots in it that are open. */
+  elements: z.int(),
+});
+/** What a document tells of itself. */
+export type Look = z.output<typeof lookOf>;
+
+const lookIn = (answer: { readonly value: unknown } | undefined): Look | undefined =>
+  lookOf.safeParse(answer?.value).data;
 
 const WORLD = 'omicron-settle';
 const SCRIPT = pageScript(new URL('./quiet.page.js', import.meta.url));
@@ -63,6 +68,8 @@ async function attach(page: Page) {
 export function quietPage(page: Page): QuietPage {
   const attached = attach(page).catch(() => undefined);
   let world: Promise<number> | undefined;
+  /** Has the script, which need not be sent again. */
+  let taught: number | undefined;
   let acting = false;
 
   async function createWorld(): Promise<number> {
@@ -86,13 +93,15 @@ export function quietPage(page: Page): QuietPage {
     world ??= renew();
     const contextId = await world;
     const session = (await attached)?.session;
+    const settle = taught === contextId ? 'settle' : `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN}))`;
     const asked = session?.send('Runtime.evaluate', {
       ...{ contextId, awaitPromise: true, returnByValue: true },
-      expression: `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN})).${call}`,
+      expression: `${settle}.${call}`,
     });
     onSent?.();
     const answer = await asked;
     if (answer === undefined || answer.exceptionDetails !== undefined) throw new Error('the document went away');
+    taught = contextId;
     return answer.result.value;
   }
 
@@ -108,9 +117,10 @@ export function quietPage(page: Page): QuietPage {
     const first = evaluate(call, onSent);
     const used = world;
     const asked = first.catch(() => {
-      if (world === used) world = undefined; // else it is the next document's already
-      // A begin must not come after what was asked since; a document that comes during an action begins by itself.
-      return call === BEGIN && own !== count ? undefined : evaluate(call);
+      const isReplaced = world !== used;
+      if (!isReplaced) world = taught = undefined;
+      // Nothing may come after what was asked since; a document that comes during an action begins by itself.
+      return own !== count || (isReplaced && call === BEGIN) ? undefined : evaluate(call);
     });
     const answer = asked.then(
       value => ({ value }),
@@ -128,11 +138,11 @@ export function quietPage(page: Page): QuietPage {
     },
     async end() {
       acting = false;
-      return askedOf(await ask('end()'));
+      return lookIn(await ask('end()'));
     },
-    challenge: async () => askedOf(await ask('challenge()')),
+    look: async () => lookIn(await ask('look()')),
     shows: async () => (await ask('shows()'))?.value === true,
     quiet: async options =>
-      askedOf(await ask(`quiet(${JSON.stringify(options)})`, { answerMs: options.capMs + ANSWER_MS })),
+      lookIn(await ask(`quiet(${JSON.stringify(options)})`, { answerMs: options.capMs + ANSWER_MS })),
   };
 }

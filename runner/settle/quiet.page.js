@@ -1,5 +1,5 @@
-// Runs in a world of its own in a document, beside the page's: tells when the document is quiet after an action, and by `challengeIn`
-// what it then asks of its person.
+// Runs in a world of its own in a document, beside the page's: tells when the document is quiet after an action, what it then asks of
+// its person (by `challengeIn`), and how many elements it has.
 (acting, challengeIn) => {
   const BUSY_TEXT = /\b(loading|please wait|searching|saving|submitting|processing)\b|…$|\.\.\.$/i;
   const BUSY_CLASS = /spin|load|skelet|busy/i;
@@ -72,15 +72,20 @@
     return document.querySelector(BUSY) !== null;
   }
 
-  function challenge() {
-    for (const root of roots)
+  function look() {
+    let elements = 0;
+    for (const root of roots) {
       if (!(root.host ?? root.documentElement)?.isConnected || root.defaultView === null) roots.delete(root);
-    return challengeIn(roots);
+      // Frames are counted for themselves.
+      else if (root === document || root.host?.ownerDocument === document)
+        elements += root.querySelectorAll('*').length;
+    }
+    return { challenge: challengeIn(roots), elements };
   }
 
   observe(document);
   return {
-    challenge,
+    look,
     begin() {
       acting = true;
       changedMs = 0;
@@ -89,13 +94,13 @@
     },
     end() {
       acting = false;
-      return challenge();
+      return look();
     },
     /** Whether something changed since the action began that does not say that more is to come. */
     shows: () => changedMs > 0 && !isBusy(),
     /**
      * Resolves once nothing changed for `quietMs` after a change, or a request (`had`); for `firstMs` where there was none,
-     * or where the page says that it is busy. After `capMs` in any case. With what the document asks of its person.
+     * or where the page says that it is busy. After `capMs` in any case. With a `look`.
      */
     quiet({ quietMs, firstMs, capMs, had }) {
       enter(document);
@@ -111,7 +116,7 @@
           if (leftMs > 0) timer = setTimeout(wake, leftMs);
           else {
             wake = () => {};
-            resolve(challenge());
+            resolve(look());
           }
         };
         wake();

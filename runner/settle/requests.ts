@@ -18,6 +18,12 @@ export interface RequestWatch {
   begin(page: Page, onChange: () => void): ActionRequests;
 }
 
+interface RequestListener {
+  onRequest(request: Request): void;
+  onEnded(request: Request): void;
+  onFailed(request: Request): void;
+}
+
 /** An image or a font that is late changes nothing that is waited for. */
 const WAITED: ReadonlySet<string> = new Set(['document', 'stylesheet', 'script', 'xhr', 'fetch']);
 const BACKGROUND_MAX = 500;
@@ -27,7 +33,7 @@ export const REQUESTS_MAX = 500;
 /** Tells the requests of actions from those that pages make by themselves: these came before while no action ran. */
 export function watchRequests(context: BrowserContext, nowMs: () => number): RequestWatch {
   const background = new WeakMap<Page, Set<string>>();
-  let acting = 0;
+  const actions = new Set<RequestListener>();
 
   function inBackground(page: Page): Set<string> {
     const known = background.get(page) ?? new Set();
@@ -40,12 +46,21 @@ export function watchRequests(context: BrowserContext, nowMs: () => number): Req
     if (page === undefined) return;
     if (request.isNavigationRequest()) {
       if (frameOf(request) === page.mainFrame()) background.delete(page);
-    } else if (acting === 0 && inBackground(page).size < BACKGROUND_MAX) inBackground(page).add(keyOf(request));
+    } else if (actions.size === 0 && inBackground(page).size < BACKGROUND_MAX) inBackground(page).add(keyOf(request));
+  });
+  // Once for all actions: with the first listener of these events, and without the last one, Playwright tells its other side.
+  context.on('request', request => {
+    for (const each of actions) each.onRequest(request);
+  });
+  context.on('requestfinished', request => {
+    for (const each of actions) each.onEnded(request);
+  });
+  context.on('requestfailed', request => {
+    for (const each of actions) each.onFailed(request);
   });
 
   return {
     begin(page, onChange) {
-      acting += 1;
       const documents = new Map<Request, number>();
       const pending = new Map<Request, number>();
       const others = new Set(context.pages().filter(other => other !== page));
@@ -68,7 +83,8 @@ export function watchRequests(context: BrowserContext, nowMs: () => number): Req
         if (documents.delete(request)) onChange();
         onEnded(request);
       };
-      context.on('request', onRequest).on('requestfinished', onEnded).on('requestfailed', onFailed);
+      const listener = { onRequest, onEnded, onFailed };
+      actions.add(listener);
       return {
         get count() {
           return count;
@@ -82,8 +98,7 @@ export function watchRequests(context: BrowserContext, nowMs: () => number): Req
           }
         },
         stop() {
-          acting -= 1;
-          context.off('request', onRequest).off('requestfinished', onEnded).off('requestfailed', onFailed);
+          actions.delete(listener);
         },
       };
     },

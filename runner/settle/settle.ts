@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page, Request } from 'playwright-core';
-import { type Asked, type Challenge, type QuietPage, quietPage } from './quiet-page.ts';
+import { type Challenge, type Look, type QuietPage, quietPage } from './quiet-page.ts';
 import { type ActionRequests, frameOf, REQUESTS_MAX, type RequestWatch, watchRequests } from './requests.ts';
 
 /**
@@ -12,8 +12,12 @@ export type Settled = <T>(page: Page, action: () => Promise<T>, options?: Settle
 
 export interface Settler {
   readonly settled: Settled;
-  /** What the page asks of its person, as the last action left it; undefined where it does not answer too. */
+  /** What the page asks of its person, as the call left it; undefined where it does not answer too. */
   challenge(page: Page): Promise<Challenge | undefined>;
+  /** How many elements the page's own document has, as the call left it; undefined: it does not answer. */
+  elements(page: Page): Promise<number | undefined>;
+  /** A call begins: what the one before left is not looked at any more. */
+  forget(): void;
 }
 
 export interface SettleOptions<T> {
@@ -61,13 +65,17 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
   for (const page of context.pages()) quietOf(page);
   context.on('page', quietOf);
 
-  /** What the page asked for as the last action left it: its end is told in any case, and answered. */
-  let left: { readonly page: Page; readonly asked: Promise<Asked | undefined> } | undefined;
+  /** The page as the call left it. Of an action it is known: its end is told in any case, and answered. */
+  let left: { readonly page: Page; readonly look: Promise<Look | undefined> } | undefined;
+  function look(page: Page): Promise<Look | undefined> {
+    if (left?.page !== page) left = { page, look: quietOf(page).look() };
+    return left.look;
+  }
 
   const settled: Settled = async (page, action, { firstMs = FIRST_CHANGE_MS, unless, begins = 'input' } = {}) => {
     const answer = watchAnswer(context, page, requests);
     const quiet = quietOf(page);
-    let asked: Asked | undefined;
+    let looked: Look | undefined;
     try {
       const begun = quiet.begin();
       if (begins === 'script') await begun.sent;
@@ -75,32 +83,33 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
       const outcome = await action();
       if (unless?.(outcome) !== true) {
         const rested = rest(page, answer, { quiet, firstMs, nowMs });
-        asked = (await Promise.race([rested, answer.stopped, wait(CAP_MS)])) ?? undefined;
+        looked = (await Promise.race([rested, answer.stopped, wait(CAP_MS)])) ?? undefined;
       }
       return outcome;
     } finally {
       const moved = answer.hasMoved();
       answer.stop();
+      if (moved) prepare(page);
       const ended = quiet.end();
-      left = { page, asked: asked === undefined ? ended : Promise.resolve(asked) };
-      if (moved) void ended.then(() => prepare(page));
+      left = { page, look: looked === undefined ? ended : Promise.resolve(looked) };
     }
   };
 
   return {
     settled,
     async challenge(page) {
-      const known = left?.page === page ? left.asked : quietOf(page).challenge();
+      const known = look(page);
+      left = undefined; // who asks again wants to know it as it is then
+      return (await known)?.challenge ?? undefined;
+    },
+    elements: async page => (await look(page))?.elements,
+    forget() {
       left = undefined;
-      return (await known)?.challenge;
     },
   };
 }
 
-/**
- * Brings Playwright's own script into a new document while the result is on its way: the next call needs it, and would wait for it
- * (15 to 25 ms).
- */
+/** Brings Playwright's own script into a new document: what comes next needs it, and would wait for it. */
 function prepare(page: Page): void {
   page
     .locator(':root')
@@ -152,8 +161,8 @@ function watchAnswer(context: BrowserContext, page: Page, watch: RequestWatch): 
   };
 }
 
-/** Resolves with what the page asks of its person, where it was seen to be quiet. */
-async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules): Promise<Asked | undefined> {
+/** Resolves with a look at the page, where it was seen to be quiet. */
+async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules): Promise<Look | undefined> {
   const { requests } = answer;
   const endMs = nowMs() + REQUESTS_CAP_MS;
   let loaded = false;

@@ -49,7 +49,12 @@ const HEAD_TOKENS = 150;
 /** A bigger page takes seconds: 5,000 elements take 0.5 to 1.8, 20,000 4 to 9. */
 const ELEMENTS_MAX = 10_000;
 
-export function snapshotWriter(context: BrowserContext, conceal: Conceal): SnapshotWriter {
+/** `elementsIn` tells how many elements the page's own document has, after an action; undefined: it is asked here. */
+export function snapshotWriter(
+  context: BrowserContext,
+  conceal: Conceal,
+  elementsIn: (page: Page) => Promise<number | undefined>,
+): SnapshotWriter {
   let count = 0;
   let seen: Seen | undefined;
   const watch = (page: Page): void => {
@@ -89,7 +94,7 @@ export function snapshotWriter(context: BrowserContext, conceal: Conceal): Snaps
 
   return {
     async after(page, view, signal) {
-      const elements = await elementsOf(page);
+      const elements = await elementsOf(page, await elementsIn(page));
       if (elements > ELEMENTS_MAX)
         return `### Page\n- Page URL: ${page.url()}\n(${elements} elements: too many for a snapshot after each call; browser_find and browser_snapshot read them)`;
       const before = seen;
@@ -160,11 +165,11 @@ const titleOf = (page: Page): Promise<string> => within(page.title(), TITLE_MS, 
  * How many elements a page has. Rejects when the page, or a frame of a page that answers, does not tell: a snapshot would wait
  * for that frame until its own time is over.
  */
-async function elementsOf(page: Page): Promise<number> {
+async function elementsOf(page: Page, known?: number): Promise<number> {
   // By the script that the snapshot needs anyway: what a page's own world evaluates takes one more, in each new document.
   const count = (frame: Frame) => frame.locator('*').count();
   const main = page.mainFrame();
-  const own = await inTime(count(main), SNAPSHOT_MS);
+  const own = known ?? (await inTime(count(main), SNAPSHOT_MS));
   // Documents that change meanwhile are counted next time.
   const others = page.frames().filter(frame => frame !== main);
   const counts = await Promise.all(

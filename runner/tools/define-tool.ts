@@ -39,7 +39,7 @@ export interface ToolContext {
 }
 
 /** With the page that Playwright MCP's tools act on. */
-export interface PageContext extends ToolContext, Settler {
+export interface PageContext extends ToolContext, Pick<Settler, 'settled' | 'challenge'> {
   readonly page: Page;
 }
 

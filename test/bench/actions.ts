@@ -1,7 +1,7 @@
 /**
  * Ten actions of an agent: `npm run bench -- actions [--rounds 12]`. Through `/mcp` of a lease, as results are unless a client asks for
- * something else (the page after a navigation, then its changes), without snapshots, and the former while a video is recorded; beside plain Playwright on the same browser and pages, in turns. Writes section `actions`
- * of `.omicron/bench.json`: actions a second.
+ * something else (the page after a navigation, then its changes), and without snapshots, beside plain Playwright on the same browser and pages, in turns;
+ * then the former beside a lease that records a video. Runners log as they do when deployed. Writes section `actions` of `.omicron/bench.json`: actions a second.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -9,14 +9,13 @@ import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { chromium, type Page } from 'playwright-core';
+import { ENV } from '../../contract/names.ts';
 import { findTools, toolsEnvironment } from '../../local/machine-tools.ts';
 import { VIEWPORT } from '../../runner/browser/browser.ts';
-import { startLease } from '../runner/start-lease.ts';
+import { type LeasedRunner, startLease } from '../runner/start-lease.ts';
 import { machine, percentiles, ratio, writeSections } from './figures.ts';
 
 const ACTIONS = 10;
-const VARIANTS = ['plain', 'snapshot', 'none', 'video'] as const;
-type Variant = (typeof VARIANTS)[number];
 const PAGES = ['still', 'animated'] as const;
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '12' } } });
@@ -76,51 +75,71 @@ async function leased(client: Client, url: string, view: { snapshot?: 'none' } =
 
 const tools = findTools(process.env);
 if (tools.browser === undefined) throw new Error('no browser: run this with "npm run bench"');
-const env = toolsEnvironment(tools);
-const browser = await chromium.launch({ executablePath: tools.browser, chromiumSandbox: process.getuid?.() !== 0 });
-const page = await browser.newPage({ viewport: VIEWPORT });
+const env = { ...toolsEnvironment(tools), [ENV.logLevel]: 'info' };
 const lease = await startLease({ env, recordVideo: false });
-const recorded = await startLease({ env, recordVideo: true });
+const median = (of: readonly number[]) => percentiles(of).p50;
+const found: Record<(typeof PAGES)[number], Record<string, number>> = { still: {}, animated: {} };
 
-const run: Record<Variant, (url: string) => Promise<void>> = {
-  plain: url => plainly(page, url),
-  snapshot: url => leased(lease.client, url),
-  none: url => leased(lease.client, url, { snapshot: 'none' }),
-  video: url => leased(recorded.client, url),
-};
+type Loop = (url: string) => Promise<void>;
+
+/** One loop of each variant after the other, the first round to warm up: actions a second, by variant and round. */
+async function inTurns<Variant extends string>(
+  kind: (typeof PAGES)[number],
+  run: Record<Variant, Loop>,
+  leave: () => Promise<unknown>,
+): Promise<Record<Variant, number[]>> {
+  const loops = Object.entries<Loop>(run);
+  const perSecond = Object.fromEntries(loops.map(([variant]): [string, number[]] => [variant, []]));
+  for (let round = 0; round <= rounds; round += 1)
+    for (const [variant, loop] of loops) {
+      await leave();
+      const startMs = performance.now();
+      await loop(`${site}/${kind}/1`);
+      if (round > 0) perSecond[variant]?.push((ACTIONS * 1_000) / (performance.now() - startMs));
+    }
+  return perSecond as Record<Variant, number[]>; // of the same keys
+}
 
 /** Pages that are not looked at stand still. */
 const AWAY = 'about:blank';
-async function leave(): Promise<void> {
-  await page.goto(AWAY);
-  for (const { client } of [lease, recorded])
-    await client.callTool({ name: 'browser_navigate', arguments: { url: AWAY, snapshot: 'none' } });
+const leaveLease = ({ client }: LeasedRunner) =>
+  client.callTool({ name: 'browser_navigate', arguments: { url: AWAY, snapshot: 'none' } });
+/** Of loops that ran one after the other. */
+const paired = (some: readonly number[], others: readonly number[]) =>
+  median(some.map((value, n) => ratio(value, others[n] ?? 0)));
+
+{
+  const browser = await chromium.launch({ executablePath: tools.browser, chromiumSandbox: process.getuid?.() !== 0 });
+  const page = await browser.newPage({ viewport: VIEWPORT });
+  for (const kind of PAGES) {
+    const { plain, snapshot, none } = await inTurns(
+      kind,
+      {
+        plain: url => plainly(page, url),
+        snapshot: url => leased(lease.client, url),
+        none: url => leased(lease.client, url, { snapshot: 'none' }),
+      },
+      () => Promise.all([page.goto(AWAY), leaveLease(lease)]),
+    );
+    Object.assign(found[kind], {
+      ...{ plain: median(plain), snapshot: median(snapshot), none: median(none) },
+      ...{ snapshotOfPlain: paired(snapshot, plain), noneOfPlain: paired(none, plain) },
+    });
+  }
+  await browser.close();
 }
 
-const found: Record<string, Record<string, number>> = {};
+const recorded = await startLease({ env, recordVideo: true });
 for (const kind of PAGES) {
-  const perSecond: Record<Variant, number[]> = { plain: [], snapshot: [], none: [], video: [] };
-  for (let round = 0; round <= rounds; round += 1)
-    for (const variant of VARIANTS) {
-      await leave();
-      const startMs = performance.now();
-      await run[variant](`${site}/${kind}/1`);
-      // The first round warms up.
-      if (round > 0) perSecond[variant].push((ACTIONS * 1_000) / (performance.now() - startMs));
-    }
-  const median = (of: readonly number[]) => percentiles(of).p50;
-  /** Of loops that ran one after the other. */
-  const paired = (a: Variant, b: Variant) => median(perSecond[a].map((value, n) => ratio(value, perSecond[b][n] ?? 0)));
-  found[kind] = {
-    ...Object.fromEntries(VARIANTS.map(variant => [variant, median(perSecond[variant])])),
-    snapshotOfPlain: paired('snapshot', 'plain'),
-    noneOfPlain: paired('none', 'plain'),
-    videoOfSnapshot: paired('video', 'snapshot'),
-  };
+  const { snapshot, video } = await inTurns(
+    kind,
+    { snapshot: url => leased(lease.client, url), video: url => leased(recorded.client, url) },
+    () => Promise.all([leaveLease(lease), leaveLease(recorded)]),
+  );
+  Object.assign(found[kind], { video: median(video), videoOfSnapshot: paired(video, snapshot) });
   console.info(kind, JSON.stringify(found[kind]));
 }
 await lease[Symbol.asyncDispose]();
 await recorded[Symbol.asyncDispose]();
-await browser.close();
 server.close();
 console.info(`written to ${writeSections({ actions: { machine: machine(), ...found } })}`);

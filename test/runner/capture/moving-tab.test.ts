@@ -6,6 +6,7 @@ import { launchBrowser, type RunnerBrowser } from '../../../runner/browser/brows
 import { browserPath } from '../../../runner/browser/browser-path.ts';
 import { createTempDir, type TempDir } from '../../../runner/browser/temp-dir.ts';
 import { captureTabs } from '../../../runner/capture/captures.ts';
+import type { Picture } from '../../../runner/capture/picture.ts';
 import { guardPictures } from '../../../runner/secrecy/pictures.ts';
 import { eventually } from '../../eventually.ts';
 
@@ -35,7 +36,7 @@ test('a tab that goes from one renderer to another just then is captured all the
     context.on('page', (page: Page) => {
       const first = Promise.withResolvers<void>();
       captures
-        .watch(page, () => first.resolve())
+        .watch(page, () => first.resolve(), 'live')
         .then(() => first.promise)
         .then(() => {
           captured += 1;
@@ -68,7 +69,7 @@ test('there is one capture a tab, and only while something watches it', async ()
   const captures = captureTabs({ context: counted, pictures: guardPictures(context), clock: realClock });
   const page = await context.newPage();
   const seen = [0, 0];
-  const watch = (n: number) => captures.watch(page, () => (seen[n] = (seen[n] ?? 0) + 1));
+  const watch = (n: number) => captures.watch(page, () => (seen[n] = (seen[n] ?? 0) + 1), n === 0 ? 'live' : 'sparing');
   expect(capturing).toBe(0);
   const [stopFirst, stopSecond] = [await watch(0), await watch(1)];
   await eventually('both see it', () => seen.every(count => count > 0));
@@ -84,22 +85,30 @@ test('there is one capture a tab, and only while something watches it', async ()
 /** Each is missed about every second time by a screencast that is only started. */
 const RESTS = 6;
 
-test('what a tab shows when it rests is shown, however fast it changed before', async () => {
-  const { context } = browser;
-  const captures = captureTabs({ context, pictures: guardPictures(context), clock: realClock });
-  const [page, viewer] = [await context.newPage(), await context.newPage()];
-  await page.bringToFront();
-  await page.setContent('<body style="margin: 0; height: 100vh">');
-  let last = '';
-  await captures.watch(page, ({ jpeg }) => {
-    last = jpeg.toString('base64');
-  });
-  for (let n = 0; n < RESTS; n++) {
-    const color = n % 2 === 0 ? 'rgb(0, 255, 0)' : 'rgb(0, 0, 255)';
-    await page.evaluate(changeTenTimes(color));
-    await eventually(`its last colour, ${color}`, async () => (await viewer.evaluate(colorOf(last))) === color, 5_000);
-  }
-});
+test.each(['live', 'sparing'] as const)(
+  'what a tab shows when it rests is shown, however fast it changed before: %s',
+  async pace => {
+    const { context } = browser;
+    const captures = captureTabs({ context, pictures: guardPictures(context), clock: realClock });
+    const [page, viewer] = [await context.newPage(), await context.newPage()];
+    await page.bringToFront();
+    await page.setContent('<body style="margin: 0; height: 100vh">');
+    let last = '';
+    const keep = ({ jpeg }: Picture) => {
+      last = jpeg.toString('base64');
+    };
+    await captures.watch(page, keep, pace);
+    for (let n = 0; n < RESTS; n++) {
+      const color = n % 2 === 0 ? 'rgb(0, 255, 0)' : 'rgb(0, 0, 255)';
+      await page.evaluate(changeTenTimes(color));
+      await eventually(
+        `its last colour, ${color}`,
+        async () => (await viewer.evaluate(colorOf(last))) === color,
+        5_000,
+      );
+    }
+  },
+);
 
 /** Paints ten frames in a row, and a last one. */
 const changeTenTimes = (color: string) => `new Promise(done => {
