@@ -36,6 +36,7 @@ export const PROBLEMS = {
   artifact_urls_unavailable: { status: 422, title: 'Artifact store has no URLs' },
   not_held_remotely: { status: 422, title: 'Not possible with a remote browser' },
   files_quota_exceeded: { status: 422, title: 'Quota of files exceeded' },
+  profile_unreadable: { status: 422, title: 'Version of the profile cannot be read' },
   profile_quota_exceeded: { status: 422, title: 'Profile quota exceeded' },
   user_quota_exceeded: { status: 429, title: 'User quota exceeded' },
   capacity_exceeded: { status: 429, title: 'Capacity exceeded' },

@@ -50,6 +50,7 @@ const FINAL: ReadonlySet<ProblemCode> = new Set([
   'predecessor_draining',
   'credentials_not_configured',
   'profile_unavailable',
+  'profile_unreadable',
 ]);
 
 /**

@@ -93,6 +93,6 @@ export class SealedObjects {
 }
 
 export const damaged = (why: string, cause?: unknown) =>
-  new OmicronError('profile_unavailable', `This version of the profile cannot be read: ${why}. Restore an older one.`, {
+  new OmicronError('profile_unreadable', `This version of the profile cannot be read: ${why}. Restore an older one.`, {
     cause,
   });

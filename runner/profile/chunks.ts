@@ -50,7 +50,7 @@ export async function cutFiles(
 
 /**
  * Writes the files into an empty folder; `read` resolves with the chunks one after the other. Each file is new, its path was checked with
- * the content, and every chunk is compared with its digest: throws `profile_unavailable` when one is not what was saved.
+ * the content, and every chunk is compared with its digest: throws `profile_unreadable` when one is not what was saved.
  */
 export async function joinFiles(
   content: ProfileFiles,
@@ -144,6 +144,6 @@ const tooLarge = () =>
 
 const damaged = () =>
   new OmicronError(
-    'profile_unavailable',
+    'profile_unreadable',
     'The files of this version of the profile are not what was saved. Restore an older one.',
   );

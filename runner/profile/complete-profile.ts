@@ -77,5 +77,5 @@ function refuseOlderBrowser(saved: number, running: number): void {
   const detail =
     `This version of the profile was saved by Chromium ${saved}, and this runner has ${running}, which may damage it. ` +
     'Update the runners, or restore an older version.';
-  throw new OmicronError('profile_unavailable', detail);
+  throw new OmicronError('profile_unreadable', detail);
 }

@@ -45,7 +45,7 @@ const SAVE_MS = { light: 15_000, complete: 60_000 } as const;
 const LAST_SAVE_MS = { light: 4_000, complete: 7_000 } as const;
 const RELEASE_MS = 1_000;
 
-/** Restores the profile of a lease. Throws `profile_unavailable` when that cannot be done. */
+/** Restores the profile of a lease. Throws `profile_unreadable` when this version never can be, `profile_unavailable` when another try may. */
 export async function openProfile(options: ProfileOptions, signal: AbortSignal): Promise<OpenProfile> {
   const { profile, browser, controller, leaseToken, holds, clock, info } = options;
   const startMs = clock.nowMs();

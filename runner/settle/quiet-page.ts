@@ -81,6 +81,7 @@ export function quietPage(page: Page): QuietPage {
 
   /** The world of a document goes with it: the next one gets a new one, while it still loads. */
   function renew(): Promise<number> {
+    taught = undefined; // another renderer may use its id again
     const renewed = createWorld();
     renewed.catch(() => undefined);
     return renewed;
@@ -91,7 +92,8 @@ export function quietPage(page: Page): QuietPage {
 
   async function evaluate(call: string, onSent?: () => void): Promise<unknown> {
     world ??= renew();
-    const contextId = await world;
+    const used = world;
+    const contextId = await used;
     const session = (await attached)?.session;
     const settle = taught === contextId ? 'settle' : `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN}))`;
     const asked = session?.send('Runtime.evaluate', {
@@ -101,7 +103,7 @@ export function quietPage(page: Page): QuietPage {
     onSent?.();
     const answer = await asked;
     if (answer === undefined || answer.exceptionDetails !== undefined) throw new Error('the document went away');
-    taught = contextId;
+    if (world === used) taught = contextId;
     return answer.result.value;
   }
 
@@ -118,7 +120,7 @@ export function quietPage(page: Page): QuietPage {
     const used = world;
     const asked = first.catch(() => {
       const isReplaced = world !== used;
-      if (!isReplaced) world = taught = undefined;
+      if (!isReplaced) world = undefined;
       // Nothing may come after what was asked since; a document that comes during an action begins by itself.
       return own !== count || (isReplaced && call === BEGIN) ? undefined : evaluate(call);
     });

@@ -174,9 +174,13 @@ describe('a complete profile on real browsers', () => {
     expect(await saveAs(9_999, older)).toBe(3);
     await kill(older);
     await expect(leaseOf('moved')).rejects.toMatchObject({
-      code: 'profile_unavailable',
+      code: 'profile_unreadable',
       message: expect.stringMatching(/saved by Chromium 9999, and this runner has \d+.* restore an older version/),
     });
+    // no other runner was started for it: it would not read it either
+    const lastEpoch = 'select epoch from omicron.browser_sessions where conversation_id = $1';
+    const [refused] = await database.query<{ epoch: string }>(lastEpoch, [`c${conversations}`]);
+    expect(Number(refused?.epoch)).toBe(1);
     await eventually('the way out', () => sessions.restoreProfile('ada', 'moved', 2).then(() => true), 60_000);
     const again = await leaseOf('moved');
     expect(await found(site, again)).toEqual(WHOLE_LOGIN);

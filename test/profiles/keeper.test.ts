@@ -44,7 +44,7 @@ it('opens an object for its own user, profile and version only, and none that wa
   );
   const path = (await objectsIn(folder)).find(each => each.endsWith(head?.object ?? '?')) ?? '';
   const whole = await readFile(path);
-  const damaged = { code: 'profile_unavailable', message: expect.stringContaining('was changed') };
+  const damaged = { code: 'profile_unreadable', message: expect.stringContaining('was changed') };
   for (const other of (await objectsIn(folder)).filter(each => each !== path)) {
     await writeFile(path, await readFile(other));
     await expect(keeper.export('ada', 'work')).rejects.toMatchObject(damaged);

@@ -368,6 +368,7 @@ class Problem(TypedDict):
         "artifact_urls_unavailable",
         "not_held_remotely",
         "files_quota_exceeded",
+        "profile_unreadable",
         "profile_quota_exceeded",
         "user_quota_exceeded",
         "capacity_exceeded",
