@@ -207,6 +207,7 @@ function boundTraffic(limits: BrowserLimits, downloads: string) {
     stops,
     whyStopped: () => recent(stopped),
     stopLoudest(why: string) {
+      if (recent(stopped) !== undefined) return; // what Playwright kept of that one is not free yet
       const loudest = gate.stopLoudest();
       if (loudest !== undefined) stop(loudest, why);
     },

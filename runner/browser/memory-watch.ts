@@ -23,8 +23,6 @@ export type MemoryVerdict =
 const MIB = 1024 * 1024;
 const mib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`;
 const sum = (processes: readonly TreeProcess[]) => processes.reduce((total, { bytes }) => total + bytes, 0);
-/** Past so much of the limit no tab is looked for: the machine comes first. */
-const LAST_RESORT = 1.5;
 
 /**
  * What has to end: the largest renderer when it, or all processes together, take too much; when what all tabs share
@@ -36,8 +34,8 @@ export function judgeMemory({ processes, busyMs }: Look, limits: MemoryLimits): 
   const shared = total - sum(renderers);
   const [largest] = renderers.toSorted((a, b) => b.bytes - a.bytes);
   const [busiest] = renderers.toSorted((a, b) => (busyMs.get(b.pid) ?? 0) - (busyMs.get(a.pid) ?? 0));
-  if (shared > limits.sharedBytes * LAST_RESORT || (busiest === undefined && total > limits.memoryBytes))
-    return { stop: 'browser', why: `the browser took ${mib(shared)} beside its tabs` };
+  // Past what all may take together no tab is looked for: the machine comes first.
+  if (shared > limits.memoryBytes) return { stop: 'browser', why: `the browser took ${mib(shared)} beside its tabs` };
   if (largest !== undefined && largest.bytes > limits.rendererBytes)
     return { stop: 'renderer', pid: largest.pid, why: `it took ${mib(largest.bytes)} of memory`, stored: false };
   if (busiest !== undefined && shared > limits.sharedBytes)
