@@ -21,15 +21,17 @@ export async function goTo(page: Page, address: string, signal: AbortSignal): Pr
       // Once this call is cancelled, it is the next one that overtakes.
       if (signal.aborted || tries === TRIES_MAX || !(error instanceof Error && OVERTAKEN.test(error.message)))
         throw error;
-      // What was asked for may still be under way, and would overtake the next try.
+      // What was asked for may still be under way, and would overtake the next try; until it comes, the document before is a loaded one.
+      await delay(COMES_MS * tries);
       await page.waitForLoadState('load', { timeout: OVERTAKEN_MS }).catch(() => undefined);
     }
 }
 
 /** A page that moves by itself just then overtakes what was asked for; few do so again and again. */
 const OVERTAKEN = /net::ERR_ABORTED|is interrupted by another navigation/;
-const TRIES_MAX = 3;
+const TRIES_MAX = 4;
 const OVERTAKEN_MS = 1_000;
+const COMES_MS = 50;
 
 async function load(page: Page, url: string): Promise<Response | undefined> {
   let download: Download | undefined;
