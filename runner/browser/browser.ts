@@ -16,7 +16,7 @@ import { browserLauncher } from './launcher.ts';
 import { type BrowserLimits, browserLimits, DEFAULT_LIMITS } from './limits.ts';
 import { type MemoryVerdict, watchMemory } from './memory-watch.ts';
 import { browserPause, type Pause } from './pause.ts';
-import { watchRunnerMemory } from './runner-memory.ts';
+import { type RunnerMemoryOptions, watchRunnerMemory } from './runner-memory.ts';
 
 /** Size of the page and of its recording (O12). */
 export const VIEWPORT = { width: 1920, height: 1080 } as const;
@@ -139,7 +139,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
   const protocol = await protocolGate(browser);
   await traffic.connect(browser, kept === undefined ? await contextId(context) : undefined);
   const pause = browserPause(launcher.pid);
-  const memory = boundMemory(launcher.pid() ?? 0, limits, gone, traffic.stopLoudest);
+  const memory = boundMemory(launcher.pid() ?? 0, limits, gone, traffic);
   return {
     context,
     major: Number.parseInt(browser.version(), 10),
@@ -206,8 +206,8 @@ function boundTraffic(limits: BrowserLimits, downloads: string) {
     gate,
     stops,
     whyStopped: () => recent(stopped),
+    closedMs: () => stopped?.atMs ?? -Infinity,
     stopLoudest(why: string) {
-      if (recent(stopped) !== undefined) return; // what Playwright kept of that one is not free yet
       const loudest = gate.stopLoudest();
       if (loudest !== undefined) stop(loudest, why);
     },
@@ -242,7 +242,12 @@ const recent = <T extends { readonly atMs: number }>(stopped: T | undefined): T 
   stopped !== undefined && realClock.nowMs() - stopped.atMs < SEEN_MS ? stopped : undefined;
 
 /** Watches the processes of the browser, and this one, and ends what makes them take too much. */
-function boundMemory(pid: number, limits: BrowserLimits, gone: Promise<void>, stopLoudest: (why: string) => void) {
+function boundMemory(
+  pid: number,
+  limits: BrowserLimits,
+  gone: Promise<void>,
+  { closedMs, stopLoudest }: Pick<RunnerMemoryOptions, 'closedMs' | 'stopLoudest'>,
+) {
   const ended = new AbortController();
   void gone.then(() => ended.abort());
   let stopped: (StoppedRenderer & { atMs: number }) | undefined;
@@ -271,8 +276,7 @@ function boundMemory(pid: number, limits: BrowserLimits, gone: Promise<void>, st
     heldBytes,
     collectGarbage,
     limitBytes: limits.runnerBytes,
-    stopLoudest,
-    endBrowser,
+    ...{ closedMs, stopLoudest, endBrowser },
   });
   return {
     whyStopped: () => recent(stopped),

@@ -8,6 +8,8 @@ export interface RunnerMemoryOptions {
   readonly clock: Clock;
   /** Ends the watch. */
   readonly signal: AbortSignal;
+  /** When a tab was closed last, for whatever it did; `-Infinity`: none was. */
+  readonly closedMs: () => number;
   /** Closes the tab that has sent the most. */
   readonly stopLoudest: (why: string) => void;
   /** Ends the browser, and the lease with it. */
@@ -19,7 +21,7 @@ const LOOK_MS = 250;
 /** Below this share of the limit nothing is stopped, or garbage would have to be collected all the time. */
 const KEPT_SHARE = 0.8;
 /** What Playwright kept of a closed tab is free after this. */
-const FREED_MS = 2_000;
+const FREED_MS = 5_000;
 const PATIENCE_MS = 15_000;
 
 /**
@@ -27,8 +29,7 @@ const PATIENCE_MS = 15_000;
  * Resolves when the signal aborts; never rejects.
  */
 export async function watchRunnerMemory(options: RunnerMemoryOptions): Promise<void> {
-  const { heldBytes, collectGarbage, limitBytes, clock, signal, stopLoudest, endBrowser } = options;
-  let stoppedMs = -Infinity;
+  const { heldBytes, collectGarbage, limitBytes, clock, signal, closedMs, stopLoudest, endBrowser } = options;
   let tooMuchSinceMs: number | undefined;
   while (!signal.aborted) {
     await clock.sleep(LOOK_MS, signal, true).catch(() => undefined);
@@ -44,9 +45,6 @@ export async function watchRunnerMemory(options: RunnerMemoryOptions): Promise<v
     tooMuchSinceMs ??= now;
     const why = `it made the runner take ${Math.round(held / MIB)} MiB of memory`;
     if (now - tooMuchSinceMs > PATIENCE_MS) endBrowser(`${why}, and closing tabs did not help`);
-    else if (now - stoppedMs > FREED_MS) {
-      stoppedMs = now;
-      stopLoudest(why);
-    }
+    else if (now - closedMs() > FREED_MS) stopLoudest(why);
   }
 }

@@ -12,7 +12,6 @@ export interface Screencast {
 export interface ScreencastOptions {
   readonly context: BrowserContext;
   readonly page: Page;
-  readonly pace: Pace;
   readonly onPicture: (picture: Picture) => void;
   readonly clock: Clock;
 }
@@ -40,14 +39,13 @@ const REST_MS = 150;
  */
 export async function startScreencast(options: ScreencastOptions): Promise<Screencast> {
   const { context, page, onPicture, clock } = options;
-  let { pace } = options;
   const session: CDPSession = await context.newCDPSession(page);
   const acknowledged = acknowledgementPace(clock);
   const stopped = new AbortController();
+  let pace: Pace = 'live';
   let shown: string | undefined;
   /** When it was started, until its first picture. */
   let startedMs: number | undefined;
-  let restarting = false;
 
   async function start(triesMax: number): Promise<void> {
     for (let tries = 1; ; tries++)
@@ -64,31 +62,29 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
       }
   }
 
-  async function restart(waitMs: number): Promise<void> {
-    if (restarting) return;
-    restarting = true;
-    try {
-      await session.send('Page.stopScreencast');
-      if (waitMs > 0) await clock.sleep(waitMs, stopped.signal);
-      await start(Number.POSITIVE_INFINITY);
-    } finally {
-      restarting = false;
-    }
+  const pause = () => session.send('Page.stopScreencast');
+  async function lookAgain(): Promise<void> {
+    await pause();
+    await start(Number.POSITIVE_INFINITY);
   }
-  const restartAfter = (waitMs: number): void => void restart(waitMs).catch(() => undefined); // the tab is closed, or it was stopped
-  const rest = alarm(clock, () => restartAfter(0));
+  const gone = () => undefined; // the tab is closed, or this was stopped
+  const again = alarm(clock, () => void lookAgain().catch(gone));
 
   session.on('Page.screencastFrame', ({ data, metadata, sessionId }) => {
-    const tookMs = startedMs === undefined ? 0 : clock.nowMs() - startedMs;
+    const now = clock.nowMs();
+    const tookMs = now - (startedMs ?? now);
     startedMs = undefined;
     acknowledged()
       .then(() => session.send('Page.screencastFrameAck', { sessionId }))
-      .catch(() => undefined); // the same
+      .catch(gone);
     if (data === shown) return;
     shown = data;
-    if (pace === 'live') rest.setAt(clock.nowMs() + REST_MS);
-    // Where a picture takes long, the machine is left to others for as long.
-    else restartAfter(Math.max(PERIOD_MS.sparing - tookMs, tookMs));
+    if (pace === 'live') again.setAt(now + REST_MS);
+    else {
+      pause().catch(gone);
+      // Where a picture takes long, the machine is left to others for as long.
+      again.setAt(now + Math.max(PERIOD_MS.sparing - tookMs, tookMs));
+    }
     onPicture({
       kind: 'screencast',
       jpeg: Buffer.from(data, 'base64'),
@@ -104,7 +100,7 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
     },
     stop() {
       stopped.abort();
-      rest.clear();
+      again.clear();
       session.detach().catch(() => undefined);
     },
   };

@@ -41,15 +41,17 @@ export function watchRequests(context: BrowserContext, nowMs: () => number): Req
     return known;
   }
 
-  context.on('request', request => {
+  function remember(request: Request): void {
     const page = pageOf(request);
     if (page === undefined) return;
     if (request.isNavigationRequest()) {
       if (frameOf(request) === page.mainFrame()) background.delete(page);
     } else if (actions.size === 0 && inBackground(page).size < BACKGROUND_MAX) inBackground(page).add(keyOf(request));
-  });
+  }
+
   // Once for all actions: with the first listener of these events, and without the last one, Playwright tells its other side.
   context.on('request', request => {
+    remember(request);
     for (const each of actions) each.onRequest(request);
   });
   context.on('requestfinished', request => {

@@ -16,7 +16,6 @@ import { type LeasedRunner, startLease } from '../runner/start-lease.ts';
 import { machine, percentiles, ratio, writeSections } from './figures.ts';
 
 const ACTIONS = 10;
-const PAGES = ['still', 'animated'] as const;
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '12' } } });
 const rounds = Number(values.rounds);
@@ -78,13 +77,13 @@ if (tools.browser === undefined) throw new Error('no browser: run this with "npm
 const env = { ...toolsEnvironment(tools), [ENV.logLevel]: 'info' };
 const lease = await startLease({ env, recordVideo: false });
 const median = (of: readonly number[]) => percentiles(of).p50;
-const found: Record<(typeof PAGES)[number], Record<string, number>> = { still: {}, animated: {} };
 
+type Kind = 'still' | 'animated';
 type Loop = (url: string) => Promise<void>;
 
 /** One loop of each variant after the other, the first round to warm up: actions a second, by variant and round. */
 async function inTurns<Variant extends string>(
-  kind: (typeof PAGES)[number],
+  kind: Kind,
   run: Record<Variant, Loop>,
   leave: () => Promise<unknown>,
 ): Promise<Record<Variant, number[]>> {
@@ -108,38 +107,42 @@ const leaveLease = ({ client }: LeasedRunner) =>
 const paired = (some: readonly number[], others: readonly number[]) =>
   median(some.map((value, n) => ratio(value, others[n] ?? 0)));
 
-{
-  const browser = await chromium.launch({ executablePath: tools.browser, chromiumSandbox: process.getuid?.() !== 0 });
-  const page = await browser.newPage({ viewport: VIEWPORT });
-  for (const kind of PAGES) {
-    const { plain, snapshot, none } = await inTurns(
-      kind,
-      {
-        plain: url => plainly(page, url),
-        snapshot: url => leased(lease.client, url),
-        none: url => leased(lease.client, url, { snapshot: 'none' }),
-      },
-      () => Promise.all([page.goto(AWAY), leaveLease(lease)]),
-    );
-    Object.assign(found[kind], {
-      ...{ plain: median(plain), snapshot: median(snapshot), none: median(none) },
-      ...{ snapshotOfPlain: paired(snapshot, plain), noneOfPlain: paired(none, plain) },
-    });
-  }
-  await browser.close();
+async function besidePlain(page: Page, kind: Kind) {
+  const { plain, snapshot, none } = await inTurns(
+    kind,
+    {
+      plain: url => plainly(page, url),
+      snapshot: url => leased(lease.client, url),
+      none: url => leased(lease.client, url, { snapshot: 'none' }),
+    },
+    () => Promise.all([page.goto(AWAY), leaveLease(lease)]),
+  );
+  return {
+    ...{ plain: median(plain), snapshot: median(snapshot), none: median(none) },
+    ...{ snapshotOfPlain: paired(snapshot, plain), noneOfPlain: paired(none, plain) },
+  };
 }
 
-const recorded = await startLease({ env, recordVideo: true });
-for (const kind of PAGES) {
+async function besideRecorded(recorded: LeasedRunner, kind: Kind) {
   const { snapshot, video } = await inTurns(
     kind,
     { snapshot: url => leased(lease.client, url), video: url => leased(recorded.client, url) },
     () => Promise.all([leaveLease(lease), leaveLease(recorded)]),
   );
-  Object.assign(found[kind], { video: median(video), videoOfSnapshot: paired(video, snapshot) });
-  console.info(kind, JSON.stringify(found[kind]));
+  return { video: median(video), videoOfSnapshot: paired(video, snapshot) };
 }
+
+const browser = await chromium.launch({ executablePath: tools.browser, chromiumSandbox: process.getuid?.() !== 0 });
+const page = await browser.newPage({ viewport: VIEWPORT });
+const plain = { still: await besidePlain(page, 'still'), animated: await besidePlain(page, 'animated') };
+await browser.close();
+const recorded = await startLease({ env, recordVideo: true });
+const actions = {
+  still: { ...plain.still, ...(await besideRecorded(recorded, 'still')) },
+  animated: { ...plain.animated, ...(await besideRecorded(recorded, 'animated')) },
+};
+for (const [kind, figures] of Object.entries(actions)) console.info(kind, JSON.stringify(figures));
 await lease[Symbol.asyncDispose]();
 await recorded[Symbol.asyncDispose]();
 server.close();
-console.info(`written to ${writeSections({ actions: { machine: machine(), ...found } })}`);
+console.info(`written to ${writeSections({ actions: { machine: machine(), ...actions } })}`);

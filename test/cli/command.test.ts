@@ -1,9 +1,10 @@
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { processId, runs } from '../../controller/runners/local/process.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
 import { eventually } from '../eventually.ts';
-import { command, type Finished, isAlive, newFolder, processTree, runnerPids, type Up, up } from '../local/machine.ts';
+import { command, type Finished, newFolder, processTree, runnerPids, type Up, up } from '../local/machine.ts';
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47]);
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
@@ -365,11 +366,11 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     const second = await run('up');
     expect(refusal(second)).toEqual({ code: 4, line: expect.stringContaining(`${stack.url} (process ${stack.pid})`) });
     json(await run('session', 'start', '--user', 'ada', '--conversation', 'last', '--no-video'));
-    const processes = (await runnerPids(stack.folder)).flatMap(processTree);
+    const processes = (await runnerPids(stack.folder)).flatMap(processTree).map(processId);
     expect(processes.length).toBeGreaterThan(3);
     expect(await stack.end('SIGINT')).toBe(0);
     expect(stack.said()).toContain('nothing is left running');
-    expect(processes.filter(isAlive)).toEqual([]);
+    expect(processes.filter(runs)).toEqual([]);
     expect(await runnerPids(stack.folder)).toEqual([]);
   });
 

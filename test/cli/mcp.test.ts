@@ -9,10 +9,11 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { APP_TOOLS, SHOW_TOOL } from '../../contract/app-names.ts';
 import { APP_URI, SHOWS_APPS } from '../../contract/mcp-app.ts';
 import { withPresets } from '../../contract/policy/presets.ts';
+import { processId, runs } from '../../controller/runners/local/process.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
 import { StackFolder } from '../../local/stack-folder.ts';
 import { eventually } from '../eventually.ts';
-import { isAlive, newFolder, processTree, ROOT, shell, type Up, up } from '../local/machine.ts';
+import { newFolder, processTree, ROOT, shell, type Up, up } from '../local/machine.ts';
 import { freePort } from '../port.ts';
 
 const BIN = `${ROOT}cli/bin.js`;
@@ -175,13 +176,13 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
       'Refused on the way out',
     );
     const [runnerId = ''] = await runnersOf('installed');
-    const installed = processTree(gateway.pid);
+    const installed = processTree(gateway.pid).map(processId);
     expect(installed.length).toBeGreaterThan(1);
 
     await client.close();
     await gateway.remove();
     await eventually('the lease to end', async () => (await statuses('installed'))[0]?.[0] === 'ended');
-    await eventually('its processes to end', () => !installed.some(isAlive));
+    await eventually('its processes to end', () => !installed.some(runs));
     await eventually(
       'the runner to be gone',
       async () => !(await readdir(join(stack.folder, 'runners'))).includes(runnerId),

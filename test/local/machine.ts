@@ -1,11 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { killAll } from '../../controller/runners/local/process.ts';
+import { processTreeOfProc } from '../../http/process-tree.ts';
 import { eventually } from '../eventually.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -121,7 +122,7 @@ export async function up(
     end,
     async dispose() {
       await end('SIGKILL');
-      for (const pid of await runnerPids(folder)) killTree(pid);
+      for (const pid of await runnerPids(folder)) killAll(processTree(pid));
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
@@ -134,53 +135,8 @@ export async function runnerPids(folder: string): Promise<number[]> {
   return (await Promise.all(files)).flatMap(text => (text === null ? [] : [Number(JSON.parse(text).pid)]));
 }
 
-/** The process and everything it started, as /proc tells. */
-export function processTree(root: number): number[] {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
-    } catch {
-      // it has exited
-    }
-  }
-  const tree = [root];
-  for (const pid of tree) for (const [child, parent] of parents) if (parent === pid) tree.push(child);
-  return tree;
-}
-
-/** Which process has this id now: the id comes again for others, this does not. */
-export function processWithId(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const START_TICKS = 19; // field 22 of proc_pid_stat(5), from the third on
-    return `${pid} since ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[START_TICKS]}`;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A zombie does not count. */
-export function isAlive(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return !['Z', 'X'].includes(stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3));
-  } catch {
-    return false;
-  }
-}
-
-function killTree(root: number): void {
-  for (const pid of processTree(root)) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch {
-      // already gone
-    }
-  }
-}
+/** The ids of the process and of everything it started. */
+export const processTree = (root: number): number[] => (processTreeOfProc(root) ?? []).map(({ pid }) => pid);
 
 /** Decodes the whole file and returns its number of frames; throws what the decoder reports. */
 export async function framesOf(path: string): Promise<number> {

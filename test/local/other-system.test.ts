@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
+import { processId, runs } from '../../controller/runners/local/process.ts';
 import { startDemoSite } from '../../local/demo-site.ts';
 import { findTools } from '../../local/machine-tools.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
@@ -10,7 +11,7 @@ import { StackFolder } from '../../local/stack-folder.ts';
 import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { commandPath } from '../../runner/browser/browser-path.ts';
 import { eventually } from '../eventually.ts';
-import { isAlive, newFolder, processTree, ROOT, runnerPids, up } from './machine.ts';
+import { newFolder, processTree, ROOT, runnerPids, up } from './machine.ts';
 
 const { PATH = '' } = process.env;
 /** What is on the PATH: no apt-get, no setpriv. */
@@ -57,10 +58,10 @@ it('the local stack runs where there is no apt, /proc, setpriv or process group:
       const pids = await runnerPids(folder);
       return pids.length === 1 && pids;
     });
-    const processes = runners.flatMap(processTree);
+    const processes = runners.flatMap(processTree).map(processId);
     for (const pid of runners) expect(await readFile(`/proc/${pid}/cmdline`, 'utf8')).toContain('other-system.ts');
     expect(await stack.end('SIGTERM')).toBe(0);
-    expect(processes.filter(isAlive)).toEqual([]);
+    expect(processes.filter(runs)).toEqual([]);
     expect(await readdir(join(folder, 'runners'))).toEqual([]);
   } finally {
     await stack.dispose();

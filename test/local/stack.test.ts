@@ -6,12 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { browserSource } from '../../client/browser-source.ts';
 import { ENV } from '../../contract/names.ts';
+import { processId, runs } from '../../controller/runners/local/process.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { eventually } from '../eventually.ts';
-import { framesOf, isAlive, newFolder, processTree, runnerPids, shell, up } from './machine.ts';
+import { framesOf, newFolder, processTree, runnerPids, shell, up } from './machine.ts';
 
 const log = pino({ level: 'silent' });
 const RECORDING_SECONDS = 30;
@@ -225,11 +226,11 @@ describe('the end of the local stack', { timeout: 180_000 }, () => {
     const lease = await sessions.acquire({ userId: 'ada', conversationId: 'c' });
     const browser = await connectBrowser(lease);
     await browser.call('browser_navigate', { url: site.url });
-    const processes = (await runnerPids(folder)).flatMap(processTree);
+    const processes = (await runnerPids(folder)).flatMap(processTree).map(processId);
     expect(processes.length).toBeGreaterThan(3);
 
     await Promise.all([stack.stop(), stack.stop()]);
-    expect(processes.filter(isAlive)).toEqual([]);
+    expect(processes.filter(runs)).toEqual([]);
     expect(await readdir(join(folder, 'runners'))).toEqual([]);
     expect(await readdir(folder)).not.toContain('stack.json');
     await expect(fetch(stack.url)).rejects.toThrow();

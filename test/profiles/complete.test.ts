@@ -13,12 +13,13 @@ import { folderStore } from '../../controller/profiles/folder-store.ts';
 import { keyFileWrap } from '../../controller/profiles/key-file.ts';
 import { ProfileKeeper } from '../../controller/profiles/profile-keeper.ts';
 import { SealedObjects } from '../../controller/profiles/sealed-objects.ts';
+import { type ProcessId, processId, runs } from '../../controller/runners/local/process.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import { sqlProfiles } from '../../controller/store/profiles.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
-import { isAlive, newFolder, processTree, processWithId, shell } from '../local/machine.ts';
+import { newFolder, processTree, shell } from '../local/machine.ts';
 import { migratedDatabaseUrl } from '../postgres.ts';
 import { LOGGED_OUT, type MemberSite, SECRETS, startMemberSite, WHOLE_LOGIN } from '../site/member-site.ts';
 import { found, logIn } from './member.ts';
@@ -69,12 +70,12 @@ describe('a complete profile on real browsers', () => {
     const sizes = await Promise.all(files.map(async file => (await stat(join(file.parentPath, file.name))).size));
     return sizes.reduce((sum, bytes) => sum + bytes, 0);
   };
-  const killed: { pid: number; process: string | undefined }[] = [];
+  const killed: ProcessId[] = [];
   const kill = async ({ sessionId }: Lease) => {
     const { runner_id } = await sessions.get(sessionId);
     const path = join(folder, 'runners', runner_id ?? '', 'process.json');
     const { pid } = JSON.parse(await readFile(path, 'utf8'));
-    killed.push(...processTree(pid).map(each => ({ pid: each, process: processWithId(each) })));
+    killed.push(...processTree(pid).map(processId));
     process.kill(pid, 'SIGKILL');
     await eventually('the end of the lease', async () => (await sessions.get(sessionId)).status === 'error');
   };
@@ -148,8 +149,7 @@ describe('a complete profile on real browsers', () => {
     await lease.end();
     await eventually('the last save', () => sessions.deleteProfile('ada', 'cut').then(() => true));
     // a browser that a save had stopped ends too
-    const leftOver = () => killed.filter(each => isAlive(each.pid) && processWithId(each.pid) === each.process);
-    await expect.poll(leftOver, { timeout: 30_000 }).toEqual([]);
+    await expect.poll(() => killed.filter(runs), { timeout: 30_000 }).toEqual([]);
   });
 
   it('brings the files of an older Chromium up to date, and refuses those of a newer one with the way out; a light profile is of none', {

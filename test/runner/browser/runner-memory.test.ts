@@ -9,7 +9,7 @@ const LIMIT = 1_000;
 function processUnderTest() {
   const clock = steppedClock();
   const abort = new AbortController();
-  const memory = { used: 100, garbage: 0, collections: 0 };
+  const memory = { used: 100, garbage: 0, collections: 0, closedMs: -Infinity };
   const stops: string[] = [];
   const watched = watchRunnerMemory({
     heldBytes: () => memory.used + memory.garbage,
@@ -20,10 +20,15 @@ function processUnderTest() {
     limitBytes: LIMIT,
     clock,
     signal: abort.signal,
-    stopLoudest: () => stops.push('loudest'),
+    closedMs: () => memory.closedMs,
+    stopLoudest() {
+      stops.push('loudest');
+      memory.closedMs = clock.nowMs();
+    },
     endBrowser: () => stops.push('browser'),
   });
   return {
+    clock,
     memory,
     stops,
     async pass(seconds: number) {
@@ -55,6 +60,16 @@ test('the loudest tab is stopped, and no other while it is being freed', async (
   under.memory.used = 300;
   await under.pass(20);
   expect(under.stops).toEqual(['loudest']);
+});
+
+test('what a tab leaves that was closed for something else is freed before another one is closed', async () => {
+  await using under = processUnderTest();
+  under.memory.used = 1_200;
+  under.memory.closedMs = under.clock.nowMs();
+  await under.pass(4);
+  under.memory.used = 300;
+  await under.pass(20);
+  expect(under.stops).toEqual([]);
 });
 
 test('the browser ends when closing tabs does not help', async () => {
