@@ -44,9 +44,9 @@ const runnerGroups = {
   recording: ['browser', 'capture'],
   live: ['browser', 'capture', 'reporting'],
   hibernation: ['browser', 'reporting'],
-  tools: ['browser', 'files', 'reporting', 'secrecy', 'settle'],
-  snapshot: ['budget', 'tools'],
-  pages: ['browser', 'secrecy', 'tools'],
+  tools: ['browser', 'budget', 'files', 'reporting', 'secrecy', 'settle'],
+  snapshot: ['browser', 'budget', 'tools'],
+  pages: ['browser', 'budget', 'secrecy', 'tools'],
   mcp: ['browser', 'budget', 'files', 'secrecy', 'settle', 'snapshot', 'tools'],
   uploader: ['files', 'reporting'],
 };

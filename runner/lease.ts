@@ -7,6 +7,7 @@ import { APP_RESOURCE, APP_URI, appContents, isAppTool, withApp } from '../contr
 import type { KeepPages } from '../contract/page-names.ts';
 import { CODE_META } from '../contract/tool-failure.ts';
 import type { Freezer } from './browser/freezer.ts';
+import type { Conceal } from './budget/cut.ts';
 import { fitted } from './budget/fit.ts';
 import type { Captures } from './capture/captures.ts';
 import type { FileLimits } from './files/limits.ts';
@@ -41,7 +42,6 @@ import type { Pictures } from './secrecy/pictures.ts';
 import { secrecyRules } from './secrecy/rules.ts';
 import { typedPasswords } from './secrecy/typed-passwords.ts';
 import { credentials } from './tools/credentials.ts';
-import type { Conceal } from './tools/cut.ts';
 import { loginOrigins } from './tools/login-origins.ts';
 import { choosesAnew } from './tools/options-of.ts';
 import { profileAccess } from './tools/profile-access.ts';
@@ -237,8 +237,9 @@ export function openLease(options: LeaseOptions): ServedTools & {
         const before = await fields.texts();
         const { result: raw, verdict, tokensMax, page } = await run(name, args, caller);
         const held = new Map([...before, ...(await fields.texts())]);
-        const shown = redacted(raw, text => redact(maskFields(text, held)));
-        const result = structured(fitted(shown, name, tokensMax ?? options.tokensMax));
+        const concealed: Conceal = async text => redact(maskFields(text, held));
+        const bounds = { tool: name, tokensMax: tokensMax ?? options.tokensMax, conceal: concealed };
+        const result = structured(await fitted(await told(raw, concealed), bounds));
         events.add('tool.call', {
           tool: redact(name).slice(0, 128),
           arguments: redactJson(args, redact),
@@ -279,13 +280,13 @@ const factsOf = (page: PageFacts, redact: Redact) =>
 
 const firstText = ({ content: [first] }: CallToolResult): string => (first?.type === 'text' ? first.text : '');
 
-/** Texts and names of links without secrets; pictures as they are; anything else a tool might answer is left out. */
-function redacted(result: CallToolResult, redact: Redact): CallToolResult {
+/** Texts and pictures as they are, names of links without secrets; anything else a tool might answer is left out. */
+async function told(result: CallToolResult, conceal: Conceal): Promise<CallToolResult> {
   const content: CallToolResult['content'] = [];
   for (const part of result.content) {
-    if (part.type === 'text') content.push({ type: 'text', text: redact(part.text) });
+    if (part.type === 'text') content.push({ type: 'text', text: part.text });
     else if (part.type === 'image') content.push(part);
-    else if (part.type === 'resource_link') content.push({ ...part, name: redact(part.name) });
+    else if (part.type === 'resource_link') content.push({ ...part, name: await conceal(part.name) });
   }
   return { content, ...(result.isError ? { isError: true } : {}) };
 }

@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { type Conceal, cut } from './cut.ts';
 import { estimateTokens } from './estimate.ts';
 
 /** What a call may ask for as `tokensMax`. */
@@ -16,24 +17,45 @@ const WAYS: Readonly<Record<string, string>> = {
   browser_network_requests: 'a filter gives fewer requests',
 };
 const NOTE_TOKENS = 60;
+/** Four characters of a page are rarely less than a token: what is far too long need not be counted. */
+const TOKEN_CHARACTERS_MAX = 16;
 
-/**
- * The result with texts of at most about `tokensMax` tokens together; pictures stay. Secrets were taken out before: of one that is
- * cut through, the rest is not found.
- */
-export function fitted(result: CallToolResult, tool: string, tokensMax: number): CallToolResult {
-  const texts = result.content.map(part => (part.type === 'text' ? estimateTokens(part.text) : 0));
-  const total = texts.reduce((sum, tokens) => sum + tokens, 0);
-  if (total <= tokensMax) return result;
-  let left = tokensMax - NOTE_TOKENS;
-  const content = result.content.map((part, index) => {
-    const tokens = texts[index] ?? 0;
-    if (part.type !== 'text') return part;
-    const text = tokens <= left ? part.text : shortened(part.text, left, tool, total);
-    left = Math.max(0, left - tokens);
-    return { ...part, text };
-  });
-  return { ...result, content };
+export interface FitOptions {
+  readonly tool: string;
+  readonly tokensMax: number;
+  readonly conceal: Conceal;
+}
+
+/** The result with texts without secrets, of at most about `tokensMax` tokens together; pictures stay. */
+export async function fitted(
+  result: CallToolResult,
+  { tool, tokensMax, conceal }: FitOptions,
+): Promise<CallToolResult> {
+  const content = await Promise.all(
+    result.content.map(async part => (part.type === 'text' ? await safeText(part.text, tokensMax, conceal) : part)),
+  );
+  const total = content.reduce((sum, part) => sum + (part.type === 'text' ? part.tokens : 0), 0);
+  let left = total <= tokensMax ? total : tokensMax - NOTE_TOKENS;
+  return {
+    ...result,
+    content: content.map(part => {
+      if (part.type !== 'text') return part;
+      const { tokens, text } = part;
+      const fitting = tokens <= left ? text : shortened(text, left, tool, total);
+      left = Math.max(0, left - tokens);
+      return { type: 'text', text: fitting };
+    }),
+  };
+}
+
+/** The text without secrets and without what could never fit, and about how many tokens all of it takes. */
+async function safeText(given: string, tokensMax: number, conceal: Conceal) {
+  // What is cut through is no JSON any more; of those texts each tool bounds its own.
+  const charactersMax = given.startsWith('{') ? given.length : tokensMax * TOKEN_CHARACTERS_MAX;
+  const { content, truncated } = await cut(given, charactersMax, conceal);
+  const text = truncated ? content : await conceal(content);
+  const share = truncated ? given.length / Math.max(1, text.length) : 1;
+  return { type: 'text' as const, text, tokens: Math.ceil(estimateTokens(text) * share) };
 }
 
 function shortened(text: string, tokensMax: number, tool: string, total: number): string {
@@ -66,8 +88,7 @@ function shortJson(json: Record<string, unknown>, tokensMax: number): Record<str
 }
 
 const fits = (text: string, tokensMax: number): boolean =>
-  // Four characters of a page are rarely less than a token: what is far too long need not be counted.
-  text.length <= tokensMax * 16 && estimateTokens(text) <= tokensMax;
+  text.length <= tokensMax * TOKEN_CHARACTERS_MAX && estimateTokens(text) <= tokensMax;
 
 /** The largest number up to `max` that fits; 0 if none does. */
 function largest(max: number, isFine: (length: number) => boolean): number {

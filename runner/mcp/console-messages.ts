@@ -1,5 +1,5 @@
 import type { BrowserContext } from 'playwright-core';
-import { type Conceal, cut } from '../tools/cut.ts';
+import { type Conceal, cut } from '../budget/cut.ts';
 
 /** What the pages of a lease wrote to their consoles, for the results of calls. */
 export interface ConsoleMessages {

@@ -1,7 +1,7 @@
 import { type Resource, type ResourceLink, ResourceNotFoundError } from '@modelcontextprotocol/server';
+import type { Conceal } from '../budget/cut.ts';
 import { readRange } from '../files/plain-file.ts';
 import { type KeptFile, type LeaseFiles, TEXT_BYTES_MAX } from '../files/session-files.ts';
-import type { Conceal } from '../tools/cut.ts';
 
 /** The files of a lease as resources of MCP. */
 export interface FileResources {

@@ -8,11 +8,11 @@ import type { RunnerBrowser } from '../browser/browser.ts';
 import type { Incidents } from '../browser/incidents.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { recoverPages } from '../browser/recover-page.ts';
+import type { Conceal } from '../budget/cut.ts';
 import { TOKENS_DEFAULT } from '../budget/fit.ts';
 import { type SettleOptions, type Settler, settler } from '../settle/settle.ts';
 import { SNAPSHOT_MS, type View } from '../snapshot/view.ts';
 import { snapshotWriter } from '../snapshot/writer.ts';
-import type { Conceal } from '../tools/cut.ts';
 import { textOf } from '../tools/result.ts';
 import { unknownTool } from '../tools/unknown-tool.ts';
 import { CANCELLED, callBounds, ended, workOnPage } from './bounds.ts';
@@ -24,7 +24,7 @@ import { listed } from './listing.ts';
 import { firstChangeMs, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
 import { type Reading, readingOf } from './reading.ts';
 import { addSnapshot } from './snapshot.ts';
-import { boundTitles, closeTabs, currentPage, currentTab, TABS_FULL } from './tabs.ts';
+import { boundNames, closeTabs, currentPage, currentTab, TABS_FULL } from './tabs.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
 
 /**
@@ -83,7 +83,7 @@ export interface PlaywrightMcpOptions {
 export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<PlaywrightMcp> {
   const { browser, guard, filesDir, secondsMax = toolSeconds } = options;
   const { context } = browser;
-  boundTitles(context);
+  boundNames(context);
   const connection = await connectPlaywright(context, filesDir);
   const { bounded, explained } = callBounds(browser, guard);
   const tools = connection.tools.map(listed).filter(tool => tool !== undefined);

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { Conceal } from '../tools/cut.ts';
+import type { Conceal } from '../budget/cut.ts';
 import { textOf } from '../tools/result.ts';
 
 const listArguments = z.looseObject({ filter: z.string().optional() });

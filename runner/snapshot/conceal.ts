@@ -1,4 +1,4 @@
-import type { Conceal } from '../tools/cut.ts';
+import type { Conceal } from '../budget/cut.ts';
 import type { Outline } from './outline.ts';
 
 /**

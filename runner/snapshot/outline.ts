@@ -1,3 +1,4 @@
+import { shownAddress } from '../browser/addresses.ts';
 import type { AriaNode } from './aria-tree.ts';
 
 /** One line of a snapshot, with what is under it. */
@@ -29,7 +30,9 @@ function linesOf(node: AriaNode): Outline[] {
     return [...(node.text === undefined ? [] : textLine(node.text, node.ref)), ...children];
   if (node.role === 'img' && node.name === undefined && !acted) return children;
   const url =
-    node.url === undefined ? [] : [{ role: '/url', line: `/url: ${oneLine(node.url)}`, ref: undefined, children: [] }];
+    node.url === undefined
+      ? []
+      : [{ role: '/url', line: `/url: ${oneLine(shownAddress(node.url))}`, ref: undefined, children: [] }];
   return [{ role: node.role, line: lineOf(node, acted), ref: node.ref, children: [...url, ...children] }];
 }
 

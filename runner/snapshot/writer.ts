@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
 import { within } from '../../http/within.ts';
+import type { Conceal } from '../budget/cut.ts';
 import { estimateTokens } from '../budget/estimate.ts';
-import type { Conceal } from '../tools/cut.ts';
 import { ariaTree } from './aria-tree.ts';
 import { changesSince, type Known, known } from './changes.ts';
 import { concealed } from './conceal.ts';

@@ -28,7 +28,7 @@ export async function readTabs(context: BrowserContext, holds: (text: string) =>
 }
 
 async function readTab(page: Page, holds: (text: string) => boolean): Promise<SavedTab> {
-  const url = page.url();
+  const url = page.mainFrame().url(); // whole, however long
   if (!/^https?:/.test(url)) return BLANK;
   const shown = url.length > SAVED_TAB_LIMITS.urlMax || holds(url) ? new URL(url).origin : url;
   const { data } = pageState.safeParse(await within(page.evaluate(READ), READ_MS));

@@ -2,13 +2,13 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import type { AskedUserAction, userActionRequest } from '../../contract/user-action.ts';
+import type { Conceal } from '../budget/cut.ts';
 import type { LeaseFiles } from '../files/session-files.ts';
 import type { BeforeFill } from '../secrecy/before-fill.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
 import type { Settler } from '../settle/settle.ts';
 import type { Credentials } from './credentials.ts';
-import type { Conceal } from './cut.ts';
 import type { ProfileAccess } from './profile-access.ts';
 import { invalidArguments } from './result.ts';
 

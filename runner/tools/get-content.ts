@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { type Conceal, cut } from './cut.ts';
+import { shownAddress } from '../browser/addresses.ts';
+import { type Conceal, cut } from '../budget/cut.ts';
 import { defineTool } from './define-tool.ts';
 import { contentOf, inTime, type ShownFrame, shownFrames } from './frames.ts';
 import { succeeded } from './result.ts';
@@ -56,7 +57,7 @@ export const getContent = defineTool({
     const each = async <T>(read: (shown: ShownFrame) => Promise<T>): Promise<readonly [T, ...Part<T>[]]> => {
       const parts = frames.map(async (shown): Promise<Part<T>[]> => {
         const answer = await inTime(read(shown).then(found => ({ found })));
-        return answer === undefined ? [] : [{ url: shown.frame.url(), ...answer }];
+        return answer === undefined ? [] : [{ url: shownAddress(shown.frame.url()), ...answer }];
       });
       return [await read(own), ...(await Promise.all(parts)).flat()];
     };

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import type { Conceal } from './cut.ts';
+import type { Conceal } from '../budget/cut.ts';
 import { timedOut } from './result.ts';
 
 /** Arguments of Playwright MCP's `browser_wait_for`. */

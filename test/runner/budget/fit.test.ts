@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
 import { fitted } from '../../../runner/budget/fit.ts';
+import { redactor } from '../../../runner/reporting/redact.ts';
 import { tokensOf } from '../../tokens/tokens.ts';
 
 const long = Array.from({ length: 5_000 }, (_, n) => `Line ${n}`).join('\n');
+const of = (tool: string, tokensMax: number) => ({ tool, tokensMax, conceal: async (text: string) => text });
 const textIn = (result: { content: { type: string; text?: unknown }[] }) =>
   result.content.map(({ text }) => text ?? '').join('\n');
 
-test('a text that is too long says how long it is and how to get the rest', () => {
-  const result = fitted({ content: [{ type: 'text', text: long }] }, 'browser_console_messages', 1_000);
+test('a text that is too long says how long it is and how to get the rest', async () => {
+  const result = await fitted({ content: [{ type: 'text', text: long }] }, of('browser_console_messages', 1_000));
   expect(tokensOf(textIn(result))).toBeLessThanOrEqual(1_000);
   expect(textIn(result)).toMatch(/^Line 0\n/);
   expect(textIn(result)).toMatch(
@@ -15,13 +17,13 @@ test('a text that is too long says how long it is and how to get the rest', () =
   );
 });
 
-test('JSON stays JSON', () => {
+test('JSON stays JSON', async () => {
   const text = JSON.stringify({
     success: true,
     content: long,
     links: Array.from({ length: 900 }, (_, n) => ({ href: `/${n}` })),
   });
-  const result = fitted({ content: [{ type: 'text', text }] }, 'browser_get_content', 1_000);
+  const result = await fitted({ content: [{ type: 'text', text }] }, of('browser_get_content', 1_000));
   expect(tokensOf(textIn(result))).toBeLessThanOrEqual(1_000);
   expect(JSON.parse(textIn(result))).toMatchObject({
     success: true,
@@ -31,15 +33,36 @@ test('JSON stays JSON', () => {
   });
 });
 
-test('pictures and short texts stay as they are', () => {
+test('pictures and short texts stay as they are', async () => {
   const picture = { type: 'image', data: 'x'.repeat(50_000), mimeType: 'image/png' } as const;
   const result = { content: [picture, { type: 'text' as const, text: 'short' }] };
-  expect(fitted(result, 'browser_take_screenshot', 200)).toBe(result);
-  const cut = fitted(
+  expect(await fitted(result, of('browser_take_screenshot', 200))).toEqual(result);
+  const cut = await fitted(
     { content: [picture, { type: 'text', text: 'short' }, { type: 'text', text: long }] },
-    'browser_click',
-    500,
+    of('browser_click', 500),
   );
   expect(cut.content.slice(0, 2)).toEqual(result.content);
   expect(tokensOf(textIn(cut))).toBeLessThanOrEqual(500);
+});
+
+test('of a text that is far too long, secrets are taken out of what may be shown, and no part of one is left at its end', async () => {
+  const secret = 'correct horse battery staple';
+  const redact = redactor({ SITE_PASSWORD: secret }).redact;
+  const given: number[] = [];
+  const conceal = async (text: string) => {
+    given.push(text.length);
+    return redact(text);
+  };
+  // Whatever is read of it, it ends within a secret for some of these.
+  for (const before of [0, 7, 14, 21]) {
+    const text = 'x'.repeat(before) + secret.repeat(100_000);
+    const result = await fitted(
+      { content: [{ type: 'text', text }] },
+      { tool: 'browser_evaluate', tokensMax: 2_000, conceal },
+    );
+    expect(textIn(result)).not.toMatch(/cor|hor|bat|sta/);
+    const [, tokens] = /takes about (\d+) tokens/.exec(textIn(result)) ?? [];
+    expect(Number(tokens)).toBeGreaterThan(100_000);
+  }
+  expect(Math.max(...given)).toBeLessThan(150_000);
 });
