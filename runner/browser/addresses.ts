@@ -15,16 +15,6 @@ export function refusedUrl(url: unknown): Refusal | undefined {
   return { code: 'address_closed', why: `${protocol} addresses are closed here.`, instead: 'Use http or https.' };
 }
 
-/** What is longer takes a second a megabyte to be searched for secrets, and tells an agent nothing more. */
-const CHARACTERS_MAX = 8_192;
-
-/** An address as it is told; of a very long one only the origin, in which no part of a secret is left over. */
-export function shownAddress(url: string): string {
-  if (url.length <= CHARACTERS_MAX) return url;
-  const [origin = ''] = /^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#@]{1,300}\/)?/i.exec(url) ?? [];
-  return `${origin}… (an address of ${url.length} characters)`;
-}
-
 /** Schemes that no frame may show, whatever led it there. */
 export const isClosedPage = (url: string): boolean =>
   /^(file|view-source|chrome|devtools|chrome-untrusted|ftp):/i.test(url);

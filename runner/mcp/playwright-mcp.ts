@@ -199,8 +199,8 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     return tellsPage ? { ...result, content: [...result.content, pageOf(page)] } : result;
   }
 
-  const { settled, challenge, elements, forget } = settler(context, realClock.nowMs);
-  const writer = snapshotWriter(context, text => conceal(text), elements);
+  const { settled, challenge, look, forget } = settler(context, realClock.nowMs);
+  const writer = snapshotWriter(context, text => conceal(text), look);
   const current = () => currentPage(context);
   const leaving = (signal: AbortSignal, leave: () => Promise<CallToolResult>) =>
     leavePage({ current, guard, connection, signal }, leave);

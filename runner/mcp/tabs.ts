@@ -3,8 +3,8 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { BrowserContext, Page } from 'playwright-core';
 import { refused } from '../../contract/tool-failure.ts';
 import { within } from '../../http/within.ts';
-import { shownAddress } from '../browser/addresses.ts';
 import { type PageGuard, TABS_MAX } from '../browser/page-guard.ts';
+import { shownAddress, shownTitle } from '../browser/shown.ts';
 import { timedOut } from '../tools/result.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
 
@@ -24,11 +24,10 @@ export function currentTab(context: BrowserContext): Page | undefined {
 export const currentPage = async (context: BrowserContext): Promise<Page> => currentTab(context) ?? context.newPage();
 
 const TITLE_MS = 1_000;
-const TITLE_CHARACTERS_MAX = 1_000;
 const NO_TITLE = '(does not answer)';
 
 /**
- * Titles and addresses as Playwright MCP and every tool here tell them: very long ones only by their length.
+ * Titles and addresses as Playwright MCP and every tool here tell them: very long ones are not.
  *
  * Playwright MCP asks every tab for its title in each call: one in the background whose script never ends would hold them all.
  * Such a tab has no title; that of the tab acted on is waited for as long as its call may take.
@@ -36,11 +35,8 @@ const NO_TITLE = '(does not answer)';
 export function boundNames(context: BrowserContext): void {
   const bound = (page: Page) => {
     const [title, url] = [page.title.bind(page), page.url.bind(page)];
-    const shownTitle = async () => {
-      const text = await title();
-      return text.length <= TITLE_CHARACTERS_MAX ? text : `… (a title of ${text.length} characters)`;
-    };
-    page.title = () => (page === currentTab(context) ? shownTitle() : within(shownTitle(), TITLE_MS, NO_TITLE));
+    const shown = async () => shownTitle(await title());
+    page.title = () => (page === currentTab(context) ? shown() : within(shown(), TITLE_MS, NO_TITLE));
     page.url = () => shownAddress(url());
   };
   context.pages().forEach(bound);

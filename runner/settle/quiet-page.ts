@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { pageScript } from '../browser/page-script.ts';
 import { sessionOf } from '../browser/page-session.ts';
+import { shownTitle, TITLE_CHARACTERS_MAX } from '../browser/shown.ts';
 
 export interface QuietOptions {
   /** Without a change, after one. */
@@ -44,6 +45,7 @@ const lookOf = z.object({
   challenge: z.enum(CHALLENGES).nullable(),
   /** How many there are of it and of the shadow roots in it that are open. */
   elements: z.int(),
+  title: z.string().transform(shownTitle),
 });
 /** What a document tells of itself. */
 export type Look = z.output<typeof lookOf>;
@@ -95,7 +97,10 @@ export function quietPage(page: Page): QuietPage {
     const used = world;
     const contextId = await used;
     const session = (await attached)?.session;
-    const settle = taught === contextId ? 'settle' : `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN}))`;
+    const settle =
+      taught === contextId
+        ? 'settle'
+        : `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN}, ${TITLE_CHARACTERS_MAX + 1}))`;
     const asked = session?.send('Runtime.evaluate', {
       ...{ contextId, awaitPromise: true, returnByValue: true },
       expression: `${settle}.${call}`,

@@ -1,6 +1,6 @@
-// Runs in a world of its own in a document, beside the page's: tells when the document is quiet after an action, what it then asks of
-// its person (by `challengeIn`), and how many elements it has.
-(acting, challengeIn) => {
+// Runs in a world of its own in a document, beside the page's: tells when the document is quiet after an action, and what it
+// then shows; by `challengeIn`, what it asks of its person.
+(acting, challengeIn, titleMax) => {
   const BUSY_TEXT = /\b(loading|please wait|searching|saving|submitting|processing)\b|…$|\.\.\.$/i;
   const BUSY_CLASS = /spin|load|skelet|busy/i;
   const BUSY = '[aria-busy=true], [role=progressbar]:not([aria-valuenow])';
@@ -80,7 +80,7 @@
       else if (root === document || root.host?.ownerDocument === document)
         elements += root.querySelectorAll('*').length;
     }
-    return { challenge: challengeIn(roots), elements };
+    return { challenge: challengeIn(roots), elements, title: document.title.slice(0, titleMax) };
   }
 
   observe(document);

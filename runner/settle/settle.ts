@@ -14,8 +14,8 @@ export interface Settler {
   readonly settled: Settled;
   /** What the page asks of its person, as the call left it; undefined where it does not answer too. */
   challenge(page: Page): Promise<Challenge | undefined>;
-  /** How many elements the page's own document has, as the call left it; undefined: it does not answer. */
-  elements(page: Page): Promise<number | undefined>;
+  /** What the page's own document is, as the call left it; undefined: it does not answer. */
+  look(page: Page): Promise<Look | undefined>;
   /** A call begins: what the one before left is not looked at any more. */
   forget(): void;
 }
@@ -102,7 +102,7 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
       left = undefined; // who asks again wants to know it as it is then
       return (await known)?.challenge ?? undefined;
     },
-    elements: async page => (await look(page))?.elements,
+    look,
     forget() {
       left = undefined;
     },

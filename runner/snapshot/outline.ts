@@ -1,4 +1,4 @@
-import { shownAddress } from '../browser/addresses.ts';
+import { shownAddress } from '../browser/shown.ts';
 import type { AriaNode } from './aria-tree.ts';
 
 /** One line of a snapshot, with what is under it. */

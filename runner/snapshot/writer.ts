@@ -49,11 +49,11 @@ const HEAD_TOKENS = 150;
 /** A bigger page takes seconds: 5,000 elements take 0.5 to 1.8, 20,000 4 to 9. */
 const ELEMENTS_MAX = 10_000;
 
-/** `elementsIn` tells how many elements the page's own document has, after an action; undefined: it is asked here. */
+/** `look` tells what the page's own document is, after an action; undefined: it is asked here. */
 export function snapshotWriter(
   context: BrowserContext,
   conceal: Conceal,
-  elementsIn: (page: Page) => Promise<number | undefined>,
+  look: (page: Page) => Promise<{ readonly elements: number; readonly title: string } | undefined>,
 ): SnapshotWriter {
   let count = 0;
   let seen: Seen | undefined;
@@ -66,10 +66,10 @@ export function snapshotWriter(
   for (const page of context.pages()) watch(page);
   context.on('page', watch);
 
-  async function read(page: Page, timeoutMs: number, signal: AbortSignal) {
+  async function read(page: Page, timeoutMs: number, signal: AbortSignal, known?: string) {
     const [tree, title, tabs] = await Promise.all([
       ariaTree(page, timeoutMs, signal),
-      page.title().catch(() => ''),
+      known ?? page.title().catch(() => ''),
       tabsOf(context, page),
     ]);
     const { outline, whole } = await concealed(outlineOf(tree), conceal);
@@ -94,11 +94,12 @@ export function snapshotWriter(
 
   return {
     async after(page, view, signal) {
-      const elements = await elementsOf(page, await elementsIn(page));
+      const looked = await look(page);
+      const elements = await elementsOf(page, looked?.elements);
       if (elements > ELEMENTS_MAX)
         return `### Page\n- Page URL: ${page.url()}\n(${elements} elements: too many for a snapshot after each call; browser_find and browser_snapshot read them)`;
       const before = seen;
-      const result = await read(page, SNAPSHOT_MS, signal);
+      const result = await read(page, SNAPSHOT_MS, signal, looked?.title);
       const isSame = before?.page === page && withoutHash(before.address) === withoutHash(result.address);
       // What was loaded meanwhile is another document, whose refs mean something else.
       if (view.snapshot !== 'changes' || !isSame || seen !== before || !result.whole)

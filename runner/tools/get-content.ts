@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { shownAddress } from '../browser/addresses.ts';
+import { shownAddress } from '../browser/shown.ts';
 import { type Conceal, cut } from '../budget/cut.ts';
 import { defineTool } from './define-tool.ts';
 import { contentOf, inTime, type ShownFrame, shownFrames } from './frames.ts';

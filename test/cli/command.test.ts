@@ -174,6 +174,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
         authorization,
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
+        connection: 'close', // one that is kept may break with its runner, just as it is used again
       };
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
       return (await fetch(first.mcp_url, { method: 'POST', headers, body })).status;

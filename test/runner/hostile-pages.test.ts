@@ -172,7 +172,7 @@ async function expectServed(): Promise<void> {
 
 const attackUrl = (attack: string) => `${site}/?${new URLSearchParams({ attack })}`;
 
-test('a very long address is told by its origin, a very long title by its length, and neither costs the tab', async () => {
+test('a very long address is told by its origin, a very long title not at all, and neither costs the tab', async () => {
   const url = attackUrl('an address of 2 MB');
   const answers = [
     await callText(client, 'browser_navigate', { url }), // it may have moved already
@@ -181,7 +181,7 @@ test('a very long address is told by its origin, a very long title by its length
   expect(answers).toContain(`- Page URL: ${site}/… (an address of ${site.length + 2_000_001} characters)`);
   await callText(client, 'browser_evaluate', { function: `() => { document.title = 'x'.repeat(5e6) }` });
   const told = await callText(client, 'browser_tabs', { action: 'list' });
-  expect(told).toContain('… (a title of 5000000 characters)');
+  expect(told).toContain('… (a title of more than 1000 characters)');
   expect(told).not.toContain('was closed');
 });
 
