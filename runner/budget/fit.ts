@@ -63,11 +63,15 @@ function shortened(text: string, tokensMax: number, tool: string, total: number)
   const note = `cut: the answer takes about ${total} tokens; ${way}tokensMax: ${Math.min(total, TOKENS_MAX)} gives more`;
   const json = parsed(text);
   if (json !== undefined) return JSON.stringify({ ...shortJson(json, tokensMax), truncated: true, cut: note });
-  return `${text.slice(
+  return `${startOf(text, tokensMax)}\n(${note})`;
+}
+
+/** The longest beginning of a text that takes at most about so many tokens. */
+export const startOf = (text: string, tokensMax: number): string =>
+  text.slice(
     0,
     largest(text.length, length => fits(text.slice(0, length), tokensMax)),
-  )}\n(${note})`;
-}
+  );
 
 function parsed(text: string): Record<string, unknown> | undefined {
   if (!text.startsWith('{')) return undefined;

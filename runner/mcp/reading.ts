@@ -61,12 +61,12 @@ async function refOf(page: Page, target: string, timeout: number, signal: AbortS
 function patternOf({ text, regex = '' }: z.infer<typeof findArguments>): Pattern | undefined {
   if (text !== undefined) {
     const lower = text.toLowerCase();
-    return { name: `"${text}"`, matches: line => line.toLowerCase().includes(lower) };
+    return { name: `"${text}"`, at: line => line.toLowerCase().indexOf(lower) };
   }
   try {
     const [, source, flags] = /^\/(.+)\/([a-z]*)$/s.exec(regex) ?? [];
     const compiled = new RegExp(source ?? regex, (flags ?? '').replace(/[gy]/g, ''));
-    return { name: String(compiled), matches: line => compiled.test(line) };
+    return { name: String(compiled), at: line => line.search(compiled) };
   } catch {
     return undefined;
   }

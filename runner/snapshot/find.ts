@@ -1,17 +1,21 @@
 import { estimateTokens } from '../budget/estimate.ts';
-import { layout } from './layout.ts';
+import { LONG_CHARACTERS, layout } from './layout.ts';
 import { type Outline, sizeOf } from './outline.ts';
 
 /** What is looked for in each line of a page. */
 export interface Pattern {
   readonly name: string;
-  matches(line: string): boolean;
+  /** Where the first match begins; -1: there is none. */
+  at(line: string): number;
 }
 
 /** A match is shown with all of these around it, if that is short. */
 const UNITS = new Set(['row', 'listitem', 'article', 'option', 'menuitem', 'group', 'radiogroup', 'dialog']);
 const UNIT_LINES_MAX = 30;
 const NOTE_TOKENS = 60;
+const NEAR_CHARACTERS = 300;
+/** Each looks through the rest of its line. */
+const NEAR_MAX = 20;
 
 interface Found {
   readonly shown: Outline;
@@ -20,15 +24,18 @@ interface Found {
 }
 
 /** The lines that match, each with what belongs to it and every ref, within the tokens. */
-export function find(outline: readonly Outline[], { name, matches }: Pattern, tokensMax: number): string {
+export function find(outline: readonly Outline[], { name, at }: Pattern, tokensMax: number): string {
   const found: Found[] = [];
   let count = 0;
   const look = (lines: readonly Outline[], path: readonly string[], unit?: Found): void => {
     for (const each of lines) {
       const isUnit = UNITS.has(each.role) && sizeOf(each) <= UNIT_LINES_MAX;
       const around = unit ?? (isUnit ? { shown: each, path } : undefined);
-      if (matches(each.line)) {
-        count += 1;
+      const near = nearMatches(each.line, at);
+      count += near.length;
+      if (near.length > 0 && each.line.length > LONG_CHARACTERS)
+        found.push({ shown: { ...each, line: `${headOf(each)}: ${near.join(' ')}`, children: [] }, path });
+      else if (near.length > 0) {
         const shown = around ?? { shown: sizeOf(each) <= UNIT_LINES_MAX ? each : { ...each, children: [] }, path };
         if (!found.some(other => other.shown === shown.shown)) found.push(shown);
       }
@@ -39,6 +46,20 @@ export function find(outline: readonly Outline[], { name, matches }: Pattern, to
   if (count === 0) return `No matches found for ${name}.`;
   const head = `Found ${count} ${count === 1 ? 'match' : 'matches'} for ${name}:`;
   return [head, ...within(found, tokensMax - estimateTokens(head) - NOTE_TOKENS)].join('\n');
+}
+
+/** The line where it matches; of a long one the places in it that do, each with what is near. */
+function nearMatches(line: string, at: Pattern['at']): string[] {
+  if (line.length <= LONG_CHARACTERS) return at(line) < 0 ? [] : [line];
+  const near: string[] = [];
+  for (let from = 0; from < line.length && near.length < NEAR_MAX; ) {
+    const rest = line.slice(from);
+    const start = at(rest);
+    if (start < 0) break;
+    near.push(`…${rest.slice(Math.max(0, start - NEAR_CHARACTERS), start + NEAR_CHARACTERS)}…`);
+    from += start + NEAR_CHARACTERS;
+  }
+  return near;
 }
 
 function within(found: readonly Found[], tokensMax: number): string[] {

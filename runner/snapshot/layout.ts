@@ -1,4 +1,5 @@
 import { estimateTokens } from '../budget/estimate.ts';
+import { startOf } from '../budget/fit.ts';
 import { type Outline, sizeOf } from './outline.ts';
 
 /** How many of equal elements are shown; fewer where more do not fit. */
@@ -8,6 +9,9 @@ const SPARED_MIN = 3;
 const OPTIONS_SHOWN = 12;
 const ROW_LINES_MAX = 60;
 const ADDRESS_CHARACTERS_MAX = 100;
+/** A line of more characters may be shown in part, where there is room for so many tokens of it. */
+export const LONG_CHARACTERS = 2_000;
+const LONG_TOKENS = 100;
 /** Fields are never equal: each is filled by itself. */
 const NEVER_EQUAL = new Set([
   ...['text', 'textbox', 'searchbox', 'spinbutton', 'slider', 'combobox', 'checkbox', 'radio', 'switch', 'heading'],
@@ -37,20 +41,30 @@ export function layout(
 }
 
 function cutLines(lines: readonly string[], tokensMax: number): string {
-  const kept: string[] = [];
   let left = tokensMax;
-  for (const line of lines) {
+  const fitting = lines.findIndex(line => {
     left -= estimateTokens(`${line}\n`);
-    if (left < 0) break;
-    kept.push(line);
-  }
-  const missing = lines.slice(kept.length);
-  const tokens = estimateTokens(missing.join('\n'));
+    return left < 0;
+  });
+  const kept = lines.slice(0, fitting);
+  const [first = '', ...missing] = lines.slice(fitting);
+  const begun = beginningOf(first, tokensMax - estimateTokens(kept.join('\n')));
+  const tokens = estimateTokens([first.slice(begun.length), ...missing].join('\n'));
   return [
     ...kept,
-    `(cut: ${missing.length} more lines, about ${tokens} tokens; browser_find searches them, browser_snapshot with a target ` +
+    ...(begun === '' ? [] : [`${begun}…`]),
+    `(cut: ${missing.length + 1} more lines, about ${tokens} tokens; browser_find searches them, browser_snapshot with a target ` +
       'shows a part, a larger tokensMax more)',
   ].join('\n');
+}
+
+/** It would name another element. */
+const HALF_REF = /\[(?:r|re|ref|ref=\w*)?$/;
+
+/** Of a long text; empty where there is no room for it. */
+function beginningOf(line: string, tokensMax: number): string {
+  if (line.length <= LONG_CHARACTERS || tokensMax < LONG_TOKENS) return '';
+  return startOf(line, tokensMax).replace(HALF_REF, '');
 }
 
 interface Writing {

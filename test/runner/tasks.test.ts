@@ -208,6 +208,18 @@ test('works on a page of more than 10,000 elements by searching it', async () =>
   expect(await call('browser_find', { text: 'Done: big' })).toContain('Done: big');
 });
 
+test('reads one text that is longer than an answer from its beginning, and finds what is in the middle of it', async () => {
+  const read = await open('log');
+  expect(read).toContain('{"line": 40, ');
+  expect(read).toMatch(/\(cut: 1 more lines, about \d+ tokens; browser_find searches them/);
+  const found = await call('browser_find', { text: 'FAILED at' });
+  expect(found).toContain('Found 1 match');
+  expect(found).toMatch(/"line": 1500, "state": "failed at the gate"\}, \{"line": 1501/);
+  expect(await call('browser_find', { regex: '"line": 1(234|900)' })).toMatch(
+    /Found 2 matches.*"line": 1234.*"line": 1900/s,
+  );
+});
+
 test('asks for the whole page where it has not seen what the changes are told against', async () => {
   await open('edits');
   const [, gamma = ''] = seen.split('heading "Gamma"');

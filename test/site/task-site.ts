@@ -38,6 +38,7 @@ const PAGES: Readonly<Record<string, string>> = {
   toast: `<button onclick="t=document.body.appendChild(document.createElement('div'));t.setAttribute('role','alert');t.textContent='Code 4711'">Ask</button>
 <label>Code <input onchange="done('code '+this.value)"></label>`,
   route: `<a href="#" onclick="history.pushState(null,'','/list');view.innerHTML='<h1>The list</h1><button onclick=done(\\'routed\\')>Take</button>';return false">List</a><div id=view><h1>Home</h1></div>`,
+  log: `<pre>[${Array.from({ length: 2_000 }, (_, n) => `{"line": ${n}, "state": "${n === 1_500 ? 'failed at the gate' : 'fine'}"}`).join(',\n')}]</pre>`,
   huge: `<h1>Huge</h1><button onclick="done('big')">Go</button>${Array.from({ length: 11_000 }, (_, n) => `<i>${n}</i>`).join('')}`,
 };
 
