@@ -94,5 +94,7 @@ async function answered({ method, url, headers, body }: McpRequest, reason: stri
   });
   const own = new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]));
   const request = new Request(new URL(url, 'http://127.0.0.1'), { method, headers: own });
-  return handler.fetch(request, method === 'POST' ? { parsedBody: body } : {});
+  const response = await handler.fetch(request, method === 'POST' ? { parsedBody: body } : {});
+  response.headers.delete('connection'); // the library's says keep-alive, whatever the client asked for
+  return response;
 }
