@@ -51,7 +51,7 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
   );
   for (const { left } of lanes) expect(await left()).toEqual([]);
   process.stdout.write(`${HISTORIES} histories from seed ${SEED}: ${JSON.stringify(reached)}\n`);
-  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(HISTORIES / 5);
+  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(HISTORIES / 10); // of any seed
 });
 
 /** A store on a database and a folder of its own, whose users live one after the other. */
