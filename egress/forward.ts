@@ -8,9 +8,10 @@ import {
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { REFUSALS } from '../contract/egress.ts';
+import { requestFields } from '../http/end-to-end.ts';
 import { mayReuse } from '../http/may-reuse.ts';
 import { answerSocket, clientClosedSignal } from './client.ts';
-import { ambiguousFraming, answerFields, hasBody, requestFields } from './headers.ts';
+import { ambiguousFraming, hasBody, siteAnswerFields } from './headers.ts';
 import type { OutboundConnection, OutboundConnections, OutboundRequest } from './outbound.ts';
 import { pipeBoth } from './pipe-both.ts';
 import { isRefusal, type Refusal, refusalHeaders, refusalPage } from './refusal.ts';
@@ -155,7 +156,7 @@ async function attempt(
       site = incoming;
       response.sendDate = false;
       try {
-        response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage ?? '', answerFields(incoming));
+        response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage ?? '', siteAnswerFields(incoming));
       } catch {
         return settle('answered', 'upstream_failed');
       }
@@ -210,7 +211,7 @@ export async function handleUpgrade(
 
 function headBytes(incoming: IncomingMessage, extra: readonly string[]): string {
   const status = incoming.statusCode ?? 502;
-  const flat = [...answerFields(incoming), ...extra];
+  const flat = [...siteAnswerFields(incoming), ...extra];
   let text = `HTTP/1.1 ${status} ${incoming.statusMessage || STATUS_CODES[status] || ''}\r\n`;
   for (let i = 0; i < flat.length; i += 2) text += `${flat[i]}: ${flat[i + 1]}\r\n`;
   return `${text}\r\n`;

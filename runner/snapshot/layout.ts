@@ -41,19 +41,21 @@ export function layout(
 }
 
 function cutLines(lines: readonly string[], tokensMax: number): string {
+  const kept: string[] = [];
   let left = tokensMax;
-  const fitting = lines.findIndex(line => {
-    left -= estimateTokens(`${line}\n`);
-    return left < 0;
-  });
-  const kept = lines.slice(0, fitting);
-  const [first = '', ...missing] = lines.slice(fitting);
-  const begun = beginningOf(first, tokensMax - estimateTokens(kept.join('\n')));
-  const tokens = estimateTokens([first.slice(begun.length), ...missing].join('\n'));
+  for (const line of lines) {
+    const tokens = estimateTokens(`${line}\n`);
+    if (tokens > left) break;
+    left -= tokens;
+    kept.push(line);
+  }
+  const missing = lines.slice(kept.length);
+  const begun = beginningOf(missing[0] ?? '', left);
+  const tokens = estimateTokens(missing.join('\n').slice(begun.length));
   return [
     ...kept,
     ...(begun === '' ? [] : [`${begun}…`]),
-    `(cut: ${missing.length + 1} more lines, about ${tokens} tokens; browser_find searches them, browser_snapshot with a target ` +
+    `(cut: ${missing.length} more lines, about ${tokens} tokens; browser_find searches them, browser_snapshot with a target ` +
       'shows a part, a larger tokensMax more)',
   ].join('\n');
 }

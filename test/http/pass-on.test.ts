@@ -20,8 +20,7 @@ test.each(['close', 'keep-alive', 'close, x-secret', 'content-length'])(
   async connection => {
     const seen: unknown[] = [];
     const url = await listen(async (request, response) => {
-      let body = '';
-      for await (const chunk of request) body += chunk;
+      const body = await text(request);
       seen.push([request.headers['x-secret'], request.headers['x-mine'], body]);
       // as libraries for event streams do
       response.writeHead(200, { connection: 'keep-alive' }).end(body);

@@ -12,8 +12,8 @@ import { protocol } from '../controller/protocol.ts';
 import { freshPostgres } from '../postgres.ts';
 import { contentOf, keeperOn, stateOf } from './keeper.ts';
 
-/** Each is the life of one user's profile. How to run 100,000: docs/profiles.md. */
-const HISTORIES = Number(process.env.OMICRON_TEST_HISTORIES ?? 60);
+/** Each is the life of one user's profile; of fewer, some seeds reach too few of each kind. How to run 100,000: docs/profiles.md. */
+const HISTORIES = Number(process.env.OMICRON_TEST_HISTORIES ?? 120);
 const SEED = Number(process.env.OMICRON_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const STEPS = 12;
 /** Few, so that versions are dropped within a history. */
@@ -51,7 +51,7 @@ it(`[N10] ${HISTORIES} histories from seed ${SEED}: no acknowledged save is lost
   );
   for (const { left } of lanes) expect(await left()).toEqual([]);
   process.stdout.write(`${HISTORIES} histories from seed ${SEED}: ${JSON.stringify(reached)}\n`);
-  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(HISTORIES / 10); // of any seed
+  for (const count of Object.values(reached)) expect(count).toBeGreaterThan(HISTORIES / 5);
 });
 
 /** A store on a database and a folder of its own, whose users live one after the other. */
