@@ -199,7 +199,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     return tellsPage ? { ...result, content: [...result.content, pageOf(page)] } : result;
   }
 
-  const { settled, challenge, look, forget } = settler(context, realClock.nowMs);
+  const { settled, challenge, look, begin } = settler(context, realClock.nowMs);
   const writer = snapshotWriter(context, text => conceal(text), look);
   const current = () => currentPage(context);
   const leaving = (signal: AbortSignal, leave: () => Promise<CallToolResult>) =>
@@ -224,7 +224,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     },
     show(wanted) {
       view = wanted;
-      forget();
+      begin(wanted.snapshot === 'changes');
     },
     withSnapshot,
     onPage: (name, seconds, signal, work) =>

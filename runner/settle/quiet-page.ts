@@ -13,9 +13,13 @@ export interface QuietOptions {
   readonly capMs: number;
   /** Something else than a change showed that the page does something. */
   readonly had: boolean;
+  readonly named: boolean;
 }
 
-/** Watches the documents that one tab shows, one after the other. Nothing here rejects: such a document is not waited for. */
+/**
+ * Watches the documents that one tab shows, one after the other. Nothing here rejects: such a document is not waited for. A look
+ * has a name for the `state` of the document where it is to be `named`.
+ */
 export interface QuietPage {
   /** An action begins: changes count from now on. What is asked here later comes after it, so that its answer need not be awaited. */
   begin(): Begun;
@@ -24,8 +28,8 @@ export interface QuietPage {
   /** Resolves once the document is quiet; undefined: there is none that answers. */
   quiet(options: QuietOptions): Promise<Look | undefined>;
   /** What changes from now on changes by itself. */
-  end(): Promise<Look | undefined>;
-  look(): Promise<Look | undefined>;
+  end(named: boolean): Promise<Look | undefined>;
+  look(named: boolean): Promise<Look | undefined>;
 }
 
 /** Both are bounded. */
@@ -46,6 +50,8 @@ const lookOf = z.object({
   /** How many there are of it and of the shadow roots in it that are open. */
   elements: z.int(),
   title: z.string().transform(shownTitle),
+  /** A name for what a snapshot of it shows: of another look with the same one, so was that. Null: unknown. */
+  state: z.string().nullable(),
 });
 /** What a document tells of itself. */
 export type Look = z.output<typeof lookOf>;
@@ -56,6 +62,7 @@ const lookIn = (answer: { readonly value: unknown } | undefined): Look | undefin
 const WORLD = 'omicron-settle';
 const SCRIPT = pageScript(new URL('./quiet.page.js', import.meta.url));
 const CHALLENGE_IN = pageScript(new URL('./challenge.page.js', import.meta.url));
+const STATE = pageScript(new URL('./state.page.js', import.meta.url));
 const BEGIN = 'begin()';
 /** A page that is busy with a script does not answer. */
 const ANSWER_MS = 300;
@@ -100,7 +107,7 @@ export function quietPage(page: Page): QuietPage {
     const settle =
       taught === contextId
         ? 'settle'
-        : `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN}, ${TITLE_CHARACTERS_MAX + 1}))`;
+        : `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN}, (${STATE})(), ${TITLE_CHARACTERS_MAX + 1}))`;
     const asked = session?.send('Runtime.evaluate', {
       ...{ contextId, awaitPromise: true, returnByValue: true },
       expression: `${settle}.${call}`,
@@ -143,11 +150,11 @@ export function quietPage(page: Page): QuietPage {
       const answered = ask(BEGIN, { onSent }).then(() => onSent());
       return { sent, answered };
     },
-    async end() {
+    async end(named) {
       acting = false;
-      return lookIn(await ask('end()'));
+      return lookIn(await ask(`end(${named})`));
     },
-    look: async () => lookIn(await ask('look()')),
+    look: async named => lookIn(await ask(`look(${named})`)),
     shows: async () => (await ask('shows()'))?.value === true,
     quiet: async options =>
       lookIn(await ask(`quiet(${JSON.stringify(options)})`, { answerMs: options.capMs + ANSWER_MS })),

@@ -1,6 +1,6 @@
 // Runs in a world of its own in a document, beside the page's: tells when the document is quiet after an action, and what it
-// then shows; by `challengeIn`, what it asks of its person.
-(acting, challengeIn, titleMax) => {
+// then shows; by `challengeIn`, what it asks of its person; by `state`, whether a snapshot would show something new.
+(acting, challengeIn, state, titleMax) => {
   const BUSY_TEXT = /\b(loading|please wait|searching|saving|submitting|processing)\b|…$|\.\.\.$/i;
   const BUSY_CLASS = /spin|load|skelet|busy/i;
   const BUSY = '[aria-busy=true], [role=progressbar]:not([aria-valuenow])';
@@ -20,6 +20,7 @@
   const roots = new Set();
 
   const observer = new MutationObserver(list => {
+    state.changed();
     for (const { type, target, attributeName, addedNodes } of list) {
       if (type === 'attributes' && attributeName === 'style') continue;
       for (const node of addedNodes) if (node.nodeType === 1) enter(node);
@@ -45,6 +46,7 @@
     if (!root || observed.has(root)) return;
     observed.add(root);
     roots.add(root);
+    state.changed();
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
     enter(root);
   }
@@ -72,7 +74,8 @@
     return document.querySelector(BUSY) !== null;
   }
 
-  function look() {
+  /** `named`: with a name for the state of what is shown, which takes a while in a large document. */
+  function look(named) {
     let elements = 0;
     for (const root of roots) {
       if (!(root.host ?? root.documentElement)?.isConnected || root.defaultView === null) roots.delete(root);
@@ -80,7 +83,13 @@
       else if (root === document || root.host?.ownerDocument === document)
         elements += root.querySelectorAll('*').length;
     }
-    return { challenge: challengeIn(roots), elements, title: document.title.slice(0, titleMax) };
+    if (named) for (const root of roots) enter(root);
+    return {
+      challenge: challengeIn(roots),
+      elements,
+      title: document.title.slice(0, titleMax),
+      state: named ? state.of(roots) : null,
+    };
   }
 
   observe(document);
@@ -92,9 +101,9 @@
       latest = undefined;
       counts = new WeakMap();
     },
-    end() {
+    end(named) {
       acting = false;
-      return look();
+      return look(named);
     },
     /** Whether something changed since the action began that does not say that more is to come. */
     shows: () => changedMs > 0 && !isBusy(),
@@ -102,7 +111,7 @@
      * Resolves once nothing changed for `quietMs` after a change, or a request (`had`); for `firstMs` where there was none,
      * or where the page says that it is busy. After `capMs` in any case. With a `look`.
      */
-    quiet({ quietMs, firstMs, capMs, had }) {
+    quiet({ quietMs, firstMs, capMs, had, named }) {
       enter(document);
       const startMs = performance.now();
       return new Promise(resolve => {
@@ -116,7 +125,7 @@
           if (leftMs > 0) timer = setTimeout(wake, leftMs);
           else {
             wake = () => {};
-            resolve(look());
+            resolve(look(named));
           }
         };
         wake();

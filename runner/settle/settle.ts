@@ -16,8 +16,8 @@ export interface Settler {
   challenge(page: Page): Promise<Challenge | undefined>;
   /** What the page's own document is, as the call left it; undefined: it does not answer. */
   look(page: Page): Promise<Look | undefined>;
-  /** A call begins: what the one before left is not looked at any more. */
-  forget(): void;
+  /** A call begins: what the one before left is not looked at any more. `named`: looks tell the state of what is shown. */
+  begin(named: boolean): void;
 }
 
 export interface SettleOptions<T> {
@@ -65,10 +65,11 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
   for (const page of context.pages()) quietOf(page);
   context.on('page', quietOf);
 
+  let named = false;
   /** The page as the call left it. Of an action it is known: its end is told in any case, and answered. */
   let left: { readonly page: Page; readonly look: Promise<Look | undefined> } | undefined;
   function look(page: Page): Promise<Look | undefined> {
-    if (left?.page !== page) left = { page, look: quietOf(page).look() };
+    if (left?.page !== page) left = { page, look: quietOf(page).look(named) };
     return left.look;
   }
 
@@ -82,7 +83,7 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
       else if (begins === 'input') await begun.answered;
       const outcome = await action();
       if (unless?.(outcome) !== true) {
-        const rested = rest(page, answer, { quiet, firstMs, nowMs });
+        const rested = rest(page, answer, { quiet, firstMs, nowMs, named });
         looked = (await Promise.race([rested, answer.stopped, wait(CAP_MS)])) ?? undefined;
       }
       return outcome;
@@ -90,7 +91,7 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
       const moved = answer.hasMoved();
       answer.stop();
       if (moved) prepare(page);
-      const ended = quiet.end();
+      const ended = quiet.end(named);
       left = { page, look: looked === undefined ? ended : Promise.resolve(looked) };
     }
   };
@@ -103,8 +104,9 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
       return (await known)?.challenge ?? undefined;
     },
     look,
-    forget() {
+    begin(isNamed) {
       left = undefined;
+      named = isNamed;
     },
   };
 }
@@ -162,7 +164,7 @@ function watchAnswer(context: BrowserContext, page: Page, watch: RequestWatch): 
 }
 
 /** Resolves with a look at the page, where it was seen to be quiet. */
-async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules): Promise<Look | undefined> {
+async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs, named }: Rules): Promise<Look | undefined> {
   const { requests } = answer;
   const endMs = nowMs() + REQUESTS_CAP_MS;
   let loaded = false;
@@ -183,7 +185,7 @@ async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules
       continue;
     }
     const had = requests.count > 0 || answer.hasMoved();
-    const options = { quietMs: QUIET_MS, firstMs, capMs: QUIET_CAP_MS, had };
+    const options = { quietMs: QUIET_MS, firstMs, capMs: QUIET_CAP_MS, had, named };
     const found = await Promise.race([quiet.quiet(options), answer.next().then(() => 'sign' as const)]);
     if (found === 'sign') continue;
     if (found !== undefined || ++lost > LOST_MAX) return found;
@@ -195,6 +197,7 @@ interface Rules {
   readonly quiet: QuietPage;
   readonly firstMs: number;
   readonly nowMs: () => number;
+  readonly named: boolean;
 }
 
 /** Resolves with whether the document is here and loaded. */

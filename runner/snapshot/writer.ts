@@ -40,6 +40,16 @@ interface Seen {
   readonly title: string;
   readonly tabs: string;
   readonly lines: Known;
+  /** Of the look at it; undefined: unknown. */
+  readonly state: string | undefined;
+}
+
+/** What the page's own document is. */
+interface Look {
+  readonly elements: number;
+  readonly title: string;
+  /** Another look that finds the same found what this one did, which is all that a snapshot shows; null: unknown. */
+  readonly state: string | null;
 }
 
 /** More than this of a page is another page. */
@@ -53,7 +63,7 @@ const ELEMENTS_MAX = 10_000;
 export function snapshotWriter(
   context: BrowserContext,
   conceal: Conceal,
-  look: (page: Page) => Promise<{ readonly elements: number; readonly title: string } | undefined>,
+  look: (page: Page) => Promise<Look | undefined>,
 ): SnapshotWriter {
   let count = 0;
   let seen: Seen | undefined;
@@ -66,22 +76,33 @@ export function snapshotWriter(
   for (const page of context.pages()) watch(page);
   context.on('page', watch);
 
-  async function read(page: Page, timeoutMs: number, signal: AbortSignal, known?: string) {
+  async function read(page: Page, timeoutMs: number, signal: AbortSignal, looked?: Look) {
     const [tree, title, tabs] = await Promise.all([
       ariaTree(page, timeoutMs, signal),
-      known ?? page.title().catch(() => ''),
+      looked?.title ?? page.title().catch(() => ''),
       tabsOf(context, page),
     ]);
     const { outline, whole } = await concealed(outlineOf(tree), conceal);
-    return { outline, whole, address: page.url(), title: await conceal(title), tabs: await conceal(tabs) };
+    const [address, state] = [page.url(), looked?.state ?? undefined];
+    return { outline, whole, address, title: await conceal(title), tabs: await conceal(tabs), state };
   }
   type Read = Awaited<ReturnType<typeof read>>;
 
   /** Numbers what is about to be shown; what comes after it is compared with it. */
-  function show(page: Page, { outline, whole, address, title, tabs }: Read): number {
+  function show(page: Page, { outline, whole, ...result }: Read): number {
     count += 1;
-    seen = whole ? { page, number: count, address, title, tabs, lines: known(outline) } : undefined;
+    seen = whole ? { ...result, page, number: count, lines: known(outline) } : undefined;
     return count;
+  }
+
+  /** Tells that a page is as it was seen, which is not read again; undefined: it may have changed. Other tabs change by themselves. */
+  function unchanged(page: Page, looked: Look | undefined): string | undefined {
+    const isKnown = seen?.page === page && seen.state !== undefined && seen.tabs === '' && context.pages().length === 1;
+    if (!isKnown || seen?.state !== looked?.state || seen?.address !== page.url()) return undefined;
+    const before = seen;
+    count += 1;
+    seen = { ...before, number: count };
+    return `${changesHead(count, before)}\n${NO_CHANGES}`;
   }
 
   function wholePage(page: Page, result: Read, { tokensMax, depth }: Pick<Wanted, 'tokensMax' | 'depth'>): string {
@@ -98,8 +119,10 @@ export function snapshotWriter(
       const elements = await elementsOf(page, looked?.elements);
       if (elements > ELEMENTS_MAX)
         return `### Page\n- Page URL: ${page.url()}\n(${elements} elements: too many for a snapshot after each call; browser_find and browser_snapshot read them)`;
+      const same = view.snapshot === 'changes' ? unchanged(page, looked) : undefined;
+      if (same !== undefined) return same;
       const before = seen;
-      const result = await read(page, SNAPSHOT_MS, signal, looked?.title);
+      const result = await read(page, SNAPSHOT_MS, signal, looked);
       const isSame = before?.page === page && withoutHash(before.address) === withoutHash(result.address);
       // What was loaded meanwhile is another document, whose refs mean something else.
       if (view.snapshot !== 'changes' || !isSame || seen !== before || !result.whole)
@@ -107,7 +130,7 @@ export function snapshotWriter(
       const changes = changesSince(before.lines, result.outline);
       if (changes.share > CHANGED_MAX) return wholePage(page, result, view);
       const head = [
-        `### Snapshot ${show(page, result)}, changes since snapshot ${before.number}`,
+        changesHead(show(page, result), before),
         ...(before.address === result.address ? [] : [`- Page URL: ${result.address}`]),
         ...(before.title === result.title ? [] : [`- Page Title: ${result.title}`]),
         ...(before.tabs === result.tabs ? [] : ['### Open tabs', result.tabs === '' ? 'only this one' : result.tabs]),
@@ -115,7 +138,7 @@ export function snapshotWriter(
       const gone = goneLine(changes.gone);
       const room = roomFor(head + gone, view.tokensMax);
       const text = changes.outline.length === 0 ? '' : layout(changes.outline, { tokensMax: room });
-      return [head, text, gone, text + gone === '' ? 'No changes.' : ''].filter(each => each !== '').join('\n');
+      return [head, text, gone, text + gone === '' ? NO_CHANGES : ''].filter(each => each !== '').join('\n');
     },
     async whole(page, wanted, signal) {
       await elementsOf(page);
@@ -137,6 +160,11 @@ export function snapshotWriter(
     },
   };
 }
+
+const NO_CHANGES = 'No changes.';
+
+const changesHead = (number: number, before: Seen): string =>
+  `### Snapshot ${number}, changes since snapshot ${before.number}`;
 
 const roomFor = (head: string, tokensMax: number): number =>
   Math.max(1, tokensMax - estimateTokens(head) - HEAD_TOKENS);

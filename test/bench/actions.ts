@@ -1,5 +1,5 @@
 /**
- * Ten actions of an agent: `npm run bench -- actions [--rounds 12]`. Through `/mcp` of a lease, as results are unless a client asks for
+ * Ten actions of an agent: `npm run bench -- actions [--rounds 30]`. Through `/mcp` of a lease, as results are unless a client asks for
  * something else (the page after a navigation, then its changes), and without snapshots, beside plain Playwright on the same browser and pages, in turns;
  * then the former beside a lease that records a video. Runners log as they do when deployed. Writes section `actions` of `.omicron/bench.json`: actions a second.
  */
@@ -17,7 +17,7 @@ import { machine, percentiles, ratio, writeSections } from './figures.ts';
 
 const ACTIONS = 10;
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '12' } } });
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '30' } } });
 const rounds = Number(values.rounds);
 
 const items = Array.from({ length: 40 }, (_, n) => `<li><a href="/x${n}">item ${n}</a></li>`).join('');
