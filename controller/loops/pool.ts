@@ -32,20 +32,24 @@ export function poolLoop(parts: PoolParts): Pool {
   const { fleet, provider, idle, burst, kickLaunch, kickDrain, clock, log } = parts;
   let failures = 0;
   let notBeforeMs = 0;
+  const wait = () => {
+    notBeforeMs = clock.nowMs() + backoffMs(Math.max(0, failures - 1), BACKOFF, clock.random);
+  };
   return {
     async runOnce() {
       if (clock.nowMs() < notBeforeMs) return;
       const most = failures > 0 ? 1 : burst;
       const created = await fleet.plan(provider.name, await provider.templateDigest(), idle, most);
       if (created > 0) {
+        if (failures > 0) wait(); // what comes of it is not known at the next look
         log.debug({ created }, 'creating runners');
         kickLaunch();
       }
       kickDrain();
     },
     failed() {
-      notBeforeMs = clock.nowMs() + backoffMs(failures, BACKOFF, clock.random);
       failures += 1;
+      wait();
     },
     succeeded() {
       failures = 0;

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { markLostRunners, removeOrphans } from '../../controller/loops/liveness.ts';
+import { poolLoop } from '../../controller/loops/pool.ts';
 import type { RunnerProvider } from '../../controller/ports/runners.ts';
 import type { Fleet } from '../../controller/store/fleet.ts';
 import { eventually } from '../eventually.ts';
@@ -60,6 +61,26 @@ describe('the pool', () => {
     expect(stack.machine.created.length - before).toBe(1); // not a burst
     expect(stack.machine.runners.size).toBeLessThanOrEqual(2); // nothing piles up
     expect(stack.logged()).toContain('The disk is full.');
+  });
+
+  it('does not try the next start while one that follows a failure is under way, for as long as it would wait for it', async () => {
+    const clock = movableClock();
+    const p = protocol(await freshPostgres());
+    await p.maintenance.setCapacity(10);
+    const provider = { name: 'local', templateDigest: async () => 't1' } as RunnerProvider; // all that the pool asks of one
+    const kicks = { kickLaunch() {}, kickDrain() {} };
+    const pool = poolLoop({ fleet: p.fleet, provider, idle: 4, burst: 4, ...kicks, clock, log });
+    const created = async () => (await p.fleet.take('local', 'creating', 10, 0)).length;
+    pool.failed();
+    clock.advance(1_500);
+    for (let looks = 0; looks < 3; looks += 1) await pool.runOnce();
+    expect(await created()).toBe(1);
+    clock.advance(1_500);
+    for (let looks = 0; looks < 3; looks += 1) await pool.runOnce();
+    expect(await created()).toBe(2);
+    pool.succeeded();
+    await pool.runOnce();
+    expect(await created()).toBe(4); // at full speed
   });
 });
 
