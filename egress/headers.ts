@@ -1,15 +1,8 @@
-import { answerFields, FRAMING, type Message, namedByConnection } from '../http/end-to-end.ts';
+import { answerFields, FRAMING, fieldsWithout, type Message, namedByConnection } from '../http/end-to-end.ts';
 
 /** The headers of a site's answer, without its `x-omicron-*`. */
-export function siteAnswerFields(message: Message): string[] {
-  const fields = answerFields(message);
-  const kept: string[] = [];
-  for (let i = 0; i < fields.length; i += 2) {
-    const [name = '', value = ''] = [fields[i], fields[i + 1]];
-    if (!name.toLowerCase().startsWith('x-omicron-')) kept.push(name, value);
-  }
-  return kept;
-}
+export const siteAnswerFields = (message: Message): string[] =>
+  fieldsWithout(answerFields(message), name => name.startsWith('x-omicron-'));
 
 /** Whether bytes of a body follow the head. */
 export const hasBody = ({ headers }: Pick<Message, 'headers'>): boolean =>

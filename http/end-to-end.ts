@@ -28,17 +28,23 @@ export function namedByConnection(raw: readonly string[]): Set<string> {
   return named;
 }
 
-/** The end-to-end headers of a raw list: without framing, `Proxy-*` and headers that `Connection` names. */
-function endToEnd(raw: readonly string[]): string[] {
-  const named = namedByConnection(raw);
+/** The headers of a raw list without those whose names, in lower case, are dropped. */
+export function fieldsWithout(raw: readonly string[], isDropped: (name: string) => boolean): string[] {
   const kept: string[] = [];
   for (let i = 0; i < raw.length; i += 2) {
     const [name = '', value = ''] = [raw[i], raw[i + 1]];
-    const lower = name.toLowerCase();
-    if (HOP_BY_HOP.has(lower) || FRAMING.has(lower) || named.has(lower) || lower.startsWith('proxy-')) continue;
-    kept.push(name, value);
+    if (!isDropped(name.toLowerCase())) kept.push(name, value);
   }
   return kept;
+}
+
+/** The end-to-end headers of a raw list: without framing, `Proxy-*` and headers that `Connection` names. */
+function endToEnd(raw: readonly string[]): string[] {
+  const named = namedByConnection(raw);
+  return fieldsWithout(
+    raw,
+    name => HOP_BY_HOP.has(name) || FRAMING.has(name) || named.has(name) || name.startsWith('proxy-'),
+  );
 }
 
 /** The headers of an answer, as a raw list. A chunked body gets its coding from node:http, which reads and writes it anew. */

@@ -33,7 +33,7 @@ export function poolLoop(parts: PoolParts): Pool {
   let failures = 0;
   let notBeforeMs = 0;
   const wait = () => {
-    notBeforeMs = clock.nowMs() + backoffMs(Math.max(0, failures - 1), BACKOFF, clock.random);
+    notBeforeMs = clock.nowMs() + backoffMs(failures - 1, BACKOFF, clock.random);
   };
   return {
     async runOnce() {

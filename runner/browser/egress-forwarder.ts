@@ -10,6 +10,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { getDomain, getSubdomain } from 'tldts';
 import { REFUSAL_HEADER, REFUSALS } from '../../contract/egress.ts';
+import { answerFields, fieldsWithout } from '../../http/end-to-end.ts';
 import { mayReuse } from '../../http/may-reuse.ts';
 import { processTreeOfProc } from '../../http/process-tree.ts';
 import { unprivilegedUser } from './launcher.ts';
@@ -228,7 +229,7 @@ function attempt(
     const refused = incoming.headers[REFUSAL_HEADER]?.toString();
     upstream.note(refused, status, URL.parse(request.url ?? '')?.host ?? '');
     response.sendDate = false;
-    response.writeHead(status, incoming.statusMessage ?? '', endToEnd(incoming.rawHeaders));
+    response.writeHead(status, incoming.statusMessage ?? '', answerFields(incoming));
     pipeline(incoming, response, () => {});
   });
   if (mayReuse(request)) onward.end();
@@ -260,24 +261,11 @@ function forwardTunnel(upstream: Upstream, request: IncomingMessage, client: Soc
 }
 
 /** The request's own fields, its proxy credential replaced by the lease's. */
-function fieldsWith(authorization: string, request: IncomingMessage): string[] {
-  const kept = ['Proxy-Authorization', authorization];
-  for (let i = 0; i < request.rawHeaders.length; i += 2) {
-    const name = request.rawHeaders[i] ?? '';
-    if (/^proxy-(authorization|connection)$/i.test(name)) continue;
-    kept.push(name, request.rawHeaders[i + 1] ?? '');
-  }
-  return kept;
-}
-
-/** Fields of the egress proxy's answer that belong to this hop stay here. */
-function endToEnd(raw: readonly string[]): string[] {
-  const kept: string[] = [];
-  for (let i = 0; i < raw.length; i += 2)
-    if (!/^(connection|keep-alive|transfer-encoding|proxy-.*)$/i.test(raw[i] ?? ''))
-      kept.push(raw[i] ?? '', raw[i + 1] ?? '');
-  return kept;
-}
+const fieldsWith = (authorization: string, { rawHeaders }: IncomingMessage): string[] => [
+  'Proxy-Authorization',
+  authorization,
+  ...fieldsWithout(rawHeaders, name => name === 'proxy-authorization' || name === 'proxy-connection'),
+];
 
 /** Passes the head of what a socket receives to `done`, beside its other readers. */
 function readHead(socket: Socket, done: (text: string) => void): void {

@@ -225,11 +225,9 @@ const NUMBER = /(?:0x)?([0-9a-f]{2,6})/gi;
 
 /** Those lists as characters, read in decimal or in hexadecimal; undefined: there are none. */
 export function characterCodes({ text, from, to }: View, radix: 10 | 16): View | undefined {
-  NUMBERS.lastIndex = 0;
-  if (!NUMBERS.test(text)) return undefined;
+  if (text.search(NUMBERS) === -1) return undefined;
   const writer = new ViewWriter(1_000);
   let any = false;
-  NUMBERS.lastIndex = 0;
   for (const list of text.matchAll(NUMBERS)) {
     writer.add(BARRIER, from[list.index] ?? 0, from[list.index] ?? 0);
     for (const number of list[0].matchAll(NUMBER)) {

@@ -10,21 +10,15 @@ export const BARRIER = '\uffff';
 
 /** Writes a view from its start to its end. */
 export class ViewWriter {
-  #units!: Uint16Array;
-  #from!: Int32Array;
-  #to!: Int32Array;
+  #units: Uint16Array;
+  #from: Int32Array;
+  #to: Int32Array;
   #length = 0;
 
   constructor(capacity: number) {
-    this.#allocate(capacity);
-  }
-
-  /** One buffer for all three: a text is read some ten times, and most of that time would go to getting memory. */
-  #allocate(capacity: number): void {
-    const buffer = new ArrayBuffer(capacity * 10);
-    this.#from = new Int32Array(buffer, 0, capacity);
-    this.#to = new Int32Array(buffer, capacity * 4, capacity);
-    this.#units = new Uint16Array(buffer, capacity * 8, capacity);
+    this.#units = new Uint16Array(capacity);
+    this.#from = new Int32Array(capacity);
+    this.#to = new Int32Array(capacity);
   }
 
   addUnit(unit: number, from: number, to: number): void {
@@ -51,17 +45,19 @@ export class ViewWriter {
 
   view(): View {
     return {
-      text: Buffer.from(this.#units.buffer, this.#units.byteOffset, this.#length * 2).toString('utf16le'),
+      text: Buffer.from(this.#units.buffer, 0, this.#length * 2).toString('utf16le'),
       from: this.#from.subarray(0, this.#length),
       to: this.#to.subarray(0, this.#length),
     };
   }
 
   #grow(capacity: number): void {
-    const [units, from, to] = [this.#units, this.#from, this.#to];
-    this.#allocate(capacity);
-    this.#units.set(units);
-    this.#from.set(from);
-    this.#to.set(to);
+    const wider = <T extends Uint16Array | Int32Array>(old: T, grown: T): T => {
+      grown.set(old);
+      return grown;
+    };
+    this.#units = wider(this.#units, new Uint16Array(capacity));
+    this.#from = wider(this.#from, new Int32Array(capacity));
+    this.#to = wider(this.#to, new Int32Array(capacity));
   }
 }

@@ -13,13 +13,9 @@ export interface QuietOptions {
   readonly capMs: number;
   /** Something else than a change showed that the page does something. */
   readonly had: boolean;
-  readonly named: boolean;
 }
 
-/**
- * Watches the documents that one tab shows, one after the other. Nothing here rejects: such a document is not waited for. A look
- * has a name for the `state` of the document where it is to be `named`.
- */
+/** Watches the documents that one tab shows, one after the other. Nothing here rejects: such a document is not waited for. */
 export interface QuietPage {
   /** An action begins: changes count from now on. What is asked here later comes after it, so that its answer need not be awaited. */
   begin(): Begun;
@@ -28,8 +24,8 @@ export interface QuietPage {
   /** Resolves once the document is quiet; undefined: there is none that answers. */
   quiet(options: QuietOptions): Promise<Look | undefined>;
   /** What changes from now on changes by itself. */
-  end(named: boolean): Promise<Look | undefined>;
-  look(named: boolean): Promise<Look | undefined>;
+  end(): Promise<Look | undefined>;
+  look(): Promise<Look | undefined>;
 }
 
 /** Both are bounded. */
@@ -74,7 +70,8 @@ async function attach(page: Page) {
   return { session, frameId: frameTree.frame.id };
 }
 
-export function quietPage(page: Page): QuietPage {
+/** `isNamed`: whether looks are to name the state of the document. */
+export function quietPage(page: Page, isNamed: () => boolean): QuietPage {
   const attached = attach(page).catch(() => undefined);
   let world: Promise<number> | undefined;
   /** Has the script, which need not be sent again. */
@@ -150,13 +147,17 @@ export function quietPage(page: Page): QuietPage {
       const answered = ask(BEGIN, { onSent }).then(() => onSent());
       return { sent, answered };
     },
-    async end(named) {
+    async end() {
       acting = false;
-      return lookIn(await ask(`end(${named})`));
+      return lookIn(await ask(`end(${isNamed()})`));
     },
-    look: async named => lookIn(await ask(`look(${named})`)),
+    look: async () => lookIn(await ask(`look(${isNamed()})`)),
     shows: async () => (await ask('shows()'))?.value === true,
     quiet: async options =>
-      lookIn(await ask(`quiet(${JSON.stringify(options)})`, { answerMs: options.capMs + ANSWER_MS })),
+      lookIn(
+        await ask(`quiet(${JSON.stringify({ ...options, named: isNamed() })})`, {
+          answerMs: options.capMs + ANSWER_MS,
+        }),
+      ),
   };
 }

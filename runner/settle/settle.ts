@@ -54,10 +54,11 @@ const LOST_MAX = 3;
 const COMMIT_MS = 500;
 
 export function settler(context: BrowserContext, nowMs: () => number): Settler {
+  let named = false;
   const requests = watchRequests(context, nowMs);
   const pages = new WeakMap<Page, QuietPage>();
   const quietOf = (page: Page): QuietPage => {
-    const quiet = pages.get(page) ?? quietPage(page);
+    const quiet = pages.get(page) ?? quietPage(page, () => named);
     pages.set(page, quiet);
     return quiet;
   };
@@ -65,11 +66,10 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
   for (const page of context.pages()) quietOf(page);
   context.on('page', quietOf);
 
-  let named = false;
   /** The page as the call left it. Of an action it is known: its end is told in any case, and answered. */
   let left: { readonly page: Page; readonly look: Promise<Look | undefined> } | undefined;
   function look(page: Page): Promise<Look | undefined> {
-    if (left?.page !== page) left = { page, look: quietOf(page).look(named) };
+    if (left?.page !== page) left = { page, look: quietOf(page).look() };
     return left.look;
   }
 
@@ -83,7 +83,7 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
       else if (begins === 'input') await begun.answered;
       const outcome = await action();
       if (unless?.(outcome) !== true) {
-        const rested = rest(page, answer, { quiet, firstMs, nowMs, named });
+        const rested = rest(page, answer, { quiet, firstMs, nowMs });
         looked = (await Promise.race([rested, answer.stopped, wait(CAP_MS)])) ?? undefined;
       }
       return outcome;
@@ -91,7 +91,7 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
       const moved = answer.hasMoved();
       answer.stop();
       if (moved) prepare(page);
-      const ended = quiet.end(named);
+      const ended = quiet.end();
       left = { page, look: looked === undefined ? ended : Promise.resolve(looked) };
     }
   };
@@ -164,7 +164,7 @@ function watchAnswer(context: BrowserContext, page: Page, watch: RequestWatch): 
 }
 
 /** Resolves with a look at the page, where it was seen to be quiet. */
-async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs, named }: Rules): Promise<Look | undefined> {
+async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules): Promise<Look | undefined> {
   const { requests } = answer;
   const endMs = nowMs() + REQUESTS_CAP_MS;
   let loaded = false;
@@ -185,7 +185,7 @@ async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs, named }
       continue;
     }
     const had = requests.count > 0 || answer.hasMoved();
-    const options = { quietMs: QUIET_MS, firstMs, capMs: QUIET_CAP_MS, had, named };
+    const options = { quietMs: QUIET_MS, firstMs, capMs: QUIET_CAP_MS, had };
     const found = await Promise.race([quiet.quiet(options), answer.next().then(() => 'sign' as const)]);
     if (found === 'sign') continue;
     if (found !== undefined || ++lost > LOST_MAX) return found;
@@ -197,7 +197,6 @@ interface Rules {
   readonly quiet: QuietPage;
   readonly firstMs: number;
   readonly nowMs: () => number;
-  readonly named: boolean;
 }
 
 /** Resolves with whether the document is here and loaded. */

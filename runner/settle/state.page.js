@@ -2,7 +2,7 @@
 // the same; null: what is shown may change without a trace here.
 () => {
   const FRAMES = 'iframe, frame, object, embed, fencedframe';
-  const document_ = Math.random().toString(36).slice(2);
+  const ownName = Math.random().toString(36).slice(2);
   let count = 0;
   let facts = [];
 
@@ -41,7 +41,7 @@
       const isSame = found.length === facts.length && found.every((fact, n) => Object.is(fact, facts[n]));
       if (!isSame) count += 1;
       facts = found;
-      return `${document_}.${count}`;
+      return `${ownName}.${count}`;
     },
   };
 };

@@ -40,8 +40,8 @@ interface Seen {
   readonly title: string;
   readonly tabs: string;
   readonly lines: Known;
-  /** Of the look at it; undefined: unknown. */
-  readonly state: string | undefined;
+  /** Of the look at it; null: unknown. */
+  readonly state: string | null;
 }
 
 /** What the page's own document is. */
@@ -83,7 +83,7 @@ export function snapshotWriter(
       tabsOf(context, page),
     ]);
     const { outline, whole } = await concealed(outlineOf(tree), conceal);
-    const [address, state] = [page.url(), looked?.state ?? undefined];
+    const [address, state] = [page.url(), looked?.state ?? null];
     return { outline, whole, address, title: await conceal(title), tabs: await conceal(tabs), state };
   }
   type Read = Awaited<ReturnType<typeof read>>;
@@ -96,10 +96,10 @@ export function snapshotWriter(
   }
 
   /** Tells that a page is as it was seen, which is not read again; undefined: it may have changed. Other tabs change by themselves. */
-  function unchanged(page: Page, looked: Look | undefined): string | undefined {
-    const isKnown = seen?.page === page && seen.state !== undefined && seen.tabs === '' && context.pages().length === 1;
-    if (!isKnown || seen?.state !== looked?.state || seen?.address !== page.url()) return undefined;
+  function unchanged(page: Page, state: string | null | undefined): string | undefined {
     const before = seen;
+    if (before === undefined || before.state === null || before.state !== state) return undefined;
+    if (before.address !== page.url() || before.tabs !== '' || context.pages().length > 1) return undefined;
     count += 1;
     seen = { ...before, number: count };
     return `${changesHead(count, before)}\n${NO_CHANGES}`;
@@ -119,7 +119,7 @@ export function snapshotWriter(
       const elements = await elementsOf(page, looked?.elements);
       if (elements > ELEMENTS_MAX)
         return `### Page\n- Page URL: ${page.url()}\n(${elements} elements: too many for a snapshot after each call; browser_find and browser_snapshot read them)`;
-      const same = view.snapshot === 'changes' ? unchanged(page, looked) : undefined;
+      const same = view.snapshot === 'changes' ? unchanged(page, looked?.state) : undefined;
       if (same !== undefined) return same;
       const before = seen;
       const result = await read(page, SNAPSHOT_MS, signal, looked);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import type { Snapshot } from '../../../contract/assignment.ts';
 import { findTools } from '../../../local/machine-tools.ts';
 import { type Settler, settler } from '../../../runner/settle/settle.ts';
 import { type SnapshotWriter, snapshotWriter } from '../../../runner/snapshot/writer.ts';
@@ -28,9 +29,9 @@ beforeEach(async () => {
 afterEach(() => context?.close());
 
 /** What is told of the page after a call that did nothing. */
-async function told(): Promise<string> {
-  settling.begin(true);
-  return writer.after(page, { snapshot: 'changes', tokensMax: 4_000 }, AbortSignal.timeout(10_000));
+async function told(snapshot: Snapshot = 'changes'): Promise<string> {
+  settling.begin(snapshot === 'changes');
+  return writer.after(page, { snapshot, tokensMax: 4_000 }, AbortSignal.timeout(10_000));
 }
 
 async function open(html: string): Promise<void> {
@@ -46,7 +47,7 @@ const HIDDEN = `<p>Hello</p><style>[aria-label=Bell] { visibility: hidden }</sty
 const CHANGES: Readonly<Record<string, readonly [html: string, change: string, shows: RegExp]>> = {
   'a text': ['<p id=it>before</p>', "it.textContent = 'AFTER'", /AFTER/],
   'an attribute': [ICON, "document.querySelector('button').disabled = true", /Bell.*disabled/],
-  'a style': [`${HIDDEN}`, "document.querySelector('button').style.visibility = 'visible'", /Bell/],
+  'a style': [HIDDEN, "document.querySelector('button').style.visibility = 'visible'", /Bell/],
   'a class': [
     `${HIDDEN}<style>.on { visibility: visible !important }</style>`,
     "document.querySelector('button').className = 'on'",
@@ -154,15 +155,11 @@ test('a page with a frame is read each time', async () => {
 
 test('what another document shows is told whole', async () => {
   await open('<p>Hello</p>');
-  body = '<p>Hello</p>';
   await page.reload();
   expect(await told()).toContain('### Page');
 });
 
 test('who asks for whole pages gets them', async () => {
   await open('<p>Hello</p>');
-  settling.begin(true);
-  expect(await writer.after(page, { snapshot: 'full', tokensMax: 4_000 }, AbortSignal.timeout(10_000))).toContain(
-    'Hello',
-  );
+  expect(await told('full')).toContain('Hello');
 });
