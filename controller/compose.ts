@@ -9,6 +9,7 @@ import { artifactStore, localProvider, profileParts, secretStore } from './adapt
 import type { Settings } from './config.ts';
 import { buildServer } from './http/server.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
+import { AwaitedRedemptions } from './lease/awaited-redemptions.ts';
 import { Changes } from './lease/changes.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
 import { Hibernation } from './lease/hibernation.ts';
@@ -165,6 +166,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     artifacts: await artifactStore(settings),
     metrics: prometheusMetrics(directory),
     link,
+    redemptions: new AwaitedRedemptions(),
     runnerFiles: httpRunnerFiles,
     provider,
     stopped,

@@ -106,8 +106,8 @@ const RECORDING_MS = 5_000;
 const EVENTS_MS = 2_000;
 /** What hibernating may take when the machine goes away; the pod's grace has room for it before the end. */
 const LEAVING_MS = 8_000;
-/** How long a runner answers its agents after its browser crashed, before it makes room for the next epoch. */
-const CRASH_GRACE_MS = 5_000;
+/** How long a runner that failed says why, to its agents and at `/healthz`, before it makes room for the next epoch. */
+const FAILED_GRACE_MS = 5_000;
 
 /** Builds a runner; `warm()` starts it. */
 export function createRunner(options: RunnerOptions): Runner {
@@ -166,8 +166,13 @@ export function createRunner(options: RunnerOptions): Runner {
     const detail = why === undefined ? BROWSER_CRASHED : `The browser was ended: ${why}. Request a new lease.`;
     if (!machine.fail(new OmicronError('browser_crashed', detail))) return;
     served?.browserCrashed();
-    clock.sleep(CRASH_GRACE_MS, abort.signal, true).then(
-      () => stop('the browser crashed', 1),
+    stopAfterGrace('the browser crashed');
+  }
+
+  /** A failed runner goes by itself: its lease may be ready, and a controller that led its start may have gone. */
+  function stopAfterGrace(reason: string): void {
+    clock.sleep(FAILED_GRACE_MS, abort.signal, true).then(
+      () => stop(reason, 1),
       () => undefined,
     );
   }
@@ -182,11 +187,14 @@ export function createRunner(options: RunnerOptions): Runner {
     }
     if (!machine.enter('assigned', { session_id: claims.session_id, epoch: claims.epoch }))
       throw machine.failure ?? new OmicronError('assignment_refused', `This runner is ${machine.phase}, not warm.`);
-    assigned = { assignment: claims, answer: startLease(claims, token) };
+    const { promise, resolve } = Promise.withResolvers<void>();
+    serving = promise; // an agent may have the lease from its redemption on, and come before it is served
+    assigned = { assignment: claims, answer: startLease(claims, token, resolve) };
     return assigned.answer;
   }
 
-  async function startLease(assignment: Assignment, token: string): Promise<AssignAnswer> {
+  /** `isServed` is called once agents are served, or never will be. */
+  async function startLease(assignment: Assignment, token: string, isServed: () => void): Promise<AssignAnswer> {
     const { session_id, epoch } = assignment;
     try {
       const redeemed = await redeem(controller, token, abort.signal, clock);
@@ -202,21 +210,26 @@ export function createRunner(options: RunnerOptions): Runner {
       const parts = { assignment, redeemed, redactor: leaseRedactor, browser, playwright, profile, restored };
       const serve = () => (served = serveLease({ ...options, ...parts, onEnd: stop, signal: abort.signal }));
       const tabs = restored ?? profile?.tabs;
-      if (tabs === undefined) onceAnswered(serve);
-      else await serve().reopenTabs(tabs);
+      if (tabs === undefined) onceAnswered(serve, isServed);
+      else {
+        const reopened = serve().reopenTabs(tabs);
+        isServed();
+        await reopened;
+      }
       return { runner_id: runnerId, boot_id: bootId, session_id, epoch };
     } catch (error) {
       const known = error instanceof OmicronError;
-      if (machine.fail(known ? error : new OmicronError('runner_start_failed', 'The assignment failed.')))
+      if (machine.fail(known ? error : new OmicronError('runner_start_failed', 'The assignment failed.'))) {
         void browser?.close();
+        stopAfterGrace('the lease could not be served');
+      }
+      isServed();
       throw error;
     }
   }
 
   /** What serves a lease takes longer to make than all else here. A request that follows the answer waits for it. */
-  function onceAnswered(serve: () => void): void {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    serving = promise;
+  function onceAnswered(serve: () => void, isServed: () => void): void {
     setImmediate(() => {
       try {
         if (machine.phase === 'leased') serve();
@@ -224,7 +237,7 @@ export function createRunner(options: RunnerOptions): Runner {
         log.error({ err: error }, 'lease not served');
         stop('the lease could not be served', 1);
       }
-      resolve();
+      isServed();
     });
   }
 
@@ -294,10 +307,13 @@ export function createRunner(options: RunnerOptions): Runner {
       return checkLogin(browser.context, claims.page);
     },
     async endpoint(bearerToken = '') {
-      await serving;
-      const lease = served;
-      if (lease !== undefined && assigned !== undefined) {
-        if (await opensLease(bearerToken, assigned.assignment, { keys, nowMs: Date.now() })) return lease.endpoint;
+      if (assigned !== undefined && (await opensLease(bearerToken, assigned.assignment, { keys, nowMs: Date.now() }))) {
+        await serving;
+        if (served !== undefined) return served.endpoint;
+        throw new OmicronError(
+          'lease_ended',
+          `${machine.failure?.message ?? 'This runner is stopping.'} Request a new lease.`,
+        );
       }
       throw new OmicronError(
         'unauthorized',

@@ -6,9 +6,10 @@ import { type Clock, timeoutSignal } from '../../http/clock.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Directory } from '../store/directory.ts';
-import type { Claim, Leases } from '../store/leases.ts';
+import type { Claim, Leases, ReadyLease } from '../store/leases.ts';
 import type { RunnerRow, SessionRow } from '../store/rows.ts';
 import { assignmentToken, type Keys } from './assignment-tokens.ts';
+import type { AwaitedRedemptions } from './awaited-redemptions.ts';
 import { POLL } from './waiting.ts';
 
 export interface StartParts {
@@ -16,6 +17,7 @@ export interface StartParts {
   directory: Directory;
   provider: RunnerProvider;
   link: RunnerLink;
+  redemptions: AwaitedRedemptions;
   keys: Keys;
   /** Part of the recordings' prefix, e.g. `prod`. */
   env: string;
@@ -70,16 +72,23 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
     if (drainsFirst) parts.kickDrain();
     const runner = await assignableRunner(parts, claim, claimed, over.signal);
     if (!runner?.endpoint) return { outcome: 'lost' };
+    const { endpoint } = runner;
     const { token, prefix } = assignmentToken(parts.keys, parts.env, session, runner, claimId);
-    const assigned = assign(parts, runner.endpoint, token, over.signal);
-    if (parts.evicts && !drainsFirst) parts.kickDrain(); // an evicted lease's, while this runner redeems
-    await assigned;
-    const published = provider.publish(
-      { id: runner.id, endpoint: runner.endpoint },
-      { sessionId: session.id, epoch: session.epoch, userIdHash: userIdHash(parts.keys.derivation, session.user_id) },
-    );
-    const ready = await leases.makeReady(claim, { ...published, prefix });
+    const lease = { ...provider.addressOf({ id: runner.id, endpoint }), prefix };
+    const assigned = () => {
+      const answered = assign(parts, endpoint, token, over.signal);
+      if (parts.evicts && !drainsFirst) parts.kickDrain(); // an evicted lease's, while this runner redeems
+      return answered;
+    };
+    const ready = restores(session)
+      ? await assigned().then(() => leases.makeReady(claim, lease))
+      : await readyWithRedemption(parts, claim, endpoint, lease, assigned);
     if (!ready) return { outcome: 'lost' };
+    provider.markLeased(runner.id, {
+      sessionId: session.id,
+      epoch: session.epoch,
+      userIdHash: userIdHash(parts.keys.derivation, session.user_id),
+    });
     log.info({ session_id: ready.id, epoch: ready.epoch, runner_id: runner.id }, 'lease ready');
     return { outcome: 'ready', session: ready };
   } catch (error) {
@@ -94,6 +103,53 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
     throw error;
   } finally {
     await stopBeating();
+  }
+}
+
+/** What is restored after the redemption may fail yet; the snapshot is kept until it has not. */
+const restores = (session: SessionRow): boolean =>
+  session.options.profile !== undefined || session.hibernated_until !== null;
+
+/** The ready lease, as soon as it was redeemed at this process, or as its runner has answered. Null: the claim is over. */
+async function readyWithRedemption(
+  parts: StartParts,
+  claim: Claim,
+  endpoint: string,
+  lease: ReadyLease,
+  assign: () => Promise<void>,
+): Promise<SessionRow | null> {
+  const { leases, redemptions } = parts;
+  const redemption = redemptions.await(claim.claimId, lease);
+  let ready: SessionRow | undefined;
+  try {
+    const redeemed = redemption.session.then(session => (ready = session));
+    const assigned = assign();
+    assigned.catch(error => {
+      if (ready !== undefined) void giveUpReady(parts, claim, endpoint, error);
+    });
+    return await Promise.race([redeemed, assigned.then(() => ready ?? leases.makeReady(claim, lease))]);
+  } finally {
+    redemption.stop();
+  }
+}
+
+/** A runner that redeemed and then failed serves no agent: its lease ends, and the next request starts another one. */
+async function giveUpReady(
+  { leases, link, kickDrain, clock, log }: StartParts,
+  claim: Claim,
+  endpoint: string,
+  err: unknown,
+) {
+  const about = { session_id: claim.sessionId, epoch: claim.epoch };
+  const health = await link.healthOf(endpoint, timeoutSignal(HEALTH_TIMEOUT_MS, clock));
+  if (health?.phase === 'leased')
+    return log.warn({ ...about, err }, 'answer to the assignment lost; the lease is served');
+  log.warn({ ...about, err }, 'runner failed after its redemption');
+  try {
+    await leases.end(claim.sessionId, null, claim.epoch, 'runner_lost');
+    kickDrain();
+  } catch (error) {
+    log.error({ ...about, err: error }, 'lease of a failed runner not ended; it ends with the runner');
   }
 }
 

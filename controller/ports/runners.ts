@@ -56,14 +56,10 @@ export interface RunnerProvider {
    * until then.
    */
   remove(runnerId: string): Promise<'deleting' | 'gone'>;
-  /**
-   * Where agents reach it, and the name of its Kubernetes pod and Service (null elsewhere). Marks it as this lease's,
-   * in the background.
-   */
-  publish(
-    runner: { id: string; endpoint: string },
-    lease: { sessionId: string; epoch: number; userIdHash: string },
-  ): { mcpUrl: string; workload: string | null };
+  /** Where agents reach it, and the name of its Kubernetes pod and Service (null elsewhere). */
+  addressOf(runner: { id: string; endpoint: string }): { mcpUrl: string; workload: string | null };
+  /** Marks it as this lease's, in the background. */
+  markLeased(runnerId: string, lease: { sessionId: string; epoch: number; userIdHash: string }): void;
   /** Every runner that exists here, whatever its state. */
   list(): Promise<string[]>;
 }

@@ -83,6 +83,15 @@ export interface Claim {
   claimId: string;
 }
 
+/** What becomes known of a lease with its start. */
+export interface ReadyLease {
+  mcpUrl: string;
+  /** Of the runner's Kubernetes pod and Service; null elsewhere. */
+  workload: string | null;
+  /** Where the recording goes under the artifact store's root. */
+  prefix: string;
+}
+
 /**
  * The lease protocol, one database function a step. Every step may be repeated; a step that came too late answers so
  * and changes nothing. All throw `store_unavailable` when the database cannot be reached: then nothing is known, ask
@@ -95,10 +104,7 @@ export interface Leases {
   /** Must be called before an assignment goes to a runner that came up after the claim. Null: do not send. */
   beginAssignment(claim: Claim): Promise<RunnerRow | null>;
   /** Null: another caller won; read again. */
-  makeReady(
-    claim: Claim,
-    ready: { mcpUrl: string; workload: string | null; prefix: string },
-  ): Promise<SessionRow | null>;
+  makeReady(claim: Claim, lease: ReadyLease): Promise<SessionRow | null>;
   /** False: the claim was over already. */
   fail(claim: Claim, reason: EndReason, error: string): Promise<boolean>;
   /** `userId`: sessions of others are not found. `epoch` null: the current one. */

@@ -99,7 +99,7 @@ const NEEDED_BY: Readonly<Record<string, (config: KubeConfig) => Promise<string>
   'watch pods': watching,
   'create pods': config => started(config, ({ runners }) => thrown(runners.create(randomUUID()))),
   'delete pods': config => started(config, async ({ runners }) => thrown(runners.remove(await made()))),
-  'patch pods': publishing,
+  'patch pods': marking,
   'patch services': ending,
   'create endpointslices': ending,
   'list services': sweeping,
@@ -107,7 +107,7 @@ const NEEDED_BY: Readonly<Record<string, (config: KubeConfig) => Promise<string>
   'create services': config => started(config, ({ runners }) => thrown(runners.create(randomUUID()))),
   'list podtemplates': watching,
   'watch podtemplates': watching,
-  'get serviceaccounts': publishing,
+  'get serviceaccounts': marking,
 };
 
 async function started(
@@ -136,10 +136,10 @@ async function watching(config: KubeConfig): Promise<string> {
 }
 
 /** A lease does not wait for the mark on its pod. */
-async function publishing(config: KubeConfig): Promise<string> {
+async function marking(config: KubeConfig): Promise<string> {
   return started(config, async ({ runners, logged }) => {
     const id = await made();
-    runners.publish({ id, endpoint: 'http://unused' }, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
+    runners.markLeased(id, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
     return eventually('it says why', () => /forbidden/i.test(logged()) && logged());
   });
 }
@@ -148,7 +148,7 @@ async function publishing(config: KubeConfig): Promise<string> {
 async function ending(config: KubeConfig): Promise<string> {
   return started(config, async ({ runners, logged }) => {
     const id = await made();
-    whole.runners.publish({ id, endpoint: 'http://unused' }, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
+    whole.runners.markLeased(id, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
     const label = ['-n', copy.namespace, 'get', 'pod', runnerName(id), '-o', 'jsonpath={.metadata.labels}'];
     await eventually('it is a lease', async () => (await kubectl(label)).includes('leased'));
     await runners.remove(id);
@@ -194,7 +194,7 @@ describe('every right of the controller is needed', () => {
     const id = await made();
     expect(await runners.templateDigest()).toMatch(/^[0-9a-f]{16}$/);
     expect(await runners.deathOf(id)).toBeNull();
-    runners.publish({ id, endpoint: 'http://unused' }, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
+    runners.markLeased(id, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
     const owner = ['-n', copy.namespace, 'get', 'pod', runnerName(id), '-o', 'jsonpath={.metadata.ownerReferences}'];
     await eventually('it is a lease', async () => (await kubectl(owner)).includes(SERVICE_ACCOUNTS.runner));
     await eventually('it is gone', async () => (await runners.remove(id)) === 'gone');

@@ -110,7 +110,7 @@ it('[S6] a leased pod says whose it is, and outlives the template that warm ones
   const [leased, warm] = [randomUUID(), randomUUID()];
   for (const id of [leased, warm]) await provider.create(id);
   const lease = { sessionId: randomUUID(), epoch: 7, userIdHash: 'a-keyed-hash' };
-  provider.publish({ id: leased, endpoint: 'http://unused' }, lease);
+  provider.markLeased(leased, lease);
   const podOf = async (id: string) => (await podsOf(copy.namespace, `${LABELS.runnerId}=${id}`))[0];
   const owned = await eventually('the claim is written on the pod', async () => {
     const { metadata } = (await podOf(leased)) ?? {};

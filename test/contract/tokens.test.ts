@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AUDIENCES } from '../../contract/names.ts';
 import { serviceKey, signControllerToken, signingKey, signServiceToken } from '../../contract/tokens.ts';
 import { deployment, problemOf, type Stack, someUser, startStack } from '../controller/stack.ts';
-import { eventually } from '../eventually.ts';
 
 // Who may call what: every wrong token at every kind of door.
 
@@ -183,11 +182,8 @@ describe('a runner’s token', () => {
     stack.call('POST', `/internal/${route}`, { body: BODY[route], token });
   const leased = async () => {
     const lease = await stack.lease({ user_id: someUser() });
-    const runner = await eventually('its runner', () =>
-      [...stack.machine.runners.values()].find(it => it.assignment?.session_id === lease.session_id),
-    );
-    if (!runner.redeemed || !runner.assignmentToken) throw new Error('the runner is not leased');
-    return { lease, runner, ...runner.redeemed, assignment_token: runner.assignmentToken };
+    const { runner, given } = await stack.machine.leased(lease.session_id);
+    return { lease, runner, ...given, assignment_token: runner.assignmentToken ?? '' };
   };
 
   it('is accepted by its own endpoints and no other', async () => {

@@ -57,7 +57,7 @@ it('a controller restart loses no lease: the same one is renewed, its runner liv
   await using shared = await deployment({ OMICRON_PORT: await freePort(), OMICRON_POOL_IDLE: 1 });
   const before = await startStack({}, shared);
   const lease = await before.lease();
-  const [runner] = [...shared.machine.runners.values()].filter(each => each.redeemed);
+  const { runner } = await shared.machine.leased();
   await before.stop();
   expect((await fetch(lease.mcp_url ?? '', { method: 'POST', headers: lease.mcp_headers ?? {} })).status).toBe(200);
   await using after = await startStack({}, shared);
@@ -67,7 +67,7 @@ it('a controller restart loses no lease: the same one is renewed, its runner liv
     mcp_url: lease.mcp_url,
     mcp_headers: lease.mcp_headers,
   });
-  expect((await runner?.report('runner-activity', { calls: 1 }))?.status).toBe(200);
+  expect((await runner.report('runner-activity', { calls: 1 })).status).toBe(200);
   // its loops work: another runner that died is marked lost, drained and replaced
   const warm = await eventually('a warm runner', () =>
     [...shared.machine.runners.values()].find(each => each.phase === 'warm' && each.exited === null),
@@ -76,8 +76,8 @@ it('a controller restart loses no lease: the same one is renewed, its runner liv
   await eventually('the dead one is gone', () => !shared.machine.runners.has(warm.id));
   await eventually('a new one', () => shared.machine.runners.size === 2);
   const [row] = await after.database.query<{ state: string }>(`select state from omicron.runners where id = $1`, [
-    runner?.id,
+    runner.id,
   ]);
   expect(row?.state).toBe('leased');
-  expect(runner?.exited).toBeNull();
+  expect(runner.exited).toBeNull();
 });

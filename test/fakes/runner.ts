@@ -20,7 +20,7 @@ import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../../con
 import type { McpEndpoint } from '../../runner/mcp/endpoint.ts';
 
 /** Where a test may hold runners; each passes when it is let go. */
-export type Point = 'warm' | 'assign' | 'redeem' | 'upload' | 'drain' | 'remove';
+export type Point = 'warm' | 'assign' | 'redeem' | 'redeemed' | 'upload' | 'drain' | 'remove';
 
 export interface RunnerWiring {
   id: string;
@@ -28,8 +28,8 @@ export interface RunnerWiring {
   controllerUrl: () => string;
   /** Resolves when runners may pass this point. */
   pass: (point: Point) => Promise<void>;
-  /** Thrown by the next assignment, once. */
-  nextAssignFailure: () => OmicronError | undefined;
+  /** Thrown by the next assignment, once: before it redeems, or by what it does with what it redeemed. */
+  nextFailure: (at: 'assign' | 'redeemed') => OmicronError | undefined;
   /** How long a redemption is tried while the controller says that it may succeed later. */
   patienceMs: number;
   onExit: (how: string) => void;
@@ -54,6 +54,8 @@ export class FakeRunner {
   assignmentToken: string | null = null;
   /** What the broker handed over; null: it is unleased. */
   redeemed: RedeemAnswer | null = null;
+  /** What it answers to an assignment does not arrive. */
+  losesAnswers = false;
   /** How often it was told to drain. */
   drains = 0;
   #answer: Promise<unknown> | undefined;
@@ -153,13 +155,14 @@ export class FakeRunner {
       for await (const chunk of request) chunks.push(chunk);
       const mcp = request.url === '/mcp' ? this.#wiring.mcp : undefined;
       if (mcp) {
-        this.#mcp(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1]);
+        await this.#mcp(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1]);
         this.#endpoint ??= mcp();
         await this.#endpoint.handle(request, response, JSON.parse(Buffer.concat(chunks).toString()));
         return;
       }
       const answer = await this.#route(`${request.method} ${request.url}`, request, Buffer.concat(chunks).toString());
-      if (!this.#hangs) send(200, 'application/json', answer);
+      if (this.losesAnswers && request.url === '/assign') request.destroy();
+      else if (!this.#hangs) send(200, 'application/json', answer);
     } catch (error) {
       if (this.#hangs) return;
       const problem =
@@ -192,7 +195,9 @@ export class FakeRunner {
     return { runner_id: this.id, boot_id: this.bootId, phase: this.phase, browser, ...(error ? { error } : {}) };
   }
 
-  #mcp(token: string | undefined) {
+  /** An agent may come before the runner has read what it redeemed. */
+  async #mcp(token: string | undefined) {
+    await this.#answer?.catch(() => undefined);
     if (this.phase !== 'leased' || !token || sha256Hex(token) !== this.assignment?.mcp_token_sha256)
       throw new OmicronError('unauthorized', "The bearer token is not this runner's lease's.");
     return { session_id: this.assignment.session_id, epoch: this.assignment.epoch };
@@ -210,7 +215,7 @@ export class FakeRunner {
     if (this.assignment?.jti === claims.jti) return this.#answer;
     if (this.assignment) throw new OmicronError('assignment_refused', 'This runner serves one lease only.');
     if (this.phase !== 'warm') throw new OmicronError('assignment_refused', `This runner is ${this.phase}.`);
-    const failure = this.#wiring.nextAssignFailure();
+    const failure = this.#wiring.nextFailure('assign');
     if (failure) throw failure;
     this.assignment = claims;
     this.assignmentToken = token;
@@ -223,6 +228,9 @@ export class FakeRunner {
     try {
       await this.#wiring.pass('redeem');
       this.redeemed = await this.#redeem(token);
+      await this.#wiring.pass('redeemed');
+      const failure = this.#wiring.nextFailure('redeemed');
+      if (failure) throw failure;
     } catch (error) {
       this.phase = 'failed';
       this.failure = error instanceof OmicronError ? error : undefined;

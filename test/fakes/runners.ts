@@ -1,10 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RedeemAnswer } from '../../contract/assignment.ts';
 import type { OmicronError } from '../../contract/problem.ts';
 import { OmicronError as Problem } from '../../contract/problem.ts';
 import { controllerKeys } from '../../contract/tokens.ts';
 import type { ProviderContext, RunnerProvider } from '../../controller/ports/runners.ts';
 import type { McpEndpoint } from '../../runner/mcp/endpoint.ts';
+import { eventually } from '../eventually.ts';
 import { FakeRunner, type Point } from './runner.ts';
+
+type Failures = Record<'warm' | 'assign' | 'redeemed', OmicronError[]>;
 
 /** One machine full of runners that any number of controllers share, as processes or pods are shared. */
 export interface FakeMachine {
@@ -20,12 +24,14 @@ export interface FakeMachine {
   redeemPatienceMs: number;
   /** The provider of one controller process on this machine. */
   provider(context: Pick<ProviderContext, 'controllerUrl' | 'jwks' | 'onChange'>): RunnerProvider;
-  /** The next runner fails there: it never becomes warm, or refuses its assignment. */
-  failNext(error: OmicronError, at?: 'warm' | 'assign'): void;
+  /** The next runner fails there: it never becomes warm, refuses its assignment, or cannot serve what it redeemed. */
+  failNext(error: OmicronError, at?: keyof Failures): void;
   /** Holds every runner at a point until the answer is called. */
   hold(point: Point): () => void;
   /** The runner, which must exist. */
   runner(id: string | null | undefined): FakeRunner;
+  /** The runner of that session, or of the only one, and what it was given; it may still read that when its lease is ready. */
+  leased(sessionId?: string): Promise<{ runner: FakeRunner; given: RedeemAnswer }>;
   close(): void;
 }
 
@@ -34,7 +40,7 @@ const LOOK_AGAIN_MS = 10;
 export function fakeMachine(): FakeMachine {
   const runners = new Map<string, FakeRunner>();
   const created: string[] = [];
-  const failures = { warm: [] as OmicronError[], assign: [] as OmicronError[] };
+  const failures: Failures = { warm: [], assign: [], redeemed: [] };
   const gates = new Map<Point, Promise<void>>();
   const pass = (point: Point) => gates.get(point) ?? Promise.resolve();
 
@@ -65,6 +71,13 @@ export function fakeMachine(): FakeMachine {
       if (!runner) throw new Error(`no runner ${id} on this machine`);
       return runner;
     },
+    leased: sessionId =>
+      eventually('a runner that has redeemed', () => {
+        const found = [...runners.values()].find(
+          each => each.redeemed !== null && (sessionId === undefined || each.assignment?.session_id === sessionId),
+        );
+        return found?.redeemed && { runner: found, given: found.redeemed };
+      }),
     close() {
       for (const runner of runners.values()) runner.kill();
       runners.clear();
@@ -81,7 +94,7 @@ export function fakeMachine(): FakeMachine {
           keys: controllerKeys(jwks),
           controllerUrl: () => url,
           pass,
-          nextAssignFailure: () => failures.assign.shift(),
+          nextFailure: at => failures[at].shift(),
           patienceMs: machine.redeemPatienceMs,
           onExit: () => onChange(),
           mcp: machine.mcp,
@@ -121,7 +134,8 @@ export function fakeMachine(): FakeMachine {
         runners.delete(id);
         return 'gone';
       },
-      publish: ({ endpoint }) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
+      addressOf: ({ endpoint }) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
+      markLeased: () => undefined,
       list: async () => [...runners.keys()],
     }),
   };

@@ -140,10 +140,27 @@ test('a refused redemption leaves the runner without a lease, with the reason at
   expect(await codeOf(await runner.post('/assign', { token: (await controller.assignment(runner)).token }))).toBe(
     'assignment_refused',
   );
-  await expect(connect(runner.url, mcpToken)).rejects.toThrow();
+  await expect(connect(runner.url, mcpToken)).rejects.toThrow(/lease_ended.*Request a new lease/s);
   const { status, body } = await runner.health();
   expect([status, body.phase, body.error?.code]).toEqual([503, 'failed', 'redemption_refused']);
   expect(controller.redemptions).toBe(0);
+  // and it goes by itself: its lease may be ready, and the controller that led its start may have gone
+  expect(await runner.exited).toBe(1);
+});
+
+test('an agent that comes while its runner redeems is served once it has; another one is refused at once', async () => {
+  const draining = () => new OmicronError('predecessor_draining', 'still draining', { retryAfterSeconds: 1 });
+  controller.failNext('/internal/runner-secrets', ...Array.from({ length: 8 }, draining));
+  const { token, mcpToken } = await controller.assignment(runner);
+  const answer = runner.post('/assign', { token });
+  await eventually('assigning', async () => (await runner.health()).body.phase === 'assigning');
+  const early = connect(runner.url, mcpToken);
+  await expect(connect(runner.url, `${mcpToken}x`)).rejects.toThrow(/unauthorized/);
+  expect((await runner.health()).body.phase).toBe('assigning');
+  const client = await early;
+  expect(await callText(client, 'browser_tabs', { action: 'list' })).toContain('about:blank');
+  await client.close();
+  expect((await answer).status).toBe(200);
 });
 
 test('a drain order that arrives while the assignment waits ends it', async () => {

@@ -14,7 +14,7 @@ export interface MarkParts extends Pick<ProviderContext, 'clock' | 'log'> {
   nameOf: (runnerId: string) => string;
 }
 
-type Lease = Parameters<RunnerProvider['publish']>[1];
+type Lease = Parameters<RunnerProvider['markLeased']>[1];
 
 /** Marks a pod as a lease's, however long the API server is unreachable: the lease may last for hours. */
 export async function markLeased(parts: MarkParts, runnerId: string, lease: Lease): Promise<void> {

@@ -82,11 +82,11 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
       const pod = await runners.find(runnerId);
       return pod ? deathOfPod(pod) : { ended: true, reason: POD_GONE };
     },
-    publish({ id }, lease) {
+    addressOf({ id }) {
       const name = nameOf(id);
-      void markLeased(parts, id, lease);
       return { mcpUrl: `http://${name}.${namespace}.svc.cluster.local:${PORTS.runner}/mcp`, workload: name };
     },
+    markLeased: (runnerId, lease) => void markLeased(parts, runnerId, lease),
     remove: runners.remove,
     list: async () => pods.all().flatMap(pod => pod.metadata?.labels?.[LABELS.runnerId] ?? []),
   };

@@ -105,10 +105,11 @@ export function localRunners(options: LocalRunners): RunnerProvider {
           : error;
       }),
     deathOf,
-    publish: ({ id, endpoint }) => ({
+    addressOf: ({ id, endpoint }) => ({
       mcpUrl: publicUrl === undefined ? `${endpoint}/mcp` : `${publicUrl}${leaseMcpPath(id)}`,
       workload: null,
     }),
+    markLeased: () => undefined,
 
     async remove(runnerId) {
       const home = folder(runnerId);

@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PROBLEM_TYPE } from '../../../contract/problem.ts';
-import { eventually } from '../../eventually.ts';
 import { problemOf, type Stack, someUser, startStack } from '../stack.ts';
 import { expectProblem, SECRET } from './expect-problem.ts';
 
@@ -19,11 +18,9 @@ beforeAll(async () => {
   stack = await startStack({ OMICRON_POOL_IDLE: 1 });
   const lease = await stack.lease();
   sessionId = lease.session_id;
-  const runner = await eventually('the leased runner', () =>
-    [...stack.machine.runners.values()].find(it => it.redeemed),
-  );
-  runnerTokens.lease = runner.redeemed?.lease_token ?? '';
-  runnerTokens.artifacts = runner.redeemed?.artifact_token ?? '';
+  const { given } = await stack.machine.leased();
+  runnerTokens.lease = given.lease_token;
+  runnerTokens.artifacts = given.artifact_token;
 });
 afterAll(() => stack[Symbol.asyncDispose]());
 

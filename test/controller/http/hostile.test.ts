@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AUDIENCES } from '../../../contract/names.ts';
 import { problemSchema } from '../../../contract/problem.ts';
 import { serviceKey, signServiceToken } from '../../../contract/tokens.ts';
-import { eventually } from '../../eventually.ts';
 import { type Stack, startStack } from '../stack.ts';
 
 // Whatever route is added: hostile values at every place of it, with a token that is let in, are never the
@@ -60,11 +59,11 @@ beforeAll(async () => {
   document = (await stack.call('GET', '/openapi.json')).body as typeof document; // openapi.test.ts judges it
   const lease = await stack.lease({ ttl_seconds: 3_600 });
   sessionId = lease.session_id;
-  const runner = await eventually('its runner', () => [...stack.machine.runners.values()].find(it => it.redeemed));
+  const { runner, given } = await stack.machine.leased();
   const egressKey = serviceKey(stack.settings.egressSecret);
   tokens = {
     service: [await signServiceToken(stack.serviceKey)],
-    runner: [runner.redeemed?.lease_token ?? '', runner.redeemed?.artifact_token ?? '', runner.assignmentToken ?? ''],
+    runner: [given.lease_token, given.artifact_token, runner.assignmentToken ?? ''],
     egress: [await signServiceToken(egressKey, undefined, AUDIENCES.egress)],
   };
 });

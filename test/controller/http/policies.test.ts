@@ -20,13 +20,9 @@ const egress = async (path: string, body: unknown) => stack.call('POST', path, {
 /** A lease, its runner, and what that runner was given. */
 async function leased(user = someUser()) {
   const lease = await stack.lease({ user_id: user });
-  const session = (await stack.call('GET', `/internal/browser-sessions/${lease.session_id}`)).body as {
-    runner_id: string;
-  };
-  const runner = stack.machine.runner(session.runner_id);
-  if (!runner.redeemed) throw new Error('the runner has not redeemed');
-  const key = { session_id: lease.session_id, epoch: lease.epoch, runner_id: session.runner_id };
-  return { user, lease, runner, given: runner.redeemed, key };
+  const { runner, given } = await stack.machine.leased(lease.session_id);
+  const key = { session_id: lease.session_id, epoch: lease.epoch, runner_id: runner.id };
+  return { user, lease, runner, given, key };
 }
 const asRunner = (token: string, method: string, path: string, body?: unknown) =>
   stack.call(method, `/internal/${path}`, { token, ...(body === undefined ? {} : { body }) });

@@ -92,7 +92,7 @@ it('says that credentials are missing before a browser is spent', async () => {
   expect(stack.machine.created).toEqual([]);
   await stack.call('PUT', '/internal/users/ada/credentials/shop', { body: { username: 'u', password: 'p' } });
   expect((await stack.getOrCreate({ require_credentials: true })).status).toBe(200);
-  expect([...stack.machine.runners.values()][0]?.redeemed?.secrets).toEqual({ SHOP_USERNAME: 'u', SHOP_PASSWORD: 'p' });
+  expect((await stack.machine.leased()).given.secrets).toEqual({ SHOP_USERNAME: 'u', SHOP_PASSWORD: 'p' });
   await stack.call('DELETE', '/internal/users/ada/credentials/shop');
   expect((await stack.getOrCreate({ require_credentials: true, conversation_id: 'c2' })).status).toBe(422);
 });

@@ -112,6 +112,50 @@ it('gives a runner that dies under its assignment up for another one', async () 
   expect(await served(lease)).toEqual({ session_id: lease.session_id, epoch: lease.epoch });
 });
 
+it('answers with the redemption; the agent waits until its runner has read what it redeemed', async () => {
+  await using stack = await startStack();
+  const letGo = stack.machine.hold('redeemed');
+  const lease = await stack.lease();
+  expect(lease).toMatchObject({ status: 'ready', epoch: 1 });
+  expect(await sessionOf(stack, lease.session_id)).toMatchObject({ status: 'ready' });
+  expect(await stack.lease()).toEqual(expect.objectContaining({ mcp_url: lease.mcp_url, epoch: 1 })); // renewed
+  const early = served(lease);
+  expect(await Promise.race([early, new Promise(resolve => setTimeout(resolve, 100, 'waits'))])).toBe('waits');
+  letGo();
+  expect(await early).toEqual({ session_id: lease.session_id, epoch: 1 });
+  const timeline = (await stack.call('GET', `/internal/browser-sessions/${lease.session_id}/events`)).body;
+  const { events } = timeline as { events: { kind: string }[] }; // EventList
+  expect(events.map(({ kind }) => kind)).toEqual(['session.claimed', 'session.ready']);
+});
+
+it('ends the lease of a runner that fails after its redemption, and the next request gets another one', async () => {
+  await using stack = await startStack();
+  stack.machine.failNext(new OmicronError('runner_start_failed', 'Its disk is full.'), 'redeemed');
+  const first = await stack.lease();
+  expect(first.epoch).toBe(1);
+  const ended = await eventually('its lease has ended', async () => {
+    const session = (await sessionOf(stack, first.session_id)) as { status: string }; // Session
+    return session.status === 'ended' && session;
+  });
+  expect(ended).toMatchObject({ ended_reason: 'runner_lost' });
+  expect(stack.logged()).toContain('Its disk is full.');
+  const second = await stack.lease();
+  expect(second).toMatchObject({ session_id: first.session_id, epoch: 2 });
+  expect(await served(second)).toEqual({ session_id: second.session_id, epoch: 2 });
+});
+
+it('keeps the lease of a runner whose answer was lost after its redemption', async () => {
+  await using stack = await startStack();
+  const letGo = stack.machine.hold('redeemed');
+  const lease = await stack.lease();
+  const { runner } = await stack.machine.leased();
+  runner.losesAnswers = true;
+  letGo();
+  await eventually('the controller has looked', () => stack.logged().includes('answer to the assignment lost'));
+  expect(await served(lease)).toEqual({ session_id: lease.session_id, epoch: 1 });
+  expect(await stack.lease()).toMatchObject({ epoch: 1, mcp_url: lease.mcp_url });
+});
+
 /** How long the controller waits for an answer of a runner. */
 const TIMEOUTS: Record<string, number> = { 'POST /assign': 10_000, 'GET /healthz': 1_000, 'POST /drain': 3_000 };
 

@@ -40,7 +40,7 @@ it('[S12] pods and Services have the prefix of the deployment in their names, by
   const { api, provider, id, made } = await provided('team-a-');
   await provider.create(id);
   expect(made()).toEqual([`pods/team-a-${id}`, `services/team-a-${id}`]);
-  const { workload, mcpUrl } = provider.publish({ id, endpoint: '' }, { sessionId: id, epoch: 1, userIdHash: 'a' });
+  const { workload, mcpUrl } = provider.addressOf({ id, endpoint: '' });
   expect([workload, new URL(mcpUrl).hostname]).toEqual([`team-a-${id}`, `team-a-${id}.${NAMESPACE}.svc.cluster.local`]);
   expect(await provider.deathOf(id)).toBeNull();
   await provider.remove(id);

@@ -55,7 +55,7 @@ async function removed({ api, provider }: Under, lease = true): Promise<string> 
   await provider.create(id);
   const pod = () => api.objects.get(`pods/${runnerName(id)}`);
   if (lease) {
-    provider.publish({ id, endpoint: '' }, { sessionId: id, epoch: 1, userIdHash: 'a' });
+    provider.markLeased(id, { sessionId: id, epoch: 1, userIdHash: 'a' });
     await eventually('it is marked', () => pod()?.metadata?.labels?.[LABELS.state] === 'leased');
   }
   await eventually('it is gone', async () => (await provider.remove(id)) === 'gone');

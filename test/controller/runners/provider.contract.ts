@@ -8,8 +8,8 @@ type StartFailure = 'runner_start_failed' | 'sandbox_runtime_required';
 
 /** What the suite needs of an adapter; everything goes when the test ends. */
 export interface ProviderUnderTest extends AsyncDisposable {
-  /** What `publish` answers here for a runner. */
-  published(id: string, endpoint: string): ReturnType<RunnerProvider['publish']>;
+  /** What `addressOf` answers here for a runner. */
+  published(id: string, endpoint: string): ReturnType<RunnerProvider['addressOf']>;
   /** A provider of another controller process, for the same place. */
   another(): RunnerProvider | Promise<RunnerProvider>;
   /** One whose runners cannot start, for this reason. */
@@ -58,8 +58,8 @@ export function runnerProviderContract(
         expect(await provider.list()).toContain(id);
         expect(await provider.deathOf(id)).toBeNull();
       }
-      const lease = { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' };
-      expect(one.publish({ id, endpoint: warm.endpoint }, lease)).toEqual(under.published(id, warm.endpoint));
+      one.markLeased(id, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
+      expect(one.addressOf({ id, endpoint: warm.endpoint })).toEqual(under.published(id, warm.endpoint));
       await removed(two, id); // who removes need not be who created
       expect(await one.remove(id)).toBe('gone');
       await nothingLeft(under, id);

@@ -215,8 +215,7 @@ describe('[O8] Supabase Vault', () => {
       OMICRON_POOL_IDLE: 0,
     });
     await stack.lease();
-    const [runner] = [...stack.machine.runners.values()];
-    expect(Object.keys(runner?.redeemed?.secrets ?? {})).toEqual([
+    expect(Object.keys((await stack.machine.leased()).given.secrets)).toEqual([
       ...['WALMART_USERNAME', 'WALMART_PASSWORD', 'PATHY_EXAMPLE_USERNAME', 'PATHY_EXAMPLE_PASSWORD'],
     ]);
     // stored anew, it is usable, and the others are as they were
@@ -353,8 +352,7 @@ describe('[O8] Supabase Vault', () => {
     expect(await call('PUT', 'users/ada/credentials/walmart', { username: 'u', password: SECRET })).toBe(204);
     const request = { user_id: 'ada', conversation_id: 'c' };
     expect(await call('POST', 'browser-sessions/get-or-create', request)).toBe(200);
-    const [runner] = [...stack.machine.runners.values()];
-    expect(runner?.redeemed?.secrets).toEqual({ WALMART_USERNAME: 'u', WALMART_PASSWORD: SECRET });
+    expect((await stack.machine.leased()).given.secrets).toEqual({ WALMART_USERNAME: 'u', WALMART_PASSWORD: SECRET });
     for (const hidden of [SECRET, SERVICE_ROLE_KEY]) expect(stack.logged()).not.toContain(hidden);
   });
 });
