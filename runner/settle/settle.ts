@@ -62,8 +62,8 @@ export function settler(context: BrowserContext, nowMs: () => number): Settler {
     pages.set(page, quiet);
     return quiet;
   };
-  // Attached in advance: a busy page takes no new session.
-  for (const page of context.pages()) quietOf(page);
+  // Attached in advance: a busy page takes no new session. And asked, so that the first action of all finds what asks there.
+  for (const page of context.pages()) void quietOf(page).look();
   context.on('page', quietOf);
 
   /** The page as the call left it. Of an action it is known: its end is told in any case, and answered. */

@@ -1,4 +1,6 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -6,7 +8,7 @@ import { ENV } from '../../contract/names.ts';
 import { runnerTempDir } from '../../runner/browser/temp-dir.ts';
 import { eventually } from '../eventually.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
-import { connect, type RunnerProcess, startRunner } from './start.ts';
+import { callText, connect, type RunnerProcess, startRunner } from './start.ts';
 
 let controller: FakeController;
 let runner: RunnerProcess;
@@ -63,6 +65,36 @@ test("Chromium's sandbox is on: no --no-sandbox, renderers under seccomp in a us
     // In a process-id namespace of its own: the process has a second id.
     expect(status).toMatch(new RegExp(`^NSpid:\\t${pid}\\t\\d+`, 'm'));
   }
+});
+
+test('what Playwright turns off in Chromium is off, and what the runner turns off too: Chromium takes the last such flag alone', async () => {
+  runner = await startRunner(controller);
+  const command = tree(runner.browserPid()).find(({ command }) => command.includes('--disable-features='))?.command;
+  const off = [...(command ?? '').matchAll(/--disable-features=(\S+)/g)].at(-1)?.[1]?.split(',');
+  expect(off).toEqual(expect.arrayContaining(['ThirdPartyStoragePartitioning', 'HttpsUpgrades', 'PaintHolding']));
+  expect(off).toContain('RenderDocument');
+});
+
+test('the first page has nothing of the warm-up: no history, no cookie, no storage, and the blank page before it', async () => {
+  runner = await startRunner(controller);
+  const { token, mcpToken } = await controller.assignment(runner);
+  await runner.post('/assign', { token });
+  const client = await connect(runner.url, mcpToken);
+  const evaluate = async (code: string) =>
+    (await callText(client, 'browser_evaluate', { function: code })).split('\n')[1];
+  expect(await evaluate('() => [history.length, location.href, document.documentElement.outerHTML].join()')).toBe(
+    '"1,about:blank,<html><head></head><body></body></html>"',
+  );
+  const site = createServer((_request, response) => response.end('<title>First</title>'));
+  await new Promise<void>(resolve => site.listen(0, '127.0.0.1', resolve));
+  const { port } = site.address() as AddressInfo; // it listens on TCP
+  await callText(client, 'browser_navigate', { url: `http://127.0.0.1:${port}/` });
+  expect(await evaluate('() => [history.length, document.cookie, localStorage.length, document.referrer].join()')).toBe(
+    '"2,,0,"',
+  );
+  expect(await callText(client, 'browser_navigate_back')).toContain('about:blank');
+  await client.close();
+  site.close();
 });
 
 test('[S10] where the sandbox cannot run the runner has failed, says what to do, and starts nothing without it', async () => {
