@@ -23,6 +23,7 @@ const SQL_KINDS = [
     'fail',
     'beginAssign',
     'redeem',
+    'redeemReady',
     'refused',
     'ready',
     'DELETE',
@@ -44,14 +45,14 @@ describe('walks through the model, done with the SQL functions', () => {
 
   // seeds of walks that soon come to where it shows
   test.each([
-    ['may_act', 'deadline_at > clock_timestamp()', 'false', /must wait for its predecessor/, 33],
+    ['may_act', 'deadline_at > clock_timestamp()', 'false', /must wait for its predecessor/, 15],
     ['end_lease', "perform omicron.close_lease(s, 'ended', p_reason, null);", '', /status/, 33],
     [
       'report_activity',
       'deadline_at = greatest(deadline_at, s.expires_at)',
       'deadline_at = deadline_at',
       /deadline/,
-      2,
+      1,
     ],
   ])(
     'differ when %s no longer does: %s',

@@ -8,7 +8,7 @@ import type { Database } from '../../controller/ports/database.ts';
 import { sqlBroker } from '../../controller/store/broker.ts';
 import { sqlFleet } from '../../controller/store/fleet.ts';
 import { sqlHibernations } from '../../controller/store/hibernations.ts';
-import { sqlLeases } from '../../controller/store/leases.ts';
+import { type ReadyLease, sqlLeases } from '../../controller/store/leases.ts';
 import { sqlMaintenance } from '../../controller/store/maintenance.ts';
 import { sqlProfiles } from '../../controller/store/profiles.ts';
 import { judgeRedeem } from '../model/database.ts';
@@ -149,6 +149,8 @@ function isReplayable(state: State, name: string): boolean {
   return !free('creating') || name.includes('(creating)');
 }
 
+const READY: ReadyLease = { mcpUrl: 'http://127.0.0.1:1/mcp', workload: null, prefix: 'p/' };
+
 async function rowsOf(database: Database, world: World) {
   const seconds = (ticks: number) => ticks * TICK_SECONDS;
   const leases = sqlLeases(database, {
@@ -212,7 +214,7 @@ async function rowsOf(database: Database, world: World) {
       template: 't',
       namespace: 'local',
     });
-  const redeem = (place: number, { session, epoch, claim, boot }: NonNullable<Runner['job']>) =>
+  const redeem = (place: number, { session, epoch, claim, boot }: NonNullable<Runner['job']>, ready?: ReadyLease) =>
     broker.redeem(
       {
         session_id: sessionId(session),
@@ -223,6 +225,7 @@ async function rowsOf(database: Database, world: World) {
         user_id: 'ada',
       },
       Date.now() + 60_000,
+      ready,
     );
   /** The pool's plan counts runners; these are the ones it counts. */
   const unreserved = (state: State) =>
@@ -268,7 +271,7 @@ async function rowsOf(database: Database, world: World) {
         return [(await leases.beginAssignment(claim)) !== null, begun];
       }
       case 'ready': {
-        const ready = await leases.makeReady(claim, { mcpUrl: 'http://127.0.0.1:1/mcp', workload: null, prefix: 'p/' });
+        const ready = await leases.makeReady(claim, READY);
         const row = sessionAt(next, session);
         return [
           ready !== null,
@@ -284,6 +287,12 @@ async function rowsOf(database: Database, world: World) {
         const { job } = runnerAt(state, place);
         if (job === null) throw new Error(`${name} has no assignment`);
         return [(await redeem(place, job)).outcome, kind === 'redeem' ? 'redeemed' : 'refused'];
+      }
+      case 'redeemReady': {
+        const { job } = runnerAt(state, place);
+        if (job === null) throw new Error(`${name} has no assignment`);
+        const redeemed = await redeem(place, job, READY);
+        return [redeemed.outcome === 'redeemed' && redeemed.session?.status, 'ready'];
       }
       case 'activity': {
         const { job } = runnerAt(state, place);

@@ -4,7 +4,7 @@ import type { Caller, Emit, Runner, State } from './state.ts';
 import { callerAt, copyState, runnerAt, sessionAt } from './state.ts';
 import { holds, TICKS, type World } from './world.ts';
 
-const ASKING: Caller = { phase: 'asking', session: 0, epoch: 0 };
+export const ASKING: Caller = { phase: 'asking', session: 0, epoch: 0 };
 
 const become = (draft: State, index: number, caller: Caller): void =>
   void Object.assign(callerAt(draft, index), caller);
