@@ -16,6 +16,7 @@ import { kindOf, type Step } from '../model/explore.ts';
 import { leaseProtocol } from '../model/protocol.ts';
 import { type Runner, runnerAt, type State, sessionAt } from '../model/state.ts';
 import { TICKS, type World } from '../model/world.ts';
+import { READY } from './protocol.ts';
 
 const TICK_SECONDS = 1_000;
 
@@ -148,8 +149,6 @@ function isReplayable(state: State, name: string): boolean {
   if (free('warm')) return name.includes('(warm)');
   return !free('creating') || name.includes('(creating)');
 }
-
-const READY: ReadyLease = { mcpUrl: 'http://127.0.0.1:1/mcp', workload: null, prefix: 'p/' };
 
 async function rowsOf(database: Database, world: World) {
   const seconds = (ticks: number) => ticks * TICK_SECONDS;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { ENV } from '../../contract/names.ts';
-import { type Problem, problemSchema } from '../../contract/problem.ts';
+import { OmicronError, type Problem, problemSchema } from '../../contract/problem.ts';
 import { type GetOrCreateRequest, type LeaseAnswer, leaseAnswer } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { startController } from '../../controller/compose.ts';
@@ -78,6 +78,7 @@ export async function startStack(
   const settings: Settings = controllerSettings({ ...deployed.environment, ...overrides });
   const lines: string[] = [];
   const queries: string[] = [];
+  let lost: string | undefined;
   const log = pino(
     { level: 'debug' },
     new Writable({
@@ -92,9 +93,12 @@ export async function startStack(
     settings,
     database: {
       ...database,
-      query(sql, parameters) {
+      async query<Row extends object>(sql: string, parameters?: readonly unknown[]) {
         queries.push(sql);
-        return database.query(sql, parameters);
+        const rows = await database.query<Row>(sql, parameters);
+        if (lost === undefined || !sql.includes(lost)) return rows;
+        lost = undefined;
+        throw new OmicronError('store_unavailable', 'The answer to a commit was lost.');
       },
     },
     log,
@@ -137,6 +141,10 @@ export async function startStack(
     getOrCreate,
     /** How many statements with this text the controller has sent. */
     queried: (text: string) => queries.filter(sql => sql.includes(text)).length,
+    /** The next statement with this text is carried out, and its answer lost. */
+    loseAnswer(text: string): void {
+      lost = text;
+    },
     /** Everything that was logged. */
     logged: () => lines.join(''),
     /** A ready lease, or what came instead as an error. */

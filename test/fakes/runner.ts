@@ -161,7 +161,7 @@ export class FakeRunner {
         return;
       }
       const answer = await this.#route(`${request.method} ${request.url}`, request, Buffer.concat(chunks).toString());
-      if (this.losesAnswers && request.url === '/assign') request.destroy();
+      if (this.losesAnswers && request.url === '/assign') request.socket.destroy();
       else if (!this.#hangs) send(200, 'application/json', answer);
     } catch (error) {
       if (this.#hangs) return;
