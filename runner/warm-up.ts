@@ -45,7 +45,7 @@ export async function warmUp(browser: RunnerBrowser, tempDir: string): Promise<v
  * each new document (ADR 0054), and what a snapshot runs. The page stays blank, and has no history.
  */
 async function warmUpPage(page: Page): Promise<void> {
-  await page.goto('about:blank');
+  await page.goto('about:blank', { timeout: REQUEST_MS });
   await ariaTree(page, REQUEST_MS, AbortSignal.timeout(REQUEST_MS));
 }
 
