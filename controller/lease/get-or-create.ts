@@ -6,7 +6,6 @@ import { neverAborts } from '../../http/clock.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { type ProfileKeeper, requireProfiles, tooManyProfiles } from '../profiles/profile-keeper.ts';
 import { refused as saveRefused } from '../profiles/refused.ts';
-import type { Fleet } from '../store/fleet.ts';
 import type { Acquired, Acquisition } from '../store/leases.ts';
 import type { Policies } from '../store/policies.ts';
 import type { SessionRow } from '../store/rows.ts';
@@ -17,7 +16,6 @@ import { type StartParts, start } from './start.ts';
 import { before, POLL, Waiting } from './waiting.ts';
 
 export interface GetOrCreateParts extends StartParts {
-  fleet: Fleet;
   secrets: SecretStore;
   policies: Policies;
   mcpAccess: McpAccess;

@@ -6,6 +6,7 @@ import { type Clock, timeoutSignal } from '../../http/clock.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Directory } from '../store/directory.ts';
+import type { Fleet } from '../store/fleet.ts';
 import type { Claim, Leases, ReadyLease } from '../store/leases.ts';
 import type { RunnerRow, SessionRow } from '../store/rows.ts';
 import { assignmentToken, type Keys } from './assignment-tokens.ts';
@@ -15,6 +16,7 @@ import { POLL } from './waiting.ts';
 export interface StartParts {
   leases: Leases;
   directory: Directory;
+  fleet: Fleet;
   provider: RunnerProvider;
   link: RunnerLink;
   redemptions: AwaitedRedemptions;
@@ -72,17 +74,17 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
     if (drainsFirst) parts.kickDrain();
     const runner = await assignableRunner(parts, claim, claimed, over.signal);
     if (!runner?.endpoint) return { outcome: 'lost' };
-    const { endpoint } = runner;
+    const reached = { id: runner.id, endpoint: runner.endpoint };
     const { token, prefix } = assignmentToken(parts.keys, parts.env, session, runner, claimId);
-    const lease = { ...provider.addressOf({ id: runner.id, endpoint }), prefix };
+    const lease = { ...provider.addressOf(reached), prefix };
     const assigned = () => {
-      const answered = assign(parts, endpoint, token, over.signal);
+      const answered = assign(parts, reached.endpoint, token, over.signal);
       if (parts.evicts && !drainsFirst) parts.kickDrain(); // an evicted lease's, while this runner redeems
       return answered;
     };
     const ready = restores(session)
       ? await assigned().then(() => leases.makeReady(claim, lease))
-      : await readyWithRedemption(parts, claim, endpoint, lease, assigned);
+      : await readyWithRedemption(parts, { session, runner: reached, claim }, lease, assigned);
     if (!ready) return { outcome: 'lost' };
     provider.markLeased(runner.id, {
       sessionId: session.id,
@@ -106,6 +108,12 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
   }
 }
 
+interface Assigned {
+  session: SessionRow;
+  runner: { id: string; endpoint: string };
+  claim: Claim;
+}
+
 /** What is restored after the redemption may fail yet; the snapshot is kept until it has not. */
 const restores = (session: SessionRow): boolean =>
   session.options.profile !== undefined || session.hibernated_until !== null;
@@ -113,19 +121,19 @@ const restores = (session: SessionRow): boolean =>
 /** The ready lease, as soon as it was redeemed at this process, or as its runner has answered. Null: the claim is over. */
 async function readyWithRedemption(
   parts: StartParts,
-  claim: Claim,
-  endpoint: string,
+  assignment: Assigned,
   lease: ReadyLease,
   assign: () => Promise<void>,
 ): Promise<SessionRow | null> {
   const { leases, redemptions } = parts;
+  const { claim } = assignment;
   const redemption = redemptions.await(claim.claimId, lease);
   let ready: SessionRow | undefined;
   try {
     const redeemed = redemption.session.then(session => (ready = session));
     const assigned = assign();
     assigned.catch(error => {
-      if (ready !== undefined) void giveUpReady(parts, claim, endpoint, error);
+      if (ready !== undefined) void giveUpReady(parts, assignment, error);
     });
     return await Promise.race([redeemed, assigned.then(() => ready ?? leases.makeReady(claim, lease))]);
   } finally {
@@ -133,20 +141,20 @@ async function readyWithRedemption(
   }
 }
 
-/** A runner that redeemed and then failed serves no agent: its lease ends, and the next request starts another one. */
+/** A runner that redeemed and then failed serves no agent: its lease is lost, and the next request starts another one. */
 async function giveUpReady(
-  { leases, link, kickDrain, clock, log }: StartParts,
-  claim: Claim,
-  endpoint: string,
-  err: unknown,
-) {
-  const about = { session_id: claim.sessionId, epoch: claim.epoch };
-  const health = await link.healthOf(endpoint, timeoutSignal(HEALTH_TIMEOUT_MS, clock));
-  if (health?.phase === 'leased')
-    return log.warn({ ...about, err }, 'answer to the assignment lost; the lease is served');
-  log.warn({ ...about, err }, 'runner failed after its redemption');
+  { fleet, provider, link, kickDrain, clock, log }: StartParts,
+  { session, runner }: Assigned,
+  err: Error,
+): Promise<void> {
+  const about = { session_id: session.id, epoch: session.epoch, runner_id: runner.id, err };
+  const health = await link.healthOf(runner.endpoint, timeoutSignal(HEALTH_TIMEOUT_MS, clock));
+  if (health?.phase === 'leased') return log.warn(about, 'answer to the assignment lost; the lease is served');
+  log.warn(about, 'runner failed after its redemption');
   try {
-    await leases.end(claim.sessionId, null, claim.epoch, 'runner_lost');
+    const death = await provider.deathOf(runner.id);
+    const how = death?.ended || health?.phase === 'failed' ? 'ended' : 'leaving';
+    await fleet.markLost(runner.id, how, 'runner_lost', death?.reason ?? err.message);
     kickDrain();
   } catch (error) {
     log.error({ ...about, err: error }, 'lease of a failed runner not ended; it ends with the runner');

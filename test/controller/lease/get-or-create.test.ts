@@ -135,10 +135,9 @@ it('ends the lease of a runner that fails after its redemption, and the next req
   expect(first.epoch).toBe(1);
   const ended = await eventually('its lease has ended', async () => {
     const session = (await sessionOf(stack, first.session_id)) as { status: string }; // Session
-    return session.status === 'ended' && session;
+    return session.status === 'error' && session;
   });
-  expect(ended).toMatchObject({ ended_reason: 'runner_lost' });
-  expect(stack.logged()).toContain('Its disk is full.');
+  expect(ended).toMatchObject({ ended_reason: 'runner_lost', error: 'Its disk is full.' });
   const second = await stack.lease();
   expect(second).toMatchObject({ session_id: first.session_id, epoch: 2 });
   expect(await served(second)).toEqual({ session_id: second.session_id, epoch: 2 });
