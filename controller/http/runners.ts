@@ -11,6 +11,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
 import { type ControllerKeys, verifyControllerToken } from '../../contract/tokens.ts';
 import { askedUserAction, userAction, userActionAnswer, userActionRequest } from '../../contract/user-action.ts';
+import type { AwaitedRedemptions } from '../lease/awaited-redemptions.ts';
 import type { Changes } from '../lease/changes.ts';
 import { liveRunner } from '../lease/live-runner.ts';
 import { liveToken } from '../lease/live-tokens.ts';
@@ -30,6 +31,7 @@ export interface RunnerRoutes extends RedeemParts {
   policies: Policies;
   userActions: UserActions;
   changes: Changes;
+  redemptions: AwaitedRedemptions;
   /** Where people open the console. */
   consoleUrl: string | undefined;
   /** Where pages in a chat open sockets of live views (`ws:`, `wss:`), `/live` of this service; undefined: nowhere. */
@@ -38,7 +40,19 @@ export interface RunnerRoutes extends RedeemParts {
 
 /** What runners and their uploaders call: the redemption (O4) and the reports. */
 export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, parts) => {
-  const { publicKeys, broker, directory, policies, secrets, userActions, changes, consoleUrl, keys, liveUrl } = parts;
+  const {
+    publicKeys,
+    broker,
+    directory,
+    policies,
+    secrets,
+    userActions,
+    changes,
+    consoleUrl,
+    keys,
+    liveUrl,
+    redemptions,
+  } = parts;
   app.addHook('onRoute', describeRoutes('runner'));
   app.decorateRequest('lease', null);
 
@@ -51,11 +65,12 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
         response: { 200: redeemAnswer },
       },
     },
-    async request => {
+    async (request, reply) => {
       const token = bearerOf(request);
       const { claims, expMs } = await verifyControllerToken(publicKeys, AUDIENCES.broker, token, redemptionClaims);
       const answer = await redeem(parts, claims, expMs);
-      const { session_id, epoch, runner_id } = claims;
+      const { session_id, epoch, runner_id, claim_id } = claims;
+      reply.raw.once('finish', () => redemptions.wasAnswered(claim_id));
       request.log.info({ session_id, epoch, runner_id }, 'secrets redeemed');
       return answer;
     },

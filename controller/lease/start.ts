@@ -118,7 +118,7 @@ interface Assigned {
 const restores = (session: SessionRow): boolean =>
   session.options.profile !== undefined || session.hibernated_until !== null;
 
-/** The ready lease, as soon as it was redeemed at this process, or as its runner has answered. Null: the claim is over. */
+/** The ready lease: once its redemption was answered by this process, or once its runner has answered. Null: the claim is over. */
 async function readyWithRedemption(
   parts: StartParts,
   assignment: Assigned,
@@ -127,15 +127,13 @@ async function readyWithRedemption(
 ): Promise<SessionRow | null> {
   const { leases, redemptions } = parts;
   const { claim } = assignment;
-  const redemption = redemptions.await(claim.claimId, lease);
-  let ready: SessionRow | undefined;
+  const redemption = redemptions.await(claim.claimId);
   try {
-    const redeemed = redemption.session.then(session => (ready = session));
     const assigned = assign();
-    assigned.catch(error => {
-      if (ready !== undefined) void giveUpReady(parts, assignment, error);
-    });
-    return await Promise.race([redeemed, assigned.then(() => ready ?? leases.makeReady(claim, lease))]);
+    await Promise.race([redemption.answered, assigned]);
+    const ready = await leases.makeReady(claim, lease);
+    assigned.catch(error => giveUpReady(parts, assignment, error));
+    return ready;
   } finally {
     redemption.stop();
   }

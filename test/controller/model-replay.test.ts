@@ -10,7 +10,7 @@ const WORLDS: [title: string, world: World, seed: number][] = [
   ['warm starts', { ...SMALL, warm: 2, runners: 3, permits: 3, epochs: 5 }, 2],
   ['a single permit', { ...SMALL, permits: 1, epochs: 5 }, 3],
   ['two sessions of a user whose quota is one', { ...SMALL, sessions: 2, epochs: 4, runners: 3, permits: 3 }, 4],
-  ['leases that are hibernated', { ...SMALL, ...HIBERNATES }, 37],
+  ['leases that are hibernated', { ...SMALL, ...HIBERNATES }, 2],
 ];
 
 /** Kinds of steps that the functions do. */
@@ -23,7 +23,6 @@ const SQL_KINDS = [
     'fail',
     'beginAssign',
     'redeem',
-    'redeemReady',
     'refused',
     'ready',
     'DELETE',
@@ -45,14 +44,14 @@ describe('walks through the model, done with the SQL functions', () => {
 
   // seeds of walks that soon come to where it shows
   test.each([
-    ['may_act', 'deadline_at > clock_timestamp()', 'false', /must wait for its predecessor/, 15],
+    ['may_act', 'deadline_at > clock_timestamp()', 'false', /must wait for its predecessor/, 4],
     ['end_lease', "perform omicron.close_lease(s, 'ended', p_reason, null);", '', /status/, 33],
     [
       'report_activity',
       'deadline_at = greatest(deadline_at, s.expires_at)',
       'deadline_at = deadline_at',
       /deadline/,
-      1,
+      3,
     ],
   ])(
     'differ when %s no longer does: %s',

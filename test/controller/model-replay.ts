@@ -8,7 +8,7 @@ import type { Database } from '../../controller/ports/database.ts';
 import { sqlBroker } from '../../controller/store/broker.ts';
 import { sqlFleet } from '../../controller/store/fleet.ts';
 import { sqlHibernations } from '../../controller/store/hibernations.ts';
-import { type ReadyLease, sqlLeases } from '../../controller/store/leases.ts';
+import { sqlLeases } from '../../controller/store/leases.ts';
 import { sqlMaintenance } from '../../controller/store/maintenance.ts';
 import { sqlProfiles } from '../../controller/store/profiles.ts';
 import { judgeRedeem } from '../model/database.ts';
@@ -16,7 +16,6 @@ import { kindOf, type Step } from '../model/explore.ts';
 import { leaseProtocol } from '../model/protocol.ts';
 import { type Runner, runnerAt, type State, sessionAt } from '../model/state.ts';
 import { TICKS, type World } from '../model/world.ts';
-import { READY } from './protocol.ts';
 
 const TICK_SECONDS = 1_000;
 
@@ -213,7 +212,7 @@ async function rowsOf(database: Database, world: World) {
       template: 't',
       namespace: 'local',
     });
-  const redeem = (place: number, { session, epoch, claim, boot }: NonNullable<Runner['job']>, ready?: ReadyLease) =>
+  const redeem = (place: number, { session, epoch, claim, boot }: NonNullable<Runner['job']>) =>
     broker.redeem(
       {
         session_id: sessionId(session),
@@ -224,7 +223,6 @@ async function rowsOf(database: Database, world: World) {
         user_id: 'ada',
       },
       Date.now() + 60_000,
-      ready,
     );
   /** The pool's plan counts runners; these are the ones it counts. */
   const unreserved = (state: State) =>
@@ -270,7 +268,7 @@ async function rowsOf(database: Database, world: World) {
         return [(await leases.beginAssignment(claim)) !== null, begun];
       }
       case 'ready': {
-        const ready = await leases.makeReady(claim, READY);
+        const ready = await leases.makeReady(claim, { mcpUrl: 'http://127.0.0.1:1/mcp', workload: null, prefix: 'p/' });
         const row = sessionAt(next, session);
         return [
           ready !== null,
@@ -286,12 +284,6 @@ async function rowsOf(database: Database, world: World) {
         const { job } = runnerAt(state, place);
         if (job === null) throw new Error(`${name} has no assignment`);
         return [(await redeem(place, job)).outcome, kind === 'redeem' ? 'redeemed' : 'refused'];
-      }
-      case 'redeemReady': {
-        const { job } = runnerAt(state, place);
-        if (job === null) throw new Error(`${name} has no assignment`);
-        const redeemed = await redeem(place, job, READY);
-        return [redeemed.outcome === 'redeemed' && redeemed.session?.status, 'ready'];
       }
       case 'activity': {
         const { job } = runnerAt(state, place);

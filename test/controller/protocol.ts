@@ -6,11 +6,9 @@ import { sqlBroker } from '../../controller/store/broker.ts';
 import { sqlDirectory } from '../../controller/store/directory.ts';
 import { sqlFleet } from '../../controller/store/fleet.ts';
 import type { Acquired, Acquisition, Claim } from '../../controller/store/leases.ts';
-import { type LeaseRules, type ReadyLease, sqlLeases } from '../../controller/store/leases.ts';
+import { type LeaseRules, sqlLeases } from '../../controller/store/leases.ts';
 import { sqlMaintenance } from '../../controller/store/maintenance.ts';
 import type { RunnerRow, SessionRow } from '../../controller/store/rows.ts';
-
-export const READY: ReadyLease = { mcpUrl: 'http://127.0.0.1:1/mcp', workload: null, prefix: 'p/' };
 
 const RULES: LeaseRules = {
   userLimit: 3,
@@ -91,7 +89,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
     epoch: session.epoch,
     runner_id: runner.id,
   });
-  const redeem = (claimed: Claimed, change: { boot_id?: string; expiresMs?: number; ready?: ReadyLease } = {}) =>
+  const redeem = (claimed: Claimed, change: { boot_id?: string; expiresMs?: number } = {}) =>
     broker.redeem(
       {
         ...leaseOf(claimed),
@@ -100,9 +98,9 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
         user_id: claimed.session.user_id,
       },
       change.expiresMs ?? Date.now() + 60_000,
-      change.ready,
     );
-  const makeReady = (claimed: Claimed) => leases.makeReady(claimOf(claimed), READY);
+  const makeReady = (claimed: Claimed) =>
+    leases.makeReady(claimOf(claimed), { mcpUrl: 'http://127.0.0.1:1/mcp', workload: null, prefix: 'p/' });
 
   return {
     leases,

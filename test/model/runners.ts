@@ -1,7 +1,6 @@
 /** What runners do, and what reaches them: assignments, redemption, activity reports, orders to drain, death. */
-import { ASKING } from './callers.ts';
 import * as db from './database.ts';
-import { type Assignment, callerAt, type Emit, type Runner, runnerAt, type State, sessionAt } from './state.ts';
+import { type Emit, type Runner, runnerAt, type State } from './state.ts';
 import { holds, TICKS, type World } from './world.ts';
 
 /** The end of serving, for good; what it knew is forgotten. */
@@ -99,10 +98,7 @@ function requestSteps(state: State, world: World, runner: Runner, place: number,
     Object.assign(own, { asked: -1, answer: told(TICKS.lease), belief: 0 });
   };
   if (holds(world, 'redeem-locks-session')) {
-    if (verdict === 'give') {
-      on(`redeem ${name} s${job.session} e${job.epoch}`, given);
-      readySteps(state, world, name, job, on, given);
-    }
+    if (verdict === 'give') on(`redeem ${name} s${job.session} e${job.epoch}`, given);
   } else {
     if (verdict === 'give' && runner.belief === 0)
       on(`redeem ${name} read the session, waits for the runner's row`, own => {
@@ -111,24 +107,6 @@ function requestSteps(state: State, world: World, runner: Runner, place: number,
     if (runner.belief === 1 && runner.state === 'claimed') on(`redeem ${name} writes by its old snapshot`, given);
   }
   if (verdict === 'refuse') on(`refused ${name} by the broker`, own => stop(own, 'closed'));
-}
-
-/** The redemption makes the lease ready too, where the process that leads the start answers it: not one that restores. */
-function readySteps(state: State, world: World, name: string, job: Assignment, on: On, given: Parameters<On>[1]): void {
-  const { session, epoch, claim } = job;
-  const leads = (caller: State['callers'][number], index: number) =>
-    caller.phase === 'sent' && caller.session === session && caller.epoch === epoch && index + 1 === claim;
-  if (sessionAt(state, session).saved || !state.callers.some(leads)) return;
-  const what = `redeemReady caller${claim - 1} s${session} e${epoch} ${name}`;
-  const ready = (own: Runner, draft: State): void => {
-    given(own, draft);
-    db.ready(draft, world, session, epoch, claim);
-  };
-  on(what, (own, draft) => {
-    ready(own, draft);
-    Object.assign(callerAt(draft, claim - 1), ASKING);
-  });
-  on(`${what}, the answer of COMMIT is lost`, ready);
 }
 
 function answerSteps(world: World, runner: Runner, name: string, on: On): void {
