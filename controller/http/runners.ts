@@ -40,19 +40,7 @@ export interface RunnerRoutes extends RedeemParts {
 
 /** What runners and their uploaders call: the redemption (O4) and the reports. */
 export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, parts) => {
-  const {
-    publicKeys,
-    broker,
-    directory,
-    policies,
-    secrets,
-    userActions,
-    changes,
-    consoleUrl,
-    keys,
-    liveUrl,
-    redemptions,
-  } = parts;
+  const { publicKeys, broker, directory, policies, secrets, userActions, changes, consoleUrl, keys, liveUrl } = parts;
   app.addHook('onRoute', describeRoutes('runner'));
   app.decorateRequest('lease', null);
 
@@ -70,7 +58,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       const { claims, expMs } = await verifyControllerToken(publicKeys, AUDIENCES.broker, token, redemptionClaims);
       const answer = await redeem(parts, claims, expMs);
       const { session_id, epoch, runner_id, claim_id } = claims;
-      reply.raw.once('finish', () => redemptions.wasAnswered(claim_id));
+      reply.raw.once('finish', () => parts.redemptions.wasAnswered(claim_id));
       request.log.info({ session_id, epoch, runner_id }, 'secrets redeemed');
       return answer;
     },
