@@ -1,7 +1,11 @@
 // Reads the JSON reports of vitest for .ci/run:
 //   node .ci/report.js failed REPORT            prints the files that failed, a line each
 //   node .ci/report.js summary REPORT[=AGAIN].. prints every failure, then "N passed, N failed"; AGAIN holds files that ran once more
+// Beside a report is what its run said on stderr (REPORT.stderr) and, of one that failed outside of any test, its code (REPORT.exit-code).
 import { existsSync, readFileSync } from 'node:fs';
+
+/** Its worker ended before it did, or its error has no words. */
+const UNEXPLAINED = 'the file failed, and did not say why';
 
 /** @returns {Map<string, {tests: {fullName: string, status: string, reason: string}[], broken?: string}>} by file; no report: undefined */
 function read(path) {
@@ -15,7 +19,7 @@ function read(path) {
         reason,
       }));
       // a file that fails without a failed test did not load, or a hook of its own failed
-      const broken = status === 'failed' && !tests.some(failed) ? message || 'the file failed' : undefined;
+      const broken = status === 'failed' && !tests.some(failed) ? message || UNEXPLAINED : undefined;
       return [name, { tests, broken }];
     }),
   );
@@ -29,6 +33,12 @@ const say = (word, file, { tests, broken }) => {
   if (broken !== undefined) console.log(`${word} ${file}: ${firstLine(broken)}`);
   for (const { fullName, reason } of tests.filter(failed))
     console.log(`${word} ${file}: ${fullName}\n    ${firstLine(reason)}`);
+};
+
+/** What vitest tells of an error outside of any test is on stderr alone, at its end. */
+const sayStderr = report => {
+  if (existsSync(`${report}.stderr`))
+    console.log(readFileSync(`${report}.stderr`, 'utf8').trimEnd().split('\n').slice(-40).join('\n'));
 };
 
 const [command, ...reports] = process.argv.slice(2);
@@ -45,6 +55,14 @@ for (const [path, againPath = ''] of reports.map(report => report.split('='))) {
     count.failed += 1;
     continue;
   }
+  if (existsSync(`${path}.exit-code`)) {
+    console.log(
+      `FAILED ${path}: an error outside of any test, exit code ${readFileSync(`${path}.exit-code`, 'utf8').trim()}`,
+    );
+    sayStderr(path);
+    count.failed += 1;
+  }
+  if ([...files.values()].some(({ broken }) => broken === UNEXPLAINED)) sayStderr(path);
   for (const [file, again] of read(againPath) ?? []) {
     if (!bad(again)) say('FLAKY, passed when run again', file, files.get(file));
     files.set(file, again);

@@ -45,6 +45,26 @@ describe('the report of .ci/run', () => {
     expect(run('summary', join(folder, 'none.json'))).toMatchObject({ status: 1 });
   });
 
+  it('counts an error outside of any test, with what was said on stderr', () => {
+    const one = report('outside', file('a', ['passed']));
+    writeFileSync(`${one}.exit-code`, '1\n');
+    writeFileSync(`${one}.stderr`, 'Unhandled Error\nError: worker gone\n');
+    const { status, lines } = run('summary', one);
+    expect(lines.slice(1)).toEqual(['Unhandled Error', 'Error: worker gone', '1 passed, 1 failed']);
+    expect(lines[0]).toContain('outside of any test');
+    expect(status).toBe(1);
+  });
+
+  it('says what was on stderr when a file failed without a reason', () => {
+    const first = report('crashed', { ...file('a', ['passed']), status: 'failed' });
+    writeFileSync(`${first}.stderr`, 'Error: worker gone\n');
+    const again = report('crashed-again', file('a', ['passed']));
+    expect(run('summary', `${first}=${again}`)).toMatchObject({
+      status: 0,
+      lines: ['Error: worker gone', expect.stringContaining('FLAKY, passed when run again a: '), '1 passed, 0 failed'],
+    });
+  });
+
   it('names what passed only when it ran again, and what failed again fails', () => {
     const first = report('first', file('a', ['passed']), file('b', ['failed']), file('c', ['failed']));
     const again = report('again', file('b', ['passed']), file('c', ['failed']));
