@@ -13,6 +13,8 @@ export interface ApiCall<Answer> {
   readonly token?: string | undefined;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** The same for each try of one call that is done once. */
+  readonly idempotencyKey?: string | undefined;
   readonly answer: z.ZodType<Answer>;
   readonly signal?: AbortSignal | undefined;
   /** For the whole call, its answer's body included. */
@@ -48,11 +50,12 @@ export function problemClient(
 ): <Answer>(call: ApiCall<Answer>) => Promise<Answered<Answer>> {
   const base = peer.url.replace(/\/+$/, '');
 
-  return async ({ method, path, query, token, body, answer, signal, timeoutMs }) => {
+  return async ({ method, path, query, token, body, idempotencyKey, answer, signal, timeoutMs }) => {
     const timeout = timeoutSignal(Math.ceil(timeoutMs), clock);
     const headers = {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
     };
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     const either = signal ? AbortSignal.any([signal, timeout]) : timeout;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { RedeemAnswer } from '../contract/assignment.ts';
 import type { EffectivePolicy } from '../contract/policy/document.ts';
 import { OmicronError } from '../contract/problem.ts';
@@ -30,7 +31,7 @@ export interface Redeemed {
 
 /**
  * Redeems the lease's secrets: the moment at which the runner becomes the lease's. Waits while the predecessor drains
- * and while the controller cannot be reached; any other refusal is final.
+ * and while the controller cannot be reached, and asks again when the answer was lost; any other refusal is final.
  */
 export async function redeem(
   controller: Pick<ControllerClient, 'redeem'>,
@@ -40,11 +41,12 @@ export async function redeem(
 ): Promise<Redeemed> {
   const deadlineMs = clock.nowMs() + FRESH_MS;
   const signal = AbortSignal.any([abort, AbortSignal.timeout(FRESH_MS)]);
+  const idempotencyKey = randomUUID();
   let last: unknown;
   for (let attempt = 0; ; attempt += 1) {
     const sentMs = clock.nowMs();
     try {
-      return redeemedOf(await controller.redeem(assignmentToken, signal), sentMs);
+      return redeemedOf(await controller.redeem(assignmentToken, idempotencyKey, signal), sentMs);
     } catch (error) {
       // An aborted call has no refusal of its own.
       last = signal.aborted && !(error instanceof OmicronError) ? (last ?? gaveUp(abort.aborted, error)) : error;

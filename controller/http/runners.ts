@@ -11,7 +11,6 @@ import { OmicronError } from '../../contract/problem.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
 import { type ControllerKeys, verifyControllerToken } from '../../contract/tokens.ts';
 import { askedUserAction, userAction, userActionAnswer, userActionRequest } from '../../contract/user-action.ts';
-import type { AwaitedRedemptions } from '../lease/awaited-redemptions.ts';
 import type { Changes } from '../lease/changes.ts';
 import { liveRunner } from '../lease/live-runner.ts';
 import { liveToken } from '../lease/live-tokens.ts';
@@ -31,7 +30,6 @@ export interface RunnerRoutes extends RedeemParts {
   policies: Policies;
   userActions: UserActions;
   changes: Changes;
-  redemptions: AwaitedRedemptions;
   /** Where people open the console. */
   consoleUrl: string | undefined;
   /** Where pages in a chat open sockets of live views (`ws:`, `wss:`), `/live` of this service; undefined: nowhere. */
@@ -49,16 +47,16 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
     {
       schema: {
         operationId: 'redeemSecrets',
-        summary: 'Hands the secrets of one lease to its runner, once',
+        summary: 'Hands the secrets of one lease to its runner, once; again with the same idempotency key',
+        headers: z.object({ 'idempotency-key': z.uuid().optional() }),
         response: { 200: redeemAnswer },
       },
     },
-    async (request, reply) => {
+    async request => {
       const token = bearerOf(request);
       const { claims, expMs } = await verifyControllerToken(publicKeys, AUDIENCES.broker, token, redemptionClaims);
-      const answer = await redeem(parts, claims, expMs);
-      const { session_id, epoch, runner_id, claim_id } = claims;
-      reply.raw.once('finish', () => parts.redemptions.wasAnswered(claim_id));
+      const answer = await redeem(parts, claims, expMs, request.headers['idempotency-key']);
+      const { session_id, epoch, runner_id } = claims;
       request.log.info({ session_id, epoch, runner_id }, 'secrets redeemed');
       return answer;
     },

@@ -1,19 +1,30 @@
+import type { ReadyLease } from '../store/leases.ts';
+import type { SessionRow } from '../store/rows.ts';
+
+/** A start whose runner is about to redeem. */
+export interface AwaitedRedemption {
+  /** Where the lease is once it is ready. */
+  readonly lease: ReadyLease;
+  /** The redemption has made the lease ready. */
+  readonly done: (session: SessionRow) => void;
+}
+
 /**
- * Starts that this process leads, by claim. Where the runner redeems at the same process, the lease is made ready once the redemption's answer
- * has left, and its caller is answered while the runner reads it (ADR 0077). Any other start is made ready once its runner has answered.
+ * Starts that this process leads, by claim. Where the runner redeems at the same process, its redemption makes the lease ready, and
+ * the caller is answered while the runner still reads what it was given (ADR 0077). Any other start is made ready once its runner has answered.
  */
 export class AwaitedRedemptions {
-  readonly #awaited = new Map<string, () => void>();
+  readonly #awaited = new Map<string, AwaitedRedemption>();
 
-  /** Until `stop`. `answered` resolves when the redemption of the claim was answered here. */
-  await(claimId: string): { answered: Promise<void>; stop: () => void } {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#awaited.set(claimId, resolve);
-    return { answered: promise, stop: () => void this.#awaited.delete(claimId) };
+  /** Until `stop`. `session` resolves when a redemption has made the lease ready. */
+  await(claimId: string, lease: ReadyLease): { session: Promise<SessionRow>; stop: () => void } {
+    const { promise, resolve } = Promise.withResolvers<SessionRow>();
+    this.#awaited.set(claimId, { lease, done: resolve });
+    return { session: promise, stop: () => void this.#awaited.delete(claimId) };
   }
 
-  /** The answer to the redemption of this claim has left. */
-  wasAnswered(claimId: string): void {
-    this.#awaited.get(claimId)?.();
+  /** Undefined: the claim's redemption makes nothing ready. */
+  of(claimId: string): AwaitedRedemption | undefined {
+    return this.#awaited.get(claimId);
   }
 }

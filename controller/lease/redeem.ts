@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { RedeemAnswer, RedemptionClaims } from '../../contract/assignment.ts';
 import { leaseKey } from '../../contract/lease-key.ts';
 import { OmicronError } from '../../contract/problem.ts';
@@ -6,6 +7,7 @@ import { egressCredential, uploadCredential } from '../../contract/tokens.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import type { Broker } from '../store/broker.ts';
 import { type Keys, reportTokens } from './assignment-tokens.ts';
+import type { AwaitedRedemptions } from './awaited-redemptions.ts';
 
 const PREDECESSOR_RETRY_SECONDS = 1;
 const NO_CREDENTIALS: VaultDocument = { credentials: {}, unusable: {} };
@@ -16,27 +18,34 @@ export interface RedeemParts {
   secrets: SecretStore;
   /** Whether leases are hibernated here. */
   hibernates: boolean;
+  redemptions: AwaitedRedemptions;
 }
 
 /**
- * O4: the secrets of one lease and the tokens to act for it, once. Throws `predecessor_draining` while the runner of
- * the previous epoch may still act, and `redemption_refused` when the claim is over, redeemed already or another's.
+ * O4: the secrets of one lease and the tokens to act for it, once; again only with the same `key`. Throws `predecessor_draining` while the
+ * runner of the previous epoch may still act, and `redemption_refused` when the claim is over, redeemed already or another's.
  */
 export async function redeem(
-  { keys, broker, secrets, hibernates }: RedeemParts,
+  { keys, broker, secrets, hibernates, redemptions }: RedeemParts,
   claims: RedemptionClaims,
   tokenExpiresMs: number,
+  key?: string,
 ): Promise<RedeemAnswer> {
-  // Read before the redemption, which succeeds once: a store that fails for a moment must not cost the runner.
+  // Read before the redemption: a store that fails for a moment must not cost the runner.
   const document = (claims.options.credentials !== false && (await secrets.read(claims.user_id))) || NO_CREDENTIALS;
   const handedOut = secretsOf(document);
-  const redeemed = await broker.redeem(claims, tokenExpiresMs);
+  const awaited = redemptions.of(claims.claim_id);
+  const redeemed = await broker.redeem(claims, tokenExpiresMs, { key, ready: awaited?.lease });
   if (redeemed.outcome === 'wait')
     throw new OmicronError('predecessor_draining', 'The previous runner may still act; try again.', {
       retryAfterSeconds: PREDECESSOR_RETRY_SECONDS,
     });
   if (redeemed.outcome === 'refused') throw refused(redeemed.why);
   if (redeemed.userId !== claims.user_id) throw refused('other user');
+  if (redeemed.session) {
+    awaited?.done(redeemed.session);
+    await setImmediate(); // the caller is answered first
+  }
   const lease = leaseKey.parse(claims);
   return {
     secrets: handedOut,

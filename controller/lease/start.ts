@@ -82,9 +82,7 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
       if (parts.evicts && !drainsFirst) parts.kickDrain(); // an evicted lease's, while this runner redeems
       return answered;
     };
-    const ready = restores(session)
-      ? await assigned().then(() => leases.makeReady(claim, lease))
-      : await readyWithRedemption(parts, { session, runner: reached, claim }, lease, assigned);
+    const ready = await readyLease(parts, { session, runner: reached, claim }, lease, assigned);
     if (!ready) return { outcome: 'lost' };
     provider.markLeased(runner.id, {
       sessionId: session.id,
@@ -118,24 +116,27 @@ interface Assigned {
 const restores = (session: SessionRow): boolean =>
   session.options.profile !== undefined || session.hibernated_until !== null;
 
-/** The ready lease: once its redemption was answered by this process, or once its runner has answered. Null: the claim is over. */
-async function readyWithRedemption(
+/** The ready lease: with its redemption, where that is made at this process, else once its runner has answered. Null: the claim is over. */
+async function readyLease(
   parts: StartParts,
   assignment: Assigned,
   lease: ReadyLease,
   assign: () => Promise<void>,
 ): Promise<SessionRow | null> {
   const { leases, redemptions } = parts;
-  const { claim } = assignment;
-  const redemption = redemptions.await(claim.claimId);
+  const { session, claim } = assignment;
+  const redemption = restores(session) ? undefined : redemptions.await(claim.claimId, lease);
+  let ready: SessionRow | undefined;
   try {
+    const redeemed = redemption?.session.then(session => (ready = session));
     const assigned = assign();
-    await Promise.race([redemption.answered, assigned]);
-    const ready = await leases.makeReady(claim, lease);
-    assigned.catch(error => giveUpReady(parts, assignment, error));
-    return ready;
+    assigned.catch(error => {
+      if (ready !== undefined) void giveUpReady(parts, assignment, error);
+    });
+    const made = assigned.then(() => ready ?? leases.makeReady(claim, lease));
+    return await (redeemed === undefined ? made : Promise.race([redeemed, made]));
   } finally {
-    redemption.stop();
+    redemption?.stop();
   }
 }
 

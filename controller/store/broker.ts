@@ -5,6 +5,8 @@ import type { ArtifactReport, RunnerEvent } from '../../contract/reports.ts';
 import type { BrokerClaims } from '../../contract/tokens.ts';
 import type { Database } from '../ports/database.ts';
 import { call } from './call.ts';
+import type { ReadyLease } from './leases.ts';
+import { type SessionRow, sessionRow } from './rows.ts';
 
 export type Redemption =
   | {
@@ -16,15 +18,24 @@ export type Redemption =
       nowMs: number;
       /** The session was hibernated: its snapshot is to be restored. */
       restores: boolean;
+      /** Its row, where the lease became ready; else null. */
+      session: SessionRow | null;
     }
   /** The runner of the lease before may still act; ask again. */
   | { outcome: 'wait' }
   | { outcome: 'refused'; why: string };
 
-/** What runners say and ask. Repeating any of it is harmless, but `redeem` succeeds once. */
+/** What runners say and ask. Repeating any of it is harmless. */
 export interface Broker {
-  /** Exactly one call succeeds for a claim, whatever the number of replicas. */
-  redeem(claims: BrokerClaims, tokenExpiresMs: number): Promise<Redemption>;
+  /**
+   * One call succeeds for a claim, whatever the number of replicas; and another one only with the key of the first: its answer may have been
+   * lost. With `ready` it makes the lease ready in the same transaction.
+   */
+  redeem(
+    claims: BrokerClaims,
+    tokenExpiresMs: number,
+    more?: { key?: string | undefined; ready?: ReadyLease | undefined },
+  ): Promise<Redemption>;
   /** Milliseconds left, and the version of the policy; null: the lease is over. No calls: only asks. */
   reportActivity(lease: LeaseKey, calls: number): Promise<{ remainingMs: number; policyVersion: string } | null>;
   /** False: this runner never held that lease. */
@@ -42,6 +53,7 @@ const redemption = z.discriminatedUnion('outcome', [
       ends_in_seconds: z.int(),
       now_ms: z.int(),
       restores: z.boolean(),
+      session: sessionRow.nullable(),
     })
     .transform(row => ({
       outcome: row.outcome,
@@ -51,6 +63,7 @@ const redemption = z.discriminatedUnion('outcome', [
       endsInSeconds: row.ends_in_seconds,
       nowMs: row.now_ms,
       restores: row.restores,
+      session: row.session,
     })),
   z.object({ outcome: z.literal('wait') }),
   z.object({ outcome: z.literal('refused'), why: z.string() }),
@@ -79,12 +92,20 @@ export function sqlBroker(database: Database): Broker {
     p_runner: runner_id,
   });
   return {
-    async redeem(claims, tokenExpiresMs) {
+    async redeem(claims, tokenExpiresMs, { key, ready } = {}) {
       const { session_id, epoch, claim_id, runner_id, boot_id, user_id } = claims;
       const [row] = await database.query<{ answer: object }>(
-        `select omicron.redeem(p_session => $1, p_epoch => $2, p_claim => $3, p_runner => $4, p_boot => $5, p_token_expires => $6)
-           || jsonb_build_object('policy', omicron.policy_of(p_session => $1, p_user => $7)) as answer`,
-        [session_id, epoch, claim_id, runner_id, boot_id, new Date(tokenExpiresMs).toISOString(), user_id],
+        `with redemption as materialized (
+           select omicron.redeem(p_session => $1, p_epoch => $2, p_claim => $3, p_runner => $4, p_boot => $5, p_token_expires => $6,
+             p_key => $11) as answer)
+         select answer || jsonb_build_object('policy', omicron.policy_of(p_session => $1, p_user => $7),
+           'session', case when $8::text is not null and answer ->> 'outcome' = 'redeemed' then
+             omicron.make_ready(p_session => $1, p_epoch => $2, p_claim => $3, p_mcp_url => $8, p_workload => $9, p_prefix => $10) end) as answer
+           from redemption`,
+        [
+          ...[session_id, epoch, claim_id, runner_id, boot_id, new Date(tokenExpiresMs).toISOString(), user_id],
+          ...[ready?.mcpUrl ?? null, ready?.workload ?? null, ready?.prefix ?? null, key ?? null],
+        ],
       );
       return redemption.parse(row?.answer);
     },

@@ -40,8 +40,8 @@ import { ofOtherRelease } from './other-release.ts';
 export interface ControllerClient {
   /** Resolves when the controller is there. Keeps a connection open, so that a redemption need not make one. */
   ping(signal: AbortSignal): Promise<void>;
-  /** Hands over the secrets of the lease, once. */
-  redeem(assignmentToken: string, signal: AbortSignal): Promise<RedeemAnswer>;
+  /** Hands over the secrets of the lease, once; again with the same key, since the answer may have been lost. */
+  redeem(assignmentToken: string, idempotencyKey: string, signal: AbortSignal): Promise<RedeemAnswer>;
   /** Reports calls; answers the milliseconds left, counted from before this call, and which policy is in force. */
   activity(
     leaseToken: string,
@@ -127,7 +127,11 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     ping: async signal => {
       await get('/healthz', undefined, z.unknown(), signal);
     },
-    redeem: (token, signal) => post('/internal/runner-secrets', token, {}, redeemAnswer, signal),
+    redeem: async (token, idempotencyKey, signal) => {
+      const path = '/internal/runner-secrets';
+      const answer = redeemAnswer;
+      return (await call({ method: 'POST', path, token, idempotencyKey, answer, signal, timeoutMs: TRY_MS })).value;
+    },
     activity: async (token, calls, signal) => {
       const answer = await post('/internal/runner-activity', token, { calls }, activityAnswer, signal);
       return { remainingMs: answer.remaining_ms, policyVersion: answer.policy_version };

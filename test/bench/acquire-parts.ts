@@ -4,14 +4,14 @@ import type { SqlCall, TimedStack } from './timed-stack.ts';
 
 /** Milliseconds of one acquire of a warm runner, by part. */
 export type AcquireParts = Record<
-  'totalMs' | 'claimSqlMs' | 'assignMs' | 'redeemSqlMs' | 'readySqlMs' | 'restMs' | 'plainGetMs',
+  'totalMs' | 'claimSqlMs' | 'assignMs' | 'redeemSqlMs' | 'restMs' | 'plainGetMs',
   Percentiles
 > & { toPlainGet: number };
 
 /**
- * Divides acquires at the database functions: the claim; the time between claim and ready (signing the assignment, the way to
- * the runner, and the redemption's); ready. The rest is HTTP, tokens and JSON. Each is followed by a GET of its
- * session, so that the two meet the same moment of the machine; `toPlainGet` is the ratio of their medians.
+ * Divides acquires at the database functions: the claim; the time between claim and redemption (signing the assignment, the way to
+ * the runner and back to the broker); the redemption, which makes the lease ready. The rest is HTTP, tokens and JSON. Each is followed by
+ * a GET of its session, so that the two meet the same moment of the machine; `toPlainGet` is the ratio of their medians.
  */
 export async function acquireParts(
   stack: TimedStack,
@@ -19,7 +19,7 @@ export async function acquireParts(
   { rounds, prepare }: { rounds: number; prepare: () => Promise<void> },
 ): Promise<AcquireParts> {
   const parts: Record<Exclude<keyof AcquireParts, 'toPlainGet'>, number[]> = {
-    ...{ totalMs: [], claimSqlMs: [], assignMs: [], redeemSqlMs: [], readySqlMs: [], restMs: [], plainGetMs: [] },
+    ...{ totalMs: [], claimSqlMs: [], assignMs: [], redeemSqlMs: [], restMs: [], plainGetMs: [] },
   };
   for (let round = 0; round < rounds; round++) {
     await prepare();
@@ -34,21 +34,18 @@ export async function acquireParts(
     await lease.end();
     const claim = find(calls, 'acquire');
     const redeem = find(calls, 'redeem');
-    const ready = find(calls, 'make_ready');
-    const betweenMs = ready.atMs - (claim.atMs + claim.ms);
+    const betweenMs = redeem.atMs - (claim.atMs + claim.ms);
     parts.totalMs.push(totalMs);
     parts.claimSqlMs.push(claim.ms);
     parts.redeemSqlMs.push(redeem.ms);
-    parts.assignMs.push(betweenMs - redeem.ms);
-    parts.readySqlMs.push(ready.ms);
-    parts.restMs.push(totalMs - claim.ms - betweenMs - ready.ms);
+    parts.assignMs.push(betweenMs);
+    parts.restMs.push(totalMs - claim.ms - betweenMs - redeem.ms);
   }
   return {
     totalMs: percentiles(parts.totalMs),
     claimSqlMs: percentiles(parts.claimSqlMs),
     assignMs: percentiles(parts.assignMs),
     redeemSqlMs: percentiles(parts.redeemSqlMs),
-    readySqlMs: percentiles(parts.readySqlMs),
     restMs: percentiles(parts.restMs),
     plainGetMs: percentiles(parts.plainGetMs),
     toPlainGet: ratio(percentiles(parts.totalMs).p50, percentiles(parts.plainGetMs).p50),

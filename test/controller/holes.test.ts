@@ -12,7 +12,7 @@ import {
 } from '../../contract/tokens.ts';
 import { eventually } from '../eventually.ts';
 import { connection, freshPostgres } from '../postgres.ts';
-import { protocol } from './protocol.ts';
+import { protocol, READY } from './protocol.ts';
 import { weaken } from './weaken.ts';
 
 // Each hole that was found in the first draft of the protocol (docs/protocol.md), closed: with the fix the harm does not
@@ -157,6 +157,29 @@ describe('hole 5: after a lost assignment another runner is tried in the same ep
     expect(await p.redeem(first)).toMatchObject({ outcome: 'refused' });
     expect(await p.redeem(second)).toMatchObject({ outcome: 'redeemed' });
   });
+  it('is a new epoch also where the lost one was redeemed and made ready, for its own caller; others renew it until then', async () => {
+    const p = protocol(await freshPostgres());
+    await p.warm(2);
+    const first = await p.claim();
+    expect(await p.redeem(first, { ready: READY })).toMatchObject({ session: { status: 'ready', epoch: 1 } });
+    expect(await p.acquire()).toMatchObject({ outcome: 'renewed', session: { epoch: 1 } });
+    expect(await p.acquire({ abandonClaimId: randomUUID() })).toMatchObject({ outcome: 'renewed' });
+    const second = await p.claim({ abandonClaimId: p.claimOf(first).claimId });
+    expect(second.session).toMatchObject({ status: 'starting', epoch: 2 });
+    expect(await p.runner(first.runner.id)).toMatchObject({ state: 'draining' });
+    expect(await p.redeem(second)).toEqual({ outcome: 'wait' }); // the first one may still act
+    await p.fleet.markAcknowledged(first.runner.id);
+    expect(await p.redeem(second, { ready: READY })).toMatchObject({ session: { status: 'ready', epoch: 2 } });
+  });
+  it('is renewed for its own caller when acquire does not look whose claim it was', async () => {
+    const database = await freshPostgres();
+    await weaken(database, 'acquire', 'and (x.claim_id = p_abandon) is not true', '');
+    const p = protocol(database);
+    await p.warm(2);
+    const first = await p.claim();
+    await p.redeem(first, { ready: READY });
+    expect(await p.acquire({ abandonClaimId: p.claimOf(first).claimId })).toMatchObject({ outcome: 'renewed' });
+  });
   it('is refused by the table: one epoch is one runner', async () => {
     const database = await freshPostgres();
     const p = protocol(database);
@@ -185,8 +208,13 @@ describe('hole 6: a runner redeems for a claim that was given up', () => {
   it('gets the secrets when neither claim nor state is looked at', async () => {
     const database = await freshPostgres();
     await weaken(database, 'redeem', 'or s.claim_id is distinct from p_claim', '');
-    await weaken(database, 'redeem', "when s.status <> 'starting' then 'not starting'", '');
-    await weaken(database, 'redeem', "when r.state <> 'claimed' then 'already redeemed'", '');
+    await weaken(
+      database,
+      'redeem',
+      "when s.status <> 'starting' and not (v_again and s.status = 'ready') then 'not starting'",
+      '',
+    );
+    await weaken(database, 'redeem', "when r.state <> 'claimed' and not v_again then 'already redeemed'", '');
     // the table still holds: a draining runner may not go back to leased
     await expect(stale(protocol(database))).rejects.toThrow(/may not go from draining to leased/);
   });
@@ -211,7 +239,7 @@ describe('hole 7: a redemption that waited judges what was there before it waite
     await taker.query(`select ${ACQUIRE}`, [claim]);
     const redeeming = redeemer.query(
       `select omicron.redeem(p_session => $1, p_epoch => 1, p_claim => $2, p_runner => $3, p_boot => $4,
-         p_token_expires => clock_timestamp() + interval '1 minute') ->> 'outcome' as outcome`,
+         p_token_expires => clock_timestamp() + interval '1 minute', p_key => null) ->> 'outcome' as outcome`,
       [first.session.id, p.claimOf(first).claimId, first.runner.id, first.runner.boot_id],
     );
     const outcome = redeeming.then(

@@ -137,7 +137,7 @@ describe('drain', () => {
     const lease = await stack.lease({ record_video: false });
     const path = `/internal/browser-sessions/${lease.session_id}`;
     const letGo = stack.machine.hold('remove');
-    [...stack.machine.runners.values()][0]?.hang(() => clock.advance(11_000));
+    (await stack.machine.leased()).runner.hang(() => clock.advance(11_000));
     expect(await stack.call('DELETE', path)).toMatchObject({ status: 503, body: { code: 'predecessor_draining' } });
     expect((await stack.call('GET', path)).body).toMatchObject({ status: 'ended' });
     letGo();
@@ -148,7 +148,7 @@ describe('drain', () => {
     const clock = movableClock();
     await using stack = await startStack({ OMICRON_POOL_IDLE: 0 }, undefined, clock);
     const lease = await stack.lease({ record_video: false });
-    [...stack.machine.runners.values()][0]?.hang(() => clock.advance(3_000));
+    (await stack.machine.leased()).runner.hang(() => clock.advance(3_000));
     await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}?epoch=1`);
     await eventually('it is gone', () => stack.machine.runners.size === 0);
     expect(stack.logged()).toContain('runner did not acknowledge its drain');

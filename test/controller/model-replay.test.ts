@@ -6,7 +6,7 @@ import { weaken } from './weaken.ts';
 
 const HIBERNATES = { callers: 1, pool: 0, hibernates: true, warm: 2, runners: 3, permits: 3, epochs: 5 };
 const WORLDS: [title: string, world: World, seed: number][] = [
-  ['cold starts', { ...SMALL, epochs: 5 }, 1],
+  ['cold starts', { ...SMALL, epochs: 5 }, 7],
   ['warm starts', { ...SMALL, warm: 2, runners: 3, permits: 3, epochs: 5 }, 2],
   ['a single permit', { ...SMALL, permits: 1, epochs: 5 }, 3],
   ['two sessions of a user whose quota is one', { ...SMALL, sessions: 2, epochs: 4, runners: 3, permits: 3 }, 4],
@@ -23,6 +23,7 @@ const SQL_KINDS = [
     'fail',
     'beginAssign',
     'redeem',
+    'redeemReady',
     'refused',
     'ready',
     'DELETE',
@@ -44,15 +45,17 @@ describe('walks through the model, done with the SQL functions', () => {
 
   // seeds of walks that soon come to where it shows
   test.each([
-    ['may_act', 'deadline_at > clock_timestamp()', 'false', /must wait for its predecessor/, 4],
-    ['end_lease', "perform omicron.close_lease(s, 'ended', p_reason, null);", '', /status/, 33],
+    ['may_act', 'deadline_at > clock_timestamp()', 'false', /must wait for its predecessor/, 13],
+    ['end_lease', "perform omicron.close_lease(s, 'ended', p_reason, null);", '', /status/, 1],
     [
       'report_activity',
       'deadline_at = greatest(deadline_at, s.expires_at)',
       'deadline_at = deadline_at',
       /deadline/,
-      3,
+      1,
     ],
+    ['redeem', 'greatest(deadline_at, s.expires_at)', 'coalesce(deadline_at, s.expires_at)', /deadline/, 18],
+    ['redeem', " and not (v_again and s.status = 'ready')", '', /answer/, 3],
   ])(
     'differ when %s no longer does: %s',
     async (name, from, to, difference, seed) => {

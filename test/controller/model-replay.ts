@@ -8,7 +8,7 @@ import type { Database } from '../../controller/ports/database.ts';
 import { sqlBroker } from '../../controller/store/broker.ts';
 import { sqlFleet } from '../../controller/store/fleet.ts';
 import { sqlHibernations } from '../../controller/store/hibernations.ts';
-import { sqlLeases } from '../../controller/store/leases.ts';
+import { type ReadyLease, sqlLeases } from '../../controller/store/leases.ts';
 import { sqlMaintenance } from '../../controller/store/maintenance.ts';
 import { sqlProfiles } from '../../controller/store/profiles.ts';
 import { judgeRedeem } from '../model/database.ts';
@@ -16,6 +16,7 @@ import { kindOf, type Step } from '../model/explore.ts';
 import { leaseProtocol } from '../model/protocol.ts';
 import { type Runner, runnerAt, type State, sessionAt } from '../model/state.ts';
 import { TICKS, type World } from '../model/world.ts';
+import { READY } from './protocol.ts';
 
 const TICK_SECONDS = 1_000;
 
@@ -212,7 +213,7 @@ async function rowsOf(database: Database, world: World) {
       template: 't',
       namespace: 'local',
     });
-  const redeem = (place: number, { session, epoch, claim, boot }: NonNullable<Runner['job']>) =>
+  const redeem = (place: number, { session, epoch, claim, boot }: NonNullable<Runner['job']>, ready?: ReadyLease) =>
     broker.redeem(
       {
         session_id: sessionId(session),
@@ -223,6 +224,7 @@ async function rowsOf(database: Database, world: World) {
         user_id: 'ada',
       },
       Date.now() + 60_000,
+      { key: runnerId(place), ready },
     );
   /** The pool's plan counts runners; these are the ones it counts. */
   const unreserved = (state: State) =>
@@ -268,7 +270,7 @@ async function rowsOf(database: Database, world: World) {
         return [(await leases.beginAssignment(claim)) !== null, begun];
       }
       case 'ready': {
-        const ready = await leases.makeReady(claim, { mcpUrl: 'http://127.0.0.1:1/mcp', workload: null, prefix: 'p/' });
+        const ready = await leases.makeReady(claim, READY);
         const row = sessionAt(next, session);
         return [
           ready !== null,
@@ -284,6 +286,12 @@ async function rowsOf(database: Database, world: World) {
         const { job } = runnerAt(state, place);
         if (job === null) throw new Error(`${name} has no assignment`);
         return [(await redeem(place, job)).outcome, kind === 'redeem' ? 'redeemed' : 'refused'];
+      }
+      case 'redeemReady': {
+        const { job } = runnerAt(state, place);
+        if (job === null) throw new Error(`${name} has no assignment`);
+        const redeemed = await redeem(place, job, READY);
+        return [redeemed.outcome === 'redeemed' && redeemed.session?.status, 'ready'];
       }
       case 'activity': {
         const { job } = runnerAt(state, place);
@@ -387,7 +395,8 @@ async function rowsOf(database: Database, world: World) {
         differ(`s${index} starting_since`, row?.start_left, session.startLeft);
       }
       // `ready` gives the whole time to live again; in the model the lease's time goes on
-      if (session.status === 'ready' && kind !== 'ready') differ(`s${index} expires_at`, row?.left, session.left);
+      if (session.status === 'ready' && kind !== 'ready' && kind !== 'redeemReady')
+        differ(`s${index} expires_at`, row?.left, session.left);
     });
     next.runners.forEach((runner, place) => {
       const row = seen.runners.find(({ id }) => id === runnerIds[place]);

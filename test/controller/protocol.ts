@@ -6,9 +6,11 @@ import { sqlBroker } from '../../controller/store/broker.ts';
 import { sqlDirectory } from '../../controller/store/directory.ts';
 import { sqlFleet } from '../../controller/store/fleet.ts';
 import type { Acquired, Acquisition, Claim } from '../../controller/store/leases.ts';
-import { type LeaseRules, sqlLeases } from '../../controller/store/leases.ts';
+import { type LeaseRules, type ReadyLease, sqlLeases } from '../../controller/store/leases.ts';
 import { sqlMaintenance } from '../../controller/store/maintenance.ts';
 import type { RunnerRow, SessionRow } from '../../controller/store/rows.ts';
+
+export const READY: ReadyLease = { mcpUrl: 'http://127.0.0.1:1/mcp', workload: null, prefix: 'p/' };
 
 const RULES: LeaseRules = {
   userLimit: 3,
@@ -89,7 +91,10 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
     epoch: session.epoch,
     runner_id: runner.id,
   });
-  const redeem = (claimed: Claimed, change: { boot_id?: string; expiresMs?: number } = {}) =>
+  const redeem = (
+    claimed: Claimed,
+    change: { boot_id?: string; expiresMs?: number; key?: string; ready?: ReadyLease } = {},
+  ) =>
     broker.redeem(
       {
         ...leaseOf(claimed),
@@ -98,9 +103,9 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
         user_id: claimed.session.user_id,
       },
       change.expiresMs ?? Date.now() + 60_000,
+      { key: change.key, ready: change.ready },
     );
-  const makeReady = (claimed: Claimed) =>
-    leases.makeReady(claimOf(claimed), { mcpUrl: 'http://127.0.0.1:1/mcp', workload: null, prefix: 'p/' });
+  const makeReady = (claimed: Claimed) => leases.makeReady(claimOf(claimed), READY);
 
   return {
     leases,

@@ -18,6 +18,8 @@ export interface FakeController extends FakeClientRoutes, FakeRunnerRoutes, Fake
   mode: 'up' | 'down' | 'hung' | 'cut';
   /** Answers the next calls of this path (without its query) with these errors, before anything else is looked at. */
   failNext(path: string, ...errors: OmicronError[]): void;
+  /** Carries the next call of this path out, and drops its connection instead of the answer. */
+  loseNextAnswer(path: string): void;
   /** Drops every connection, those that are open too, until `heal`. */
   partition(): void;
   heal(): void;
@@ -26,6 +28,7 @@ export interface FakeController extends FakeClientRoutes, FakeRunnerRoutes, Fake
 
 export async function startFakeController(): Promise<FakeController> {
   const failures = new Map<string, OmicronError[]>();
+  const losses = new Set<string>();
   const clients = fakeClientRoutes();
   const runners = await fakeRunnerRoutes();
   const egress = fakeEgressRoutes(randomBytes(32).toString('hex'));
@@ -36,9 +39,11 @@ export async function startFakeController(): Promise<FakeController> {
     if (failure) throw failure;
     const method = request.method ?? '';
     const token = (request.headers.authorization ?? '').replace('Bearer ', '');
+    const idempotencyKey = request.headers['idempotency-key']?.toString();
     const body: unknown = text === '' ? undefined : JSON.parse(text);
     for (const route of routes) {
-      const answer = await route({ method, path, query, token, body });
+      const answer = await route({ method, path, query, token, idempotencyKey, body });
+      if (answer && losses.delete(path)) request.socket.destroy();
       if (answer) return answer;
     }
     throw new OmicronError('route_not_found', `${method} ${path}`);
@@ -66,6 +71,9 @@ export async function startFakeController(): Promise<FakeController> {
     mode: 'up',
     failNext(path, ...errors) {
       failures.set(path, [...(failures.get(path) ?? []), ...errors]);
+    },
+    loseNextAnswer(path) {
+      losses.add(path);
     },
     partition() {
       controller.mode = 'cut';

@@ -243,10 +243,16 @@ export class FakeRunner {
 
   async #redeem(token: string): Promise<RedeemAnswer> {
     const giveUpMs = performance.now() + this.#wiring.patienceMs;
+    const key = randomUUID();
     for (;;) {
-      const response = await this.#post('runner-secrets', token, {});
-      if (response.ok) return redeemAnswer.parse(await response.json());
-      const error = OmicronError.fromProblem(problemSchema.parse(await response.json()));
+      let error: OmicronError;
+      try {
+        const response = await this.#post('runner-secrets', token, {}, { 'idempotency-key': key });
+        if (response.ok) return redeemAnswer.parse(await response.json());
+        error = OmicronError.fromProblem(problemSchema.parse(await response.json()));
+      } catch (cause) {
+        error = new OmicronError('controller_unreachable', 'The answer was lost.', { cause });
+      }
       const later = error.code === 'predecessor_draining' || PROBLEMS[error.code].status === 503;
       if (!later || performance.now() > giveUpMs) throw error;
       await sleep(50);
@@ -272,10 +278,10 @@ export class FakeRunner {
     return { acknowledged: true };
   }
 
-  #post(path: string, token: string, body: unknown): Promise<Response> {
+  #post(path: string, token: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(`${this.#wiring.controllerUrl()}/internal/${path}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });
   }

@@ -4,7 +4,7 @@ import type { Caller, Emit, Runner, State } from './state.ts';
 import { callerAt, copyState, runnerAt, sessionAt } from './state.ts';
 import { holds, TICKS, type World } from './world.ts';
 
-const ASKING: Caller = { phase: 'asking', session: 0, epoch: 0 };
+export const ASKING: Caller = { phase: 'asking', session: 0, epoch: 0 };
 
 const become = (draft: State, index: number, caller: Caller): void =>
   void Object.assign(callerAt(draft, index), caller);
@@ -107,10 +107,8 @@ function claimSteps(state: State, world: World, emit: Emit, index: number): void
         become(draft, index, { phase: 'sent', session, epoch });
       });
     const { job } = runner;
-    const isIts = job?.session === session && job.epoch === epoch && job.claim === claimId;
-    // A process that answers the redemption knows of it before the runner has read the answer; one that restores waits for the runner.
-    const redeemed = runner.phase === 'redeeming' && runner.answer >= 0 && !row.saved;
-    if (phase === 'sent' && isIts && (runner.phase === 'open' || redeemed))
+    const served = runner.phase === 'open' && job?.session === session && job.epoch === epoch && job.claim === claimId;
+    if (phase === 'sent' && served)
       emit(`answered ${who} by r${place}`, false, draft => become(draft, index, { phase: 'answered', session, epoch }));
   });
   if (phase === 'sent' && !holds(world, 'new-runner-new-epoch'))

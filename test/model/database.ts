@@ -173,9 +173,19 @@ export function beat(state: State, index: number, epoch: number, claimId: number
 /** Gone, acknowledged, or past the latest end it was told of. */
 const isOver = (runner: Runner): boolean => runner.acked || runner.state === 'gone' || runner.deadline === 0;
 
-export function judgeRedeem(state: State, world: World, runner: Runner, job: Assignment): 'give' | 'wait' | 'refuse' {
+/** `again`: its process has redeemed already, and asks with the same key. */
+export function judgeRedeem(
+  state: State,
+  world: World,
+  runner: Runner,
+  job: Assignment,
+): 'give' | 'again' | 'wait' | 'refuse' {
   const session = sessionAt(state, job.session);
-  if (runner.redeemed) return 'refuse';
+  if (runner.redeemed) {
+    const live = (session.status === 'starting' || session.status === 'ready') && session.left > 0;
+    const current = session.epoch === job.epoch && session.claim === job.claim;
+    return live && current && runner.state === 'leased' && runner.boot === job.boot ? 'again' : 'refuse';
+  }
   if (!holds(world, 'redeem-judges-claim')) return 'give';
   const sameClaim = session.claim === job.claim || !holds(world, 'claim-id');
   if (session.status !== 'starting' || session.epoch !== job.epoch || !sameClaim) return 'refuse';
@@ -200,6 +210,13 @@ export function redeem(state: State, runner: Runner, job: Assignment): void {
     session.redeemed = true;
     session.left = TICKS.lease;
   }
+}
+
+/** The same secrets to the same process, and what is left by now. */
+export function redeemAgain(state: State, runner: Runner, job: Assignment): number {
+  const { left } = sessionAt(state, job.session);
+  runner.deadline = Math.max(runner.deadline, left);
+  return left;
 }
 
 /** Compare-and-set to `ready`; zero rows: read again, ready with my claim is mine. True is a grant. */

@@ -9,7 +9,7 @@ import { SMALL, type World } from './world.ts';
 
 /** Kinds of steps, by the first word of their names. */
 const KINDS = [
-  ...['acquire', 'claim', 'inherit', 'beat', 'fail', 'beginAssign', 'assign', 'answered', 'ready'],
+  ...['acquire', 'claim', 'inherit', 'beat', 'fail', 'beginAssign', 'assign', 'answered', 'ready', 'redeemReady'],
   ...['DELETE', 'heartbeat', 'tick', 'stuck', 'expire', 'pool', 'create', 'created', 'up', 'lost', 'suspected'],
   ...['assigned', 'asks', 'redeem', 'refused', 'opens', 'report', 'activity', 'told', 'drained', 'acknowledged'],
   ...['dies', 'removed', 'gone', 'saves', 'givesUp', 'hibernate', 'forget'],

@@ -1,6 +1,7 @@
 /** What runners do, and what reaches them: assignments, redemption, activity reports, orders to drain, death. */
+import { ASKING } from './callers.ts';
 import * as db from './database.ts';
-import { type Emit, type Runner, runnerAt, type State } from './state.ts';
+import { type Assignment, callerAt, type Emit, type Runner, runnerAt, type State, sessionAt } from './state.ts';
 import { holds, TICKS, type World } from './world.ts';
 
 /** The end of serving, for good; what it knew is forgotten. */
@@ -98,7 +99,14 @@ function requestSteps(state: State, world: World, runner: Runner, place: number,
     Object.assign(own, { asked: -1, answer: told(TICKS.lease), belief: 0 });
   };
   if (holds(world, 'redeem-locks-session')) {
-    if (verdict === 'give') on(`redeem ${name} s${job.session} e${job.epoch}`, given);
+    const again = (own: Runner, draft: State): void => {
+      Object.assign(own, { answer: told(db.redeemAgain(draft, own, job)), asked: -1 });
+    };
+    if (verdict === 'give' || verdict === 'again') {
+      const answered = verdict === 'give' ? given : again;
+      on(`redeem ${name} s${job.session} e${job.epoch}${verdict === 'again' ? ', again' : ''}`, answered);
+      readySteps(state, world, name, job, on, answered);
+    }
   } else {
     if (verdict === 'give' && runner.belief === 0)
       on(`redeem ${name} read the session, waits for the runner's row`, own => {
@@ -109,7 +117,29 @@ function requestSteps(state: State, world: World, runner: Runner, place: number,
   if (verdict === 'refuse') on(`refused ${name} by the broker`, own => stop(own, 'closed'));
 }
 
+/** The redemption makes the lease ready too, where the process that leads the start answers it: not one that restores. */
+function readySteps(state: State, world: World, name: string, job: Assignment, on: On, given: Parameters<On>[1]): void {
+  const { session, epoch, claim } = job;
+  const leads = (caller: State['callers'][number], index: number) =>
+    caller.phase === 'sent' && caller.session === session && caller.epoch === epoch && index + 1 === claim;
+  if (sessionAt(state, session).saved || !state.callers.some(leads)) return;
+  const what = `redeemReady caller${claim - 1} s${session} e${epoch} ${name}`;
+  const ready = (own: Runner, draft: State): void => {
+    given(own, draft);
+    db.ready(draft, world, session, epoch, claim);
+  };
+  on(what, (own, draft) => {
+    ready(own, draft);
+    Object.assign(callerAt(draft, claim - 1), ASKING);
+  });
+  on(`${what}, the answer of COMMIT is lost`, ready);
+}
+
 function answerSteps(world: World, runner: Runner, name: string, on: On): void {
+  if (runner.phase === 'redeeming' && holds(world, 'redeem-locks-session'))
+    on(`asks ${name} the broker again, whose answer was lost`, own => {
+      Object.assign(own, { answer: -1, asked: 0 });
+    });
   if (runner.phase === 'redeeming' || (runner.phase === 'closed' && !holds(world, 'closed-stays-closed')))
     on(`opens ${name}, ${runner.answer} left`, own => {
       if (runner.answer === 0) return stop(own, 'closed');

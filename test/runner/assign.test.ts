@@ -130,6 +130,14 @@ test('retries a controller that is out of reach for a moment', async () => {
   expect((await runner.post('/assign', { token })).status).toBe(200);
 });
 
+test('a lost answer of the controller costs nothing: the same process asks again and serves', async () => {
+  controller.loseNextAnswer('/internal/runner-secrets');
+  const { token, mcpToken } = await controller.assignment(runner);
+  expect((await runner.post('/assign', { token })).status).toBe(200);
+  expect(controller.redemptions).toBe(2);
+  await (await connect(runner.url, mcpToken)).close();
+});
+
 test('a refused redemption leaves the runner without a lease, with the reason at /healthz', async () => {
   controller.failNext('/internal/runner-secrets', new OmicronError('redemption_refused', 'the claim was taken over'));
   const { token, mcpToken } = await controller.assignment(runner);

@@ -60,6 +60,21 @@ test('a controller that cannot be reached is tried again, ever more slowly, for 
   expect(clock.nowMs()).toBeLessThan(61_000);
 });
 
+test('each try of one redemption has the same key, and another redemption another one', async () => {
+  const keys: string[] = [];
+  const losing = (lost: number): Pick<ControllerClient, 'redeem'> => ({
+    async redeem(_token, key) {
+      keys.push(key);
+      if (keys.length <= lost) throw refused('controller_unreachable');
+      return answer;
+    },
+  });
+  await run(losing(2), steppedClock());
+  await run(losing(0), steppedClock());
+  expect(new Set(keys.slice(0, 3)).size).toBe(1);
+  expect(new Set(keys).size).toBe(2);
+});
+
 test('any other refusal is final', async () => {
   const clock = steppedClock();
   await expect(run(after(refused('redemption_refused')), clock)).rejects.toMatchObject({ code: 'redemption_refused' });
@@ -69,7 +84,7 @@ test('any other refusal is final', async () => {
 test('a runner that stops while it asks for the first time refuses the assignment', async () => {
   const stop = new AbortController();
   const asking: Pick<ControllerClient, 'redeem'> = {
-    async redeem(_token, signal) {
+    async redeem(_token, _key, signal) {
       stop.abort();
       throw signal.reason;
     },

@@ -3,7 +3,7 @@
 -- waited judges by the time at which it goes on.
 --   {outcome: renewed | claimed | starting | evicts | refused, ...}
 -- `p_claim` names this call: a repeated call finds its own claim again. `p_abandon` is a claim of the same caller
--- whose runner failed: it is given up for a new epoch in this step. `p_switch_profile`: a live lease with another profile than
+-- whose runner failed: it is given up for a new epoch in this step, also where its redemption has made it ready and nobody was told. `p_switch_profile`: a live lease with another profile than
 -- that of `p_options` is followed by a new epoch, instead of being renewed. `p_unhibernated`: leases that would be evicted are
 -- hibernated by the caller first, which then calls again (`evicts`), but for these sessions, with which it has failed; null: for none.
 create or replace function omicron.acquire(
@@ -33,7 +33,8 @@ begin
   -- A lease that was used within a second is answered without a write.
   select x.* into s from omicron.browser_sessions x
     join omicron.runners y on y.id = x.runner_id and y.epoch = x.epoch and y.state = 'leased'
-   where x.user_id = p_user and x.conversation_id = p_conversation and x.status = 'ready' and x.provider = p_provider;
+   where x.user_id = p_user and x.conversation_id = p_conversation and x.status = 'ready' and x.provider = p_provider
+     and (x.claim_id = p_abandon) is not true;
   if found then
     v_now := clock_timestamp();
     if not (p_switch_profile and omicron.has_other_profile(s, p_options)) and s.expires_at > v_now
@@ -60,7 +61,8 @@ begin
       'retry_after_ms', ceil(extract(epoch from s.expires_at - v_now) * 1000));
   end if;
 
-  if not v_switches and s.status = 'ready' and s.expires_at > v_now and r.state = 'leased' and r.epoch = s.epoch then
+  if not v_switches and s.status = 'ready' and (s.claim_id = p_abandon) is not true
+     and s.expires_at > v_now and r.state = 'leased' and r.epoch = s.epoch then
     update omicron.browser_sessions
        set expires_at = greatest(expires_at, least(v_now + make_interval(secs => p_ttl_seconds), ends_at)),
            ttl_seconds = p_ttl_seconds, last_used_at = v_now, active_at = v_now, tags = coalesce(p_tags, tags), archived_at = null

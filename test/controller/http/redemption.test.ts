@@ -42,8 +42,11 @@ describe('[O4] the broker', () => {
       );
     return { session, sign, p };
   };
-  const redeem = (url: string, token: string) =>
-    fetch(`${url}/internal/runner-secrets`, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
+  const redeem = (url: string, token: string, key?: string) =>
+    fetch(`${url}/internal/runner-secrets`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, ...(key === undefined ? {} : { 'idempotency-key': key }) },
+    });
 
   it('hands the secrets of exactly one session over, in the form of --secrets, and exactly once over two replicas', async () => {
     await using other = await startStack({}, stack);
@@ -70,6 +73,34 @@ describe('[O4] the broker', () => {
       expect(await answer.text()).not.toContain('hers');
     }
     expect((await redeem(other.url, await sign())).status).toBe(409); // a new token of the same claim
+  });
+
+  it('answers the process that redeemed again, at any replica, and nobody who holds the token alone', async () => {
+    await using other = await startStack({}, stack);
+    const { session, sign, p } = await claimed();
+    const token = await sign();
+    const keys = Array.from({ length: 8 }, () => randomUUID());
+    const race = await Promise.all(keys.map((key, n) => redeem(n % 2 ? stack.url : other.url, token, key)));
+    const [key, ...more] = keys.filter((_, n) => race[n]?.ok);
+    expect(more).toEqual([]);
+    const again = await redeem(other.url, token, key);
+    expect(again.status).toBe(200);
+    const { remaining_ms } = (await again.json()) as { remaining_ms: number }; // RedeemAnswer
+    const left = Date.parse((await p.session(session.id))?.expires_at.toISOString() ?? '') - Date.now();
+    expect(Math.abs(remaining_ms - left)).toBeLessThan(5_000); // not counted anew
+    for (const wrong of [undefined, randomUUID()]) expect((await redeem(stack.url, token, wrong)).status).toBe(409);
+    expect((await redeem(stack.url, token, 'not-a-uuid')).status).toBe(400);
+    expect((await redeem(stack.url, await sign({ boot_id: randomUUID() }), key)).status).toBe(409);
+    await p.leases.end(session.id, null, null, 'released');
+    expect((await redeem(stack.url, token, key)).status).toBe(409);
+  });
+
+  it('answers none again whose redemption had no key, whatever key is sent later', async () => {
+    const { sign } = await claimed();
+    const token = await sign();
+    expect((await redeem(stack.url, token)).status).toBe(200);
+    expect((await redeem(stack.url, token, randomUUID())).status).toBe(409);
+    expect((await redeem(stack.url, token)).status).toBe(409);
   });
 
   it.each<[string, object]>([

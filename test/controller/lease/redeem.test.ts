@@ -6,6 +6,7 @@ import { AUDIENCES } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import type { VaultDocument } from '../../../contract/secrets.ts';
 import { controllerKeys, signingKey, verifyControllerToken } from '../../../contract/tokens.ts';
+import { AwaitedRedemptions } from '../../../controller/lease/awaited-redemptions.ts';
 import { type RedeemParts, redeem } from '../../../controller/lease/redeem.ts';
 import type { Redemption } from '../../../controller/store/broker.ts';
 
@@ -21,6 +22,7 @@ const redeemed: Redemption = {
   endsInSeconds: 28_800,
   nowMs: NOW_MS,
   restores: false,
+  session: null,
 };
 
 /** What redeeming needs, and the steps in their order. */
@@ -29,6 +31,7 @@ function parts(outcome: Redemption, credentials: VaultDocument['credentials'] | 
   const made: RedeemParts = {
     keys: { signing, derivation: new Uint8Array(32) },
     hibernates: false,
+    redemptions: new AwaitedRedemptions(),
     broker: {
       async redeem() {
         steps.push('redeem');

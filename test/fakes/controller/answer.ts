@@ -12,6 +12,7 @@ export interface Call {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly token: string;
+  readonly idempotencyKey: string | undefined;
   /** Undefined when the call had none. */
   readonly body: unknown;
 }

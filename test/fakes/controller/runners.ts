@@ -111,7 +111,8 @@ export async function fakeRunnerRoutes() {
   const jwks = JSON.stringify({ keys: [key.publicJwk] });
   const keys = controllerKeys(jwks);
   const derivation = randomBytes(32);
-  const redeemed = new Set<string>();
+  /** Claims, with the key of their redemption. */
+  const redeemed = new Map<string, string | undefined>();
   let sessionId = '';
   const sign = (audience: string | string[], claims: object, by = key) =>
     signControllerToken(by, audience, { ...claims }, { nowMs: Date.now(), seconds: 60 });
@@ -175,11 +176,13 @@ export async function fakeRunnerRoutes() {
   const leaseOf = async (token: string, ...audiences: string[]) =>
     (await verifyControllerToken(keys, audiences, token, leaseKey)).claims;
 
-  const routes = (now: FakeRunnerRoutes): Record<string, (token: string, body: unknown) => Promise<Answer>> => ({
-    async 'POST /internal/runner-secrets'(token) {
+  type Call = (token: string, body: unknown, idempotencyKey: string | undefined) => Promise<Answer>;
+  const routes = (now: FakeRunnerRoutes): Record<string, Call> => ({
+    async 'POST /internal/runner-secrets'(token, _body, key) {
       const { claims } = await verifyControllerToken(keys, AUDIENCES.broker, token, brokerClaims);
-      if (redeemed.has(claims.claim_id)) throw new OmicronError('redemption_refused', 'already redeemed');
-      redeemed.add(claims.claim_id);
+      if (redeemed.has(claims.claim_id) && (key === undefined || redeemed.get(claims.claim_id) !== key))
+        throw new OmicronError('redemption_refused', 'already redeemed');
+      redeemed.set(claims.claim_id, key);
       now.redemptions += 1;
       return json(200, {
         secrets: now.secrets,
@@ -241,7 +244,7 @@ export async function fakeRunnerRoutes() {
 
   const route =
     (now: FakeRunnerRoutes): Route =>
-    async ({ method, path, token, body }) =>
-      routes(now)[`${method} ${path}`]?.(token, body);
+    async ({ method, path, token, idempotencyKey, body }) =>
+      routes(now)[`${method} ${path}`]?.(token, body, idempotencyKey);
   return { state, route };
 }
