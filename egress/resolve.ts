@@ -1,13 +1,20 @@
 import { Resolver } from 'node:dns/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Refusal } from './refusal.ts';
 
 export interface NameResolver {
   /**
-   * Every A and AAAA answer for the name, or why there is none. Never consults the hosts file or search domains;
+   * The A and AAAA answers for the name, or why there is none. Never consults the hosts file or search domains;
    * keeps no cache. Ends when the signal aborts.
    */
   resolve(name: string, signal: AbortSignal): Promise<readonly string[] | Refusal>;
 }
+
+/**
+ * Once one family has addresses, the other is waited for so long: there are DNS servers that never answer AAAA. RFC 8305 has 50 ms, for a
+ * machine that does nothing else.
+ */
+const OTHER_FAMILY_MS = 500;
 
 const NO_ANSWER = new Set(['ENOTFOUND', 'ENODATA']);
 
@@ -19,11 +26,16 @@ export function dnsResolver(options: { servers: readonly string[] | undefined; t
 
   return {
     async resolve(name, signal) {
-      const answers = Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-      const ended = await withDeadline(answers, options.timeoutMs, signal);
+      const addresses: string[] = [];
+      const asked = [resolver.resolve4(name), resolver.resolve6(name)].map(answer =>
+        answer.then(found => void addresses.push(...found)),
+      );
+      const answers = Promise.allSettled(asked);
+      const enough = Promise.any(asked).then(() => delay(OTHER_FAMILY_MS, [], { ref: false }));
+      const ended = await withDeadline(Promise.race([answers, enough.catch(() => answers)]), options.timeoutMs, signal);
+      if (signal.aborted) return { refused: 'dns_timeout' };
+      if (addresses.length > 0) return [...addresses];
       if (ended === 'late') return { refused: 'dns_timeout' };
-      const addresses = ended.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []));
-      if (addresses.length > 0) return addresses;
       const codes = ended.map(answer => (answer.status === 'rejected' ? String(answer.reason?.code) : 'ENODATA'));
       if (codes.every(code => NO_ANSWER.has(code))) return { refused: 'name_not_found' };
       return { refused: codes.includes('ETIMEOUT') ? 'dns_timeout' : 'dns_failed' };

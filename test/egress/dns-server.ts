@@ -8,8 +8,8 @@ export interface ZoneEntry {
   /** Followed within the zone, as a recursive resolver does. */
   readonly cname?: string;
   readonly rcode?: 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED';
-  /** Never answered. */
-  readonly silent?: boolean;
+  /** Never answered; or not for this type. */
+  readonly silent?: boolean | 'A' | 'AAAA';
 }
 
 /** By lower-case name; a function is asked with the number of the query for that name and type, from 0. */
@@ -47,7 +47,7 @@ export async function dnsServer(zone: Zone): Promise<DnsServer> {
     return {
       answers: data.map(address => ({ type, name, ttl: 0, data: address })),
       rcode,
-      silent: entry.silent ?? false,
+      silent: entry.silent === true || entry.silent === type,
     };
   };
 
