@@ -62,6 +62,19 @@ const states = (node: AriaNode): string =>
     .map(state => (node[state] === true ? ` [${state}]` : ` [${state}=${node[state]}]`))
     .join('');
 
+/** Secrets are looked for in all of it, a second for a million characters. */
+const LINE_CHARACTERS_MAX = 100_000;
+
+/** The same with the beginnings of its longest lines, whose ends say how much more there is. */
+export const withBoundedLines = (lines: readonly Outline[]): Outline[] =>
+  lines.map(each => ({ ...each, line: bounded(each.line), children: withBoundedLines(each.children) }));
+
+function bounded(line: string): string {
+  if (line.length <= LINE_CHARACTERS_MAX) return line;
+  const start = line.slice(0, LINE_CHARACTERS_MAX);
+  return `${start}… (${line.length - start.length} more characters; browser_find searches them)`;
+}
+
 function withoutTwins(lines: readonly Outline[]): Outline[] {
   const names = new Set(
     lines.filter(({ role }) => LABELLED.has(role)).map(({ line }) => /"(?:[^"\\]|\\.)*"/.exec(line)?.[0]),

@@ -8,7 +8,7 @@ import { changesSince, type Known, known } from './changes.ts';
 import { concealed } from './conceal.ts';
 import { find, type Pattern } from './find.ts';
 import { layout } from './layout.ts';
-import { type Outline, outlineOf } from './outline.ts';
+import { type Outline, outlineOf, withBoundedLines } from './outline.ts';
 import { SNAPSHOT_MS, type View } from './view.ts';
 
 export interface Wanted extends View {
@@ -82,7 +82,7 @@ export function snapshotWriter(
       looked?.title ?? page.title().catch(() => ''),
       tabsOf(context, page),
     ]);
-    const { outline, whole } = await concealed(outlineOf(tree), conceal);
+    const { outline, whole } = await concealed(withBoundedLines(outlineOf(tree)), conceal);
     const [address, state] = [page.url(), looked?.state ?? null];
     return { outline, whole, address, title: await conceal(title), tabs: await conceal(tabs), state };
   }
@@ -155,7 +155,7 @@ export function snapshotWriter(
     },
     async find(page, pattern, { timeoutMs, tokensMax }, signal) {
       await elementsOf(page);
-      const { outline } = await read(page, timeoutMs, signal);
+      const { outline } = await concealed(outlineOf(await ariaTree(page, timeoutMs, signal)), conceal);
       return find(outline, pattern, tokensMax);
     },
   };

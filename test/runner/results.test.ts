@@ -21,6 +21,8 @@ const NOISY = `<!doctype html><title>Noisy</title>
 /** Too long for an answer, whatever is asked of it. */
 const LONG = `<!doctype html><title>Long</title><main>${Array.from({ length: 3_000 }, (_, n) => `<p><b>Loaf ${n}</b> of rye</p>`).join('')}</main>
 <script>for (let n = 0; n < 300; n += 1) { console.error('error ' + n + ' of the oven'); fetch((n ? '/?' : '/long?') + n + 'x'.repeat(100)) }</script>`;
+/** As a server answers with a log, or with JSON. */
+const HUGE = `<!doctype html><title>Log</title><p>before</p><pre>${'a line of the log '.repeat(150_000)}the very end</pre><p>after</p>`;
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 
@@ -32,7 +34,7 @@ beforeAll(async () => {
   site = createServer(({ url: path }, response) =>
     response
       .writeHead(path === '/missing' ? 404 : 200, { 'content-type': 'text/html' })
-      .end(path?.startsWith('/long') ? LONG : NOISY),
+      .end(path === '/huge' ? HUGE : path?.startsWith('/long') ? LONG : NOISY),
   );
   await once(site.listen(0, '127.0.0.1'), 'listening');
   url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`; // a TCP server has a port
@@ -177,6 +179,16 @@ test.each(['auto', 'legacy'] as const)(
     expect(own?.data).not.toHaveProperty('parent_span_id');
   },
 );
+
+test('of a text of megabytes a snapshot has the beginning and says how much more there is; browser_find reaches its end', async () => {
+  const shown = await call('browser_navigate', { url: `${url}huge` });
+  expect(shown).toMatch(/text: before|paragraph.*before/);
+  expect(tokensOf(shown)).toBeLessThanOrEqual(TOKENS_DEFAULT);
+  const more = await call('browser_snapshot', { tokensMax: 100_000 });
+  expect(more).toMatch(/log a line of the log .*… \((?:2[56]\d\d\d\d\d) more characters; browser_find searches them\)/);
+  expect(more).toContain('after');
+  expect(await call('browser_find', { text: 'the very end', tokensMax: 100_000 })).toContain('Found 1 match');
+});
 
 test('[A7] the timeline has the address and the title of the page that a call leaves, and the status of a document that came', async () => {
   const before = lease.controller.events.length;
