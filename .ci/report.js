@@ -1,7 +1,7 @@
 // Reads the JSON reports of vitest for .ci/run:
 //   node .ci/report.js failed REPORT            prints the files that failed, a line each
 //   node .ci/report.js summary REPORT[=AGAIN].. prints every failure, then "N passed, N failed"; AGAIN holds files that ran once more
-// Beside a report is what its run said on stderr (REPORT.stderr) and, of one that failed outside of any test, its code (REPORT.exit-code).
+// Beside a report is what its run said on stderr (REPORT.stderr) and, of one with an error outside of any test, its code (REPORT.exit-code).
 import { existsSync, readFileSync } from 'node:fs';
 
 /** Its worker ended before it did, or its error has no words. */
@@ -56,11 +56,12 @@ for (const [path, againPath = ''] of reports.map(report => report.split('='))) {
     continue;
   }
   if (existsSync(`${path}.exit-code`)) {
-    console.log(
-      `FAILED ${path}: an error outside of any test, exit code ${readFileSync(`${path}.exit-code`, 'utf8').trim()}`,
-    );
+    const failedAgain = !existsSync(againPath) || existsSync(`${againPath}.exit-code`);
+    const code = readFileSync(`${path}.exit-code`, 'utf8').trim();
+    const word = failedAgain ? 'FAILED' : 'FLAKY, passed when run again';
+    console.log(`${word} ${path}: an error outside of any test, exit code ${code}`);
     sayStderr(path);
-    count.failed += 1;
+    if (failedAgain) count.failed += 1;
   }
   if ([...files.values()].some(({ broken }) => broken === UNEXPLAINED)) sayStderr(path);
   for (const [file, again] of read(againPath) ?? []) {

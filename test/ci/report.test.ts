@@ -53,6 +53,14 @@ describe('the report of .ci/run', () => {
     expect(lines.slice(1)).toEqual(['Unhandled Error', 'Error: worker gone', '1 passed, 1 failed']);
     expect(lines[0]).toContain('outside of any test');
     expect(status).toBe(1);
+    const again = report('outside-again', file('a', ['passed']));
+    const second = run('summary', `${one}=${again}`);
+    expect(second).toMatchObject({
+      status: 0,
+      lines: [expect.stringMatching(/^FLAKY/), ...lines.slice(1, -1), '1 passed, 0 failed'],
+    });
+    writeFileSync(`${again}.exit-code`, '1\n');
+    expect(run('summary', `${one}=${again}`).status).toBe(1);
   });
 
   it('says what was on stderr when a file failed without a reason', () => {
