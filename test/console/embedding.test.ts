@@ -112,13 +112,16 @@ describe('a broken socket', () => {
   it('is opened again by itself, and the page says so meanwhile', async () => {
     await page.goto('about:blank');
     let sockets = 0;
+    const said = Promise.withResolvers<void>();
     await page.routeWebSocket(/\/live\?/, async socket => {
       sockets += 1;
+      if (sockets > 1) await said.promise;
       const server = socket.connectToServer();
       if (sockets === 1) server.onMessage(() => socket.close({ code: 1011, reason: 'cut off' }));
     });
     const frame = await preview('?token=view');
     await frame.getByText('The connection was lost').waitFor();
+    said.resolve();
     await frame.getByText('The agent acts on the browser').waitFor();
     expect(sockets).toBe(2);
     await page.unrouteAll();

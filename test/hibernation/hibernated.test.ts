@@ -119,9 +119,10 @@ describe('a hibernated session on real browsers', () => {
     const seen = "() => [location.pathname, sessionStorage.getItem('step'), history.length]";
     expect(await browser.evaluate(seen)).toEqual(['/one', '2', 1]);
     expect(await found(site, lease)).toEqual(LOGGED_IN);
-    expect(await kindsOf(lease.sessionId)).toEqual(
-      expect.arrayContaining(['session.hibernated', 'session.restored', 'tabs.restored']),
-    );
+    await eventually('its events', async () => {
+      const kinds = await kindsOf(lease.sessionId);
+      return ['session.hibernated', 'session.restored', 'tabs.restored'].every(kind => kinds.includes(kind));
+    });
     await lease.end();
   });
 

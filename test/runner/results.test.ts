@@ -180,16 +180,6 @@ test.each(['auto', 'legacy'] as const)(
   },
 );
 
-test('of a text of megabytes a snapshot has the beginning and says how much more there is; browser_find reaches its end', async () => {
-  const shown = await call('browser_navigate', { url: `${url}huge` });
-  expect(shown).toMatch(/text: before|paragraph.*before/);
-  expect(tokensOf(shown)).toBeLessThanOrEqual(TOKENS_DEFAULT);
-  const more = await call('browser_snapshot', { tokensMax: 100_000 });
-  expect(more).toMatch(/log a line of the log .*… \((?:2[56]\d\d\d\d\d) more characters; browser_find searches them\)/);
-  expect(more).toContain('after');
-  expect(await call('browser_find', { text: 'the very end', tokensMax: 100_000 })).toContain('Found 1 match');
-});
-
 test('[A7] the timeline has the address and the title of the page that a call leaves, and the status of a document that came', async () => {
   const before = lease.controller.events.length;
   await call('browser_navigate', { url: `${url}missing` });
@@ -201,6 +191,16 @@ test('[A7] the timeline has the address and the title of the page that a call le
   expect(went?.data).toMatchObject({ tool: 'browser_navigate', url: `${url}missing`, title: 'Noisy', status: 404 });
   expect(read?.data).toMatchObject({ tool: 'browser_get_content', url: `${url}missing`, title: 'Noisy' });
   expect(read?.data).not.toHaveProperty('status');
+});
+
+test('of a text of megabytes a snapshot has the beginning and says how much more there is; browser_find reaches its end', async () => {
+  const shown = await call('browser_navigate', { url: `${url}huge` });
+  expect(shown).toMatch(/text: before|paragraph.*before/);
+  expect(tokensOf(shown)).toBeLessThanOrEqual(TOKENS_DEFAULT);
+  const more = await call('browser_snapshot', { tokensMax: 100_000 });
+  expect(more).toMatch(/log a line of the log .*… \((?:2[56]\d\d\d\d\d) more characters; browser_find searches them\)/);
+  expect(more).toContain('after');
+  expect(await call('browser_find', { text: 'the very end', tokensMax: 100_000 })).toContain('Found 1 match');
 });
 
 test('once a password was filled in, results hold nothing of any console', async () => {
