@@ -74,7 +74,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       [ENV.liveUrl]: settings[ENV.liveUrl] ?? `http://127.0.0.1:${port}/live`,
       ...(egress && { [ENV.egressUrl]: egress.url }),
     },
-    runnerEnv: options.runnerEnv ?? {},
+    runnerEnv: { NODE_COMPILE_CACHE: folder.compileCache, ...options.runnerEnv },
     log: options.log,
   });
   started.defer(() => controller.shutdown());

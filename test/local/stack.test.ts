@@ -221,7 +221,8 @@ describe('the end of the local stack', { timeout: 180_000 }, () => {
   it('leaves no process, runner folder or URL behind, and stores the recording of a live lease', async () => {
     const folder = await newFolder();
     const site = await startDemoSite();
-    const stack = await startStack({ folder, log, poolIdle: 1, runnerEnv: shell() });
+    const { NODE_COMPILE_CACHE: _, ...runnerEnv } = shell();
+    const stack = await startStack({ folder, log, poolIdle: 1, runnerEnv });
     const sessions = new BrowserSessions(stack);
     const lease = await sessions.acquire({ userId: 'ada', conversationId: 'c' });
     const browser = await connectBrowser(lease);
@@ -233,6 +234,7 @@ describe('the end of the local stack', { timeout: 180_000 }, () => {
     expect(processes.filter(runs)).toEqual([]);
     expect(await readdir(join(folder, 'runners'))).toEqual([]);
     expect(await readdir(folder)).not.toContain('stack.json');
+    expect(await readdir(join(folder, 'compile-cache'), { recursive: true })).not.toHaveLength(0); // for the next runner
     await expect(fetch(stack.url)).rejects.toThrow();
 
     const next = await startStack({ folder, log, poolIdle: 0 });
