@@ -1,5 +1,4 @@
 import { Resolver } from 'node:dns/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Refusal } from './refusal.ts';
 
 export interface NameResolver {
@@ -26,16 +25,19 @@ export function dnsResolver(options: { servers: readonly string[] | undefined; t
 
   return {
     async resolve(name, signal) {
+      const endsMs = performance.now() + options.timeoutMs;
       const addresses: string[] = [];
       const asked = [resolver.resolve4(name), resolver.resolve6(name)].map(answer =>
         answer.then(found => void addresses.push(...found)),
       );
       const answers = Promise.allSettled(asked);
-      const enough = Promise.any(asked).then(() => delay(OTHER_FAMILY_MS, [], { ref: false }));
-      const ended = await withDeadline(Promise.race([answers, enough.catch(() => answers)]), options.timeoutMs, signal);
+      const first = Promise.any(asked).catch(() => undefined); // of one family, or of none
+      if ((await withDeadline(first, options.timeoutMs, signal)) === 'late') return { refused: 'dns_timeout' };
+      const otherMs = Math.min(OTHER_FAMILY_MS, endsMs - performance.now());
+      const ended = await withDeadline(answers, otherMs, signal);
       if (signal.aborted) return { refused: 'dns_timeout' };
-      if (addresses.length > 0) return [...addresses];
-      if (ended === 'late') return { refused: 'dns_timeout' };
+      if (ended === 'late') return [...addresses];
+      if (addresses.length > 0) return addresses;
       const codes = ended.map(answer => (answer.status === 'rejected' ? String(answer.reason?.code) : 'ENODATA'));
       if (codes.every(code => NO_ANSWER.has(code))) return { refused: 'name_not_found' };
       return { refused: codes.includes('ETIMEOUT') ? 'dns_timeout' : 'dns_failed' };

@@ -97,14 +97,23 @@ export function sqlBroker(database: Database): Broker {
       const [row] = await database.query<{ answer: object }>(
         `with redemption as materialized (
            select omicron.redeem(p_session => $1, p_epoch => $2, p_claim => $3, p_runner => $4, p_boot => $5, p_token_expires => $6,
-             p_key => $11) as answer)
-         select answer || jsonb_build_object('policy', omicron.policy_of(p_session => $1, p_user => $7),
-           'session', case when $8::text is not null and answer ->> 'outcome' = 'redeemed' then
-             omicron.make_ready(p_session => $1, p_epoch => $2, p_claim => $3, p_mcp_url => $8, p_workload => $9, p_prefix => $10) end) as answer
+             p_key => $7) as answer)
+         select answer || jsonb_build_object('policy', omicron.policy_of(p_session => $1, p_user => $8),
+           'session', case when $9::text is not null and answer ->> 'outcome' = 'redeemed' then
+             omicron.make_ready(p_session => $1, p_epoch => $2, p_claim => $3, p_mcp_url => $9, p_workload => $10, p_prefix => $11) end) as answer
            from redemption`,
         [
-          ...[session_id, epoch, claim_id, runner_id, boot_id, new Date(tokenExpiresMs).toISOString(), user_id],
-          ...[ready?.mcpUrl ?? null, ready?.workload ?? null, ready?.prefix ?? null, key ?? null],
+          ...[
+            session_id,
+            epoch,
+            claim_id,
+            runner_id,
+            boot_id,
+            new Date(tokenExpiresMs).toISOString(),
+            key ?? null,
+            user_id,
+          ],
+          ...[ready?.mcpUrl ?? null, ready?.workload ?? null, ready?.prefix ?? null],
         ],
       );
       return redemption.parse(row?.answer);

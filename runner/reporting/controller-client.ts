@@ -128,9 +128,8 @@ export function controllerClient(controllerUrl: string): ControllerClient {
       await get('/healthz', undefined, z.unknown(), signal);
     },
     redeem: async (token, idempotencyKey, signal) => {
-      const path = '/internal/runner-secrets';
-      const answer = redeemAnswer;
-      return (await call({ method: 'POST', path, token, idempotencyKey, answer, signal, timeoutMs: TRY_MS })).value;
+      const request = { method: 'POST', path: '/internal/runner-secrets', token, idempotencyKey } as const;
+      return (await call({ ...request, answer: redeemAnswer, signal, timeoutMs: TRY_MS })).value;
     },
     activity: async (token, calls, signal) => {
       const answer = await post('/internal/runner-activity', token, { calls }, activityAnswer, signal);
