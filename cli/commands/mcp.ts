@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type Progress, ResourceNotFoundError, Server } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Toolset } from '../../contract/assignment.ts';
 import {
   APP_RESOURCE,
@@ -47,6 +47,7 @@ export async function mcp(cli: Cli, options: McpOptions): Promise<void> {
   );
   await connectController(cli).catch((error: unknown) => cli.progress(errorLine(error)));
 
+  const wire = new StdioServerTransport();
   const serving = serveStdio(
     () => {
       const server = new Server(
@@ -86,11 +87,22 @@ export async function mcp(cli: Cli, options: McpOptions): Promise<void> {
       });
       return server;
     },
-    { onerror: error => cli.progress(errorLine(error)) },
+    { transport: wire, onerror: error => cli.progress(errorLine(error)) },
   );
-  await Promise.race([once(cli.stdin, 'close'), once(cli.stdin, 'end'), aborted(cli.signal)]);
+  await Promise.race([closed(wire), aborted(cli.signal)]);
   await browser.end();
   await serving.close();
+}
+
+/** Standard input has ended, or the transport gave up: the client reads no more, or its message is too large. */
+function closed(wire: StdioServerTransport): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { onclose } = wire;
+  wire.onclose = () => {
+    onclose?.();
+    resolve();
+  };
+  return promise;
 }
 
 const aborted = async (signal: AbortSignal) => {

@@ -199,6 +199,24 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
     expect(await statuses('again')).toEqual([['ready', 2]]);
   });
 
+  it('releases its browser and ends when its client reads no more, with its input still open', async () => {
+    const args = [BIN, '--folder', stack.folder, 'mcp', '--no-video', '--conversation', 'half-open'];
+    const server = spawn(process.execPath, args, { env: shell() });
+    onTestFinished(() => void server.kill('SIGKILL'));
+    const exited = once(server, 'exit');
+    const call = (id: number) =>
+      server.stdin.write(
+        `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'browser_snapshot' } })}\n`,
+      );
+    call(1);
+    await once(server.stdout, 'data');
+    expect(await statuses('half-open')).toEqual([['ready', 1]]);
+    server.stdout.destroy();
+    call(2);
+    expect(await exited).toEqual([0, null]);
+    expect(await statuses('half-open')).toEqual([['ended', 1]]);
+  });
+
   it('says how to start the stack where none runs: on standard error, and to the agent', async () => {
     await using server = await desktop(await newFolder());
     expect((await server.client.listTools()).tools.length).toBeGreaterThan(10);
