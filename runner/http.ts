@@ -133,7 +133,8 @@ function send(response: ServerResponse, status: number, body: unknown, type = 'a
 
 function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, log: Logger): void {
   const known = error instanceof OmicronError;
-  if (!known) log.error({ err: error, method: request.method }, 'unexpected error');
+  // A client that goes away while it sends is no error of the runner's.
+  if (!known && !request.readableAborted) log.error({ err: error, method: request.method }, 'unexpected error');
   const problem = (
     known ? error : new OmicronError('internal_error', 'The runner failed; its log has the reason.')
   ).toProblem();

@@ -159,11 +159,15 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
         throw new OmicronError('lease_ended', whyLeaseEnded(endReason));
       const session = sessionNameFor(body);
       if (session !== undefined) response.setHeader(SESSION_HEADER, session);
-      const cancelling = cancellation.safeParse(body).data;
-      if (cancelling !== undefined)
-        running.get(keyOf(String(request.headers[SESSION_HEADER]), cancelling.params.requestId))?.abort();
+      // Clients of 2025-03-26 may send several messages at once.
+      const messages = [body].flat();
+      for (const message of messages) {
+        const cancelling = cancellation.safeParse(message).data;
+        if (cancelling !== undefined)
+          running.get(keyOf(String(request.headers[SESSION_HEADER]), cancelling.params.requestId))?.abort();
+      }
       const serving = serve(request, response, body);
-      if (toolCall.safeParse(body).success) await tracked(serving);
+      if (messages.some(message => toolCall.safeParse(message).success)) await tracked(serving);
       else await serving;
     },
     toolsChanged: () => handler.notify.toolsChanged(),

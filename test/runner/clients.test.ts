@@ -114,3 +114,23 @@ test('headers that differ from the message are refused, and so is an unknown ver
     body: { error: { code: -32_022, data: { supported: expect.arrayContaining([MODERN]) } } },
   });
 });
+
+test('a client of 2025-03-26 may send its cancellation among other messages', async () => {
+  const send = (body: object) =>
+    fetch(address().mcpUrl, {
+      method: 'POST',
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2025-03-26',
+        'mcp-session-id': 'agent',
+      },
+      body: JSON.stringify(body),
+    });
+  const params = { name: 'browser_wait_for', arguments: { time: 25 }, _meta: { progressToken: 1 } };
+  const call = await send({ jsonrpc: '2.0', id: 7, method: 'tools/call', params });
+  const cancellation = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
+  await send([cancellation, { jsonrpc: '2.0', id: 8, method: 'ping' }]);
+  expect(await call.text()).toContain('call_cancelled');
+});

@@ -70,6 +70,8 @@ test('bytes that are no HTTP, and a client that sends its body forever, do not h
   slow.write('POST /assign HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{');
   expect((await runner.health()).status).toBe(200);
   slow.destroy();
+  expect((await runner.health()).status).toBe(200);
+  expect(runner.output()).not.toContain('unexpected error');
 });
 
 test('[S5] health has two gates: a browser that hangs shuts the one of the protocol within 2 s, with its log', async () => {
