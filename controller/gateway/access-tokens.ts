@@ -48,7 +48,7 @@ export function accessTokens(rules: AccessTokenRules, clock: Clock): OAuthTokenV
     async verifyAccessToken(token) {
       const payload = await verified(token, await keys(), { issuer, audience });
       const user = foreignId.safeParse(payload[userClaim]);
-      if (!user.success) throw refused(`it names no user (claim "${userClaim}")`);
+      if (!user.success) throw refused(`it names no user (claim ${userClaim})`);
       return authInfo(user.data, payload);
     },
   };
@@ -70,7 +70,7 @@ async function verified(
     return payload;
   } catch (error) {
     if (error instanceof errors.JWTExpired) throw refused('it has expired');
-    if (error instanceof errors.JWTClaimValidationFailed) throw refused(`its claim "${error.claim}" does not fit`);
+    if (error instanceof errors.JWTClaimValidationFailed) throw refused(`its claim ${error.claim} does not fit`);
     if (REFUSALS.some(refusal => error instanceof refusal)) throw refused('it is not signed by the issuer');
     throw unavailable(error);
   }
@@ -93,6 +93,7 @@ const authInfo = (user: string, payload: JWTPayload): AuthInfo => ({
   ...(payload.exp === undefined ? {} : { expiresAt: payload.exp }),
 });
 
+/** `why` goes into `WWW-Authenticate`: without quotes (RFC 6750, section 3). */
 const refused = (why: string): OAuthError =>
   new OAuthError(OAuthErrorCode.InvalidToken, `The access token is refused: ${why}.`);
 

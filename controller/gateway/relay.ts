@@ -35,7 +35,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**
  * Leases the browser of the call's conversation and passes the call on under the lease's own token. A call that no runner has begun is
  * tried again with the lease of that moment; one that may have begun never is. Rejects when `signal` aborts because the client has gone; for a
- * ReplicaStopped it answers.
+ * ReplicaStopped it answers. One that is `cancelled` by a message is not begun; a runner that has begun it is told by `cancelCall`.
  */
 export function relay(parts: RelayParts, toolset: Toolset) {
   const { getOrCreate, directory, clock } = parts;
@@ -77,7 +77,12 @@ export function relay(parts: RelayParts, toolset: Toolset) {
     return typeof conversation === 'string' ? (await liveLeases(parts, userId, conversation))[0] : undefined;
   }
 
-  return async (call: ToolCall, userId: string, headers: IncomingHttpHeaders, signal: AbortSignal): Promise<Answer> => {
+  return async (
+    call: ToolCall,
+    userId: string,
+    headers: IncomingHttpHeaders,
+    { signal, cancelled }: { signal: AbortSignal; cancelled: AbortSignal },
+  ): Promise<Answer> => {
     const own = ownAnswers(call.id, isModern(headers));
     const body = JSON.stringify(withoutHandle(call));
     const deadlineMs = clock.nowMs() + LEASE_MS;
@@ -89,6 +94,7 @@ export function relay(parts: RelayParts, toolset: Toolset) {
           ? await running(userId, conversation)
           : await leased(userId, conversation, deadlineMs, signal);
         if (lease === undefined) return own.json(leaseEnded(null));
+        if (cancelled.aborted) return own.json(CANCELLED);
         const sent = await callRunner(
           lease.url,
           {
@@ -116,6 +122,8 @@ const UNREACHABLE = toolFailure(
   'The browser cannot be reached; nothing was done.',
   'Try again.',
 );
+
+const CANCELLED = toolFailure('call_cancelled', 'The call was cancelled before it began.');
 
 export const passedHeaders = (headers: IncomingHttpHeaders): Record<string, string> => ({
   'content-type': 'application/json',

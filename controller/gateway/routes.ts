@@ -4,6 +4,8 @@ import {
   createMcpHandler,
   getOAuthProtectedResourceMetadataUrl,
   type OAuthTokenVerifier,
+  ProtocolError,
+  ProtocolErrorCode,
   ResourceNotFoundError,
   Server,
   verifyBearerToken,
@@ -24,7 +26,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
 import type { Policies } from '../store/policies.ts';
 import { type AccessTokenRules, accessTokens } from './access-tokens.ts';
-import { cancelCall, cancellation } from './cancel.ts';
+import { cancelCall, cancellation, ServedCalls } from './cancel.ts';
 import { headerMismatch, toolCall } from './handle.ts';
 import { type RelayParts, ReplicaStopped, relay } from './relay.ts';
 import { Running } from './running.ts';
@@ -90,6 +92,7 @@ export async function gatewayRoutes(
   const verifier = accessTokens(settings, parts.clock);
   const call = relay(parts, toolset);
   const running = new Running();
+  const served = new ServedCalls();
   const tools = gatewayTools(toolset);
   const listed = new Set(tools.apps.map(({ name }) => name));
   const mcp = ownAnswersOf(tools, liveUrl, parts);
@@ -112,6 +115,7 @@ export async function gatewayRoutes(
   app.route({
     ...hidden,
     method: ['GET', 'POST', 'DELETE'],
+    exposeHeadRoute: false,
     url: '/mcp',
     bodyLimit: BODY_BYTES_MAX,
     async onRequest(request, reply) {
@@ -129,7 +133,11 @@ export async function gatewayRoutes(
       const { body, headers } = request;
       const parsed = toolCall.safeParse(body);
       if (!parsed.success) {
-        if (cancellation.safeParse(body).success) await cancelCall(body, userId, headers, parts);
+        const cancelling = cancellation.safeParse(body).data;
+        if (cancelling !== undefined) {
+          served.cancel(cancelling, userId, headers);
+          await cancelCall(cancelling, userId, headers, parts);
+        }
         return reply.send(await mcp.answer(request, resource, userId));
       }
       const mismatch = headerMismatch(parsed.data, headers, listed);
@@ -137,7 +145,10 @@ export async function gatewayRoutes(
         const error = { code: HEADER_MISMATCH, message: `Bad Request: ${mismatch}.` };
         return reply.status(400).send({ jsonrpc: '2.0', id: parsed.data.id, error });
       }
-      const answer = await call(parsed.data, userId, headers, AbortSignal.any([gone.signal, stopping.signal]));
+      const signal = AbortSignal.any([gone.signal, stopping.signal]);
+      const answer = await served.serve(parsed.data.id, userId, headers, cancelled =>
+        call(parsed.data, userId, headers, { signal, cancelled }),
+      );
       reply.status(answer.status).header('content-type', answer.type).header('cache-control', 'no-store');
       return reply.send(typeof answer.body === 'string' ? answer.body : Readable.from(answer.body));
     },
@@ -190,6 +201,10 @@ function ownAnswersOf(tools: GatewayTools, liveUrl: string | undefined, { polici
       server.setRequestHandler('tools/list', async (_request, { mcpReq }) => {
         const showsApps = namesApps(name) || declaresApps(mcpReq.envelope);
         return { tools: await toolsForUser(tools, { userId: authInfo?.clientId ?? '', showsApps }, policies) };
+      });
+      // What comes here cannot be passed on; the library answers wrong parameters.
+      server.setRequestHandler('tools/call', () => {
+        throw new ProtocolError(ProtocolErrorCode.InvalidRequest, 'Send each call of a tool as a request of its own.');
       });
       server.setRequestHandler('resources/list', () => ({ resources: [APP_RESOURCE] }));
       server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));

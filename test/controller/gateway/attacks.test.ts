@@ -104,7 +104,10 @@ describe('an access token', () => {
     const token = (await TOKENS[name]?.(user)) ?? '';
     const answer = await post(token, callOf({}));
     expect(answer.status).toBe(401);
-    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer error="invalid_token"/);
+    // RFC 6750, section 3: a description holds neither quotes nor backslashes
+    expect(answer.headers.get('www-authenticate')).toMatch(
+      /^Bearer error="invalid_token", error_description="[^"\\]+", scope="browser", resource_metadata="[^"]+"$/,
+    );
     expect(await answer.text()).not.toContain(token);
     expect(await leasesOf(user)).toBe(0);
     expect(stack.logged()).not.toContain(token);
@@ -154,6 +157,31 @@ it('refuses what names one conversation in the header and another in the body', 
     expect(await answer.json()).toMatchObject({ id: 1, error: { code: -32020 } });
   }
   expect(await leasesOf(user)).toBe(0);
+});
+
+it('answers a call with wrong parameters as a runner does, and each call of a batch; none leases', async () => {
+  const user = someUser();
+  const token = await gateway.issuer.token(user);
+  const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'browser_snapshot' };
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const name = 'browser_snapshot';
+  for (const params of [undefined, {}, { name: 5 }, { name, arguments: null }, { name, arguments: [] }]) {
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+    expect(await (await post(token, call)).text()).toContain('"code":-32602');
+  }
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: null, _meta } };
+  expect(await (await post(token, call, { headers: modern })).json()).toMatchObject({ error: { code: -32602 } });
+  const batch = await (await post(token, [callOf({}, 1), callOf({}, 2)])).text();
+  expect(batch.match(/"code":-32600,"message":"Send each call of a tool as a request of its own/g)).toHaveLength(2);
+  expect(await leasesOf(user)).toBe(0);
+});
+
+it('serves no HEAD', async () => {
+  const answer = await asIngress(HOST)(`${stack.url}/mcp`, { method: 'HEAD' });
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'DELETE, GET, POST']);
 });
 
 it('refuses another Host, another Origin, a body that is too large, and several calls in one request', async () => {

@@ -207,3 +207,35 @@ it('cancels a call of another replica for a client of 2025, whose message names 
   expect(gateway.cancelled).toEqual(['ada']);
   await client.close();
 });
+
+it('does not begin a call that a client of 2025 cancels while its browser is leased', async () => {
+  await using gateway = await startGateway();
+  const stack = await gateway.replica();
+  const letGo = gateway.shared.machine.hold('redeem');
+  const token = await gateway.issuer.token('ada');
+  const post = (body: object) =>
+    asIngress(HOST)(`${stack.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: `Bearer ${token}`,
+        'mcp-session-id': 'agent',
+        'mcp-protocol-version': '2025-11-25',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+    });
+  const call = (id: string | number) => post({ id, method: 'tools/call', params: { name: 'browser_click' } });
+  const calls = [call(1), call('1')];
+  await eventually('both to wait for the browser', async () => {
+    const { body } = await stack.call('GET', '/internal/browser-sessions?user_id=ada');
+    return (body as { sessions: { status: string }[] }).sessions[0]?.status === 'starting';
+  });
+  const cancelled = await post({ method: 'notifications/cancelled', params: { requestId: 1 } });
+  expect(cancelled.status).toBe(202);
+  letGo();
+  const [first, second] = await Promise.all(calls.map(each => each.then(answer => answer.text())));
+  expect(first).toContain('call_cancelled');
+  expect(second).toContain('ran browser_click');
+  expect(gateway.ran).toHaveLength(1);
+});
