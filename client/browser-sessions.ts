@@ -198,23 +198,26 @@ export class BrowserSessions implements BrowserSource {
     return this.#call({ method: 'GET', path: SESSIONS, userId: fields.userId, query, answer: sessionPage, signal });
   }
 
-  get(sessionId: string, options: CallOptions = {}): Promise<Session> {
+  async get(sessionId: string, options: CallOptions = {}): Promise<Session> {
     return this.#call({ method: 'GET', path: sessionPath(sessionId), answer: sessionSchema, ...options });
   }
 
   /** Ends the session's lease; with `epoch` only if it is that one (`lease_superseded` otherwise). */
-  end(sessionId: string, { epoch, ...options }: CallOptions & { epoch?: number | undefined } = {}): Promise<Session> {
+  async end(
+    sessionId: string,
+    { epoch, ...options }: CallOptions & { epoch?: number | undefined } = {},
+  ): Promise<Session> {
     const path = sessionPath(sessionId);
     return this.#call({ method: 'DELETE', path, query: { epoch }, answer: sessionSchema, ...options });
   }
 
   /** Ends the lease and takes the session off the list; its timeline and recordings stay. */
-  archive(sessionId: string, options: CallOptions = {}): Promise<Session> {
+  async archive(sessionId: string, options: CallOptions = {}): Promise<Session> {
     return this.#call({ method: 'POST', path: `${sessionPath(sessionId)}/archive`, answer: sessionSchema, ...options });
   }
 
   /** A page of the session's timeline, oldest first. */
-  listEvents(
+  async listEvents(
     sessionId: string,
     { cursor, limit, ...options }: CallOptions & { cursor?: string | undefined; limit?: number | undefined } = {},
   ): Promise<EventPage> {
@@ -229,24 +232,24 @@ export class BrowserSessions implements BrowserSource {
   }
 
   /** The bytes of a stored artifact, or those from `start` to `end`, both inclusive. Throws `artifact_not_found`. */
-  readArtifact(
+  async readArtifact(
     sessionId: string,
     artifactId: string,
     options: CallOptions & Part = {},
   ): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#bytes(`${sessionPath(sessionId)}/artifacts/${encodeURIComponent(artifactId)}/content`, options);
+    return this.#bytes(`${sessionPath(sessionId)}/artifacts/${segment(artifactId)}/content`, options);
   }
 
   /**
    * A URL of S3 that reads the artifact without a token, in parts too, until it expires: a minute, or up to five. Throws
    * `artifact_urls_unavailable` where artifacts are in a folder.
    */
-  createArtifactUrl(
+  async createArtifactUrl(
     sessionId: string,
     artifactId: string,
     { ttlSeconds, ...options }: CallOptions & { ttlSeconds?: number | undefined } = {},
   ): Promise<ArtifactUrl> {
-    const path = `${sessionPath(sessionId)}/artifacts/${encodeURIComponent(artifactId)}/url`;
+    const path = `${sessionPath(sessionId)}/artifacts/${segment(artifactId)}/url`;
     return this.#call({
       method: 'POST',
       path,
@@ -266,7 +269,7 @@ export class BrowserSessions implements BrowserSource {
     content: FileContent,
     options: CallOptions = {},
   ): Promise<SessionFile> {
-    const path = `${filesPath(sessionId)}/${encodeURIComponent(name)}`;
+    const path = `${filesPath(sessionId)}/${segment(name)}`;
     const answer = await this.#fileCall({ method: 'PUT', path, content, ...options });
     return sessionFile.parse(await answer.json());
   }
@@ -277,8 +280,8 @@ export class BrowserSessions implements BrowserSource {
   }
 
   /** The bytes of a file, or those from `start` to `end`, both inclusive. Throws `file_not_found`. */
-  readFile(sessionId: string, name: string, options: CallOptions & Part = {}): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#bytes(`${filesPath(sessionId)}/${encodeURIComponent(name)}`, options);
+  async readFile(sessionId: string, name: string, options: CallOptions & Part = {}): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#bytes(`${filesPath(sessionId)}/${segment(name)}`, options);
   }
 
   /** What agents of the session asked of their user, oldest first. */
@@ -288,13 +291,13 @@ export class BrowserSessions implements BrowserSource {
   }
 
   /** Answers one user action; the first answer counts. */
-  answerUserAction(
+  async answerUserAction(
     sessionId: string,
     actionId: string,
     answer: z.input<typeof userActionAnswer>,
     options: CallOptions = {},
   ): Promise<UserAction> {
-    const path = `${sessionPath(sessionId)}/user-actions/${encodeURIComponent(actionId)}`;
+    const path = `${sessionPath(sessionId)}/user-actions/${segment(actionId)}`;
     return this.#call({ method: 'POST', path, body: answer, answer: userAction, ...options });
   }
 
@@ -308,7 +311,7 @@ export class BrowserSessions implements BrowserSource {
    * A token that opens one live view of the session's running browser within a minute (docs/live-view.md): an embedded preview asks
    * your page for one for each connection. `view` sees; `control` may also take control.
    */
-  createLiveToken(
+  async createLiveToken(
     sessionId: string,
     { userId, signal, ...request }: CallOptions & z.input<typeof liveTokenRequest> = {},
   ): Promise<LiveTokenAnswer> {
@@ -336,12 +339,12 @@ export class BrowserSessions implements BrowserSource {
 
   /** Stores or replaces the credential of one site; leases that begin from now on have it. */
   async putCredential(userId: string, site: string, credential: Credential): Promise<void> {
-    const path = `${credentialsPath(userId)}/${encodeURIComponent(site)}`;
+    const path = `${credentialsPath(userId)}/${segment(site)}`;
     await this.#call({ method: 'PUT', path, userId, body: credential, answer: z.null() });
   }
 
   async deleteCredential(userId: string, site: string): Promise<void> {
-    const path = `${credentialsPath(userId)}/${encodeURIComponent(site)}`;
+    const path = `${credentialsPath(userId)}/${segment(site)}`;
     await this.#call({ method: 'DELETE', path, userId, answer: z.null() });
   }
 
@@ -351,7 +354,7 @@ export class BrowserSessions implements BrowserSource {
   }
 
   /** One profile with the versions that are kept. Throws `profile_not_found`. */
-  getProfile(userId: string, name: string): Promise<ProfileDetail> {
+  async getProfile(userId: string, name: string): Promise<ProfileDetail> {
     return this.#call({ method: 'GET', path: profilePath(userId, name), userId, answer: profileDetail });
   }
 
@@ -387,7 +390,7 @@ export class BrowserSessions implements BrowserSource {
    * Whether a login of the saved profile still holds: opens a page in a browser of its own and looks for a selector or a text. Takes up
    * to a minute, and a place within the user's quota. Throws `profile_not_found`, `user_quota_exceeded`, ...
    */
-  checkProfile(userId: string, name: string, page: ProfileCheckRequest): Promise<ProfileCheck> {
+  async checkProfile(userId: string, name: string, page: ProfileCheckRequest): Promise<ProfileCheck> {
     const call = { method: 'POST', path: `${profilePath(userId, name)}/check`, userId, body: page } as const;
     return this.#call({ ...call, answer: profileCheck, timeoutMs: CHECK_MS });
   }
@@ -398,7 +401,7 @@ export class BrowserSessions implements BrowserSource {
   }
 
   /** The current version as Playwright's storageState. Its holder is logged in as the user. */
-  exportProfile(userId: string, name: string): Promise<ProfileState> {
+  async exportProfile(userId: string, name: string): Promise<ProfileState> {
     const path = `${profilePath(userId, name)}/state`;
     return this.#call({ method: 'GET', path, userId, answer: profileState, timeoutMs: PROFILE_MS });
   }
@@ -429,7 +432,7 @@ export class BrowserSessions implements BrowserSource {
   }
 
   /** Every layer that applies to a session, widest first. */
-  getEffectivePolicy(sessionId: string, options: CallOptions = {}): Promise<EffectivePolicy> {
+  async getEffectivePolicy(sessionId: string, options: CallOptions = {}): Promise<EffectivePolicy> {
     const path = `${sessionPath(sessionId)}/policy/effective`;
     return this.#call({ method: 'GET', path, answer: effectivePolicy, ...options });
   }
@@ -481,13 +484,18 @@ export class BrowserSessions implements BrowserSource {
 }
 
 const tagPairs = (tags: Tags = {}): string[] => Object.entries(tags).map(([key, value]) => `${key}:${value}`);
+/** One segment of a path. Throws `invalid_request` for what no URL can hold as one: `users/../policy` is `policy`, `%2e%2e` too. */
+function segment(text: string): string {
+  if (text !== '.' && text !== '..') return encodeURIComponent(text);
+  throw new OmicronError('invalid_request', `"${text}" is no id and no name; give one that is neither "." nor "..".`);
+}
 const SESSIONS = '/internal/browser-sessions';
-const sessionPath = (sessionId: string) => `${SESSIONS}/${encodeURIComponent(sessionId)}`;
+const sessionPath = (sessionId: string) => `${SESSIONS}/${segment(sessionId)}`;
 const filesPath = (sessionId: string) => `${sessionPath(sessionId)}/files`;
-const userPath = (userId: string) => `/internal/users/${encodeURIComponent(userId)}`;
+const userPath = (userId: string) => `/internal/users/${segment(userId)}`;
 const credentialsPath = (userId: string) => `${userPath(userId)}/credentials`;
 const profilesPath = (userId: string) => `${userPath(userId)}/profiles`;
-const profilePath = (userId: string, name: string) => `${profilesPath(userId)}/${encodeURIComponent(name)}`;
+const profilePath = (userId: string, name: string) => `${profilesPath(userId)}/${segment(name)}`;
 const policyPath = (owner: PolicyOwner): string => {
   if ('sessionId' in owner) return `${sessionPath(owner.sessionId)}/policy`;
   return 'userId' in owner ? `${userPath(owner.userId)}/policy` : '/internal/policy';

@@ -26,7 +26,10 @@ export const LIMITS = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
-/** An id chosen by the platform: any text without control characters, at most 256 bytes of UTF-8. */
+/**
+ * An id chosen by the platform: any text without control characters, at most 256 bytes of UTF-8. Not a dot segment, which no URL can
+ * hold: clients send `users/../policy` as `policy`.
+ */
 export const foreignId = z
   .string()
   .min(1)
@@ -34,7 +37,8 @@ export const foreignId = z
     message: `must be at most ${LIMITS.idBytesMax} bytes`,
   })
   .refine(text => !CONTROL.test(text), { message: 'must not contain control characters' })
-  .refine(text => text.isWellFormed(), { message: 'must be well-formed Unicode' });
+  .refine(text => text.isWellFormed(), { message: 'must be well-formed Unicode' })
+  .refine(text => text !== '.' && text !== '..', { message: 'must not be . or ..' });
 
 const tagText = (max: number) =>
   z

@@ -127,3 +127,15 @@ it.each([
   expect(`${method} ${path}`).toBe(sent);
   expect(userId).toBe(user);
 });
+
+it.each(['.', '..'])('takes no "%s" for an id: users/../policy would be the policy of the deployment', async dots => {
+  const calls = [
+    () => sessions.putPolicy({ userId: dots }, policy),
+    () => sessions.deletePolicy({ sessionId: dots }),
+    () => sessions.get(dots),
+    () => sessions.readFile(SESSION_ID, dots),
+  ];
+  const seen = controller.seen.length;
+  for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'invalid_request' });
+  expect(controller.seen.length).toBe(seen);
+});

@@ -30,6 +30,7 @@ const bodies: [string, unknown][] = [
   ['a user with a null byte', { ...ids, user_id: 'ada\u0000' }],
   ['a user with a newline', { ...ids, user_id: 'ada\nlevel=50' }],
   ['a user with a lone surrogate', { ...ids, user_id: 'ada\ud800' }],
+  ['a user that is a dot segment', { ...ids, user_id: '..' }],
   ['a user of 257 bytes', { ...ids, user_id: 'a'.repeat(257) }],
   ['a user of 86 three-byte letters', { ...ids, user_id: '字'.repeat(86) }],
   ['a conversation that is null', { ...ids, conversation_id: null }],
