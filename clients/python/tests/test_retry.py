@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import pickle
+import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,7 +14,7 @@ from threading import Thread
 import jwt
 import pytest
 
-from omicron_browser import BrowserSessions, OmicronError
+from omicron_browser import AsyncBrowserSessions, BrowserSessions, OmicronError
 
 SECRET = "a service secret of 32 bytes, for tests"
 USER = "ada"
@@ -155,3 +158,80 @@ def test_says_that_no_controller_answers(controller: Controller) -> None:
 def test_refuses_a_secret_that_is_too_short() -> None:
     with pytest.raises(ValueError, match="32 bytes"):
         BrowserSessions("http://127.0.0.1:9", "short")
+
+
+def test_reads_a_heartbeat_of_a_controller_that_is_older(controller: Controller) -> None:
+    heartbeat = {name: value for name, value in json.loads(lease()[2]).items() if not name.startswith("mcp_")}
+    controller.answers = [lease(), (200, {}, json.dumps({**heartbeat, "last_used_at": "2026-01-01T00:00:00.000Z"}))]
+    with BrowserSessions(controller.url, SECRET) as sessions, sessions.acquire(USER, "chat") as held:
+        held.heartbeat()
+        assert held.lost is None
+        assert held.headers == {"Authorization": "Bearer lease-token"}
+
+
+def test_stops_renewing_when_its_client_is_closed(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+    controller.answers = [lease()]
+    before = set(threading.enumerate())
+    with BrowserSessions(controller.url, SECRET) as sessions:
+        sessions.acquire(USER, "chat", ttl_seconds=1)
+        renewals = [each for each in set(threading.enumerate()) - before if each.name == "omicron-browser renewal"]
+    for renewal in renewals:
+        renewal.join(10)
+    assert ([each.is_alive() for each in renewals], raised) == ([False], [])
+
+
+def test_has_a_connection_for_each_call() -> None:
+    """A platform's calls wait for browsers and for people; heartbeats and other chats go on meanwhile."""
+    waiting = 150
+
+    async def main() -> None:
+        listed = asyncio.Event()
+        held = 0
+
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal held
+            line = await reader.readline()
+            await reader.readuntil(b"\r\n\r\n")
+            if line.startswith(b"GET"):
+                listed.set()
+            held += 1
+            await listed.wait()
+            text = json.dumps({"sessions": [], "next_cursor": None})
+            writer.write(f"HTTP/1.1 200 OK\r\ncontent-length: {len(text)}\r\nconnection: close\r\n\r\n{text}".encode())
+            writer.close()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with AsyncBrowserSessions(f"http://127.0.0.1:{port}", SECRET) as sessions:
+            calls = [asyncio.create_task(sessions.archive("id")) for _ in range(waiting)]
+            while held < waiting:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            assert (await sessions.list())["sessions"] == []
+            await asyncio.gather(*calls, return_exceptions=True)
+        server.close()
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_an_error_reaches_another_process_whole(controller: Controller) -> None:
+    controller.answers = [problem("capacity_exceeded", 429, 61)]
+    error = refused(controller)
+    other = pickle.loads(pickle.dumps(error))
+    assert str(other) == str(error) == "capacity_exceeded: Do this instead."
+    assert (other.status, other.retry_after_seconds, other.extra) == (429, 61, {"limit": 3})
+
+
+@pytest.mark.parametrize("dots", [".", ".."])
+def test_takes_no_dots_for_an_id(dots: str) -> None:
+    """Of `users/../policy` every HTTP client makes `policy`: that of the deployment."""
+    with BrowserSessions("http://127.0.0.1:9", SECRET) as sessions:
+        for call in (
+            lambda: sessions.put_policy({"version": 1}, user_id=dots),
+            lambda: sessions.delete_policy(session_id=dots),
+            lambda: sessions.read_file("id", dots),
+        ):
+            with pytest.raises(OmicronError) as raised:
+                call()
+            assert raised.value.code == "invalid_request"

@@ -8,14 +8,25 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import quote
 
 import httpx
+from typing_extensions import NotRequired, get_type_hints
 
 from .errors import SERVER_ERROR, TOO_MANY_REQUESTS, OmicronError, error_of, problem_in
 
 SESSIONS = "/internal/browser-sessions"
 
 
+def required_keys(document: type) -> frozenset[str]:
+    """The keys that a TypedDict has always. Its own `__required_keys__` has all where annotations are text, as in `wire`."""
+    hints = get_type_hints(document, include_extras=True)
+    return frozenset(name for name, hint in hints.items() if getattr(hint, "__origin__", None) is not NotRequired)
+
+
 def segment(text: str) -> str:
-    """One segment of a path."""
+    """One segment of a path. Raises `invalid_request` for what no URL can hold as one: `users/../policy` is `policy`."""
+    if text in (".", ".."):
+        raise OmicronError(
+            "invalid_request", f'"{text}" is no id and no name; give one that is neither "." nor "..".', status=400
+        )
     return quote(text, safe="")
 
 

@@ -39,6 +39,10 @@ class OmicronError(Exception):
         self.retry_after_seconds = retry_after_seconds
         self.extra: Mapping[str, Any] = dict(extra or {})
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Workers of other processes hand their errors over: an exception is made again of its `args`, the message alone."""
+        return type(self), (self.code, self.message), self.__dict__
+
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
 

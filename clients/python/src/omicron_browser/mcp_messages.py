@@ -89,7 +89,7 @@ def data_of(event: str) -> str:
 
 
 #: Of requests that were never sent, so that nothing ran.
-NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout)
+NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 def browser_unreachable(mcp_url: str, *, sent: bool = True) -> OmicronError:

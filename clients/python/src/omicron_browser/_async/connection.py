@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 
 import httpx
 
-from ..answers import not_understood, refusal, retry_after, unreachable, value_of
+from ..answers import not_understood, refusal, required_keys, retry_after, unreachable, value_of
 from ..retry import CLOSED, may_repeat
 from ..tokens import service_key, sign_service_token
 
@@ -28,7 +28,8 @@ class AsyncConnection:
         self.url = url.rstrip("/")
         self._key = service_key(service_secret)
         self._owned = http_client is None
-        self.http = http_client if http_client is not None else httpx.AsyncClient()
+        # httpx has 100 connections by default: calls that wait for browsers or people would keep heartbeats from theirs
+        self.http = http_client if http_client is not None else httpx.AsyncClient(limits=httpx.Limits())
 
     async def aclose(self) -> None:
         if self._owned:
@@ -108,8 +109,7 @@ class AsyncConnection:
 
     def document(self, answer: type[Answer], value: object) -> Answer:
         """The value as this document of the API. Raises OmicronError when it is another."""
-        required: frozenset[str] = getattr(answer, "__required_keys__")  # noqa: B009 - of every TypedDict
-        if not isinstance(value, dict) or not required <= value.keys():
+        if not isinstance(value, dict) or not required_keys(answer) <= value.keys():
             raise not_understood(self.url)
         return cast("Answer", value)
 

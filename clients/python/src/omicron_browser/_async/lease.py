@@ -194,7 +194,7 @@ class AsyncLease:
 
     async def _renew(self) -> float | None:
         """Sends the heartbeat that is due. Seconds until the next one; None: the lease is over."""
-        if self._over is not None:
+        if self._over is not None or self._connection.http.is_closed:
             return None
         ttl_seconds = self._options.ttl_seconds
         until_next = self._renewed_at + ttl_seconds / HEARTBEATS_PER_TTL - time.monotonic()

@@ -57,7 +57,7 @@ class BrowserSessions:
 
     It returns the API's documents as they are (`omicron_browser.wire`). Every error is an OmicronError with a stable `code`.
     `service_secret` has at least 32 bytes and is shared with the controller: keep it on a server. `http_client` is another
-    HTTP client, e.g. one that knows a private CA; its owner closes it.
+    HTTP client, e.g. one that knows a private CA; its owner closes it, and gives it more connections than calls run at once.
     """
 
     def __init__(self, url: str, service_secret: str, *, http_client: httpx.Client | None = None) -> None:
