@@ -8,15 +8,23 @@ const grouping = z
     message: 'must be user, or tag: and the name of a tag',
   });
 
+/** Years that Postgres and JavaScript write alike. */
+const YEARS = { firstMs: Date.parse('1970-01-01T00:00:00Z'), endMs: Date.parse('9999-12-31T23:59:59.999Z') };
+const time = z.iso
+  .datetime({ offset: true })
+  .refine(text => Date.parse(text) >= YEARS.firstMs && Date.parse(text) <= YEARS.endMs, {
+    message: 'must be from 1970 to 9999',
+  });
+
 /** Query of `GET /internal/usage` (B7). */
 export const usageQuery = z.strictObject({
   by: grouping.default('user'),
   user_id: foreignId.optional(),
   tag: tagFilter.optional(),
   /** Inclusive; default: 30 days before `until`. */
-  since: z.iso.datetime({ offset: true }).optional(),
+  since: time.optional(),
   /** Exclusive; default, and at the latest: now. */
-  until: z.iso.datetime({ offset: true }).optional(),
+  until: time.optional(),
   limit: z.coerce.number().int().min(1).max(LIMITS.pageSizeMax).default(LIMITS.pageSizeDefault),
 });
 export type UsageQuery = z.infer<typeof usageQuery>;

@@ -40,11 +40,14 @@ select since, until, row from period left join lateral (
 const time = z.coerce.date().transform(at => at.toISOString());
 const found = z.object({ since: time, until: time, row: z.looseObject({ is_total: z.boolean() }) });
 
+/** Postgres refuses some offsets that ISO 8601 has. */
+const inUtc = (text: string | undefined): string | null => (text === undefined ? null : new Date(text).toISOString());
+
 export function sqlUsage(database: Database): Usage {
   return {
     async report({ by, user_id, tag = {}, since, until, limit }) {
       const ofTag = by === 'user' ? null : by.slice('tag:'.length);
-      const parameters = [since ?? null, until ?? null, ofTag, user_id ?? null, JSON.stringify(tag), limit];
+      const parameters = [inUtc(since), inUtc(until), ofTag, user_id ?? null, JSON.stringify(tag), limit];
       const rows = z.array(found).parse(await database.query(REPORT, parameters));
       const period = { since: rows[0]?.since, until: rows[0]?.until, by };
       const total = rows.find(({ row }) => row.is_total)?.row;

@@ -91,8 +91,14 @@ it('[B7] sessions have tags, are searched by them, and usage is told per user an
   const asked = `/internal/usage?since=${DAY.since}&until=${DAY.until}`;
   expect((await stack.call('GET', asked, { user: 'bob' })).body).toMatchObject({ total: bob });
   expect((await stack.call('GET', `${asked}&user_id=ada`, { user: 'bob' })).status).toBe(403);
-  for (const wrong of ['by=team', 'by=tag:a%20b', 'since=yesterday', 'limit=0'])
+  const years = ['since=0000-01-01T00:00:00Z', 'until=0001-01-01T00:00:00Z', 'since=9999-12-31T23:59:59-14:00'];
+  for (const wrong of ['by=team', 'by=tag:a%20b', 'since=yesterday', 'limit=0', ...years])
     expect((await stack.call('GET', `/internal/usage?${wrong}`)).status, wrong).toBe(400);
+
+  const farEast = encodeURIComponent('2000-01-02T00:00:00+23:00');
+  expect((await stack.call('GET', `/internal/usage?since=${farEast}`)).body).toMatchObject({
+    since: '2000-01-01T01:00:00.000Z',
+  });
 
   let stdout = '';
   const code = await runCommand(
