@@ -1,6 +1,14 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { PROBLEM_TYPE, type Problem } from '../contract/problem.ts';
+
+/**
+ * For servers of WebSockets. A request that offers another protocol is answered as if it did not (RFC 9110, section 7.8): Java's
+ * HttpClient and `curl --http2` offer HTTP/2 with each request.
+ */
+export const onlyWebSockets = {
+  shouldUpgradeCallback: ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket',
+};
 
 /** The head of an answer to a request for an upgrade, which `node:http` leaves to its server's listener. */
 export function answerHead(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): string {

@@ -5,6 +5,7 @@ import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } f
 import type { hibernateAnswer } from '../contract/hibernation.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../contract/problem.ts';
 import type { ProfileCheck, profileSaved } from '../contract/profile.ts';
+import { onlyWebSockets } from '../http/upgrade.ts';
 import { serveFiles } from './files-http.ts';
 import { serveLive } from './live-upgrade.ts';
 import { checkOrigin } from './mcp/origin.ts';
@@ -105,7 +106,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
     await handler(request, response);
   }
 
-  const server = createServer((request, response) => {
+  const server = createServer(onlyWebSockets, (request, response) => {
     serve(request, response).catch((error: unknown) => refuse(request, response, error, log));
   });
   serveLive(server, runner, { origins: mcpOrigins, log });

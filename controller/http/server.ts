@@ -4,6 +4,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import type { Logger } from 'pino';
 import { OmicronError } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
+import { onlyWebSockets } from '../../http/upgrade.ts';
 import { type AgentProfileRoutes, agentProfileRoutes } from './agent-profiles.ts';
 import { type ArtifactRoutes, artifactRoutes } from './artifacts.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
@@ -56,6 +57,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** The controller's HTTP server: sessions, credentials, redemption and reports, health, metrics, OpenAPI. */
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const app = Fastify({
+    http: onlyWebSockets,
     loggerInstance: parts.log,
     // paths hold user ids; transitions are logged where they happen
     logController: new LogController({ disableRequestLogging: true }),

@@ -74,6 +74,14 @@ test('bytes that are no HTTP, and a client that sends its body forever, do not h
   expect(runner.output()).not.toContain('unexpected error');
 });
 
+test('a client that offers HTTP/2, as Java’s HttpClient does with each request, is answered', async () => {
+  const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': '' };
+  const sent = request(`${runner.url}/healthz`, { headers, agent: false }).end();
+  const [answer] = await once(sent, 'response');
+  answer.resume();
+  expect(answer.statusCode).toBe(200);
+});
+
 test('[S5] health has two gates: a browser that hangs shuts the one of the protocol within 2 s, with its log', async () => {
   const good = await runner.health();
   expect([good.status, good.body.phase]).toEqual([200, 'warm']);

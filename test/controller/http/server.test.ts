@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { ENV, NAMESPACES, runnerName } from '../../../contract/names.ts';
@@ -62,6 +62,15 @@ it('answers for an ended lease under the name that its runner had in a cluster, 
   expect(await ask(name)).toMatchObject({ status: 409, body: expect.stringContaining('lease_ended') });
   expect(await ask(name, { authorization: 'Bearer x' })).toMatchObject({ status: 401 });
   expect(await ask('localhost')).toMatchObject({ status: 404 });
+});
+
+it('answers a client that offers HTTP/2, as Java’s HttpClient does with each request', async () => {
+  await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
+  const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': '' };
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(`${stack.url}/healthz`, { headers }, resolve).on('error', reject).end();
+  });
+  expect([answer.statusCode, await text(answer)]).toEqual([200, '{"status":"ok"}']);
 });
 
 it('[O3] DELETE ends the lease once, whatever is repeated, and nothing of its runner stays', async () => {
