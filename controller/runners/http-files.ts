@@ -66,9 +66,10 @@ function send(
 async function accepted(answer: IncomingMessage): Promise<IncomingMessage> {
   if (answer.statusCode === 200 || answer.statusCode === 206) return answer;
   const problem = problemSchema.safeParse(await json(answer).catch(() => undefined));
-  throw problem.success
-    ? OmicronError.fromProblem(problem.data)
-    : new OmicronError('lease_ended', `The browser answered ${answer.statusCode}. Request the lease again.`);
+  if (problem.success) throw OmicronError.fromProblem(problem.data);
+  // Node.js's own: the runner reads what the caller sends, as it comes.
+  if (answer.statusCode === 408) throw new OmicronError('invalid_request', 'The file was not sent within 30 seconds.');
+  throw new OmicronError('lease_ended', `The browser answered ${answer.statusCode}. Request the lease again.`);
 }
 
 function contentOf(answer: IncomingMessage): FileAnswer {

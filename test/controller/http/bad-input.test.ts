@@ -55,6 +55,12 @@ const bodies: [string, unknown][] = [
   ['null', null],
 ];
 
+it('says that a URL or headers are too large', async () => {
+  const answer = await stack.call('GET', `/internal/browser-sessions?cursor=${'x'.repeat(20_000)}`);
+  expectProblem(answer, 'invalid_request');
+  expect(problemOf(answer).detail).toContain('16 KiB');
+});
+
 describe('get-or-create', () => {
   it.each(bodies)('refuses %s', async (_what, body) => {
     const answer = await stack.call('POST', GET_OR_CREATE, { body });
