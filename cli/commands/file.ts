@@ -1,4 +1,5 @@
 import { openAsBlob } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { type Cli, connectController } from '../connect.ts';
@@ -36,12 +37,19 @@ async function listFiles(cli: Cli, named: SessionName): Promise<void> {
 }
 
 async function putFile(cli: Cli, path: string, named: SessionName, options: { name?: string }): Promise<void> {
-  const content = await openAsBlob(path).catch((cause: Error) => {
-    throw new UsageError(`${path} cannot be read: ${cause.message}.`);
-  });
+  const content = await contentOf(path);
   const sessions = await connectController(cli);
   const { session_id } = await findSession(sessions, named);
   cli.out.fields(await sessions.putFile(session_id, options.name ?? basename(path), content));
+}
+
+async function contentOf(path: string): Promise<Blob> {
+  try {
+    if (!(await stat(path)).isFile()) throw new Error('it is not a file');
+    return await openAsBlob(path);
+  } catch (cause) {
+    throw new UsageError(`${path} cannot be read: ${cause instanceof Error ? cause.message : cause}.`);
+  }
 }
 
 async function getFile(cli: Cli, name: string, named: SessionName, options: { to?: string }): Promise<void> {

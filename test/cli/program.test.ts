@@ -50,6 +50,8 @@ it.each([
   ['policy show --user u --session s', '--session'],
   ['policy show --effective', '--session'],
   ['up --port high', '--port'],
+  ['file put /no/such/file s', '/no/such/file cannot be read'],
+  ['file put /usr s', 'it is not a file'],
   ['brew', "unknown command 'brew'"],
 ])('refuses a wrong command line in one line, before it calls a controller: %s', async (line, said) => {
   expect(await run(line)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(/^.+\n$/) });
