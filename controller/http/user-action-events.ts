@@ -32,6 +32,7 @@ export const userActionEventRoutes: FastifyPluginAsyncZod<UserActionEventRoutes>
   app.get(
     '/events',
     {
+      exposeHeadRoute: false, // of an answer that never ends, it would have to be made all the same
       schema: {
         operationId: 'streamUserActions',
         summary:

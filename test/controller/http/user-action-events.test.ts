@@ -95,3 +95,9 @@ test('a replica that stops ends its streams, and asks the database for no one', 
   await response.text(); // it has an end
   await own[Symbol.asyncDispose]();
 });
+
+test('HEAD makes no stream, which nobody would close', async () => {
+  const authorization = `Bearer ${await signServiceToken(stack.serviceKey)}`;
+  const response = await fetch(`${stack.url}${PATH}`, { method: 'HEAD', headers: { authorization } });
+  expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
+});
