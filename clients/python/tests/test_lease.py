@@ -26,6 +26,8 @@ def test_serves_a_chat_request_by_request(sessions: BrowserSessions, user: str, 
         page = browser.call_tool("browser_navigate", {"url": f"{site}/login"})
         assert not page.is_error
         assert "Log in" in page.text
+        with pytest.raises(OmicronError, match=r"did not answer within 0\.3 s"):
+            browser.call_tool("browser_wait_for", {"time": 5}, timeout_seconds=0.3)
     assert browser.lease.lost is not None
     assert browser.lease.lost.code == "lease_released"
     with pytest.raises(OmicronError, match="acquire it again"):

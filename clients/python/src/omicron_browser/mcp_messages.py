@@ -92,6 +92,14 @@ def data_of(event: str) -> str:
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
+def not_answered(mcp_url: str, seconds: float) -> OmicronError:
+    return OmicronError(
+        "browser_unreachable",
+        f"The browser at {mcp_url} did not answer within {seconds:g} s. The call may have had its effect: look at the page"
+        " before you repeat it.",
+    )
+
+
 def browser_unreachable(mcp_url: str, *, sent: bool = True) -> OmicronError:
     """A call that was sent may have run: it is not for this client to repeat."""
     if not sent:

@@ -14,6 +14,7 @@ from ..mcp_messages import (
     Tool,
     ToolResult,
     browser_unreachable,
+    not_answered,
     refusal,
     result_of,
     tool_of,
@@ -77,6 +78,8 @@ class AsyncMcp:
             )
         except httpx.TransportError as error:
             sent = not isinstance(error, NOT_SENT)
+            if sent and timeout_seconds is not None and isinstance(error, httpx.TimeoutException):
+                raise not_answered(self._url, timeout_seconds) from error
             raise browser_unreachable(self._url, sent=sent) from error
         if not response.is_success:
             raise refusal(response)
