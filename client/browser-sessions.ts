@@ -484,10 +484,14 @@ export class BrowserSessions implements BrowserSource {
 }
 
 const tagPairs = (tags: Tags = {}): string[] => Object.entries(tags).map(([key, value]) => `${key}:${value}`);
+
 /** One segment of a path. Throws `invalid_request` for what no URL can hold as one: `users/../policy` is `policy`, `%2e%2e` too. */
 function segment(text: string): string {
-  if (text !== '.' && text !== '..') return encodeURIComponent(text);
-  throw new OmicronError('invalid_request', `"${text}" is no id and no name; give one that is neither "." nor "..".`);
+  if (!['', '.', '..'].includes(text) && text.isWellFormed()) return encodeURIComponent(text);
+  throw new OmicronError(
+    'invalid_request',
+    `${JSON.stringify(text)} is no id and no name: give well-formed text that is neither empty nor "." nor "..".`,
+  );
 }
 const SESSIONS = '/internal/browser-sessions';
 const sessionPath = (sessionId: string) => `${SESSIONS}/${segment(sessionId)}`;

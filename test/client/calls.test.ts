@@ -128,14 +128,17 @@ it.each([
   expect(userId).toBe(user);
 });
 
-it.each(['.', '..'])('takes no "%s" for an id: users/../policy would be the policy of the deployment', async dots => {
-  const calls = [
-    () => sessions.putPolicy({ userId: dots }, policy),
-    () => sessions.deletePolicy({ sessionId: dots }),
-    () => sessions.get(dots),
-    () => sessions.readFile(SESSION_ID, dots),
-  ];
-  const seen = controller.seen.length;
-  for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'invalid_request' });
-  expect(controller.seen.length).toBe(seen);
-});
+it.each(['.', '..', '', '\ud800'])(
+  'takes no %j for an id: users/../policy is the policy of the deployment',
+  async text => {
+    const calls = [
+      () => sessions.putPolicy({ userId: text }, policy),
+      () => sessions.deletePolicy({ sessionId: text }),
+      () => sessions.get(text),
+      () => sessions.readFile(SESSION_ID, text),
+    ];
+    const seen = controller.seen.length;
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'invalid_request' });
+    expect(controller.seen.length).toBe(seen);
+  },
+);

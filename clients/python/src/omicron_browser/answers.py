@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from functools import cache
 from urllib.parse import quote
 
 import httpx
@@ -15,6 +16,7 @@ from .errors import SERVER_ERROR, TOO_MANY_REQUESTS, OmicronError, error_of, pro
 SESSIONS = "/internal/browser-sessions"
 
 
+@cache
 def required_keys(document: type) -> frozenset[str]:
     """The keys that a TypedDict has always. Its own `__required_keys__` has all where annotations are text, as in `wire`."""
     hints = get_type_hints(document, include_extras=True)
@@ -23,11 +25,16 @@ def required_keys(document: type) -> frozenset[str]:
 
 def segment(text: str) -> str:
     """One segment of a path. Raises `invalid_request` for what no URL can hold as one: `users/../policy` is `policy`."""
-    if text in (".", ".."):
-        raise OmicronError(
-            "invalid_request", f'"{text}" is no id and no name; give one that is neither "." nor "..".', status=400
-        )
-    return quote(text, safe="")
+    if text not in ("", ".", ".."):
+        try:
+            return quote(text, safe="")
+        except UnicodeEncodeError:
+            pass  # half of a surrogate pair
+    raise OmicronError(
+        "invalid_request",
+        f'{text!a} is no id and no name: give well-formed text that is neither empty nor "." nor "..".',
+        status=400,
+    )
 
 
 def tag_pairs(tags: Mapping[str, str] | None) -> list[str]:
