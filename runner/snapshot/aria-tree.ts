@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 
 /**
@@ -24,6 +25,30 @@ export interface AriaNode {
 }
 
 /** The page's elements with refs, which hold until the next snapshot. Rejects when the page does not answer in time. */
-export const ariaTree = async (page: Page, timeoutMs: number, signal: AbortSignal): Promise<readonly AriaNode[]> =>
-  // Documented as a list of such nodes; of tens of thousands, a schema would take longer than the page.
-  (await page.ariaSnapshotJSON({ mode: 'ai', timeout: timeoutMs, signal })) as unknown as readonly AriaNode[];
+export async function ariaTree(page: Page, timeout: number, signal: AbortSignal): Promise<readonly AriaNode[]> {
+  const done = new AbortController();
+  const options = { mode: 'ai', timeout, signal: AbortSignal.any([signal, done.signal]) } as const;
+  try {
+    const tree = await Promise.race([page.ariaSnapshotJSON(options), treeWithoutBody(page, options)]);
+    // Documented as a list of such nodes; of tens of thousands, a schema would take longer than the page.
+    return tree as unknown as readonly AriaNode[];
+  } finally {
+    done.abort();
+  }
+}
+
+type Options = NonNullable<Parameters<Page['ariaSnapshotJSON']>[0]>;
+
+/** A page has a body by then, or is looked at for what it is. */
+const BODY_MS = 300;
+const OTHER_ROOT = ':root:not(html)';
+
+/** An SVG picture has no body, for which Playwright waits. Resolves for such a document alone. */
+async function treeWithoutBody(page: Page, options: Options): Promise<unknown> {
+  const root = page.locator(OTHER_ROOT);
+  const isOther = async () => {
+    await delay(BODY_MS, undefined, { signal: options.signal, ref: false });
+    return (await root.count()) > 0;
+  };
+  return (await isOther().catch(() => false)) ? root.ariaSnapshotJSON(options) : new Promise(() => undefined);
+}

@@ -31,7 +31,7 @@ export function find(outline: readonly Outline[], { name, at }: Pattern, tokensM
     for (const each of lines) {
       const isUnit = UNITS.has(each.role) && sizeOf(each) <= UNIT_LINES_MAX;
       const around = unit ?? (isUnit ? { shown: each, path } : undefined);
-      const near = nearMatches(each.line, at);
+      const near = nearMatches(withoutRef(each.line), at);
       count += near.length;
       if (near.length > 0 && each.line.length > LONG_CHARACTERS)
         found.push({ shown: { ...each, line: `${headOf(each)}: ${near.join(' ')}`, children: [] }, path });
@@ -93,6 +93,9 @@ const withRefs = (each: Outline): Outline => ({
   line: each.ref === undefined || each.line.includes(`[ref=${each.ref}]`) ? each.line : withRef(each.line, each.ref),
   children: each.children.map(withRefs),
 });
+
+/** A ref is a name of ours: a number that is looked for is no part of it. */
+const withoutRef = (line: string): string => line.replace(/ \[ref=\w+\]/, '');
 
 const withRef = (line: string, ref: string): string => {
   const head = /^[^ :]+(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*/.exec(line)?.[0] ?? '';

@@ -127,8 +127,11 @@ function inOneLine(each: Outline): Outline {
   return { ...each, line: `${each.line} ${short}`, children: each.children.filter(child => child !== address) };
 }
 
+/** What a line says, and then its states and its ref; of a cell, a text and an option the role goes without saying. */
 const said = (line: string): string =>
-  line.replace(/^(?:text|cell|gridcell|columnheader|rowheader|option)(?: \[[^\]]*\])*(?:: |$)/, '');
+  line.replace(SAYING, (_all, marks: string, text = '') => (text === '' ? marks.trim() : `${text}${marks}`));
+
+const SAYING = /^(?:text|cell|gridcell|columnheader|rowheader|option)((?: \[[^\]]*\])*)(?:: (.*))?$/s;
 
 function rowLine({ line, children }: Outline): string {
   const flat = (each: Outline): string[] => {
@@ -138,10 +141,13 @@ function rowLine({ line, children }: Outline): string {
   return `${line}: ${children.map(cell => flat(cell).join(' ')).join(' | ')}`;
 }
 
+const SELECTED = ' [selected]';
+const offered = ({ line }: Outline): string => said(line.replace(SELECTED, ''));
+
 /** The chosen one first. */
 function optionList(options: readonly Outline[]): string {
-  const chosen = options.filter(({ line }) => line.startsWith('option [selected]')).map(({ line }) => said(line));
-  const shown = options.slice(0, OPTIONS_SHOWN).map(({ line }) => said(line));
+  const chosen = options.filter(({ line }) => line.includes(SELECTED)).map(offered);
+  const shown = options.slice(0, OPTIONS_SHOWN).map(offered);
   const more = options.length > shown.length ? ` | (${options.length - shown.length} more)` : '';
   return `${chosen.join(', ')} (of ${shown.join(' | ')}${more})`;
 }

@@ -67,6 +67,8 @@ export function snapshotWriter(
 ): SnapshotWriter {
   let count = 0;
   let seen: Seen | undefined;
+  /** A tab did since what was seen; it may look like one that was closed. */
+  let opened = false;
   const watch = (page: Page): void => {
     const forget = () => {
       if (seen?.page === page) seen = undefined;
@@ -74,7 +76,10 @@ export function snapshotWriter(
     page.on('domcontentloaded', forget).on('dialog', forget).on('close', forget);
   };
   for (const page of context.pages()) watch(page);
-  context.on('page', watch);
+  context.on('page', page => {
+    watch(page);
+    opened = true;
+  });
 
   async function read(page: Page, timeoutMs: number, signal: AbortSignal, looked?: Look) {
     const [tree, title, tabs] = await Promise.all([
@@ -91,6 +96,7 @@ export function snapshotWriter(
   /** Numbers what is about to be shown; what comes after it is compared with it. */
   function show(page: Page, { outline, whole, ...result }: Read): number {
     count += 1;
+    opened = false;
     seen = whole ? { ...result, page, number: count, lines: known(outline) } : undefined;
     return count;
   }
@@ -129,11 +135,12 @@ export function snapshotWriter(
         return wholePage(page, result, view);
       const changes = changesSince(before.lines, result.outline);
       if (changes.share > CHANGED_MAX) return wholePage(page, result, view);
+      const hasTabs = opened || before.tabs !== result.tabs;
       const head = [
         changesHead(show(page, result), before),
         ...(before.address === result.address ? [] : [`- Page URL: ${result.address}`]),
         ...(before.title === result.title ? [] : [`- Page Title: ${result.title}`]),
-        ...(before.tabs === result.tabs ? [] : ['### Open tabs', result.tabs === '' ? 'only this one' : result.tabs]),
+        ...(hasTabs ? ['### Open tabs', result.tabs === '' ? 'only this one' : result.tabs] : []),
       ].join('\n');
       const gone = goneLine(changes.gone);
       const room = roomFor(head + gone, view.tokensMax);
