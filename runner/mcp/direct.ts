@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import * as z from 'zod';
+import { at, drawnBox } from '../tools/drawn-box.ts';
 import { evaluateOnPage } from '../tools/evaluate.ts';
 import { goTo } from '../tools/go-to.ts';
 import { invalidArguments } from '../tools/result.ts';
@@ -51,8 +52,9 @@ const DIRECT: Readonly<Record<string, (args: Record<string, unknown>) => DirectC
       modifiers: z.array(z.enum(['Alt', 'Control', 'ControlOrMeta', 'Meta', 'Shift'])).optional(),
     },
     async (page, { target, doubleClick, button, modifiers }) => {
-      const element = await existing(page, target);
-      const options = { ...(button && { button }), ...(modifiers && { modifiers }), ...ACTION };
+      const [found, drawn] = await Promise.all([existing(page, target), drawnBox(page, target)]);
+      const element = drawn?.element ?? found;
+      const options = { ...(button && { button }), ...(modifiers && { modifiers }), ...at(drawn), ...ACTION };
       await (doubleClick === true ? element.dblclick(options) : element.click(options));
     },
   ),
@@ -61,7 +63,7 @@ const DIRECT: Readonly<Record<string, (args: Record<string, unknown>) => DirectC
   }),
   browser_type: direct({ target, text: z.string(), submit: flag, slowly: flag }, async (page, args) => {
     const element = await existing(page, args.target);
-    await (args.slowly === true ? element.pressSequentially(args.text, ACTION) : element.fill(args.text, ACTION));
+    await (args.slowly === true ? typeSlowly(element, args.text) : element.fill(args.text, ACTION));
     if (args.submit === true) await element.press('Enter', ACTION);
   }),
   browser_select_option: direct({ target, values }, async (page, { target, values }) => {
@@ -87,6 +89,13 @@ const DIRECT: Readonly<Record<string, (args: Record<string, unknown>) => DirectC
 export const directCall = (name: string, args: Record<string, unknown>): DirectCall | undefined =>
   Object.hasOwn(DIRECT, name) ? DIRECT[name]?.(args) : undefined;
 
+/** Key by key, in place of what the field holds: Playwright alone would put the text before that. */
+async function typeSlowly(element: Locator, text: string): Promise<void> {
+  // What is no field takes keys too.
+  if (await element.isEditable(ACTION).catch(() => false)) await element.selectText(ACTION);
+  await element.pressSequentially(text, ACTION);
+}
+
 interface Field {
   readonly target: string;
   readonly type: (typeof FIELD_TYPES)[number];
@@ -96,8 +105,10 @@ interface Field {
 async function fillField(page: Page, { target, type, value }: Field): Promise<void> {
   const element = await existing(page, target);
   if (type === 'combobox') await element.selectOption({ label: value }, ACTION);
-  else if (type === 'checkbox' || type === 'radio') await element.setChecked(value === 'true', ACTION);
-  else await element.fill(value, ACTION);
+  else if (type === 'checkbox' || type === 'radio') {
+    const drawn = await drawnBox(page, target);
+    await (drawn?.element ?? element).setChecked(value === 'true', { ...at(drawn), ...ACTION });
+  } else await element.fill(value, ACTION);
 }
 
 interface Wait {

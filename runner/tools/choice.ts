@@ -1,5 +1,6 @@
-import type { ElementHandle, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import type { Refusal } from '../../contract/tool-failure.ts';
+import { at, drawnFor } from './drawn-box.ts';
 import { choicesOf, OFF, ON } from './options-of.ts';
 import { actor, pinned, type Target } from './target.ts';
 
@@ -36,7 +37,8 @@ export async function choose(page: Page, target: Target, text: string): Promise<
           ...(kind === 'checkbox' ? ['false'] : []),
           ...names,
         ]);
-      await ((await shownLabel(element)) ?? actor(page, target)).setChecked(isOn, { timeout: CHOICE_MS });
+      const drawn = await drawnFor(element);
+      await (drawn?.element ?? actor(page, target)).setChecked(isOn, { ...at(drawn), timeout: CHOICE_MS });
       return 'chosen';
     }
     case 'file':
@@ -44,19 +46,6 @@ export async function choose(page: Page, target: Target, text: string): Promise<
     case 'other':
       return 'text';
   }
-}
-
-/** What a person clicks where a page draws its own checkbox or radio button, and hides the browser's. */
-async function shownLabel(element: ElementHandle): Promise<ElementHandle | undefined> {
-  if (await element.isVisible()) return undefined;
-  const label = (await element.evaluateHandle(askLabel)).asElement();
-  return label !== null && (await label.isVisible()) ? label : undefined;
-}
-
-/** Runs in the page. */
-function askLabel(element: object): object | null {
-  const [label] = (element as { labels?: Iterable<object> | null }).labels ?? []; // a field has them
-  return label ?? null;
 }
 
 const same = (name: string, wanted: string): boolean => name.toLowerCase() === wanted.toLowerCase();

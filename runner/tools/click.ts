@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { defineTool } from './define-tool.ts';
+import { at, drawnBox } from './drawn-box.ts';
 import { invalidArguments, succeeded } from './result.ts';
 import { locate } from './target.ts';
 import { unfitFields } from './unfit-fields.ts';
@@ -20,7 +21,11 @@ export const click = defineTool({
   compatible: true,
   output: {},
   async run({ selector, x, y }, { page, settled, lease }) {
-    if (selector !== undefined) await settled(page, () => locate(page, selector).click({ timeout: ACTION_MS }));
+    if (selector !== undefined)
+      await settled(page, async () => {
+        const drawn = await drawnBox(page, selector);
+        await (drawn?.element ?? locate(page, selector)).click({ ...at(drawn), timeout: ACTION_MS });
+      });
     else if (x !== undefined && y !== undefined) await settled(page, () => page.mouse.click(x, y));
     else return invalidArguments('Give a selector, or both x and y.');
     return succeeded(page, {}, await unfitFields(page, lease));

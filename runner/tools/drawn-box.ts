@@ -1,0 +1,83 @@
+import type { ElementHandle, Page } from 'playwright-core';
+import * as z from 'zod';
+import { locate } from './target.ts';
+
+const BOX = 'input[type=checkbox], input[type=radio]';
+
+/** What is clicked for a checkbox or a radio button, and where on it. */
+export interface DrawnBox {
+  readonly element: ElementHandle;
+  readonly position: { readonly x: number; readonly y: number };
+}
+
+/**
+ * Where a person clicks a checkbox or a radio button that the page draws itself, over the browser's own or beside it, which is hidden;
+ * undefined: the target is clicked where it is.
+ */
+export async function drawnBox(page: Page, target: string): Promise<DrawnBox | undefined> {
+  const box = locate(page, target).and(page.locator(BOX));
+  if ((await box.count().catch(() => 0)) !== 1) return undefined;
+  const element = await box.elementHandle();
+  return element === null ? undefined : drawnFor(element);
+}
+
+/** Of the options of a click. */
+export const at = (drawn: DrawnBox | undefined): Partial<Pick<DrawnBox, 'position'>> =>
+  drawn === undefined ? {} : { position: drawn.position };
+
+const pointSchema = z.object({ x: z.number(), y: z.number() });
+
+/** The same for a box that was found. */
+export async function drawnFor(box: ElementHandle): Promise<DrawnBox | undefined> {
+  const drawn = await box.evaluateHandle(askDrawn);
+  const element = (await drawn.getProperty('element')).asElement();
+  if (element === null || !(await element.isVisible())) return undefined;
+  return { element, position: pointSchema.parse(await (await drawn.getProperty('position')).jsonValue()) };
+}
+
+/** As much of the elements of a page as is read here. */
+interface Part {
+  readonly clientLeft: number;
+  readonly clientTop: number;
+  contains(element: Part): boolean;
+  getBoundingClientRect(): Rectangle;
+  getClientRects(): ArrayLike<Rectangle>;
+  matches(selector: string): boolean;
+}
+interface Rectangle {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+interface Box extends Part {
+  readonly labels: Iterable<Part> | null;
+  scrollIntoView(options: { block: 'nearest'; inline: 'nearest' }): void;
+  getRootNode(): { elementFromPoint(x: number, y: number): Part | null };
+}
+
+/**
+ * Runs in the page. What of a label lies over the box is clicked there. Where nothing is seen of the box (what is only for screen readers
+ * has a size of 1 pixel), its label is clicked at the beginning: there may be a link in it.
+ */
+function askDrawn(element: object): object {
+  const EDGE = 2;
+  const box = element as Box; // a checkbox or a radio button is one
+  const labels = [...(box.labels ?? [])];
+  const at = (on: Part, x: number, y: number) => {
+    const { x: left, y: top } = on.getBoundingClientRect();
+    return { element: on, position: { x: x - left - on.clientLeft, y: y - top - on.clientTop } };
+  };
+  box.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  const { x, y, width, height } = box.getBoundingClientRect();
+  const [middleX, middleY] = [x + width / 2, y + height / 2];
+  const found = box.getRootNode().elementFromPoint(middleX, middleY);
+  if (found === box) return {};
+  const isTiny = width <= 1 || height <= 1;
+  if (found !== null && !isTiny && labels.some(label => label.contains(found))) return at(found, middleX, middleY);
+  const [label] = labels;
+  const first = label?.getClientRects()[0];
+  if (label === undefined || first === undefined || !(isTiny || found === null)) return {};
+  const beginning = label.matches(':dir(rtl)') ? first.x + first.width - EDGE : first.x + EDGE;
+  return at(label, beginning, first.y + first.height / 2);
+}
