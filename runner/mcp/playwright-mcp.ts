@@ -5,6 +5,7 @@ import { type Refusal, refused } from '../../contract/tool-failure.ts';
 import { realClock } from '../../http/clock.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
+import { forgetEmptyDocuments } from '../browser/empty-documents.ts';
 import type { Incidents } from '../browser/incidents.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { recoverPages } from '../browser/recover-page.ts';
@@ -13,12 +14,12 @@ import { TOKENS_DEFAULT } from '../budget/fit.ts';
 import { type SettleOptions, type Settler, settler } from '../settle/settle.ts';
 import { SNAPSHOT_MS, type View } from '../snapshot/view.ts';
 import { snapshotWriter } from '../snapshot/writer.ts';
-import { textOf } from '../tools/result.ts';
+import { textOf, withNotes } from '../tools/result.ts';
 import { unknownTool } from '../tools/unknown-tool.ts';
 import { CANCELLED, callBounds, ended, workOnPage } from './bounds.ts';
 import { connectPlaywright } from './connection.ts';
 import { type DirectCall, directCall } from './direct.ts';
-import { closeFileChoosers } from './file-choosers.ts';
+import { chooserNotes, closeFileChoosers } from './file-choosers.ts';
 import { LEAVES_PAGE, leavePage } from './leave-page.ts';
 import { listed } from './listing.ts';
 import { firstChangeMs, passedOn, SNAPSHOT_AFTER, toolSeconds } from './playwright-tools.ts';
@@ -84,9 +85,12 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
   const { browser, guard, filesDir, secondsMax = toolSeconds } = options;
   const { context } = browser;
   boundNames(context);
+  forgetEmptyDocuments(context);
   const connection = await connectPlaywright(context, filesDir);
   const { bounded, explained } = callBounds(browser, guard);
   const tools = connection.tools.map(listed).filter(tool => tool !== undefined);
+  const reading = tools.filter(({ annotations }) => annotations?.readOnlyHint === true).map(({ name }) => name);
+  const keepsChooser = new Set([...reading, 'browser_file_upload', 'browser_tabs']);
 
   let view: View = { snapshot: 'full', tokensMax: TOKENS_DEFAULT };
   let conceal: Conceal = async text => text;
@@ -145,7 +149,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     if (refusing !== undefined) return refusing;
     return bounded(name, seconds, signal, async () => {
       if (name === 'browser_close') return closeTabs(context, guard, seconds);
-      if (name === 'browser_handle_dialog') closeFileChoosers(await current());
+      if (!keepsChooser.has(name)) closeFileChoosers(await current());
       const read = reads(name, args);
       if (read !== undefined)
         return recovering(async () =>
@@ -175,7 +179,7 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     return settled(await current(), request, { firstMs, unless: ({ isError }) => isError === true });
   }
 
-  /** Playwright MCP alone knows what a page with a dialog or a file chooser waits for: `request` asks it. */
+  /** Playwright MCP alone knows what a page with a dialog waits for: `request` asks it. */
   async function directly(
     name: string,
     bounds: CallBounds,
@@ -196,7 +200,10 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
       );
     });
     const tellsPage = result.content.length === 0 || page.url() !== fromUrl;
-    return tellsPage ? { ...result, content: [...result.content, pageOf(page)] } : result;
+    return withNotes(
+      tellsPage ? { ...result, content: [...result.content, pageOf(page)] } : result,
+      chooserNotes(page),
+    );
   }
 
   const { settled, challenge, look, begin } = settler(context, realClock.nowMs);
