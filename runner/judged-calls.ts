@@ -16,6 +16,7 @@ import type { Caller } from './mcp/caller.ts';
 import type { challengeNotes } from './mcp/challenge-notes.ts';
 import type { ConsoleMessages } from './mcp/console-messages.ts';
 import type { Downloads } from './mcp/downloads.ts';
+import { failedDocuments } from './mcp/failed-documents.ts';
 import { type PageFacts, pageFacts } from './mcp/page-facts.ts';
 import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
 import { currentTab } from './mcp/tabs.ts';
@@ -75,6 +76,7 @@ export function judgedCalls(
   /** Whether the model has seen web content in this lease. */
   let untrusted = false;
   const facts = pageFacts(options.context);
+  const failures = failedDocuments(options.context);
 
   const judgeAndRun: Call = async (name, given, caller) => {
     const tool = available.get(name);
@@ -99,8 +101,11 @@ export function judgedCalls(
     const challenged = acts || WAITS.has(name) ? await challenges(result) : [];
     const written = acts ? await messages.take() : [];
     const { notes: downloaded, links } = arrivals.take();
+    const failed = tool.inTurn ? failures.take() : [];
     const notes = [
       ...challenged,
+      // A failed navigation says it in its own words.
+      ...(result.isError ? [] : failed),
       ...refusedOnTheWayOut(forwarder?.refusals ?? [], startMs),
       ...playwright.incidents.takeNotes(),
       ...downloaded,

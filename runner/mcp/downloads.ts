@@ -1,5 +1,5 @@
 import type { ResourceLink } from '@modelcontextprotocol/server';
-import type { BrowserContext, Download } from 'playwright-core';
+import type { BrowserContext, Download, Page } from 'playwright-core';
 import { safeFileName } from '../files/names.ts';
 import type { KeptFile, SessionFiles } from '../files/session-files.ts';
 import type { Documents } from '../secrecy/documents.ts';
@@ -23,6 +23,14 @@ export interface DownloadsOptions {
 
 const NOTES_MAX = 5;
 
+/**
+ * A tab that opened for a download alone has not even an address, and would take the place of another until the agent closed it. Browsers
+ * with a window close it too.
+ */
+function closeIfEmpty(page: Page): void {
+  if (page.url() === '') void page.close().catch(() => undefined); // it is gone
+}
+
 /** Keeps every download of the context among the files of the lease, and tells of it. */
 export function downloads(options: DownloadsOptions): Downloads {
   const { context, documents, files, resources, conceal, onFailed } = options;
@@ -44,6 +52,7 @@ export function downloads(options: DownloadsOptions): Downloads {
     arrived.push(file);
   }
   context.on('download', download => void follow(download).catch(onFailed));
+  context.on('page', closeIfEmpty);
 
   return {
     take() {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { startTaskSite, type TaskSite } from '../site/task-site.ts';
 import { tokensOf } from '../tokens/tokens.ts';
 import { callText } from './start.ts';
@@ -199,6 +200,78 @@ test('sees the whole of a page that came without being loaded', async () => {
   expect(routed).toContain('The list');
   expect(routed).not.toContain('changes since');
   expect(await click('button "Take"')).toContain('Done: routed');
+});
+
+test('picks a day of a calendar that only its cells tell of', async () => {
+  expect(await open('grid')).toContain('row: 4 [selected] | 5 [disabled] | 6');
+  expect(await call('browser_click', { target: refOf('Pick me') })).toContain('Done: a cell');
+  const found = await call('browser_find', { text: '6' });
+  expect(found).toContain('Found 1 match');
+  expect(await call('browser_click', { target: refOf('6', found) })).toContain('Done: chose the 6th');
+});
+
+test.each(['drawn', 'drawn-in-a-frame'])('ticks boxes that the page draws itself: %s', async page => {
+  await open(page);
+  await click('radio "Express"');
+  expect(await call('browser_snapshot')).toMatch(/radio "Express"[^\n]*\[checked\]/);
+  const fields = [{ name: 'speed', type: 'radio', target: refOf('radio "Standard"'), value: 'true' }];
+  await call('browser_fill_form', { fields });
+  expect(await call('browser_snapshot')).toContain('Done: standard');
+  // Not the link that is in the middle of its label.
+  await click('checkbox "I agree');
+  expect(await call('browser_snapshot')).toContain('Done: terms true');
+  await click('checkbox "Send me');
+  expect(await call('browser_snapshot')).toContain('Done: letter true');
+});
+
+test('hears of a file chooser, which is in the way of nothing', async () => {
+  await open('chooser');
+  expect(await click('button "Choose a file"')).toContain('A file chooser is open');
+  expect(await call('browser_snapshot')).toContain('button "Another"');
+  expect(await click('button "Another"')).toContain('Done: another');
+  await call('browser_snapshot');
+  await click('button "Choose a file"');
+  expect(await open('second')).toContain('Second page');
+  expect(await click('button "Finish"')).toContain('Done: on the second');
+});
+
+test('hears of a window that looks like one that it closed', async () => {
+  await open('popup');
+  for (let n = 0; n < 2; n += 1) {
+    expect(await call('browser_click', { target: '#go' })).toMatch(/### Open tabs.*- 1: .*\/second/s);
+    await call('browser_tabs', { action: 'close', index: 1 });
+  }
+});
+
+test('hears why a link led nowhere', async () => {
+  await open('dead');
+  expect(await click('link "Dead"')).toContain('http://127.0.0.1:1/ could not be loaded: net::ERR_');
+  expect(await call('browser_snapshot')).not.toContain('could not be loaded');
+});
+
+test('saves by a form that the site answers without a document', async () => {
+  await open('saves');
+  expect(await click('button "Save"')).not.toContain('Timeout');
+  await call('browser_snapshot');
+  expect(await click('button "After"')).toContain('Done: after saving');
+});
+
+test('opens a picture that is no HTML', async () => {
+  expect(await open('picture')).toMatch(/### Snapshot \d+/);
+  expect(await call('browser_snapshot')).toContain('/picture');
+});
+
+test('downloads from links that open tabs, which do not stay', async () => {
+  await open('invoices');
+  await click('link "Invoice"');
+  await eventually('the tab is closed', async () => !(await call('browser_tabs', { action: 'list' })).includes('- 1:'));
+  await eventually('the file is kept', async () => (await call('browser_file_list')).includes('"bytes":5'));
+});
+
+test('types key by key in place of what a field holds', async () => {
+  await open('prefilled');
+  const typed = await call('browser_type', { target: refOf('textbox "Name"'), text: 'Bo', slowly: true });
+  expect(typed).toContain('Done: is Bo');
 });
 
 test('works on a page of more than 10,000 elements by searching it', async () => {

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** Pages on which an agent has something to do; each tells in its title or text what was done. */
@@ -39,7 +39,35 @@ const PAGES: Readonly<Record<string, string>> = {
 <label>Code <input onchange="done('code '+this.value)"></label>`,
   route: `<a href="#" onclick="history.pushState(null,'','/list');view.innerHTML='<h1>The list</h1><button onclick=done(\\'routed\\')>Take</button>';return false">List</a><div id=view><h1>Home</h1></div>`,
   log: `<pre>[${Array.from({ length: 2_000 }, (_, n) => `{"line": ${n}, "state": "${n === 1_500 ? 'failed at the gate' : 'fine'}"}`).join(',\n')}]</pre>`,
+  grid: `<div role=grid aria-label=May><div role=row><div role=gridcell aria-selected=true>4</div><div role=gridcell aria-disabled=true>5</div>
+<div role=gridcell onclick="done('chose the 6th')">6</div></div></div><table><tr><td style="cursor:pointer" onclick="done('a cell')">Pick me<td>Not me</table>`,
+  drawn: `<style>input{position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0 0 0 0)}.laid input{width:16px;height:16px;opacity:0;clip:auto;z-index:-1}
+.laid label::before{content:'';position:absolute;left:8px;width:16px;height:16px;background:#ccc}.laid label{padding-left:24px}</style>
+<label><input type=radio name=r onchange="done('standard')"><span>Standard</span></label><label><input type=radio name=r onchange="done('express')"><span>Express</span></label>
+<p class=laid><input id=terms type=checkbox onchange="done('terms '+this.checked)"><label for=terms>I agree to <a href=/second>the terms and conditions of this shop</a></label></p>
+<label><input type=checkbox onchange="done('letter '+this.checked)">Send me <a href=/second>the letter of this shop each week</a></label>`,
+  'drawn-in-a-frame': '<iframe src=/drawn width=600 height=300></iframe>',
+  chooser: `<input type=file hidden id=file><button onclick="file.click()">Choose a file</button><button onclick="done('another')">Another</button>`,
+  popup: `<button id=go>Open a window</button><script>go.onclick=()=>{window.open('/second','','width=300')}</script>`,
+  dead: '<a href="http://127.0.0.1:1/">Dead</a>',
+  saves: `<form method=post action=/nothing><button>Save</button></form><button onclick="done('after saving')">After</button>`,
+  invoices: '<a href=/invoice target=_blank>Invoice</a>',
+  prefilled: `<label>Name <input value=Ann oninput="done('is '+this.value)"></label>`,
   huge: `<h1>Huge</h1><button onclick="done('big')">Go</button>${Array.from({ length: 11_000 }, (_, n) => `<i>${n}</i>`).join('')}`,
+};
+
+/** What is no page. */
+const ANSWERS: Readonly<Record<string, (response: ServerResponse) => void>> = {
+  nothing: response => response.writeHead(204).end(),
+  // Its tab is closed while it still comes.
+  invoice: response => {
+    response.writeHead(200, { 'content-disposition': 'attachment; filename=invoice.txt' }).write('7 ');
+    setTimeout(() => response.end('EUR'), 300);
+  },
+  picture: response =>
+    response
+      .writeHead(200, { 'content-type': 'image/svg+xml' })
+      .end('<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"/>'),
 };
 
 export interface TaskSite {
@@ -48,10 +76,13 @@ export interface TaskSite {
 }
 
 export async function startTaskSite(): Promise<TaskSite> {
-  const server = createServer((request, response) => {
-    const page = new Map(Object.entries(PAGES)).get((request.url ?? '').slice(1));
+  const server = createServer((request, response): unknown => {
+    const name = (request.url ?? '').slice(1);
+    const answer = new Map(Object.entries(ANSWERS)).get(name);
+    if (answer !== undefined) return answer(response);
+    const page = new Map(Object.entries(PAGES)).get(name);
     response.setHeader('content-type', 'text/html; charset=utf-8');
-    response.end(`<!doctype html><title>To do</title><p id=done>Nothing done</p>
+    return response.end(`<!doctype html><title>To do</title><p id=done>Nothing done</p>
 <script>window.done=what=>{document.title='Done: '+what;document.getElementById('done').textContent='Done: '+what}</script>${page ?? ''}`);
   }).listen(0, '127.0.0.1');
   await new Promise(resolve => server.once('listening', resolve));
