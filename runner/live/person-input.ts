@@ -11,7 +11,7 @@ import type { Tabs } from './tabs.ts';
 export interface PersonInput {
   /** Resolves with the copied text after `copy`. Rejects with a sentence for the person. */
   act(message: InputMessage): Promise<string | undefined>;
-  /** Lets the last input end, and lifts what is held. Never rejects. */
+  /** Lets the last input end, and lifts what is held; what has not begun by then never does. Never rejects. */
   end(): Promise<void>;
 }
 
@@ -28,6 +28,30 @@ const mayFocus = (message: DeviceMessage): boolean =>
   (message.t === 'touch' && message.kind === 'end') ||
   (message.t === 'key' && message.kind === 'down');
 
+/**
+ * Two inputs as one, where a page is slower than the hand: Chromium takes one move a picture, and a press behind many of them would come
+ * seconds late. Undefined: each counts.
+ */
+function joined(earlier: DeviceMessage, later: DeviceMessage): DeviceMessage | undefined {
+  if (earlier.t === 'mouse' && later.t === 'mouse') {
+    const isMove = earlier.kind === 'move' && later.kind === 'move';
+    return isMove && earlier.buttons === later.buttons ? later : undefined;
+  }
+  if (earlier.t === 'touch' && later.t === 'touch') {
+    const isMove = earlier.kind === 'move' && later.kind === 'move';
+    return isMove && earlier.points.length === later.points.length ? later : undefined;
+  }
+  if (earlier.t === 'wheel' && later.t === 'wheel' && earlier.modifiers === later.modifiers)
+    return { ...later, dx: earlier.dx + later.dx, dy: earlier.dy + later.dy };
+  return undefined;
+}
+
+interface Waiting {
+  readonly page: Page;
+  message: DeviceMessage;
+  readonly done: Promise<void>;
+}
+
 /** A page that hangs must not keep the browser from the agent. */
 const END_MS = 1_000;
 const NAVIGATION_MS = 30_000;
@@ -35,10 +59,17 @@ const NAVIGATION_MS = 30_000;
 /** One input after the other, but for those that end what an earlier one waits for. */
 export function personInput({ tabs, device, asking, pickers }: PersonInputOptions): PersonInput {
   let last: Promise<unknown> = Promise.resolve();
+  /** The newest input, while it has not begun. */
+  let waiting: Waiting | undefined;
+  /** How often control has ended: what was sent before and has not begun by then is of a person who may act no longer. */
+  let ends = 0;
 
   /** Runs after the inputs before it, and no longer than until a dialog opens: Chromium answers a press only after that. */
   function inOrder<T>(page: Page, work: () => Promise<T>): Promise<T | undefined> {
+    const before = ends;
+    waiting = undefined;
     const mine = last.then(async () => {
+      if (ends !== before) throw new Error('This came too late: control had ended.');
       const over = new AbortController();
       try {
         return await Promise.race([work(), asking.dialogOpens(page, over.signal).then(() => undefined)]);
@@ -48,6 +79,21 @@ export function personInput({ tabs, device, asking, pickers }: PersonInputOption
     });
     last = mine.catch(() => undefined);
     return mine;
+  }
+
+  function operate(page: Page, message: DeviceMessage): Promise<void> {
+    const both = waiting?.page === page ? joined(waiting.message, message) : undefined;
+    if (waiting !== undefined && both !== undefined) {
+      waiting.message = both;
+      return waiting.done;
+    }
+    const done: Promise<void> = inOrder(page, () => {
+      if (waiting === mine) waiting = undefined;
+      return device.send(page, mine.message);
+    });
+    const mine: Waiting = { page, message, done };
+    waiting = mine;
+    return done;
   }
 
   async function goto(page: Page, given: string): Promise<void> {
@@ -74,9 +120,9 @@ export function personInput({ tabs, device, asking, pickers }: PersonInputOption
   }
 
   async function choose(page: Page, files: Extract<InputMessage, { t: 'files' }>['files']): Promise<void> {
-    const tooLarge = files.find(({ base64 }) => base64.length * 0.75 > LIVE_LIMITS.fileBytesMax);
-    if (tooLarge !== undefined)
-      throw new Error(`${tooLarge.name} is larger than ${LIVE_LIMITS.fileBytesMax / 1024 / 1024} MiB.`);
+    const bytes = files.reduce((sum, { base64 }) => sum + base64.length * 0.75, 0);
+    if (bytes > LIVE_LIMITS.fileBytesMax)
+      throw new Error(`A page gets ${LIVE_LIMITS.fileBytesMax / 1024 / 1024} MiB of files at once.`);
     await asking.choose(page, files);
   }
 
@@ -97,7 +143,7 @@ export function personInput({ tabs, device, asking, pickers }: PersonInputOption
         else if (message.t === 'goto') await inOrder(page, () => goto(page, message.url));
         else if (message.t === 'copy') return inOrder(page, () => device.selection(page));
         else {
-          await inOrder(page, () => device.send(page, message));
+          await operate(page, message);
           if (mayFocus(message)) pickers.acted(page);
         }
       }
@@ -107,6 +153,7 @@ export function personInput({ tabs, device, asking, pickers }: PersonInputOption
       const page = tabs.shown();
       const lifted = last.then(() => page && device.lift(page)).catch(() => undefined);
       await Promise.race([lifted, new Promise(resolve => setTimeout(resolve, END_MS).unref())]);
+      ends += 1;
     },
   };
 }
