@@ -18,12 +18,23 @@ export const LIVE_LIMITS = {
   /** One message of a viewer. */
   messageBytesMax: 14 * 1024 * 1024,
   /** Input messages of one viewer in a second; more close the socket. */
-  inputsPerSecond: 200,
+  inputsPerSecond: 1_000,
+  /** Of what a viewer is sent, what may wait for it to read. */
+  unreadBytesMax: 8 * 1024 * 1024,
   /** Text that is typed, pasted or copied in one message, in UTF-16 code units. */
   textMax: 100_000,
+  /** An address that a person goes to, in UTF-16 code units. */
+  addressMax: 8_192,
+  /** The answer to a page's prompt, in UTF-16 code units. */
+  answerMax: 10_000,
+  /** Text of an input method before it is done, in UTF-16 code units. */
+  compositionMax: 1_000,
+  /** One turn of a wheel, in CSS pixels. */
+  wheelMax: 10_000,
   /** Why a person takes control from another one, in UTF-16 code units. */
   reasonMax: 200,
-  /** One file for a file chooser, before base64. */
+  /** Files for one file chooser: how many, and all of them together before base64. */
+  filesMax: 10,
   fileBytesMax: 10 * 1024 * 1024,
   /** `ping` comes at this interval: proxies close connections that are silent for 60 s. */
   pingSeconds: 20,

@@ -100,7 +100,7 @@ const tab = z.object({ id: z.int(), url: z.string(), title: z.string(), shown: z
 export type LiveTab = z.infer<typeof tab>;
 
 /** A field whose list or picker is in no picture: a select, a date, a time, a colour. */
-const pickerField = z.object({
+export const pickerField = z.object({
   kind: z.enum(['select', 'date', 'time', 'datetime-local', 'month', 'week', 'color']),
   /** As the field's own `value`; empty for selects. */
   value: z.string(),
@@ -202,8 +202,8 @@ export const inputMessage = z.discriminatedUnion('t', [
     t: z.literal('wheel'),
     x: coordinate,
     y: coordinate,
-    dx: z.number().min(-10_000).max(10_000),
-    dy: z.number().min(-10_000).max(10_000),
+    dx: z.number().min(-LIVE_LIMITS.wheelMax).max(LIVE_LIMITS.wheelMax),
+    dy: z.number().min(-LIVE_LIMITS.wheelMax).max(LIVE_LIMITS.wheelMax),
     modifiers,
   }),
   /** `KeyboardEvent`'s own values. */
@@ -225,9 +225,9 @@ export const inputMessage = z.discriminatedUnion('t', [
   /** The composition of an input method; `text` ends it, an empty one cancels it. */
   z.strictObject({
     t: z.literal('ime'),
-    text: z.string().max(1_000),
-    selection_start: z.int().min(0).max(1_000),
-    selection_end: z.int().min(0).max(1_000),
+    text: z.string().max(LIVE_LIMITS.compositionMax),
+    selection_start: z.int().min(0).max(LIVE_LIMITS.compositionMax),
+    selection_end: z.int().min(0).max(LIVE_LIMITS.compositionMax),
   }),
   z.strictObject({
     t: z.literal('touch'),
@@ -237,14 +237,14 @@ export const inputMessage = z.discriminatedUnion('t', [
   /** Answered by `clip`; never from a password field. */
   z.strictObject({ t: z.literal('copy') }),
   z.strictObject({ t: z.literal('nav'), to: z.enum(['back', 'forward', 'reload']) }),
-  z.strictObject({ t: z.literal('goto'), url: z.string().min(1).max(8_192) }),
+  z.strictObject({ t: z.literal('goto'), url: z.string().min(1).max(LIVE_LIMITS.addressMax) }),
   z.strictObject({ t: z.literal('tab'), id: z.int(), do: z.enum(['show', 'close']) }),
   /** Of the dialog that is open in this tab. */
   z.strictObject({
     t: z.literal('answer'),
     tab: z.int(),
     accept: z.boolean(),
-    text: z.string().max(10_000).optional(),
+    text: z.string().max(LIVE_LIMITS.answerMax).optional(),
   }),
   /** For the field of `picker`: places of the chosen options of a select, or the value of another field. */
   z.strictObject({
@@ -257,7 +257,7 @@ export const inputMessage = z.discriminatedUnion('t', [
   z.strictObject({
     t: z.literal('files'),
     tab: z.int(),
-    files: z.array(z.strictObject({ name: z.string().min(1).max(255), base64: z.base64() })).max(10),
+    files: z.array(z.strictObject({ name: z.string().min(1).max(255), base64: z.base64() })).max(LIVE_LIMITS.filesMax),
   }),
 ]);
 export type InputMessage = z.infer<typeof inputMessage>;

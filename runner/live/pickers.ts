@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { PickerField, ServerMessage } from '../../contract/live.ts';
+import { pickerField, type ServerMessage } from '../../contract/live.ts';
 
 /**
  * Fields whose list or picker no screencast shows and no press of a remote person reaches: Chromium draws it as a window of
@@ -86,8 +86,9 @@ export function livePickers({ idOf, say, conceal }: PickersOptions): Pickers {
 
   async function look(page: Page): Promise<void> {
     const before = ends;
-    const field = (await page.evaluate(READ).catch(() => null)) as PickerField | null; // what the script makes
-    if (field === null) {
+    // The script runs among the page's own, which may have changed what it calls.
+    const field = pickerField.safeParse(await page.evaluate(READ).catch(() => null)).data;
+    if (field === undefined) {
       withdraw();
       return;
     }

@@ -61,3 +61,13 @@ test('what was being looked at when control ended is not offered', async () => {
   await new Promise(setImmediate);
   expect(told).toEqual([]);
 });
+
+test('a page that makes the script answer something else is offered nothing, and the next one is', async () => {
+  const { state, told, acted } = tab();
+  state.field = { ...FIELD, options: null } as unknown as PickerField;
+  await acted();
+  expect(told).toEqual([]);
+  state.field = FIELD;
+  await acted();
+  expect(told).toEqual([{ t: 'picker', tab: 7, field: FIELD }]);
+});
