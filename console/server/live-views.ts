@@ -21,6 +21,8 @@ const GOING_AWAY = 1001;
 const TRY_AGAIN = 1013;
 /** From here on codes are the protocol's own: `LIVE_CLOSE`. */
 const APPLICATION_CODES = 4_000;
+/** Of what is passed on, what may wait for the slower end: some pictures. */
+const WAITING_BYTES_MAX = 1024 * 1024;
 /** What a close frame holds. */
 const REASON_BYTES_MAX = 123;
 
@@ -127,13 +129,26 @@ export function dialLive({ controllerUrl }: ControllerAccess, sessionId: string,
   return new WebSocket(url, [LIVE_PROTOCOL, liveTokenProtocol(token)], DIAL);
 }
 
-/** Passes messages on both ways. Few of them wait: a viewer has at most two pictures that it has not acknowledged. */
+/** Passes messages on both ways. The slower end slows the other one down: what waits for it would be in the memory that all people share. */
 function couple(viewer: WebSocket, runner: WebSocket): void {
-  const passTo = (to: WebSocket) => (data: RawData, isBinary: boolean) => {
-    if (to.readyState === WebSocket.OPEN) to.send(data, { binary: isBinary });
+  const pass = (from: WebSocket, to: WebSocket) => {
+    let cut: ReturnType<typeof setTimeout> | undefined;
+    from.on('message', (data: RawData, isBinary: boolean) => {
+      if (to.readyState !== WebSocket.OPEN) return;
+      const isFull = () => to.bufferedAmount > WAITING_BYTES_MAX;
+      to.send(data, { binary: isBinary }, error => {
+        if (!error && isFull()) return;
+        clearTimeout(cut);
+        from.resume();
+      });
+      if (!isFull()) return;
+      from.pause();
+      clearTimeout(cut);
+      cut = setTimeout(() => to.terminate(), LIVE_LIMITS.silentSeconds * 1_000);
+    });
   };
-  viewer.on('message', passTo(runner));
-  runner.on('message', passTo(viewer));
+  pass(viewer, runner);
+  pass(runner, viewer);
   runner.on('error', () => undefined); // its close follows
   viewer.once('close', () => runner.close());
   runner.once('close', (code, reason) => {

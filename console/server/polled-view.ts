@@ -17,6 +17,9 @@ export interface PolledView {
 /** Pictures that a press may still be about. */
 const SHAPES_MAX = 64;
 
+/** Messages that a page has not asked for yet; the runner waits with those that follow. */
+const MESSAGES_MAX = 256;
+
 const OTHER_TAB = 'The browser shows another tab, or another size of it, than the picture you pressed on. Look again.';
 
 export function polledView(socket: WebSocket): PolledView {
@@ -36,6 +39,7 @@ export function polledView(socket: WebSocket): PolledView {
 
   function heard(message: ServerMessage): void {
     messages.push(message);
+    if (messages.length >= MESSAGES_MAX) socket.pause();
     change();
   }
 
@@ -70,6 +74,7 @@ export function polledView(socket: WebSocket): PolledView {
   return {
     async news(after, picture, signal) {
       messages = messages.slice(Math.max(0, after - first)); // those before are known
+      if (messages.length < MESSAGES_MAX) socket.resume();
       first = Math.max(first, after);
       const isNew = () => messages.length > 0 || closed !== null || (newest?.seq ?? -1) !== picture;
       const { promise: aborted, resolve } = Promise.withResolvers<void>();
@@ -88,7 +93,7 @@ export function polledView(socket: WebSocket): PolledView {
         const ends =
           (message.t === 'mouse' && message.kind === 'up') || (message.t === 'touch' && message.points.length === 0);
         if (!isPlace || ends || (newest !== undefined && shapes.get(picture) === shapeOf(newest))) send(message);
-        else heard({ t: 'refused', why: 'failed', text: OTHER_TAB });
+        else if (messages.length < MESSAGES_MAX) heard({ t: 'refused', why: 'failed', text: OTHER_TAB });
       }
     },
     close: () => socket.close(),

@@ -57,12 +57,14 @@ class Mailbox extends EventEmitter implements ViewerSocket {
   readyState: number = OPEN;
   #messages: string[] = [];
   #pictures: string[] = [];
+  bufferedAmount = 0;
   #closed: LiveExchangeAnswer['closed'] = null;
   #news = Promise.withResolvers<void>();
 
   send(data: string | Uint8Array): void {
     if (typeof data === 'string') this.#messages.push(data);
     else this.#pictures.push(Buffer.from(data).toString('base64'));
+    this.bufferedAmount += data.length;
     this.#news.resolve();
   }
 
@@ -87,6 +89,7 @@ class Mailbox extends EventEmitter implements ViewerSocket {
     const taken = { messages: this.#messages, pictures: this.#pictures, closed: this.#closed };
     this.#messages = [];
     this.#pictures = [];
+    this.bufferedAmount = 0;
     if (this.readyState === OPEN) this.#news = Promise.withResolvers<void>();
     return taken;
   }

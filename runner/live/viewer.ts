@@ -6,6 +6,8 @@ import type { Clock } from '../../http/clock.ts';
 /** What a viewer needs of its socket. */
 export interface ViewerSocket {
   readonly readyState: number;
+  /** Bytes that were sent and are not on their way yet. */
+  readonly bufferedAmount: number;
   send(data: string | Uint8Array): void;
   close(code: number, reason: string): void;
   /** Ends it at once. */
@@ -54,12 +56,20 @@ export function liveViewer({ id, name, role, socket, onMessage, onClose, clock }
     setTimeout(() => socket.terminate(), CLOSE_MS).unref();
   }
 
+  /** A viewer that acknowledges and does not read would fill the memory of the runner. */
+  function mayReceive(): boolean {
+    if (socket.readyState !== WebSocket.OPEN) return false;
+    if (socket.bufferedAmount <= LIVE_LIMITS.unreadBytesMax) return true;
+    close(LIVE_CLOSE.silent, 'it does not read');
+    return false;
+  }
+
   const say = (message: ServerMessage) => {
-    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+    if (mayReceive()) socket.send(JSON.stringify(message));
   };
 
   function show(picture: Uint8Array): void {
-    if (socket.readyState !== WebSocket.OPEN) return;
+    if (!mayReceive()) return;
     if (credits === 0) {
       newest = picture;
       return;
