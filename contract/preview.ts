@@ -5,7 +5,7 @@
 export const PREVIEW_MESSAGES = {
   /** From the preview: `{type}`. */
   tokenWanted: 'omicron.preview.token-wanted',
-  /** To the preview: `{type, token}`, the answer of `POST .../live-token`. */
+  /** To the preview: `{type, token}`, the answer of `POST .../live-token`; null: there is none now. */
   token: 'omicron.preview.token',
 } as const;
 

@@ -1494,17 +1494,21 @@ function PolicyLayer({ userId }) {
 var PREVIEW_MESSAGES = {
 	/** From the preview: `{type}`. */
 	tokenWanted: "omicron.preview.token-wanted",
-	/** To the preview: `{type, token}`, the answer of `POST .../live-token`. */
+	/** To the preview: `{type, token}`, the answer of `POST .../live-token`; null: there is none now. */
 	token: "omicron.preview.token"
 };
 // console/web/live/embedded.ts
-/** Asks the page around this one for a live token; it may take as long as that page needs. Rejects with the signal's reason. */
+/**
+* Asks the page around this one for a live token; it may take as long as that page needs. Rejects where that page has none now, and with
+* the signal's reason.
+*/
 function tokenFromEmbedder(signal) {
 	const { promise, resolve, reject } = Promise.withResolvers();
 	const read = ({ source, data }) => {
-		if (source !== parent || data?.type !== PREVIEW_MESSAGES.token || typeof data.token !== "string") return;
+		if (source !== parent || data?.type !== PREVIEW_MESSAGES.token) return;
 		removeEventListener("message", read);
-		resolve(data.token);
+		if (typeof data.token === "string") resolve(data.token);
+		else reject(/* @__PURE__ */ new Error("no token"));
 	};
 	addEventListener("message", read, { signal });
 	signal.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -1533,12 +1537,23 @@ var LIVE_LIMITS = {
 	/** One message of a viewer. */
 	messageBytesMax: 14680064,
 	/** Input messages of one viewer in a second; more close the socket. */
-	inputsPerSecond: 200,
+	inputsPerSecond: 1e3,
+	/** Of what a viewer is sent, what may wait for it to read. */
+	unreadBytesMax: 8388608,
 	/** Text that is typed, pasted or copied in one message, in UTF-16 code units. */
 	textMax: 1e5,
+	/** An address that a person goes to, in UTF-16 code units. */
+	addressMax: 8192,
+	/** The answer to a page's prompt, in UTF-16 code units. */
+	answerMax: 1e4,
+	/** Text of an input method before it is done, in UTF-16 code units. */
+	compositionMax: 1e3,
+	/** One turn of a wheel, in CSS pixels. */
+	wheelMax: 1e4,
 	/** Why a person takes control from another one, in UTF-16 code units. */
 	reasonMax: 200,
-	/** One file for a file chooser, before base64. */
+	/** Files for one file chooser: how many, and all of them together before base64. */
+	filesMax: 10,
 	fileBytesMax: 10485760,
 	/** `ping` comes at this interval: proxies close connections that are silent for 60 s. */
 	pingSeconds: 20,
@@ -1589,6 +1604,7 @@ function Dialog({ dialog, isMine, send }) {
 			] }),
 			type === "prompt" && /* @__PURE__ */ a("label", { children: ["Answer", /* @__PURE__ */ a("input", {
 				value: typed,
+				maxLength: LIVE_LIMITS.answerMax,
 				disabled: !isMine,
 				onInput: (event) => setTyped(event.currentTarget.value)
 			})] }),
@@ -1637,11 +1653,9 @@ function Chooser({ chooser, live: { send, answered } }) {
 	const { tab, multiple } = chooser;
 	const [failure, setFailure] = d();
 	const give = async (files) => {
-		const tooLarge = files.find(({ size }) => size > LIVE_LIMITS.fileBytesMax);
-		if (tooLarge) {
-			setFailure(`${tooLarge.name} is larger than ${LIVE_LIMITS.fileBytesMax / 1024 / 1024} MiB. Choose another file.`);
-			return;
-		}
+		const tooMuch = whyTooMuch(files);
+		setFailure(tooMuch);
+		if (tooMuch !== void 0) return;
 		send({
 			t: "files",
 			tab,
@@ -1674,6 +1688,12 @@ function Chooser({ chooser, live: { send, answered } }) {
 			})
 		]
 	});
+}
+/** What one message does not hold. */
+function whyTooMuch(files) {
+	if (files.length > LIVE_LIMITS.filesMax) return `Choose ${LIVE_LIMITS.filesMax} files at most.`;
+	if (files.reduce((sum, { size }) => sum + size, 0) <= LIVE_LIMITS.fileBytesMax) return void 0;
+	return `${files.length === 1 ? `${files[0]?.name} is` : "Together they are"} larger than ${LIVE_LIMITS.fileBytesMax / 1024 / 1024} MiB. Choose ${files.length === 1 ? "another file" : "fewer"}.`;
 }
 async function encoded(file) {
 	const reader = new FileReader();
@@ -1940,11 +1960,12 @@ function sendKeys(area, send, onLeave) {
 		key("up", event);
 	});
 	on("compositionupdate", ({ data }) => {
+		const text = data.slice(0, LIVE_LIMITS.compositionMax);
 		send({
 			t: "ime",
-			text: data,
-			selection_start: data.length,
-			selection_end: data.length
+			text,
+			selection_start: text.length,
+			selection_end: text.length
 		});
 	});
 	on("compositionend", ({ data }) => {
@@ -2007,6 +2028,7 @@ var WHEEL_PX = [
 	40,
 	800
 ];
+var turned = (pixels) => Math.max(-LIVE_LIMITS.wheelMax, Math.min(LIVE_LIMITS.wheelMax, pixels));
 /**
 * Sends what mouse, wheel and fingers do on the picture, moves at most once a frame. The returned function lifts what is held and ends
 * it.
@@ -2088,8 +2110,8 @@ function sendPointer({ canvas, send, size, onPress }) {
 			t: "wheel",
 			...place(event),
 			modifiers: modifiersOf(event),
-			dx: (wheel?.dx ?? 0) + event.deltaX * unit,
-			dy: (wheel?.dy ?? 0) + event.deltaY * unit
+			dx: turned((wheel?.dx ?? 0) + event.deltaX * unit),
+			dy: turned((wheel?.dy ?? 0) + event.deltaY * unit)
 		};
 		soon();
 	}, {
@@ -2288,6 +2310,7 @@ var LABELS = {
 	color: "Colour"
 };
 // console/web/live/address-bar.tsx
+var TOO_LONG = `An address has ${LIVE_LIMITS.addressMax} characters at most.`;
 /** Where the shown tab is. The person in control changes it. */
 function AddressBar({ shown, isMine, send, children }) {
 	const [edited, setEdited] = d();
@@ -2326,7 +2349,12 @@ function AddressBar({ shown, isMine, send, children }) {
 				readOnly: !isMine,
 				value: edited ?? shown?.url ?? "",
 				onFocus: (event) => isMine && event.currentTarget.select(),
-				onInput: (event) => setEdited(event.currentTarget.value),
+				onInput: (event) => {
+					const { value } = event.currentTarget;
+					const isTooLong = value.trim().length > LIVE_LIMITS.addressMax;
+					event.currentTarget.setCustomValidity(isTooLong ? TOO_LONG : "");
+					setEdited(value);
+				},
 				onBlur: () => setEdited(void 0)
 			})
 		]
@@ -2504,6 +2532,7 @@ async function readPicture(view, signal) {
 	};
 }
 // console/web/live/socket.ts
+var NO_TOKEN = "the page around this view has no live token for it";
 var RETRY_MS = {
 	first: 200,
 	max: 5e3
@@ -2565,6 +2594,9 @@ function openLiveSocket(options) {
 			});
 			return;
 		}
+		retry(why);
+	}
+	function retry(why) {
 		onConnection({
 			is: "retrying",
 			why
@@ -2573,7 +2605,11 @@ function openLiveSocket(options) {
 		attempts += 1;
 		timer = setTimeout(start, waitMs * (.5 + Math.random() / 2));
 	}
-	const start = () => void open().catch(() => void 0);
+	function start() {
+		open().catch(() => {
+			if (!closed.signal.aborted) retry(NO_TOKEN);
+		});
+	}
 	start();
 	return {
 		send,
@@ -4156,7 +4192,7 @@ var REFUSED = {
 };
 /** Signs in with what the fragment of a link holds, if it holds anything; else shows the ways to sign in. */
 function SignInPage({ url, onSignedIn }) {
-	const fragment = url.hash.slice(1);
+	const fragment = url.pathname === "/sign-in" ? url.hash.slice(1) : "";
 	const refused = url.searchParams.get("refused");
 	const [failure, setFailure] = d(refused === null ? void 0 : REFUSED[refused] ?? "The identity provider did not sign you in. Try again.");
 	const [isTrying, setTrying] = d(fragment !== "");

@@ -6,7 +6,7 @@
 var PREVIEW_MESSAGES = {
 	/** From the preview: `{type}`. */
 	tokenWanted: "omicron.preview.token-wanted",
-	/** To the preview: `{type, token}`, the answer of `POST .../live-token`. */
+	/** To the preview: `{type, token}`, the answer of `POST .../live-token`; null: there is none now. */
 	token: "omicron.preview.token"
 };
 var previewPath = (sessionId) => `/preview/${sessionId}`;
@@ -62,7 +62,7 @@ var OmicronBrowserPreview = class extends HTMLElement {
 	}
 	#answer = async ({ source, origin, data }) => {
 		if (!(source === this.#frame.contentWindow && origin === CONSOLE_ORIGIN) || data?.type !== PREVIEW_MESSAGES.tokenWanted || !this.#liveToken) return;
-		const token = await this.#liveToken();
+		const token = await this.#liveToken().catch(() => null);
 		this.#frame.contentWindow?.postMessage({
 			type: PREVIEW_MESSAGES.token,
 			token

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { mayAs } from '../../contract/console.ts';
+import { LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { PICTURE_HEADERS } from '../../contract/live-picture.ts';
 import {
   type PolledViewNews,
@@ -92,11 +93,15 @@ export function polledViewRoutes(app: FastifyInstance, controller: ControllerAcc
     return reply.type('image/jpeg').send(Buffer.from(jpeg));
   });
 
-  app.post('/api/polled-views/:view/messages', { config: { role: 'viewer' } }, async (request, reply) => {
-    const { picture, messages } = parsed(polledViewMessages, request.body);
-    asked(request).view.say(picture, messages);
-    return reply.status(204).send();
-  });
+  app.post(
+    '/api/polled-views/:view/messages',
+    { config: { role: 'viewer' }, bodyLimit: LIVE_LIMITS.messageBytesMax }, // files for a page are among them
+    async (request, reply) => {
+      const { picture, messages } = parsed(polledViewMessages, request.body);
+      asked(request).view.say(picture, messages);
+      return reply.status(204).send();
+    },
+  );
 
   app.delete('/api/polled-views/:view', { config: { role: 'viewer' } }, async (request, reply) => {
     asked(request).view.close();

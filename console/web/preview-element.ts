@@ -61,7 +61,7 @@ export class OmicronBrowserPreview extends HTMLElement {
   readonly #answer = async ({ source, origin, data }: MessageEvent): Promise<void> => {
     const isMine = source === this.#frame.contentWindow && origin === CONSOLE_ORIGIN;
     if (!isMine || data?.type !== PREVIEW_MESSAGES.tokenWanted || !this.#liveToken) return;
-    const token = await this.#liveToken();
+    const token = await this.#liveToken().catch(() => null); // the preview says so, and asks again
     this.#frame.contentWindow?.postMessage({ type: PREVIEW_MESSAGES.token, token }, CONSOLE_ORIGIN);
   };
 }

@@ -364,10 +364,13 @@ describe('every page', () => {
     expect(console.faults).toEqual([]);
   });
 
-  it('signs out: the cookie that was copied is worth nothing', async () => {
+  it('signs out: the cookie that was copied is worth nothing, and a place in a page is no link that signs in', async () => {
+    await open('/');
+    await page.getByRole('link', { name: 'Skip to the content' }).press('Enter');
     const copied = await cookie();
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await see('Sign in to the console');
+    await see('npx omicron-browser console');
+    expect(await page.getByRole('alert').count()).toBe(0);
     expect((await ask('/api/browser-sessions', { cookie: copied })).status).toBe(401);
   });
 });

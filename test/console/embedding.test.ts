@@ -23,7 +23,13 @@ const PAGE = () => `<!doctype html><html lang="en"><title>Chat</title><main><h1>
   const preview = document.querySelector('omicron-browser-preview');
   const query = new URLSearchParams(location.search);
   if (query.has('read-only')) preview.setAttribute('read-only', '');
-  if (query.has('token')) preview.liveToken = async () => (await fetch('/token?role=' + query.get('token'))).text();
+  let failing = Number(query.get('failing') ?? 0);
+  if (query.has('token')) preview.liveToken = async () => {
+    failing -= 1;
+    if (failing === 1) throw new TypeError('Failed to fetch');
+    if (failing === 0) return '<!doctype html><title>502</title>';
+    return (await fetch('/token?role=' + query.get('token'))).text();
+  };
 </script></html>`;
 
 beforeAll(async () => {
@@ -82,6 +88,12 @@ describe('an embedded preview', () => {
     const still = await preview('?token=control&read-only');
     await still.getByText('The agent acts on the browser').waitFor();
     expect(await still.getByRole('button', { name: 'Take control' }).isVisible()).toBe(false);
+  });
+
+  it('asks for a token again where its page had none, or what is no token, and says so meanwhile', async () => {
+    const frame = await preview('?token=view&failing=2');
+    await frame.getByText('the page around this view has no live token for it').waitFor();
+    await frame.getByText('The agent acts on the browser').waitFor();
   });
 
   it('tells what the agent asks for, and leads to the console', async () => {
@@ -156,6 +168,22 @@ describe('picture mode', () => {
     await page.getByRole('button', { name: 'Hand back' }).click();
     await page.getByText('Control was handed back').waitFor();
     expect((await agent.call('browser_snapshot')).text).toContain('ada');
+  });
+
+  it('a page gets files that are larger than other requests may be', async () => {
+    await agent.call('browser_navigate', {
+      url: `data:text/html,${encodeURIComponent(`<style>body{margin:0}</style><input type=file style="width:100vw;height:100vh"
+        onchange="document.title = this.files[0].name + ' ' + this.files[0].size">`)}`,
+    });
+    await page.getByRole('button', { name: 'Take control' }).click();
+    await page.getByText('You have control').waitFor();
+    await page.locator('.screen canvas').click();
+    await page
+      .getByLabel('The page asks for a file')
+      .setInputFiles({ name: 'order.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(9 * 1024 * 1024) });
+    await page.locator('.tab-bar .shown', { hasText: 'order.pdf 9437184' }).waitFor();
+    await page.getByRole('button', { name: 'Hand back' }).click();
+    await page.getByText('Control was handed back').waitFor();
   });
 
   it('a press on a picture of another tab is refused, and an unchanged picture is not sent again', async () => {

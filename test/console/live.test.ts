@@ -227,6 +227,53 @@ describe('the live view', () => {
     await handBack();
   });
 
+  it('[A4] too much at once is said to the person, and a burst of keys is typed whole: the connection stays', async () => {
+    await agent.call('browser_navigate', {
+      url: html(`<input style="top:100px" onkeydown="if (event.key === 'Enter') document.title = this.value.length + ' characters'">
+        <input type=file multiple style="top:700px" onchange="document.title = 'has ' + this.files.length">`),
+    });
+    let closed = 0;
+    page.once('websocket', socket => socket.on('close', () => (closed += 1)));
+    await page.reload();
+    await sees(GREEN);
+    await take();
+    await hasControl();
+    await clickAt(PLACES.file);
+    const chooser = page.getByRole('region', { name: 'The page asks for files' });
+    const give = (count: number, bytes: number) =>
+      chooser.locator('input').setInputFiles(
+        Array.from({ length: count }, (_, at) => ({
+          ...{ name: `${at}.txt`, mimeType: 'text/plain', buffer: Buffer.alloc(bytes) },
+        })),
+      );
+    await give(11, 1);
+    await chooser.getByRole('alert').getByText('Choose 10 files at most').waitFor();
+    await give(2, 6 * 1024 * 1024);
+    await chooser.getByRole('alert').getByText('Together they are larger than 10 MiB').waitFor();
+    await give(2, 1);
+    await shownTab('has 2').waitFor();
+
+    const address = page.getByLabel('Address');
+    await address.fill(`${console.site.url}/?${'a'.repeat(9_000)}`);
+    await address.press('Enter');
+    expect(await address.evaluate(field => (field as unknown as { validationMessage: string }).validationMessage)).toBe(
+      'An address has 8192 characters at most.',
+    );
+
+    // as a password manager types
+    const typed = 'The rye is sold out. '.repeat(12);
+    await clickAt(PLACES.field);
+    const cdp = await context().newCDPSession(page);
+    const key = (type: 'keyDown' | 'keyUp', text: string) =>
+      cdp.send('Input.dispatchKeyEvent', { type, key: text, code: text, ...(type === 'keyDown' && { text }) });
+    await Promise.all([...typed].flatMap(text => [key('keyDown', text), key('keyUp', text)]));
+    await cdp.detach();
+    await page.keyboard.press('Enter');
+    await shownTab(`${typed.length} characters`).waitFor();
+    expect(closed).toBe(0);
+    await handBack();
+  });
+
   it('offers lists, dates and colours, which are in no picture: what is chosen beside the field is set in the page', async () => {
     const field = (tag: string, top: number) =>
       `${tag.replace('>', ` style="top:${top}px" onchange="document.title += ' ' + this.value">`)}`;

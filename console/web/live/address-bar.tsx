@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LiveTab, ViewerMessage } from '../../../contract/live.ts';
+import { LIVE_LIMITS } from '../../../contract/live-limits.ts';
 
 export interface AddressBarProps {
   shown: LiveTab | undefined;
@@ -9,6 +10,8 @@ export interface AddressBarProps {
   /** Between the buttons and the address. */
   children?: ComponentChildren;
 }
+
+const TOO_LONG = `An address has ${LIVE_LIMITS.addressMax} characters at most.`;
 
 /** Where the shown tab is. The person in control changes it. */
 export function AddressBar({ shown, isMine, send, children }: AddressBarProps) {
@@ -46,7 +49,13 @@ export function AddressBar({ shown, isMine, send, children }: AddressBarProps) {
         readOnly={!isMine}
         value={edited ?? shown?.url ?? ''}
         onFocus={event => isMine && event.currentTarget.select()}
-        onInput={event => setEdited(event.currentTarget.value)}
+        onInput={event => {
+          const { value } = event.currentTarget;
+          // A `maxLength` would cut it short: another address.
+          const isTooLong = value.trim().length > LIVE_LIMITS.addressMax;
+          event.currentTarget.setCustomValidity(isTooLong ? TOO_LONG : '');
+          setEdited(value);
+        }}
         onBlur={() => setEdited(undefined)}
       />
     </form>

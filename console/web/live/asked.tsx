@@ -24,11 +24,9 @@ function Chooser({ chooser, live: { send, answered } }: { chooser: Of<'files'>; 
   const { tab, multiple } = chooser;
   const [failure, setFailure] = useState<string>();
   const give = async (files: readonly File[]) => {
-    const tooLarge = files.find(({ size }) => size > LIVE_LIMITS.fileBytesMax);
-    if (tooLarge) {
-      setFailure(`${tooLarge.name} is larger than ${LIVE_LIMITS.fileBytesMax / 1024 / 1024} MiB. Choose another file.`);
-      return;
-    }
+    const tooMuch = whyTooMuch(files);
+    setFailure(tooMuch);
+    if (tooMuch !== undefined) return;
     send({ t: 'files', tab, files: await Promise.all(files.map(encoded)) });
     answered(tab);
   };
@@ -46,6 +44,15 @@ function Chooser({ chooser, live: { send, answered } }: { chooser: Of<'files'>; 
       </p>
     </section>
   );
+}
+
+/** What one message does not hold. */
+function whyTooMuch(files: readonly File[]): string | undefined {
+  if (files.length > LIVE_LIMITS.filesMax) return `Choose ${LIVE_LIMITS.filesMax} files at most.`;
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  if (bytes <= LIVE_LIMITS.fileBytesMax) return undefined;
+  const what = files.length === 1 ? `${files[0]?.name} is` : 'Together they are';
+  return `${what} larger than ${LIVE_LIMITS.fileBytesMax / 1024 / 1024} MiB. Choose ${files.length === 1 ? 'another file' : 'fewer'}.`;
 }
 
 async function encoded(file: File): Promise<{ name: string; base64: string }> {

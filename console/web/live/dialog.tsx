@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { ServerMessage, ViewerMessage } from '../../../contract/live.ts';
+import { LIVE_LIMITS } from '../../../contract/live-limits.ts';
 
 export interface DialogProps {
   dialog: Extract<ServerMessage, { t: 'dialog' }>;
@@ -22,7 +23,12 @@ export function Dialog({ dialog, isMine, send }: DialogProps) {
       {type === 'prompt' && (
         <label>
           Answer
-          <input value={typed} disabled={!isMine} onInput={event => setTyped(event.currentTarget.value)} />
+          <input
+            value={typed}
+            maxLength={LIVE_LIMITS.answerMax}
+            disabled={!isMine}
+            onInput={event => setTyped(event.currentTarget.value)}
+          />
         </label>
       )}
       <p class="actions">

@@ -1,12 +1,16 @@
 import { PREVIEW_MESSAGES } from '../../../contract/preview.ts';
 
-/** Asks the page around this one for a live token; it may take as long as that page needs. Rejects with the signal's reason. */
+/**
+ * Asks the page around this one for a live token; it may take as long as that page needs. Rejects where that page has none now, and with
+ * the signal's reason.
+ */
 export function tokenFromEmbedder(signal: AbortSignal): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const read = ({ source, data }: MessageEvent) => {
-    if (source !== parent || data?.type !== PREVIEW_MESSAGES.token || typeof data.token !== 'string') return;
+    if (source !== parent || data?.type !== PREVIEW_MESSAGES.token) return;
     removeEventListener('message', read);
-    resolve(data.token);
+    if (typeof data.token === 'string') resolve(data.token);
+    else reject(new Error('no token'));
   };
   addEventListener('message', read, { signal });
   signal.addEventListener('abort', () => reject(signal.reason), { once: true });

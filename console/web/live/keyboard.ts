@@ -74,7 +74,8 @@ export function sendKeys(area: HTMLTextAreaElement, send: Send, onLeave: () => v
     key('up', event);
   });
   on('compositionupdate', ({ data }) => {
-    send({ t: 'ime', text: data, selection_start: data.length, selection_end: data.length });
+    const text = data.slice(0, LIVE_LIMITS.compositionMax);
+    send({ t: 'ime', text, selection_start: text.length, selection_end: text.length });
   });
   on('compositionend', ({ data }) => {
     if (data === '') send({ t: 'ime', text: '', selection_start: 0, selection_end: 0 });

@@ -1,4 +1,5 @@
 import type { ViewerMessage } from '../../../contract/live.ts';
+import { LIVE_LIMITS } from '../../../contract/live-limits.ts';
 import { modifiersOf } from './keyboard.ts';
 
 type Send = (message: ViewerMessage) => void;
@@ -18,6 +19,8 @@ type Button = (typeof BUTTONS)[number] | 'none';
 const PRESSED = ['left', 'right', 'middle', 'back', 'forward'] as const;
 /** Of a wheel that counts lines or pages. */
 const WHEEL_PX = [1, 40, 800] as const;
+
+const turned = (pixels: number): number => Math.max(-LIVE_LIMITS.wheelMax, Math.min(LIVE_LIMITS.wheelMax, pixels));
 
 /**
  * Sends what mouse, wheel and fingers do on the picture, moves at most once a frame. The returned function lifts what is held and ends
@@ -104,8 +107,8 @@ export function sendPointer({ canvas, send, size, onPress }: PointerOptions): ()
       const unit = WHEEL_PX[event.deltaMode] ?? 1;
       wheel = {
         ...{ t: 'wheel', ...place(event), modifiers: modifiersOf(event) },
-        dx: (wheel?.dx ?? 0) + event.deltaX * unit,
-        dy: (wheel?.dy ?? 0) + event.deltaY * unit,
+        dx: turned((wheel?.dx ?? 0) + event.deltaX * unit),
+        dy: turned((wheel?.dy ?? 0) + event.deltaY * unit),
       };
       soon();
     },

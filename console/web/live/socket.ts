@@ -29,6 +29,7 @@ export interface LiveSocketOptions {
   readonly onConnection: (connection: Connection) => void;
 }
 
+const NO_TOKEN = 'the page around this view has no live token for it';
 const RETRY_MS = { first: 200, max: 5_000 } as const;
 /** Two pings that did not come. */
 const SILENT_MS = 2.25 * LIVE_LIMITS.pingSeconds * 1_000;
@@ -50,6 +51,7 @@ export function openLiveSocket(options: LiveSocketOptions): LiveSocket {
     onConnection({ is: 'connecting' });
     const token = await admit?.(closed.signal);
     if (closed.signal.aborted) return;
+    // Throws for a token that is none, such as the text of an error.
     const mine = new WebSocket(url, token === undefined ? LIVE_PROTOCOL : [LIVE_PROTOCOL, liveTokenProtocol(token)]);
     mine.binaryType = 'arraybuffer';
     socket = mine;
@@ -88,13 +90,21 @@ export function openLiveSocket(options: LiveSocketOptions): LiveSocket {
       onConnection({ is: 'ended', why });
       return;
     }
+    retry(why);
+  }
+
+  function retry(why: string): void {
     onConnection({ is: 'retrying', why });
     const waitMs = Math.min(RETRY_MS.max, RETRY_MS.first * 2 ** attempts);
     attempts += 1;
     timer = setTimeout(start, waitMs * (0.5 + Math.random() / 2));
   }
 
-  const start = () => void open().catch(() => undefined); // it was closed while it waited for a token
+  function start(): void {
+    open().catch(() => {
+      if (!closed.signal.aborted) retry(NO_TOKEN);
+    });
+  }
   start();
   return {
     send,

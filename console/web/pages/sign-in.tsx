@@ -12,7 +12,8 @@ const REFUSED: Readonly<Record<string, string>> = {
 
 /** Signs in with what the fragment of a link holds, if it holds anything; else shows the ways to sign in. */
 export function SignInPage({ url, onSignedIn }: { url: URL; onSignedIn: () => void }) {
-  const fragment = url.hash.slice(1);
+  // On any other page it is a place in the page.
+  const fragment = url.pathname === '/sign-in' ? url.hash.slice(1) : '';
   const refused = url.searchParams.get('refused');
   const [failure, setFailure] = useState(
     refused === null ? undefined : (REFUSED[refused] ?? 'The identity provider did not sign you in. Try again.'),
