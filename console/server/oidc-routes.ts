@@ -1,7 +1,8 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { CONSOLE_ROUTES } from '../../contract/console.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import type { Clock } from '../../http/clock.ts';
+import { hostCookie } from './host-cookie.ts';
 import type { Begun, IdentityProvider } from './oidc.ts';
 import { problemOf } from './problems.ts';
 import type { SignIns } from './sign-ins.ts';
@@ -10,9 +11,6 @@ import type { SignIns } from './sign-ins.ts';
 const BEGUN_MS = 10 * 60_000;
 /** Sign-ins that were begun and not finished; older ones are forgotten. */
 const BEGUN_MAX = 10_000;
-
-/** A sign-in is finished by the browser that began it: its cookie holds the state, or another person's code could be slipped in. */
-const COOKIE = 'omicron-console-oidc';
 
 export interface OidcRoutes {
   provider: IdentityProvider;
@@ -24,35 +22,39 @@ export interface OidcRoutes {
 /** Signing in at the identity provider, and being signed out by it. */
 export function oidcRoutes(app: FastifyInstance, { provider, signIns, url, clock }: OidcRoutes): void {
   const begun = new Map<string, Begun & { readonly expiresMs: number }>();
-  const secure = url.protocol === 'https:' ? '; Secure' : '';
-  // Lax: the provider's redirect comes from another site.
-  const cookie = (value: string, seconds: number) =>
-    `${COOKIE}=${value}; Path=${CONSOLE_ROUTES.oidc}; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure}`;
+  // A sign-in is finished by the browser that began it: its cookie holds the state, or another person's code could be slipped in.
+  const cookie = hostCookie(url, '-oidc', 'Lax'); // the provider's redirect comes from another site
 
   function forget(): void {
     const nowMs = clock.nowMs();
     for (const [state, { expiresMs }] of begun) if (expiresMs <= nowMs || begun.size > BEGUN_MAX) begun.delete(state);
   }
 
-  app.get(CONSOLE_ROUTES.oidc, async (_request, reply) => {
-    const { to, begun: mine } = await provider.begin();
-    forget();
-    begun.set(mine.state, { ...mine, expiresMs: clock.nowMs() + BEGUN_MS });
-    return reply.header('set-cookie', cookie(mine.state, BEGUN_MS / 1_000)).redirect(to);
+  /** Where a person reads, in words, why they are not signed in. */
+  const refusedAt = (error: unknown, log: FastifyBaseLogger) => `/sign-in?refused=${problemOf(error, log).code}`;
+
+  app.get(CONSOLE_ROUTES.oidc, async (request, reply) => {
+    try {
+      const { to, begun: mine } = await provider.begin();
+      forget();
+      begun.set(mine.state, { ...mine, expiresMs: clock.nowMs() + BEGUN_MS });
+      return reply.header('set-cookie', cookie.set(mine.state, BEGUN_MS / 1_000)).redirect(to);
+    } catch (error) {
+      return reply.redirect(refusedAt(error, request.log));
+    }
   });
 
   app.get(CONSOLE_ROUTES.oidcCallback, async (request, reply) => {
-    const [, state = ''] = new RegExp(`(?:^|; )${COOKIE}=([^;]+)`).exec(request.headers.cookie ?? '') ?? [];
+    const state = cookie.read(request.headers.cookie) ?? '';
     const mine = begun.get(state);
     begun.delete(state);
     try {
       if (mine === undefined || mine.expiresMs <= clock.nowMs())
         throw new OmicronError('unauthorized', 'This sign-in was not begun here, or took too long.');
       const person = await provider.finish(new URL(request.url, url).search, mine);
-      return reply.header('set-cookie', [signIns.open(person), cookie('', 0)]).redirect('/');
+      return reply.header('set-cookie', [signIns.open(person), cookie.set('', 0)]).redirect('/');
     } catch (error) {
-      const { code } = problemOf(error, request.log);
-      return reply.header('set-cookie', cookie('', 0)).redirect(`/sign-in?refused=${code}`); // a page says it in words
+      return reply.header('set-cookie', cookie.set('', 0)).redirect(refusedAt(error, request.log));
     }
   });
 

@@ -1,12 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ConsoleRole } from '../../contract/console.ts';
 import type { Clock } from '../../http/clock.ts';
+import { type HostCookie, hostCookie } from './host-cookie.ts';
 
 /** A sign-in ends after this time, however much it is used. */
 const SIGN_IN_MS = 12 * 3_600_000;
-
-/** The cookie's name. A port is no boundary for cookies, so a console of another stack on this host has another name. */
-const cookieName = (url: URL): string => `omicron-console-${url.port || url.protocol.slice(0, -1)}`;
 
 const digest = (value: string): string => createHash('sha256').update(value).digest('base64url');
 
@@ -31,11 +29,11 @@ export interface SignIn extends Person {
 /** Who is signed in: values of the cookie, kept as digests in this process alone. */
 export class SignIns {
   readonly #known = new Map<string, { readonly person: Person; readonly expiresMs: number }>();
-  readonly #url: URL;
+  readonly #cookie: HostCookie;
   readonly #clock: Clock;
 
   constructor(url: URL, clock: Clock) {
-    this.#url = url;
+    this.#cookie = hostCookie(url, '', 'Strict');
     this.#clock = clock;
   }
 
@@ -45,12 +43,12 @@ export class SignIns {
     for (const [key, { expiresMs }] of this.#known) if (expiresMs <= nowMs) this.#known.delete(key);
     const value = randomBytes(32).toString('base64url');
     this.#known.set(digest(value), { person, expiresMs: nowMs + SIGN_IN_MS });
-    return this.#setCookie(value, SIGN_IN_MS / 1_000);
+    return this.#cookie.set(value, SIGN_IN_MS / 1_000);
   }
 
   /** Whose the `Cookie` header is; undefined: of no person who is signed in. */
   of(cookies: string | undefined): SignIn | undefined {
-    const value = this.#valueOf(cookies);
+    const value = this.#cookie.read(cookies);
     if (value === undefined) return undefined;
     const key = digest(value);
     const { person } = this.#known.get(key) ?? {};
@@ -60,27 +58,13 @@ export class SignIns {
 
   /** Signs the person out; answers the `Set-Cookie` header that removes the cookie. */
   close(cookies: string | undefined): string {
-    const value = this.#valueOf(cookies);
+    const value = this.#cookie.read(cookies);
     if (value !== undefined) this.#known.delete(digest(value));
-    return this.#setCookie('', 0);
+    return this.#cookie.set('', 0);
   }
 
   /** Signs out all whom this is true of. */
   closeAll(isMeant: (person: Person) => boolean): void {
     for (const [key, { person }] of this.#known) if (isMeant(person)) this.#known.delete(key);
-  }
-
-  #valueOf(cookies: string | undefined): string | undefined {
-    const name = `${cookieName(this.#url)}=`;
-    return cookies
-      ?.split('; ')
-      .find(each => each.startsWith(name))
-      ?.slice(name.length);
-  }
-
-  // Safari keeps no Secure cookie of http://127.0.0.1, so that attribute is for https alone.
-  #setCookie(value: string, seconds: number): string {
-    const secure = this.#url.protocol === 'https:' ? '; Secure' : '';
-    return `${cookieName(this.#url)}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`;
   }
 }

@@ -130,6 +130,28 @@ describe('an OpenID Connect provider', () => {
     expect(await ask('/me')).toBe(401);
   });
 
+  it('a provider that does not answer is said in words, not as JSON', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const settings = consoleSettings({
+      ...{
+        [ENV.consoleUrl]: url,
+        [ENV.controllerUrl]: local.stack.url,
+        [ENV.serviceSecret]: local.stack.serviceSecret,
+      },
+      ...{ [ENV.consoleOidcIssuer]: `http://127.0.0.1:${await freePort()}`, [ENV.consoleOidcClientId]: 'console' },
+      [ENV.consoleOidcClientSecret]: 'secret',
+    });
+    const { controllerUrl, serviceSecret } = settings;
+    const lonely = await startConsole({
+      ...{ url, controllerUrl, serviceSecret, identity: signInBy(settings), log: pino({ level: 'silent' }) },
+    });
+    await page.goto(url);
+    await page.getByRole('link', { name: 'Sign in with your organisation' }).click();
+    await page.getByRole('alert').getByText('The identity provider does not answer. Try again.').waitFor();
+    await page.getByRole('link', { name: 'Sign in with your organisation' }).waitFor();
+    await lonely.stop();
+  });
+
   it('[N8] closes the live view of a person within a second when the provider signs them out', async () => {
     await signIn('ada', 'omicron-operator');
     await sessionsHeading().waitFor();

@@ -5,9 +5,9 @@ import { steppedClock } from '../fakes/clock.ts';
 const ADA = { name: 'ada', role: 'viewer', userId: 'ada' } as const;
 const sentBack = (setCookie: string) => setCookie.split(';')[0];
 
-it('a cookie that no script reads and no other site sends, over https alone where there is https', () => {
+it('a cookie that no script reads, no other site sends and no other host of the domain sets, over https alone where there is https', () => {
   const signIns = (url: string) => new SignIns(new URL(url), steppedClock());
-  const kept = /^omicron-console-https=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200; Secure$/;
+  const kept = /^__Host-omicron-console-https=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200; Secure$/;
   expect(signIns('https://console.example').open(ADA)).toMatch(kept);
   expect(signIns('http://127.0.0.1:4000').open(ADA)).toMatch(/; HttpOnly; SameSite=Strict; Max-Age=43200$/);
 });
