@@ -1,6 +1,7 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import type { InputMessage } from '../../contract/live.ts';
 import { LIVE_LIMITS } from '../../contract/live-limits.ts';
+import { within } from '../../http/within.ts';
 
 /** What a person does with mouse, keyboard, touch and input method, in the order in which it came. */
 export type DeviceMessage = Extract<InputMessage, { t: 'mouse' | 'wheel' | 'key' | 'text' | 'ime' | 'touch' }>;
@@ -29,10 +30,13 @@ const TOUCH = { start: 'touchStart', move: 'touchMove', end: 'touchEnd', cancel:
 /** Chromium on Linux takes these from a key event only as an editing command of its own. */
 const COMMANDS: Readonly<Record<string, string>> = { a: 'selectAll', x: 'cut', z: 'undo', y: 'redo' };
 const CTRL_OR_META = 6;
+/** A frame that hangs does not tell. */
+const SELECTION_MS = 1_000;
 
-/** A document's selection, or that of the text field which has the focus. */
+/** A document's selection, or that of the text field which has the focus. Of a document in a frame: while the focus is there. */
 const SELECTION = `(() => {
   let e = document.activeElement;
+  if (e?.matches('iframe, frame') || (parent !== self && !document.hasFocus())) return '';
   while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
   if (e?.type === 'password') return '';
   const inField = typeof e?.selectionStart === 'number' ? e.value.slice(e.selectionStart, e.selectionEnd) : '';
@@ -122,9 +126,8 @@ export function deviceInput(context: BrowserContext): DeviceInput {
   return {
     send,
     async selection(page) {
-      const session = await sessionOf(page);
-      const { result } = await session.send('Runtime.evaluate', { expression: SELECTION, returnByValue: true });
-      return typeof result.value === 'string' ? result.value : '';
+      const found = page.frames().map(frame => within(frame.evaluate(SELECTION), SELECTION_MS, ''));
+      return (await Promise.all(found)).find((text): text is string => typeof text === 'string' && text !== '') ?? '';
     },
     async lift(page) {
       const held = holds.get(page);

@@ -169,6 +169,36 @@ test('a person takes control, types and clicks; the agent waits, then is told to
   rival.close();
 });
 
+test('what is selected in a frame is copied, from the one that has the focus and never from a password field', async () => {
+  const framed = (body: string) => `srcdoc="<body style='margin:0'>${body.replaceAll('"', '&quot;')}"`;
+  const field = (value: string, type = 'text') => `<input type=${type} value=${value} style='width:300px;height:90px'>`;
+  const frames = [framed(field('rye')), `sandbox ${framed(field('spelt'))}`, framed(field('secret', 'password'))];
+  const url = `data:text/html,${encodeURIComponent(
+    `<style>body{margin:0}iframe{position:absolute;left:0;border:0;width:400px;height:100px}</style>
+    ${frames.map((each, at) => `<iframe style="top:${at * 100}px" ${each}></iframe>`).join('')}`,
+  )}`;
+  await callText(lease.client, 'browser_navigate', { url });
+  const person = await watch();
+  await person.heard('hello');
+  person.say({ t: 'take' });
+  await person.heard('control', ({ control }) => control.state === 'person');
+  for (const [y, text] of [
+    [50, 'rye'],
+    [150, 'spelt'],
+    [250, ''],
+  ] as const) {
+    person.say({ t: 'mouse', kind: 'down', x: 200, y, button: 'left', buttons: 1, clicks: 1 });
+    person.say({ t: 'mouse', kind: 'up', x: 200, y, button: 'left', clicks: 1 });
+    person.say({ t: 'key', kind: 'down', key: 'a', code: 'KeyA', key_code: 65, modifiers: 2 });
+    person.say({ t: 'key', kind: 'up', key: 'a', code: 'KeyA', key_code: 65, modifiers: 2 });
+    person.say({ t: 'copy' });
+    await person.heard('clip', clip => clip.text === text);
+  }
+  person.say({ t: 'release' });
+  await person.heard('control', ({ control }) => control.why === 'released');
+  person.close();
+});
+
 test('what the agent asks of its person is shown, also to who comes later, until it is answered', async () => {
   const viewer = await watch();
   await viewer.heard('hello');
