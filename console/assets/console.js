@@ -1502,7 +1502,8 @@ var PREVIEW_MESSAGES = {
 * Asks the page around this one for a live token; it may take as long as that page needs. Rejects where that page has none now, and with
 * the signal's reason.
 */
-function tokenFromEmbedder(signal) {
+async function tokenFromEmbedder(signal) {
+	if (parent === window) throw new Error("no page is around this one");
 	const { promise, resolve, reject } = Promise.withResolvers();
 	const read = ({ source, data }) => {
 		if (source !== parent || data?.type !== PREVIEW_MESSAGES.token) return;
@@ -1853,7 +1854,7 @@ function sentence({ control, isMine, you }) {
 function connectionSentence({ connection }) {
 	switch (connection.is) {
 		case "retrying": return `The connection was lost${connection.why === "" ? "" : ` (${connection.why})`}. Connecting again …`;
-		case "ended": return `The live view has ended${connection.why === "" ? "" : `: ${connection.why}`}.`;
+		case "ended": return `The live view has ended${connection.why === "" ? "" : `: ${connection.why.replace(/\.$/, "")}`}.`;
 		default: return "Connecting to the browser …";
 	}
 }
@@ -2432,8 +2433,105 @@ var PICTURE_HEADERS = {
 	width: "x-omicron-width",
 	height: "x-omicron-height"
 };
+// console/web/live/socket.ts
+var NO_TOKEN = "the page around this view has no live token for it";
+var RETRY_MS$1 = {
+	first: 200,
+	max: 5e3
+};
+/** Two pings that did not come. */
+var SILENT_MS = 2.25 * LIVE_LIMITS.pingSeconds * 1e3;
+/** Whether the session has another lease, whose browser is shown then, is looked for this often. */
+var NEXT_LEASE_MS = 5e3;
+/** Opens the live view of a session's browser, again and again until the sign-in ends. */
+function openLiveSocket(options) {
+	const { sessionId, role, admit, onMessage, onPicture, onConnection } = options;
+	const url = `${location.origin.replace(/^http/, "ws")}/api${path`/browser-sessions/${sessionId}`}/live?role=${role}`;
+	let socket;
+	let attempts = 0;
+	/** The lease has ended: nothing else is told until the next one has begun. */
+	let isOver = false;
+	let timer;
+	const closed = new AbortController();
+	function send(message) {
+		if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+	}
+	async function open() {
+		if (!isOver) onConnection({ is: "connecting" });
+		const token = await admit?.(closed.signal);
+		if (closed.signal.aborted) return;
+		const mine = new WebSocket(url, token === void 0 ? LIVE_PROTOCOL : [LIVE_PROTOCOL, liveTokenProtocol(token)]);
+		mine.binaryType = "arraybuffer";
+		socket = mine;
+		mine.onmessage = ({ data }) => {
+			if (socket !== mine) return;
+			clearTimeout(timer);
+			timer = setTimeout(() => lost(mine, 1006, ""), SILENT_MS);
+			if (typeof data === "string") read(JSON.parse(data));
+			else show(data);
+		};
+		mine.onclose = ({ code, reason }) => lost(mine, code, reason);
+	}
+	function read(message) {
+		if (message.t === "ping") send({ t: "pong" });
+		if (message.t === "hello") {
+			attempts = 0;
+			isOver = false;
+			onConnection({ is: "open" });
+		}
+		onMessage(message);
+	}
+	function show(data) {
+		const picture = decodePicture(data);
+		if (picture !== void 0) onPicture(picture).then(() => send({
+			t: "ack",
+			seq: picture.seq
+		}));
+	}
+	function lost(which, code, why) {
+		if (closed.signal.aborted || socket !== which) return;
+		clearTimeout(timer);
+		socket = void 0;
+		which.close();
+		if (code === LIVE_CLOSE.revoked && admit === void 0) signedOut.dispatchEvent(new Event("signed-out"));
+		if (code === LIVE_CLOSE.revoked || code === LIVE_CLOSE.leaseEnded) onConnection({
+			is: "ended",
+			why
+		});
+		if (code === LIVE_CLOSE.revoked) return;
+		isOver ||= code === LIVE_CLOSE.leaseEnded;
+		retry(why);
+	}
+	function retry(why) {
+		if (isOver) {
+			timer = setTimeout(start, NEXT_LEASE_MS);
+			return;
+		}
+		onConnection({
+			is: "retrying",
+			why
+		});
+		const waitMs = Math.min(RETRY_MS$1.max, RETRY_MS$1.first * 2 ** attempts);
+		attempts += 1;
+		timer = setTimeout(start, waitMs * (.5 + Math.random() / 2));
+	}
+	function start() {
+		open().catch(() => {
+			if (!closed.signal.aborted) retry(NO_TOKEN);
+		});
+	}
+	start();
+	return {
+		send,
+		close() {
+			closed.abort();
+			clearTimeout(timer);
+			socket?.close();
+		}
+	};
+}
 // console/web/live/polled.ts
-var RETRY_MS$1 = 2e3;
+var RETRY_MS = 2e3;
 /** The live view without a WebSocket: asks for what is new, and sends what the person does by requests (A11). */
 function openPolledView({ sessionId, role, onMessage, onPicture, onConnection }) {
 	const closed = new AbortController();
@@ -2466,15 +2564,19 @@ function openPolledView({ sessionId, role, onMessage, onPicture, onConnection })
 		}
 	}
 	async function run() {
+		/** The lease has ended: nothing else is told until the next one has begun. */
+		let isOver = false;
 		while (!signal.aborted) {
-			onConnection({ is: "connecting" });
+			if (!isOver) onConnection({ is: "connecting" });
 			picture = -1;
 			let why = "";
 			try {
 				const at = path`/browser-sessions/${sessionId}/polled-views`;
 				({view} = await call("POST", at, { role }, signal));
+				isOver = false;
 				const { code, reason } = await follow(view);
-				if (code === LIVE_CLOSE.leaseEnded) return onConnection({
+				isOver = code === LIVE_CLOSE.leaseEnded;
+				if (isOver) onConnection({
 					is: "ended",
 					why: reason
 				});
@@ -2484,11 +2586,11 @@ function openPolledView({ sessionId, role, onMessage, onPicture, onConnection })
 				why = messageOf(error);
 			}
 			view = void 0;
-			onConnection({
+			if (!isOver) onConnection({
 				is: "retrying",
 				why
 			});
-			await new Promise((resolve) => setTimeout(resolve, RETRY_MS$1));
+			await new Promise((resolve) => setTimeout(resolve, isOver ? NEXT_LEASE_MS : RETRY_MS));
 		}
 	}
 	/** In order: one request at a time, with all that came meanwhile. */
@@ -2529,95 +2631,6 @@ async function readPicture(view, signal) {
 		cssWidth: number(PICTURE_HEADERS.width),
 		cssHeight: number(PICTURE_HEADERS.height),
 		jpeg: new Uint8Array(await answer.arrayBuffer())
-	};
-}
-// console/web/live/socket.ts
-var NO_TOKEN = "the page around this view has no live token for it";
-var RETRY_MS = {
-	first: 200,
-	max: 5e3
-};
-/** Two pings that did not come. */
-var SILENT_MS = 2.25 * LIVE_LIMITS.pingSeconds * 1e3;
-/** Opens the live view of a session's browser, again and again until its lease or the sign-in ends. */
-function openLiveSocket(options) {
-	const { sessionId, role, admit, onMessage, onPicture, onConnection } = options;
-	const url = `${location.origin.replace(/^http/, "ws")}/api${path`/browser-sessions/${sessionId}`}/live?role=${role}`;
-	let socket;
-	let attempts = 0;
-	let timer;
-	const closed = new AbortController();
-	function send(message) {
-		if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
-	}
-	async function open() {
-		onConnection({ is: "connecting" });
-		const token = await admit?.(closed.signal);
-		if (closed.signal.aborted) return;
-		const mine = new WebSocket(url, token === void 0 ? LIVE_PROTOCOL : [LIVE_PROTOCOL, liveTokenProtocol(token)]);
-		mine.binaryType = "arraybuffer";
-		socket = mine;
-		mine.onmessage = ({ data }) => {
-			if (socket !== mine) return;
-			clearTimeout(timer);
-			timer = setTimeout(() => lost(mine, 1006, ""), SILENT_MS);
-			if (typeof data === "string") read(JSON.parse(data));
-			else show(data);
-		};
-		mine.onclose = ({ code, reason }) => lost(mine, code, reason);
-	}
-	function read(message) {
-		if (message.t === "ping") send({ t: "pong" });
-		if (message.t === "hello") {
-			attempts = 0;
-			onConnection({ is: "open" });
-		}
-		onMessage(message);
-	}
-	function show(data) {
-		const picture = decodePicture(data);
-		if (picture !== void 0) onPicture(picture).then(() => send({
-			t: "ack",
-			seq: picture.seq
-		}));
-	}
-	function lost(which, code, why) {
-		if (closed.signal.aborted || socket !== which) return;
-		clearTimeout(timer);
-		socket = void 0;
-		which.close();
-		if (code === LIVE_CLOSE.revoked && admit === void 0) signedOut.dispatchEvent(new Event("signed-out"));
-		if (code === LIVE_CLOSE.revoked || code === LIVE_CLOSE.leaseEnded) {
-			onConnection({
-				is: "ended",
-				why
-			});
-			return;
-		}
-		retry(why);
-	}
-	function retry(why) {
-		onConnection({
-			is: "retrying",
-			why
-		});
-		const waitMs = Math.min(RETRY_MS.max, RETRY_MS.first * 2 ** attempts);
-		attempts += 1;
-		timer = setTimeout(start, waitMs * (.5 + Math.random() / 2));
-	}
-	function start() {
-		open().catch(() => {
-			if (!closed.signal.aborted) retry(NO_TOKEN);
-		});
-	}
-	start();
-	return {
-		send,
-		close() {
-			closed.abort();
-			clearTimeout(timer);
-			socket?.close();
-		}
 	};
 }
 // console/web/live/use-live.ts

@@ -36,11 +36,9 @@ beforeAll(async () => {
   const server = createServer(async (request, response) => {
     const at = new URL(request.url ?? '', 'http://chat');
     const role = at.searchParams.get('role') === 'control' ? 'control' : 'view';
-    const token = at.pathname === '/token';
-    response.writeHead(200, { 'content-type': token ? 'text/plain' : 'text/html' });
-    response.end(
-      token ? (await console.sessions.createLiveToken(lease.sessionId, { role, viewer: 'ada' })).token : PAGE(),
-    );
+    if (at.pathname !== '/token') return response.writeHead(200, { 'content-type': 'text/html' }).end(PAGE());
+    const made = await console.sessions.createLiveToken(lease.sessionId, { role, viewer: 'ada' }).catch(() => null);
+    return response.writeHead(made === null ? 409 : 200).end(made?.token ?? 'There is no browser now.');
   });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.3', resolve));
   chat = { server, url: `http://127.0.0.3:${(server.address() as AddressInfo).port}` };
@@ -221,6 +219,18 @@ describe('picture mode', () => {
     expect(heard.text).toContain('another tab');
     await say(-1, { t: 'release' });
     expect((await ask(`/polled-views/${view}`, { method: 'DELETE' })).status()).toBe(204);
+  });
+});
+
+describe('the next lease', () => {
+  it('is shown by a preview that has seen the end of the one before', async () => {
+    page = await context.newPage(); // whose sockets nothing blocks
+    const frame = await preview('?token=view');
+    await frame.getByText('The agent acts on the browser').waitFor();
+    await lease.end();
+    await frame.getByText('The live view has ended: the lease has ended.').waitFor();
+    lease = await console.sessions.acquire({ userId: 'ada', conversationId: 'bread' });
+    await frame.getByText('The agent acts on the browser').waitFor();
   });
 });
 

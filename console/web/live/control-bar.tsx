@@ -91,7 +91,7 @@ function connectionSentence({ connection }: LiveState): string {
     case 'retrying':
       return `The connection was lost${connection.why === '' ? '' : ` (${connection.why})`}. Connecting again …`;
     case 'ended':
-      return `The live view has ended${connection.why === '' ? '' : `: ${connection.why}`}.`;
+      return `The live view has ended${connection.why === '' ? '' : `: ${connection.why.replace(/\.$/, '')}`}.`;
     default:
       return 'Connecting to the browser …';
   }

@@ -4,7 +4,8 @@ import { PREVIEW_MESSAGES } from '../../../contract/preview.ts';
  * Asks the page around this one for a live token; it may take as long as that page needs. Rejects where that page has none now, and with
  * the signal's reason.
  */
-export function tokenFromEmbedder(signal: AbortSignal): Promise<string> {
+export async function tokenFromEmbedder(signal: AbortSignal): Promise<string> {
+  if (parent === window) throw new Error('no page is around this one');
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const read = ({ source, data }: MessageEvent) => {
     if (source !== parent || data?.type !== PREVIEW_MESSAGES.token) return;

@@ -4,7 +4,7 @@ import { type LivePicture, PICTURE_HEADERS } from '../../../contract/live-pictur
 import type { PolledViewMessages, PolledViewNews, PolledViewOpened } from '../../../contract/polled-view.ts';
 import { call, path } from '../api.ts';
 import { messageOf } from '../use-polled.ts';
-import type { LiveSocket, LiveSocketOptions } from './socket.ts';
+import { type LiveSocket, type LiveSocketOptions, NEXT_LEASE_MS } from './socket.ts';
 
 const RETRY_MS = 2_000;
 
@@ -40,23 +40,27 @@ export function openPolledView({ sessionId, role, onMessage, onPicture, onConnec
   }
 
   async function run(): Promise<void> {
+    /** The lease has ended: nothing else is told until the next one has begun. */
+    let isOver = false;
     while (!signal.aborted) {
-      onConnection({ is: 'connecting' });
+      if (!isOver) onConnection({ is: 'connecting' });
       picture = -1;
       let why = '';
       try {
         const at = path`/browser-sessions/${sessionId}/polled-views`;
         ({ view } = await call<PolledViewOpened>('POST', at, { role }, signal));
+        isOver = false;
         const { code, reason } = await follow(view);
-        if (code === LIVE_CLOSE.leaseEnded) return onConnection({ is: 'ended', why: reason });
+        isOver = code === LIVE_CLOSE.leaseEnded;
+        if (isOver) onConnection({ is: 'ended', why: reason });
         why = reason;
       } catch (error) {
         if (signal.aborted) return;
         why = messageOf(error);
       }
       view = undefined;
-      onConnection({ is: 'retrying', why });
-      await new Promise(resolve => setTimeout(resolve, RETRY_MS));
+      if (!isOver) onConnection({ is: 'retrying', why });
+      await new Promise(resolve => setTimeout(resolve, isOver ? NEXT_LEASE_MS : RETRY_MS));
     }
   }
 

@@ -34,12 +34,17 @@ const RETRY_MS = { first: 200, max: 5_000 } as const;
 /** Two pings that did not come. */
 const SILENT_MS = 2.25 * LIVE_LIMITS.pingSeconds * 1_000;
 
-/** Opens the live view of a session's browser, again and again until its lease or the sign-in ends. */
+/** Whether the session has another lease, whose browser is shown then, is looked for this often. */
+export const NEXT_LEASE_MS = 5_000;
+
+/** Opens the live view of a session's browser, again and again until the sign-in ends. */
 export function openLiveSocket(options: LiveSocketOptions): LiveSocket {
   const { sessionId, role, admit, onMessage, onPicture, onConnection } = options;
   const url = `${location.origin.replace(/^http/, 'ws')}/api${path`/browser-sessions/${sessionId}`}/live?role=${role}`;
   let socket: WebSocket | undefined;
   let attempts = 0;
+  /** The lease has ended: nothing else is told until the next one has begun. */
+  let isOver = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const closed = new AbortController();
 
@@ -48,7 +53,7 @@ export function openLiveSocket(options: LiveSocketOptions): LiveSocket {
   }
 
   async function open(): Promise<void> {
-    onConnection({ is: 'connecting' });
+    if (!isOver) onConnection({ is: 'connecting' });
     const token = await admit?.(closed.signal);
     if (closed.signal.aborted) return;
     // Throws for a token that is none, such as the text of an error.
@@ -70,6 +75,7 @@ export function openLiveSocket(options: LiveSocketOptions): LiveSocket {
     if (message.t === 'ping') send({ t: 'pong' });
     if (message.t === 'hello') {
       attempts = 0;
+      isOver = false;
       onConnection({ is: 'open' });
     }
     onMessage(message);
@@ -86,14 +92,17 @@ export function openLiveSocket(options: LiveSocketOptions): LiveSocket {
     socket = undefined;
     which.close();
     if (code === LIVE_CLOSE.revoked && admit === undefined) signedOut.dispatchEvent(new Event('signed-out'));
-    if (code === LIVE_CLOSE.revoked || code === LIVE_CLOSE.leaseEnded) {
-      onConnection({ is: 'ended', why });
-      return;
-    }
+    if (code === LIVE_CLOSE.revoked || code === LIVE_CLOSE.leaseEnded) onConnection({ is: 'ended', why });
+    if (code === LIVE_CLOSE.revoked) return;
+    isOver ||= code === LIVE_CLOSE.leaseEnded;
     retry(why);
   }
 
   function retry(why: string): void {
+    if (isOver) {
+      timer = setTimeout(start, NEXT_LEASE_MS);
+      return;
+    }
     onConnection({ is: 'retrying', why });
     const waitMs = Math.min(RETRY_MS.max, RETRY_MS.first * 2 ** attempts);
     attempts += 1;
