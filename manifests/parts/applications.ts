@@ -23,6 +23,7 @@ const NAMESPACED_KINDS = [
   ['', 'Service'],
   ['', 'ServiceAccount'],
   ['apps', 'Deployment'],
+  ['networking.k8s.io', 'Ingress'],
   ['networking.k8s.io', 'NetworkPolicy'],
   ['policy', 'PodDisruptionBudget'],
   ['rbac.authorization.k8s.io', 'Role'],

@@ -67,13 +67,17 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
   });
 
   test('the project allows every kind that is rendered, in the namespaces that they are in', () => {
-    const [project = { spec: {} }] = [...objects(env).values()].filter(({ kind }) => kind === 'AppProject');
+    // A console with its Ingress is the one choice that adds a kind.
+    const ingress = { className: 'nginx', from: { podSelector: {} } };
+    const all = [...objects({ ...env, console: { url: 'https://console.example.com', ingress } }).values()];
+    const [project = { spec: {} }] = all.filter(({ kind }) => kind === 'AppProject');
     const { clusterResourceWhitelist, namespaceResourceWhitelist, destinations } = project.spec as {
       clusterResourceWhitelist: { group: string; kind: string }[];
       namespaceResourceWhitelist: { group: string; kind: string }[];
       destinations: { namespace: string }[];
     };
-    for (const { apiVersion, kind, metadata } of objects(env).values()) {
+    expect(all.map(({ kind }) => kind)).toContain('Ingress');
+    for (const { apiVersion, kind, metadata } of all) {
       if (kind === 'AppProject' || kind === 'Application') continue;
       const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : '';
       expect(metadata.namespace ? namespaceResourceWhitelist : clusterResourceWhitelist).toContainEqual({
