@@ -1,4 +1,4 @@
-import { ENV, SECCOMP_PROFILE } from '../../contract/names.ts';
+import { BROWSER_NODES, ENV, SECCOMP_PROFILE } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { PUBLIC_KEYS } from '../secrets.ts';
 import { IRSA } from './configuration.ts';
@@ -39,6 +39,8 @@ const IRSA_ENV = [
   ENV.awsRegion,
 ];
 
+const mountPaths = (container: { volumeMounts?: readonly { mountPath: string }[] | undefined }): string[] =>
+  (container.volumeMounts ?? []).map(({ mountPath }) => mountPath);
 const envNames = (container: { env?: readonly { name: string }[] | undefined }): string[] =>
   (container.env ?? []).map(({ name }) => name);
 
@@ -61,8 +63,9 @@ export function shape(env: Environment): AdmissionPolicy {
         must:
           'object.spec.containers.all(c, !has(c.command) && !has(c.args)) && ' +
           `variables.inits.all(c, c.?command.orValue([]) == ${cel(command)} && !has(c.args)) && ` +
-          'variables.all.all(c, !has(c.lifecycle))',
-        else: "containers run the image's own programs: the template's command, no arguments, no hooks",
+          'variables.all.all(c, !has(c.lifecycle) && !has(c.workingDir) && ' +
+          '[?c.?startupProbe, ?c.?readinessProbe, ?c.?livenessProbe].all(p, !has(p.exec)))',
+        else: "containers run the image's own programs: the template's command, no arguments, no hooks, no probes with a command",
       },
       {
         must: "object.spec.?restartPolicy.orValue('') == 'Never'",
@@ -102,26 +105,33 @@ export function environment(env: Environment): AdmissionPolicy {
   };
 }
 
-// dyn: the type checker does not know the fields that are quantities.
-export const volumes: AdmissionPolicy = {
-  name: 'runner-pod-volumes',
-  on: CREATE_PODS,
-  variables: ALL,
-  rules: [
-    {
-      must:
-        'object.spec.?volumes.orValue([]).all(v, (has(v.emptyDir) && has(dyn(v.emptyDir).sizeLimit)) || ' +
-        `(v.name == ${cel(IRSA.volume)} && has(v.projected) && v.projected.sources.all(s, ` +
-        "has(s.serviceAccountToken) && s.serviceAccountToken.?audience.orValue('') == 'sts.amazonaws.com')))",
-      else: 'a runner has emptyDir volumes with a sizeLimit, and the token for its upload role',
-    },
-    {
-      must: `${named('variables.all', BROWSER)}.all(c, c.?volumeMounts.orValue([]).all(m, m.name != ${cel(IRSA.volume)}))`,
-      else: 'the token for the upload role is not for the browser',
-    },
-    { must: 'variables.all.all(c, !has(c.volumeDevices))', else: 'a runner has no block devices' },
-  ],
-};
+export function volumes(env: Environment): AdmissionPolicy {
+  const paths = [...new Set([...mountPaths(browser(env)), ...mountPaths(uploader(env)), IRSA.path])];
+  return {
+    name: 'runner-pod-volumes',
+    on: CREATE_PODS,
+    variables: ALL,
+    rules: [
+      {
+        // dyn: the type checker does not know the fields that are quantities.
+        must:
+          'object.spec.?volumes.orValue([]).all(v, (has(v.emptyDir) && has(dyn(v.emptyDir).sizeLimit)) || ' +
+          `(v.name == ${cel(IRSA.volume)} && has(v.projected) && v.projected.sources.all(s, ` +
+          "has(s.serviceAccountToken) && s.serviceAccountToken.?audience.orValue('') == 'sts.amazonaws.com')))",
+        else: 'a runner has emptyDir volumes with a sizeLimit, and the token for its upload role',
+      },
+      {
+        must: `${named('variables.all', BROWSER)}.all(c, c.?volumeMounts.orValue([]).all(m, m.name != ${cel(IRSA.volume)}))`,
+        else: 'the token for the upload role is not for the browser',
+      },
+      {
+        must: `variables.all.all(c, c.?volumeMounts.orValue([]).all(m, m.mountPath in ${cel(paths)}))`,
+        else: "volumes are mounted where the template mounts them, never over the image's programs",
+      },
+      { must: 'variables.all.all(c, !has(c.volumeDevices))', else: 'a runner has no block devices' },
+    ],
+  };
+}
 
 export function host(env: Environment): AdmissionPolicy {
   const aliases = hostAliases(env);
@@ -135,6 +145,11 @@ export function host(env: Environment): AdmissionPolicy {
         else: 'a runner shares neither network, processes nor memory with its node',
       },
       {
+        // In one namespace of processes /proc shows each container the other's files: the token for the upload role.
+        must: '!object.spec.?shareProcessNamespace.orValue(false)',
+        else: 'the browser and the uploader do not see each other',
+      },
+      {
         must: 'variables.all.all(c, c.?ports.orValue([]).all(p, p.?hostPort.orValue(0) == 0))',
         else: 'a runner opens no port of its node',
       },
@@ -145,8 +160,10 @@ export function host(env: Environment): AdmissionPolicy {
         else: "a runner knows two names, the controller's and the egress proxy's",
       },
       {
-        must: `!has(object.spec.nodeName) && object.spec.?priorityClassName.orValue('') == ${cel(PRIORITIES.runner)}`,
-        else: 'the scheduler places a runner, by its own priority',
+        must:
+          `!has(object.spec.nodeName) && object.spec.?priorityClassName.orValue('') == ${cel(PRIORITIES.runner)} && ` +
+          `object.spec.?nodeSelector[${cel(BROWSER_NODES.key)}].orValue('') == ${cel(BROWSER_NODES.value)}`,
+        else: 'the scheduler places a runner, on a browser node, by its own priority',
       },
     ],
   };

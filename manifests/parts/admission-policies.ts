@@ -43,7 +43,7 @@ export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => 
   },
   shape(env),
   environment(env),
-  volumes,
+  volumes(env),
   host(env),
   security,
   {

@@ -82,6 +82,22 @@ export const HOSTILE_PODS: readonly HostilePod[] = [
     }),
   },
   {
+    what: "whose probe is a command beside the uploader's token",
+    policy: 'runner-pod-shape',
+    message: 'no probes with a command',
+    change: changed((_, __, uploader) => {
+      uploader.startupProbe = { exec: { command: ['sh', '-c', 'id'] } };
+    }),
+  },
+  {
+    what: 'whose programs are looked for in a folder that the browser writes',
+    policy: 'runner-pod-shape',
+    message: "image's own programs",
+    change: changed((_, __, uploader) => {
+      uploader.workingDir = '/output';
+    }),
+  },
+  {
     what: 'that restarts',
     policy: 'runner-pod-shape',
     message: 'never restarted',
@@ -154,6 +170,31 @@ export const HOSTILE_PODS: readonly HostilePod[] = [
     message: 'not for the browser',
     change: changed((_, browser) => {
       browser.volumeMounts?.push({ name: 'aws-iam-token', mountPath: '/token', readOnly: true });
+    }),
+  },
+  {
+    what: "with a volume over the image's programs",
+    policy: 'runner-pod-volumes',
+    message: 'mounted where the template mounts them',
+    change: changed((_, __, uploader) => {
+      uploader.volumeMounts?.push({ name: 'output', mountPath: '/app' });
+    }),
+  },
+  {
+    what: "whose browser sees the uploader's processes",
+    policy: 'runner-pod-host',
+    message: 'do not see each other',
+    change: changed(spec => {
+      spec.shareProcessNamespace = true;
+    }),
+  },
+  {
+    what: 'that may be placed on a node of another group',
+    policy: 'runner-pod-host',
+    message: 'on a browser node',
+    change: changed(spec => {
+      spec.nodeSelector = {};
+      spec.tolerations = [{ operator: 'Exists' }];
     }),
   },
   {
