@@ -2,8 +2,7 @@ import type { Logger } from 'pino';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Clock, timeoutSignal } from '../../http/clock.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
-import type { Fleet } from '../store/fleet.ts';
-import type { RunnerRow } from '../store/rows.ts';
+import type { Fleet, TakenRow } from '../store/fleet.ts';
 import { type RowWorker, rowWorker } from './row-worker.ts';
 
 /** Another replica takes over a launch whose worker is silent for this long. */
@@ -29,16 +28,16 @@ export const launchLoop = (parts: LaunchParts): RowWorker =>
     work: (row, stopping) => launch(parts, row, stopping),
   });
 
-async function launch(parts: LaunchParts, row: RunnerRow, stopping: AbortSignal): Promise<void> {
+async function launch(parts: LaunchParts, row: TakenRow, stopping: AbortSignal): Promise<void> {
   const { fleet, provider, startMs, onFailure, onSuccess, clock, log } = parts;
-  const leftMs = row.created_at.getTime() + startMs - Date.now();
-  const deadline = timeoutSignal(Math.max(1_000, Math.min(leftMs, startMs)), clock);
+  const createdMs = clock.nowMs() - row.ageMs;
+  const deadline = timeoutSignal(Math.max(1_000, startMs - row.ageMs), clock);
   try {
     await provider.create(row.id);
     const { bootId, endpoint } = await provider.whenWarm(row.id, AbortSignal.any([deadline, stopping]));
     const state = await fleet.markUp(row.id, bootId, endpoint);
     onSuccess();
-    log.info({ runner_id: row.id, state, after_ms: Date.now() - row.created_at.getTime() }, 'runner up');
+    log.info({ runner_id: row.id, state, after_ms: clock.nowMs() - createdMs }, 'runner up');
   } catch (error) {
     if (stopping.aborted) return;
     if (error instanceof OmicronError && error.code === 'store_unavailable') return; // another worker takes it up

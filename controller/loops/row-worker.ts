@@ -1,4 +1,4 @@
-import type { RunnerRow } from '../store/rows.ts';
+import type { TakenRow } from '../store/fleet.ts';
 
 /** Works on rows of runners in the background. */
 export interface RowWorker {
@@ -11,8 +11,8 @@ export interface RowWorker {
 /** One worker a row, `atOnce` rows together. `work` must not reject, and ends soon when `stopping` aborts. */
 export function rowWorker(parts: {
   atOnce: number;
-  take: (most: number) => Promise<RunnerRow[]>;
-  work: (row: RunnerRow, stopping: AbortSignal) => Promise<void>;
+  take: (most: number) => Promise<TakenRow[]>;
+  work: (row: TakenRow, stopping: AbortSignal) => Promise<void>;
 }): RowWorker {
   const { atOnce, take, work } = parts;
   const underWay = new Map<string, Promise<void>>();

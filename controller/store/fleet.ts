@@ -2,7 +2,10 @@ import * as z from 'zod';
 import type { EndReason } from '../../contract/session.ts';
 import type { Database } from '../ports/database.ts';
 import { call, callRows } from './call.ts';
-import { type RunnerRow, runnerRow } from './rows.ts';
+import { type RunnerRow, runnerRow, takenRow } from './rows.ts';
+
+/** A row that a worker took, and how old it was then by the database's clock, from which this process's may differ. */
+export type TakenRow = RunnerRow & { readonly ageMs: number };
 
 /** Rows of runners: intent before effect, forward only. Safe on several replicas at once. */
 export interface Fleet {
@@ -12,7 +15,7 @@ export interface Fleet {
    */
   plan(provider: string, template: string, idle: number, burst: number): Promise<number>;
   /** Rows to launch or drain that no worker holds; this worker holds them for `workSeconds`. */
-  take(provider: string, state: 'creating' | 'draining', most: number, workSeconds: number): Promise<RunnerRow[]>;
+  take(provider: string, state: 'creating' | 'draining', most: number, workSeconds: number): Promise<TakenRow[]>;
   /** Null: it is not wanted any more and must be removed. */
   markUp(runnerId: string, bootId: string, endpoint: string): Promise<'warm' | 'claimed' | null>;
   /**
@@ -45,7 +48,11 @@ export function sqlFleet(database: Database, { graceSeconds = 0 } = {}): Fleet {
     },
     async take(provider, state, most, workSeconds) {
       const work = { p_provider: provider, p_state: state, p_most: most, p_work_seconds: workSeconds };
-      return z.array(runnerRow).parse(await callRows(database, 'take_work', work));
+      const rows = z.array(takenRow).parse(await callRows(database, 'take_work', work));
+      return rows.map(row => ({
+        ...row,
+        ageMs: row.work_until.getTime() - workSeconds * 1_000 - row.created_at.getTime(),
+      }));
     },
     async markUp(runnerId, bootId, endpoint) {
       const up = { p_runner: runnerId, p_boot: bootId, p_endpoint: endpoint };

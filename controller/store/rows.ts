@@ -52,3 +52,6 @@ export const runnerRow = z.object({
   reason: z.string().nullable(),
 });
 export type RunnerRow = z.infer<typeof runnerRow>;
+
+/** One that a worker took, and holds until then. */
+export const takenRow = runnerRow.extend({ work_until: time });
