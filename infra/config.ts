@@ -31,7 +31,9 @@ const logDays = z.union([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365].map(ste
 
 const instanceType = z
   .string()
-  .regex(/^[a-z][a-z0-9-]*\.[a-z0-9-]+$/, 'expected an EC2 instance type such as m6a.2xlarge');
+  .regex(/^[a-z][a-z0-9-]*\.[a-z0-9-]+$/, 'expected an EC2 instance type such as m6a.2xlarge')
+  // Families of Graviton have a g right after their generation: https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html
+  .refine(text => !/^(a1|[a-z]+\d+g)/.test(text), 'expected x86-64, for which images and seccomp profile are made');
 
 const nodes = {
   min: count(100),

@@ -97,6 +97,11 @@ describe('a wrong value is one line that names its key', () => {
       undefined,
       'omicron-browser:browserNodes.capacity: Invalid option: expected one of "spot"|"on-demand", it is missing',
     ],
+    [
+      'browserNodes.instanceTypes',
+      ['m6a.2xlarge', 'm7gd.2xlarge'],
+      'omicron-browser:browserNodes.instanceTypes.1: expected x86-64, for which images and seccomp profile are made, got "m7gd.2xlarge"',
+    ],
     ['browserNodes.min', 17, 'omicron-browser:browserNodes.min: expected min to be at most max, got 17'],
     ['browserNodes.diskGib', 100, 'omicron-browser:browserNodes.diskGib: no such key; remove it or correct its name'],
     ['systemNodes.min', 0, 'omicron-browser:systemNodes.min: Too small: expected number to be >=1, got 0'],
@@ -122,6 +127,20 @@ describe('a wrong value is one line that names its key', () => {
     expect(complaints(edit(path, value))).toEqual([line]);
   });
 });
+
+test.each(['t4g.large', 'm6g.xlarge', 'c7gn.2xlarge', 'im4gn.large', 'x2gd.large', 'a1.large'])(
+  '%s has no x86-64',
+  type => {
+    expect(complaints(edit('systemNodes.instanceTypes', [type]))).toHaveLength(1);
+  },
+);
+
+test.each(['t3a.large', 'm7i-flex.large', 'g5.xlarge', 'g4dn.xlarge', 'x2iedn.xlarge', 'u7i-6tb.112xlarge'])(
+  '%s has it',
+  type => {
+    expect(complaints(edit('systemNodes.instanceTypes', [type]))).toEqual([]);
+  },
+);
 
 test('a log retention that CloudWatch does not know is refused', () => {
   const [line, ...rest] = complaints(edit('network.logDays', 10));
