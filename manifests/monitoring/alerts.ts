@@ -7,6 +7,8 @@ export interface Alert {
   readonly expr: string;
   readonly for: string;
   readonly severity: 'page' | 'ticket';
+  /** Left out where there is no pool of warm runners. */
+  readonly ofPool?: true;
 }
 
 // Every replica reads its gauges from the database, so they all report the same value.
@@ -79,6 +81,7 @@ export const ALERTS: readonly Alert[] = [
     expr: `(${runners('="warm"')} or vector(0)) == 0 and ${runners('!="gone"')} < ${any('omicron_capacity')}`,
     for: '15m',
     severity: 'ticket',
+    ofPool: true,
   },
   {
     alert: 'BrowserEgressCutOff',

@@ -18,8 +18,8 @@ export interface RuleGroup {
   readonly rules: readonly Rule[];
 }
 
-/** All rule groups. `runbooks` is the URL of docs/runbooks. */
-export function ruleGroups(runbooks: string): readonly RuleGroup[] {
+/** All rule groups. `runbooks` is the URL of docs/runbooks; `poolIdle` the number of warm runners that are kept. */
+export function ruleGroups(runbooks: string, poolIdle: number): readonly RuleGroup[] {
   const about = (alert: string, summary: string) => ({ summary, runbook_url: `${runbooks}/${alert}.md` });
   return [
     { name: 'omicron-browser.objectives', rules: OBJECTIVES.flatMap(recorded) },
@@ -40,13 +40,15 @@ export function ruleGroups(runbooks: string): readonly RuleGroup[] {
     },
     {
       name: 'omicron-browser.alerts',
-      rules: ALERTS.map(({ alert, summary, expr, for: lasting, severity }) => ({
-        alert,
-        expr,
-        for: lasting,
-        labels: { severity },
-        annotations: about(alert, summary),
-      })),
+      rules: ALERTS.filter(({ ofPool }) => poolIdle > 0 || !ofPool).map(
+        ({ alert, summary, expr, for: lasting, severity }) => ({
+          alert,
+          expr,
+          for: lasting,
+          labels: { severity },
+          annotations: about(alert, summary),
+        }),
+      ),
     },
   ];
 }

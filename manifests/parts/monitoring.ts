@@ -31,6 +31,6 @@ export function monitoring(scope: Construct, env: Environment): void {
     apiVersion,
     kind: 'PrometheusRule',
     metadata: meta('omicron-browser', { namespace, wave: 'after' }),
-    spec: { groups: ruleGroups(runbooksOf(env)) },
+    spec: { groups: ruleGroups(runbooksOf(env), env.limits.poolIdle) },
   });
 }

@@ -20,7 +20,7 @@ import { ALERT_CASES, type AlertCase } from './alert-cases.ts';
 const run = promisify(execFile);
 /** Series that the rules take from Prometheus itself and from kube-state-metrics. */
 const FOREIGN = ['up', 'kube_pod_info', 'kube_pod_deletion_timestamp'];
-const groups = ruleGroups('https://runbooks.test');
+const groups = ruleGroups('https://runbooks.test', 1);
 const alerts = groups.flatMap(({ rules }) => rules).flatMap(rule => ('alert' in rule ? [rule] : []));
 const names = [...new Set(alerts.map(({ alert }) => alert))];
 
@@ -89,6 +89,12 @@ describe.each(names)('%s', alert => {
     for (const part of ['## Meaning', '## Look', '## Do', '## Over']) expect(text, part).toContain(`\n${part}\n`);
     expect(text).toMatch(/^ {4}(kubectl|aws|curl) /m);
   });
+});
+
+test('nobody is told that the pool is empty where there is none', () => {
+  const without = ruleGroups('https://runbooks.test', 0).flatMap(({ rules }) => rules);
+  const left = new Set(without.flatMap(rule => ('alert' in rule ? [rule.alert] : [])));
+  expect(names.filter(name => !left.has(name))).toEqual(['BrowserWarmPoolEmpty']);
 });
 
 test('every alert links its runbook and has a severity', () => {
