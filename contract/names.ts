@@ -326,6 +326,9 @@ export const ENV = {
   sessionsEnabled: 'BROWSER_SESSIONS_ENABLED',
 } as const;
 
+/** A variable that a program of this repository reads. */
+export type Setting = (typeof ENV)[keyof typeof ENV];
+
 /** What a runner on this machine takes from the environment of its stack or controller, besides the paths of its programs. */
 export const RUNNER_VARIABLES = [
   ...RUNNER_COMMAND.inherits,

@@ -1,5 +1,5 @@
 import type { k8s } from 'cdk8s-plus-28';
-import type { ApiNamespace } from '../contract/names.ts';
+import type { ApiNamespace, Setting } from '../contract/names.ts';
 
 /** A request and a limit, as Kubernetes quantities. */
 export interface Resources {
@@ -19,7 +19,7 @@ export interface ConsoleChoices {
     readonly annotations?: Readonly<Record<string, string>>;
     /** A Secret with the certificate, where the ingress controller has none of its own. */
     readonly tlsSecret?: string;
-    /** The ingress controller's pods. */
+    /** The ingress controller's pods, or the subnets of a load balancer that connects to pods itself. */
     readonly from: k8s.NetworkPolicyPeer;
   };
   /** OpenID Connect; the client's secret is in the console's Secret. */
@@ -36,6 +36,9 @@ export interface ConsoleChoices {
   /** Origins whose pages may show a preview in a frame. */
   readonly embedOrigins?: readonly string[];
 }
+
+/** The sandbox of Chromium is no choice of an environment. */
+export type FurtherSettings = Readonly<Partial<Record<Exclude<Setting, 'OMICRON_CHROMIUM_SANDBOX'>, string>>>;
 
 /** Everything in which `local`, `dev` and `prod` differ. What they share is in `parts/`. */
 export interface Environment {
@@ -69,8 +72,8 @@ export interface Environment {
   readonly controllerReachesPublicHttps: boolean;
   /** Ranges of this deployment that no browser may reach: VPC, pods, Services, public addresses. */
   readonly ownCidrs: readonly string[];
-  /** Internal ranges that take the place of the internet: test sites in a cluster without one. */
-  readonly testDoubles: { readonly cidrs: readonly string[]; readonly peers: readonly k8s.NetworkPolicyPeer[] };
+  /** Internal ranges that browsers may reach, and what is there: sites of your own, an upstream proxy, or tests in place of the internet. */
+  readonly privateSites: { readonly cidrs: readonly string[]; readonly peers: readonly k8s.NetworkPolicyPeer[] };
 
   /** IAM roles of the service accounts (IRSA); none where there is no AWS. */
   readonly roles?: { readonly uploader: string; readonly controller: string };
@@ -141,6 +144,8 @@ export interface Environment {
     readonly pagesRetentionDays: number;
   };
   readonly logLevel: 'info' | 'debug';
+  /** Settings of the programs that have no field here, by variable: `{ controller: { OMICRON_ON_USER_LIMIT: 'evict_oldest' } }`. */
+  readonly settings?: Readonly<Partial<Record<'controller' | 'egress' | 'console' | 'runner', FurtherSettings>>>;
   readonly secretStore: 'vault-sql' | 'vault-rest' | 'vault-kv';
   /** Where HashiCorp Vault is, with `vault-kv`. */
   readonly vault?: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };

@@ -60,7 +60,7 @@ const local: Environment = {
   controllerReachesPublicHttps: false,
   ownCidrs: ['10.244.0.0/16', '10.96.0.0/16', '10.245.0.0/24'],
   // Services of the tests that browsers and uploaders may reach have addresses in this range.
-  testDoubles: { cidrs: ['10.96.0.64/28'], peers: [testDouble('internet')] },
+  privateSites: { cidrs: ['10.96.0.64/28'], peers: [testDouble('internet')] },
   artifacts: {
     bucket: 'omicron-browser-local-artifacts',
     region: 'eu-central-1',
@@ -101,7 +101,7 @@ function testDouble(part: 'internet' | 'database') {
 const digests = imageDigests(images);
 
 /** How the two environments on AWS differ. */
-type Choices = Pick<Environment, 'spareRunners' | 'logLevel' | 'console' | 'gateway'> & {
+type Choices = Pick<Environment, 'spareRunners' | 'logLevel' | 'console' | 'gateway' | 'settings'> & {
   limits?: Partial<Environment['limits']>;
 };
 
@@ -130,7 +130,7 @@ function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Cho
     database: { to: [{ ipBlock: { cidr: '0.0.0.0/0', except: [...NOT_PUBLIC] } }], ports: [5432, 6543] },
     controllerReachesPublicHttps: true,
     ownCidrs: [outputs.vpcCidr, outputs.serviceCidr, ...outputs.natAddresses.map(nat => `${nat}/32`)],
-    testDoubles: { cidrs: [], peers: [] },
+    privateSites: { cidrs: [], peers: [] },
     roles: { uploader: outputs.uploaderRoleArn, controller: outputs.controllerRoleArn },
     profiles: {
       keyArn: outputs.profilesKeyArn,

@@ -37,6 +37,15 @@ export const STORE_KEYS = {
   'vault-kv': [ENV.vaultUrl, ENV.vaultMount, ENV.vaultToken],
 } as const;
 
+/** Every setting that a Secret holds; some hold it only where it is needed. */
+export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
+  ...Object.values(SECRETS).flatMap(({ keys }) => [...keys]),
+  ...Object.values(STORE_KEYS).flat(),
+  ENV.profileKey,
+  ENV.consoleOidcClientSecret,
+  ENV.consolePlatformSecret,
+]);
+
 /** The public half of the signing key. Not secret; made with it, for it must fit. */
 export const PUBLIC_KEYS = {
   namespace: NAMESPACES.runners,

@@ -44,7 +44,7 @@ const spki = z
   );
 
 /** What one runner process is told by its environment. Nothing in it is secret. */
-const VARIABLES = {
+export const VARIABLES = {
   runnerId: [ENV.runnerId, z.uuid({ error: 'must be a UUID' })],
   controllerUrl: [ENV.controllerUrl, httpUrl()],
   controllerKeys: [ENV.controllerJwks, derived('a JWKS (JSON) with at least one Ed25519 key', controllerKeys)],

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { k8s } from 'cdk8s-plus-28';
 import { ENV, PORTS, SERVICES } from '../../contract/names.ts';
-import type { Environment } from '../environment-type.ts';
+import type { Environment, FurtherSettings } from '../environment-type.ts';
+import { SECRET_SETTINGS } from '../secrets.ts';
 import { EGRESS_URL } from './runner-endpoints.ts';
 
 /** How long established connections of a stopping proxy may last; runners open new ones to the other replica. */
@@ -17,8 +18,20 @@ export const artifactEndpoints = ({ artifacts: { bucket, region, endpoints } }: 
   endpoints.sts ?? `https://sts.${region}.amazonaws.com`,
 ];
 
+type Values = Readonly<Record<string, string>>;
+
+/** Adds further settings. Throws for one that would be in two places: the environment has a field for it, or it belongs into a Secret. */
+export function withFurther(own: Values, further: FurtherSettings = {}): Values {
+  const twice = Object.keys(further).find(name => name in own || SECRET_SETTINGS.has(name));
+  if (twice === undefined) return { ...own, ...further };
+  const where = SECRET_SETTINGS.has(twice) ? 'a Secret holds it' : 'other fields of the environment give it';
+  throw new Error(`manifests/environments.ts: settings cannot have ${twice}: ${where}.`);
+}
+
 /** Settings of the controller that are not secret; `controller/config.ts` parses them. */
-export const controllerSettings = (env: Environment): Readonly<Record<string, string>> => ({
+export const controllerSettings = (env: Environment): Values => withFurther(ownSettings(env), env.settings?.controller);
+
+const ownSettings = (env: Environment): Values => ({
   [ENV.environmentName]: env.name,
   [ENV.controllerPort]: String(PORTS.controller),
   [ENV.logLevel]: env.logLevel,
@@ -45,7 +58,7 @@ export const controllerSettings = (env: Environment): Readonly<Record<string, st
   [ENV.startSeconds]: String(START_SECONDS),
 });
 
-const profileSettings = (env: Environment): Readonly<Record<string, string>> =>
+const profileSettings = (env: Environment): Values =>
   env.profiles === undefined
     ? {}
     : {
@@ -56,9 +69,7 @@ const profileSettings = (env: Environment): Readonly<Record<string, string>> =>
         ...hibernationSettings(env.profiles),
       };
 
-const hibernationSettings = ({
-  hibernation,
-}: NonNullable<Environment['profiles']>): Readonly<Record<string, string>> =>
+const hibernationSettings = ({ hibernation }: NonNullable<Environment['profiles']>): Values =>
   hibernation === undefined
     ? {}
     : {
@@ -71,10 +82,7 @@ const hibernationSettings = ({
 export const IRSA = { volume: 'aws-iam-token', path: '/var/run/secrets/eks.amazonaws.com/serviceaccount' } as const;
 
 /** What the webhook would set, and the servers that take the place of AWS's. */
-export const webIdentitySettings = ({
-  endpoints,
-  webIdentityRole,
-}: Environment['artifacts']): Readonly<Record<string, string>> => ({
+export const webIdentitySettings = ({ endpoints, webIdentityRole }: Environment['artifacts']): Values => ({
   ...(endpoints.s3 ? { [ENV.awsS3Endpoint]: endpoints.s3 } : {}),
   ...(endpoints.sts ? { [ENV.awsStsEndpoint]: endpoints.sts } : {}),
   ...(webIdentityRole
@@ -82,7 +90,7 @@ export const webIdentitySettings = ({
     : {}),
 });
 
-const gatewaySettings = ({ gateway }: Environment): Readonly<Record<string, string>> =>
+const gatewaySettings = ({ gateway }: Environment): Values =>
   gateway === undefined
     ? {}
     : {
@@ -95,17 +103,21 @@ const gatewaySettings = ({ gateway }: Environment): Readonly<Record<string, stri
       };
 
 /** Settings of the egress proxy that are not secret; `egress/config.ts` parses them. */
-export const egressSettings = (env: Environment): Readonly<Record<string, string>> => ({
-  [ENV.controllerUrl]: `http://${SERVICES.controller}:${PORTS.controller}`,
-  [ENV.egressPort]: String(PORTS.egress),
-  [ENV.egressAdminPort]: String(PORTS.egressAdmin),
-  [ENV.egressDeniedCidrs]: env.ownCidrs.join(','),
-  [ENV.egressAllowedCidrs]: env.testDoubles.cidrs.join(','),
-  [ENV.egressGraceSeconds]: String(EGRESS_GRACE_SECONDS),
-});
+export const egressSettings = (env: Environment): Values =>
+  withFurther(
+    {
+      [ENV.controllerUrl]: `http://${SERVICES.controller}:${PORTS.controller}`,
+      [ENV.egressPort]: String(PORTS.egress),
+      [ENV.egressAdminPort]: String(PORTS.egressAdmin),
+      [ENV.egressDeniedCidrs]: env.ownCidrs.join(','),
+      [ENV.egressAllowedCidrs]: env.privateSites.cidrs.join(','),
+      [ENV.egressGraceSeconds]: String(EGRESS_GRACE_SECONDS),
+    },
+    env.settings?.egress,
+  );
 
 /** Changes with the settings, so that a change rolls the pods. */
-export const digestOf = (settings: Readonly<Record<string, string>>): string =>
+export const digestOf = (settings: Values): string =>
   createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 16);
 
 /** Every key of a Secret as an environment variable of that name. */

@@ -3,6 +3,7 @@ import type { Construct } from 'constructs';
 import { ENV, NAMESPACES, PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
 import type { ConsoleChoices, Environment } from '../environment-type.ts';
 import { SECRETS } from '../secrets.ts';
+import { withFurther } from './configuration.ts';
 import { workload } from './deployment.ts';
 import { CONSOLE, meta, port } from './meta.ts';
 
@@ -23,7 +24,7 @@ export const consoleSettings = (choices: ConsoleChoices): Readonly<Record<string
 };
 
 /** The console and the way in to it, where the environment has one. */
-export function webConsole(scope: Construct, { console: choices, images }: Environment): void {
+export function webConsole(scope: Construct, { console: choices, images, settings }: Environment): void {
   if (choices === undefined) return;
   const namespace = NAMESPACES.system;
   const health = { httpGet: { path: '/healthz', port: port(PORTS.console) }, timeoutSeconds: 5 };
@@ -38,7 +39,7 @@ export function webConsole(scope: Construct, { console: choices, images }: Envir
     image: images.console,
     replicas: 1,
     alone: 'Sign-ins are in its memory, and no agent needs it: a restart costs people one redirect (ADR 0080).',
-    settings: consoleSettings(choices),
+    settings: withFurther(consoleSettings(choices), settings?.console),
     secret: SECRETS.console,
     optionalKeys: [ENV.consoleOidcClientSecret, ENV.consolePlatformSecret],
     ports: [{ name: 'http', containerPort: PORTS.console, protocol: 'TCP' }],

@@ -98,7 +98,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
       { to: [controller], ports: tcp(PORTS.controller) },
       // Every TCP port: the session's browsing policy decides which of them it may use.
       { to: [internet(env)], ports: [{ protocol: 'TCP', port: port(1), endPort: 65_535 }] },
-      ...(env.testDoubles.peers.length > 0 ? [{ to: [...env.testDoubles.peers] }] : []),
+      ...(env.privateSites.peers.length > 0 ? [{ to: [...env.privateSites.peers] }] : []),
     ],
   });
   if (env.console)

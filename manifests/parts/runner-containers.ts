@@ -2,7 +2,7 @@ import type { k8s } from 'cdk8s-plus-28';
 import { ENV, LABELS, PORTS, RUNNER_COMMAND, SECCOMP_PROFILE } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { PUBLIC_KEYS } from '../secrets.ts';
-import { artifactStore, IRSA, webIdentitySettings } from './configuration.ts';
+import { artifactStore, IRSA, webIdentitySettings, withFurther } from './configuration.ts';
 import { containerSecurity, emptyDir, PULL, plain, resources, webIdentityToken } from './container.ts';
 import { port } from './meta.ts';
 import { CONTROLLER_URL, EGRESS_URL } from './runner-endpoints.ts';
@@ -29,6 +29,20 @@ const runnerId: k8s.EnvVar = {
   valueFrom: { fieldRef: { fieldPath: `metadata.labels['${LABELS.runnerId}']` } },
 };
 
+/** Settings of the runner that are the same in every pod; `runner/settings.ts` parses them. */
+const runnerSettings = (env: Environment) => ({
+  [ENV.controllerUrl]: CONTROLLER_URL,
+  [ENV.egressUrl]: EGRESS_URL,
+  [ENV.outputDir]: OUTPUT.mountPath,
+  [ENV.runnerHost]: '0.0.0.0',
+  [ENV.runnerPort]: String(PORTS.runner),
+  [ENV.logLevel]: env.logLevel,
+  ...(env.runner.keepPages ? { [ENV.keepPages]: env.runner.keepPages } : {}),
+  ...(env.runner.insecureLoginOrigins ? { [ENV.insecureLoginOrigins]: env.runner.insecureLoginOrigins.join(',') } : {}),
+  [ENV.freezeSeconds]: String(FREEZE_SECONDS),
+  ...(env.runner.mcpOrigins ? { [ENV.mcpOrigins]: env.runner.mcpOrigins.join(',') } : {}),
+});
+
 /** The runner: browser and MCP endpoint, without credentials of its own. */
 export function browser(env: Environment): k8s.Container {
   const health = { httpGet: { path: '/healthz', port: port(PORTS.runner) }, timeoutSeconds: 5 };
@@ -38,21 +52,8 @@ export function browser(env: Environment): k8s.Container {
     imagePullPolicy: PULL,
     env: [
       runnerId,
-      ...plain({
-        [ENV.controllerUrl]: CONTROLLER_URL,
-        [ENV.egressUrl]: EGRESS_URL,
-        [ENV.outputDir]: OUTPUT.mountPath,
-        [ENV.runnerHost]: '0.0.0.0',
-        [ENV.runnerPort]: String(PORTS.runner),
-        [ENV.logLevel]: env.logLevel,
-        ...(env.runner.keepPages ? { [ENV.keepPages]: env.runner.keepPages } : {}),
-        ...(env.runner.insecureLoginOrigins
-          ? { [ENV.insecureLoginOrigins]: env.runner.insecureLoginOrigins.join(',') }
-          : {}),
-        [ENV.freezeSeconds]: String(FREEZE_SECONDS),
-        ...(env.runner.mcpOrigins ? { [ENV.mcpOrigins]: env.runner.mcpOrigins.join(',') } : {}),
-        HOME: '/tmp',
-      }),
+      ...plain(withFurther(runnerSettings(env), env.settings?.runner)),
+      ...plain({ HOME: '/tmp' }),
       {
         name: ENV.controllerJwks,
         valueFrom: { configMapKeyRef: { name: PUBLIC_KEYS.name, key: PUBLIC_KEYS.keys[0] } },

@@ -1,5 +1,6 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
+import { consoleSettings as readConsole } from '../../console/config.ts';
 import { ENV, PORTS } from '../../contract/names.ts';
 import { LIMITS } from '../../contract/session.ts';
 import { controllerSettings as readController, VARIABLES } from '../../controller/config.ts';
@@ -9,9 +10,10 @@ import type { Environment } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { controllerSettings, EGRESS_GRACE_SECONDS, egressSettings } from '../../manifests/parts/configuration.ts';
 import { browser, UPLOAD_SECONDS, uploader } from '../../manifests/parts/runner-containers.ts';
+import { objects } from '../../manifests/render.ts';
 import { controllerSecretValues, profileKeyValue } from '../../manifests/secret-values.ts';
 import { SECRETS } from '../../manifests/secrets.ts';
-import { runnerSettings } from '../../runner/settings.ts';
+import { VARIABLES as RUNNER_VARIABLES, runnerSettings } from '../../runner/settings.ts';
 import { sidecarSettings } from '../../runner/uploader/settings.ts';
 import { testCertificate } from '../site/certificate.ts';
 
@@ -100,6 +102,8 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     });
     expect(runner).toMatchObject({ host: '0.0.0.0', port: PORTS.runner, outputDir: '/output', chromiumSandbox: true });
     expect(runner.egressUrl).toBe(`http://egress-proxy:${PORTS.egress}`);
+    const known = [...Object.values(RUNNER_VARIABLES).map(([name]) => name as string), 'HOME'];
+    expect(Object.keys(given).filter(name => !known.includes(name))).toEqual([]);
   });
 });
 
@@ -130,9 +134,54 @@ test('the controller reaches Postgres with TLS, under an authority of its own wh
   expect(parsed({ ...prod, database: { ...prod.database, ca: cert } })).toMatchObject({ databaseCa: cert });
 });
 
+describe('settings of an environment that have no field', () => {
+  const { prod } = ENVIRONMENTS;
+  const from = { podSelector: {} };
+  const platform = { issuer: 'https://login.example.com' };
+  const SPKI = `${'A'.repeat(43)}=`;
+  const env: Environment = {
+    ...prod,
+    console: { url: 'https://console.example.com', ingress: { from }, platform },
+    settings: {
+      controller: { OMICRON_ON_USER_LIMIT: 'evict_oldest', OMICRON_MCP_TOKEN_SECONDS: '300' },
+      egress: { OMICRON_EGRESS_UPSTREAM_URL: 'http://10.9.0.1:3128' },
+      console: { OMICRON_CONSOLE_ADMIN_ROLE: 'browser-admins' },
+      runner: { OMICRON_CHROMIUM_SPKI: SPKI, OMICRON_DOWNLOAD_MB: '10' },
+    },
+  };
+
+  test('reach their programs, and the policy admits a runner with them', () => {
+    const rendered = [...objects(env).values()];
+    const configured = (name: string) =>
+      rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name)?.data as object;
+    const secrets = { ...secretOf(env), [ENV.egressSecret]: 'x'.repeat(32) };
+    const settings = readController({ ...configured('browser-session-controller'), ...secrets });
+    expect(settings).toMatchObject({ onUserLimit: 'evict_oldest', mcpTokenSeconds: 300 });
+    expect(readEgress({ ...configured('egress-proxy'), ...secrets })).toMatchObject({
+      upstreamUrl: 'http://10.9.0.1:3128',
+    });
+    expect(readConsole({ ...configured('browser-console'), ...secrets })).toMatchObject({
+      adminRole: 'browser-admins',
+    });
+    expect(browser(env).env).toContainEqual({ name: ENV.chromiumSpki, value: SPKI });
+    const admitted = rendered.find(({ metadata }) => metadata.name === 'runner-pod-environment');
+    expect(JSON.stringify(admitted)).toContain(ENV.downloadMb);
+  });
+
+  test('are not what another field gives, nor what belongs into a Secret', () => {
+    const controller = (settings: NonNullable<Environment['settings']>['controller']) => () =>
+      controllerSettings({ ...env, settings: { controller: settings } });
+    expect(controller({ OMICRON_CAPACITY: '500' })).toThrow(
+      'OMICRON_CAPACITY: other fields of the environment give it',
+    );
+    expect(controller({ OMICRON_PROFILE_KEY: 'k' })).toThrow('OMICRON_PROFILE_KEY: a Secret holds it');
+    expect(controller({ OMICRON_DATABASE_URL: 'postgres://a:b@c/d' })).toThrow('a Secret holds it');
+  });
+});
+
 test('only the local environment lets browsers into a private range', () => {
-  expect(ENVIRONMENTS.local.testDoubles.cidrs).toEqual(['10.96.0.64/28']);
+  expect(ENVIRONMENTS.local.privateSites.cidrs).toEqual(['10.96.0.64/28']);
   expect(
-    [ENVIRONMENTS.dev, ENVIRONMENTS.prod].flatMap(env => [...env.testDoubles.cidrs, ...env.testDoubles.peers]),
+    [ENVIRONMENTS.dev, ENVIRONMENTS.prod].flatMap(env => [...env.privateSites.cidrs, ...env.privateSites.peers]),
   ).toEqual([]);
 });
