@@ -1,3 +1,4 @@
+import { BlockList } from 'node:net';
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
@@ -35,8 +36,12 @@ const toDns: k8s.NetworkPolicyEgressRule = {
 const internet = (env: Environment): Peer => ({
   ipBlock: { cidr: '0.0.0.0/0', except: [...NOT_PUBLIC, ...env.ownCidrs.filter(isOutsideNotPublic)] },
 });
-// Only this deployment's public addresses are added; a range inside another adds nothing.
-const isOutsideNotPublic = (cidr: string): boolean => cidr.endsWith('/32');
+
+// A range inside another adds nothing: a VPC may have public addresses, too.
+const notPublic = new BlockList();
+for (const [address = '', prefix] of NOT_PUBLIC.map(range => range.split('/')))
+  notPublic.addSubnet(address, Number(prefix));
+const isOutsideNotPublic = (cidr: string): boolean => !notPublic.check(cidr.split('/')[0] ?? '');
 
 /**
  * Which pods may connect to which. UDP may leave a namespace only for DNS; what no rule allows is denied. All runners

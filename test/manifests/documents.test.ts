@@ -98,3 +98,16 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     });
   });
 });
+
+test("the egress proxy may connect to no address of the deployment's own, a VPC of public addresses included", () => {
+  const { prod } = ENVIRONMENTS;
+  const env = { ...prod, ownCidrs: ['30.40.0.0/16', '10.60.0.0/16', '203.0.113.7/32'] };
+  const policy = [...objects(env).values()].find(
+    ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'egress-proxy',
+  );
+  const blocks = list(at(policy, 'spec', 'egress')).flatMap(rule => list(at(rule, 'to')).map(to => at(to, 'ipBlock')));
+  const [internet] = blocks.filter(block => block !== undefined);
+  const except = list(at(internet, 'except'));
+  expect(except).toEqual(expect.arrayContaining(['10.0.0.0/8', '30.40.0.0/16', '203.0.113.7/32']));
+  expect(except).not.toContain('10.60.0.0/16'); // within 10.0.0.0/8
+});
