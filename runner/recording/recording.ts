@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { UPLOAD_ORDER_FILE } from '../../contract/reports.ts';
@@ -37,21 +38,39 @@ export interface RecordingOptions {
   readonly onStopped: (details: { file: string; reason: string }) => void;
   readonly captures: Captures;
   readonly clock: Clock;
+  /** What all files of the lease may have together. */
+  readonly bytesMax?: number;
 }
+
+/**
+ * Eight hours at 1 Mbit/s are 3.6 GB; a page of noise makes 30 Mbit/s. A pod whose output outgrows its volume is evicted within a second, and
+ * all that is not uploaded yet is lost.
+ */
+export const RECORDING_BYTES_MAX = 4 * 1024 ** 3;
+const LOOK_MS = 1_000;
 
 /** Encoders at once: a page that opens popups without end must not fill the machine with them. */
 const FILES_AT_ONCE_MAX = 8;
 
 /** Starts recording. What the uploader needs is on disk before the first frame. */
 export function startRecording(options: RecordingOptions): Recording {
-  const { context, outputDir, onStarted, onStopped } = options;
-  const tabs = new Map<Page, Promise<() => Promise<void>>>();
+  const { context, outputDir, onStarted, onStopped, clock, bytesMax = RECORDING_BYTES_MAX } = options;
+  const tabs = new Map<Page, { file: string; started: Promise<() => Promise<void>> }>();
+  /** Of every file; the uploader removes those that are stored. */
+  const bytes = new Map<string, number>();
+  const stopping = new AbortController();
   let count = 0;
   let stopped = false;
+  let full = false;
+  const fullReason = `the videos of this lease have ${Math.floor(bytesMax / 1024 ** 2)} MiB; no more is recorded`;
 
   const record = (page: Page): Promise<() => Promise<void>> => {
     count += 1;
     const file = `tab-${String(count).padStart(3, '0')}.webm`;
+    if (full) {
+      onStopped({ file, reason: fullReason });
+      return Promise.resolve(async () => undefined);
+    }
     if (tabs.size >= FILES_AT_ONCE_MAX) {
       onStopped({ file, reason: `more than ${FILES_AT_ONCE_MAX} tabs are open; this one is not recorded` });
       return Promise.resolve(async () => undefined);
@@ -61,15 +80,32 @@ export function startRecording(options: RecordingOptions): Recording {
       onFirst: () => onStarted({ file }),
       onFailed: reason => onStopped({ file, reason }),
     });
-    tabs.set(page, started);
+    tabs.set(page, { file, started });
     page.once('close', () => void end(page));
     return started;
   };
 
   const end = async (page: Page): Promise<void> => {
-    const started = tabs.get(page);
-    await (await started)?.();
+    const tab = tabs.get(page);
+    await (await tab?.started)?.();
     tabs.delete(page);
+  };
+
+  const measure = async ({ file }: { file: string }): Promise<void> => {
+    const found = await stat(join(outputDir, file)).catch(() => undefined);
+    if (found !== undefined) bytes.set(file, found.size);
+  };
+
+  const stopWhenFull = async (): Promise<void> => {
+    while (!full) {
+      await clock.sleep(LOOK_MS, stopping.signal, true);
+      await Promise.all([...tabs.values()].map(measure));
+      full = [...bytes.values()].reduce((sum, size) => sum + size, 0) > bytesMax;
+    }
+    for (const [page, { file }] of tabs) {
+      onStopped({ file, reason: fullReason });
+      void end(page);
+    }
   };
 
   const onPage = (page: Page) => {
@@ -81,12 +117,14 @@ export function startRecording(options: RecordingOptions): Recording {
       if (stopped) return;
       context.on('page', onPage);
       await Promise.all(context.pages().map(record));
+      void stopWhenFull().catch(() => undefined); // it was stopped before
     })
     .catch((error: unknown) => onStopped({ file: UPLOAD_ORDER_FILE, reason: String(error) }));
   return {
     ready,
     async stop() {
       stopped = true;
+      stopping.abort();
       await ready;
       context.off('page', onPage);
       await Promise.all([...tabs.keys()].map(end));

@@ -7,6 +7,9 @@ import { amount } from '../../manifests/parts/quantities.ts';
 import { RUNNER_GRACE_SECONDS } from '../../manifests/parts/runner-containers.ts';
 import { objects } from '../../manifests/render.ts';
 import { at, list } from '../../policies/manifests/rule.ts';
+import { DEFAULT_LIMITS } from '../../runner/browser/limits.ts';
+import { DEFAULT_FILE_LIMITS } from '../../runner/files/limits.ts';
+import { RECORDING_BYTES_MAX } from '../../runner/recording/recording.ts';
 import { stackConfig } from '../infra/capture.ts';
 
 const RESOURCES = ['cpu', 'memory', 'ephemeral-storage'] as const;
@@ -77,6 +80,12 @@ describe.each(['local', 'dev', 'prod'] as const)('%s', name => {
         .reduce<number>((sum, volume) => sum + amount(String(at(volume, 'emptyDir', 'sizeLimit'))), 0);
     expect(size(false)).toBeLessThanOrEqual(podAmount(spec, 'limits', 'ephemeral-storage'));
     expect(size(true)).toBeLessThanOrEqual(podAmount(spec, 'limits', 'memory') / 4);
+  });
+
+  test("the output's volume holds all that a page may write there: a pod that outgrows it is evicted, with what is not uploaded yet", () => {
+    const volume = list(at(spec, 'volumes')).find(each => at(each, 'name') === 'output');
+    const files = (DEFAULT_LIMITS.downloadsMb + DEFAULT_FILE_LIMITS.filesMb) * 1024 ** 2;
+    expect(RECORDING_BYTES_MAX + files).toBeLessThan(amount(String(at(volume, 'emptyDir', 'sizeLimit'))));
   });
 
   test('a placeholder is of exactly the size of a runner, so that pushing one out makes room for one', () => {
