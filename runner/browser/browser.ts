@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Browser, type BrowserContext, type CDPSession, chromium } from 'playwright-core';
 import type { RunnerHealth } from '../../contract/assignment.ts';
 import { OmicronError } from '../../contract/problem.ts';
+import { PROFILE_LIMITS } from '../../contract/profile.ts';
 import { realClock } from '../../http/clock.ts';
 import { collectGarbage } from '../../http/garbage.ts';
 import { readProcessTree } from '../../http/process-tree.ts';
@@ -73,6 +74,8 @@ export interface BrowserOptions {
   readonly limits?: BrowserLimits;
   /** Where the context keeps what sites store; without one it keeps that in memory. */
   readonly userDataDir?: string | undefined;
+  /** What sites may keep there; unless told, what a profile may take. */
+  readonly storedBytesMax?: number;
 }
 
 const FLAGS = [
@@ -92,6 +95,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
   const launcher = browserLauncher(options.executable, options.tempDir, {
     dropRoot: options.sandbox && process.platform === 'linux' && process.getuid?.() === 0, // elsewhere it runs as root too
     processBytesMax: limits.memoryBytes,
+    storedBytesMax: options.storedBytesMax ?? PROFILE_LIMITS.filesBytesMax,
   });
   const traffic = boundTraffic(limits, launcher.downloads);
   const settings = {

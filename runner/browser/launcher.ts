@@ -42,6 +42,11 @@ export interface LaunchRules {
    * With less than all processes may have together, a long lease would lose its browser to this limit.
    */
   readonly processBytesMax: number;
+  /**
+   * What all sites together may keep in files, where the browser has a folder for that; a site that asks for more gets QuotaExceededError.
+   * Chromium itself lets them have four fifths of the disk: of the node's, for which a pod is evicted.
+   */
+  readonly storedBytesMax: number;
 }
 
 /** Stacks and heaps that are reserved and never used count too: some 270 MiB in an idle browser process. */
@@ -52,6 +57,8 @@ const RESERVED_BYTES = 384 * 1024 * 1024;
  * of a site, at a quarter of a navigation's time (ADR 0078); one of another site gets a new one without it too.
  */
 const SLOW_FEATURES = 'RenderDocument';
+/** Added to those that it enables. https://source.chromium.org/chromium/chromium/src/+/main:storage/browser/quota/quota_features.cc */
+const storageFeature = (bytesMax: number): string => `StorageQuotaSettings:PoolSizeBytes/${bytesMax}`;
 
 /** Writes the script into the runner's own folder. */
 export function browserLauncher(browser: string, tempDir: string, rules: LaunchRules): Launcher {
@@ -66,7 +73,10 @@ export function browserLauncher(browser: string, tempDir: string, rules: LaunchR
   lines.push(
     'for argument; do',
     '  shift',
-    `  case $argument in --disable-features=*) argument=$argument,${SLOW_FEATURES} ;; esac`,
+    '  case $argument in',
+    `    --disable-features=*) argument=$argument,${SLOW_FEATURES} ;;`,
+    `    --enable-features=*) argument=$argument,${storageFeature(rules.storedBytesMax)} ;;`,
+    '  esac',
     '  set -- "$@" "$argument"',
     'done',
   );

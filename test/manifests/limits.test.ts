@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { TOMBSTONES_MAX } from '../../contract/names.ts';
+import { PROFILE_LIMITS } from '../../contract/profile.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { EGRESS_GRACE_SECONDS, START_SECONDS } from '../../manifests/parts/configuration.ts';
 import { LINGER_SECONDS } from '../../manifests/parts/deployment.ts';
@@ -82,10 +83,21 @@ describe.each(['local', 'dev', 'prod'] as const)('%s', name => {
     expect(size(true)).toBeLessThanOrEqual(podAmount(spec, 'limits', 'memory') / 4);
   });
 
-  test("the output's volume holds all that a page may write there: a pod that outgrows it is evicted, with what is not uploaded yet", () => {
-    const volume = list(at(spec, 'volumes')).find(each => at(each, 'name') === 'output');
+  test('the volumes hold all that a page may write there: a pod that outgrows one is evicted, with what is not uploaded yet', () => {
+    const size = (name: string) =>
+      amount(
+        String(
+          at(
+            list(at(spec, 'volumes')).find(each => at(each, 'name') === name),
+            'emptyDir',
+            'sizeLimit',
+          ),
+        ),
+      );
     const files = (DEFAULT_LIMITS.downloadsMb + DEFAULT_FILE_LIMITS.filesMb) * 1024 ** 2;
-    expect(RECORDING_BYTES_MAX + files).toBeLessThan(amount(String(at(volume, 'emptyDir', 'sizeLimit'))));
+    expect(RECORDING_BYTES_MAX + files).toBeLessThan(size('output'));
+    // A save copies the files of a complete profile.
+    expect(2 * PROFILE_LIMITS.filesBytesMax + DEFAULT_LIMITS.downloadsMb * 1024 ** 2).toBeLessThan(size('tmp'));
   });
 
   test('a placeholder is of exactly the size of a runner, so that pushing one out makes room for one', () => {
