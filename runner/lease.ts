@@ -162,7 +162,7 @@ export function openLease(options: LeaseOptions): ServedTools & {
       audit: (domain, status) => events.add('login', { domain, status }),
     },
   });
-  playwright.setSecrets(secrets, conceal);
+  playwright.setSecrets(secrets, conceal, documents.isGuarding);
   playwright.incidents.listen(({ kind, url, why }) =>
     events.add(kind, { url: redactJson(url, redact), reason: redactJson(why, redact) }),
   );

@@ -42,13 +42,15 @@ export interface Bounds {
     signal: AbortSignal,
     work: () => Promise<CallToolResult>,
   ): Promise<CallToolResult>;
-  /** Names a time-out of Playwright's, or the browser's crash, in the form of our own results. */
+  /** Names a time-out of Playwright's, or the browser's crash, in the form of our own results. Quotes no element once a secret was filled in. */
   explained(name: string, result: CallToolResult): CallToolResult;
 }
 
-export function callBounds(browser: RunnerBrowser, guard: PageGuard): Bounds {
-  function explained(name: string, result: CallToolResult): CallToolResult {
+/** `isGuarding`: whether a page may hold a secret. */
+export function callBounds(browser: RunnerBrowser, guard: PageGuard, isGuarding: () => boolean): Bounds {
+  function explained(name: string, given: CallToolResult): CallToolResult {
     if (browser.isGone()) return crashed(browser.whyEnded());
+    const result = isGuarding() ? withoutElements(given) : given;
     const text = textOf(result);
     const timeout = /Timeout (\d+)ms exceeded/.exec(text);
     if (timeout === null) return result;
@@ -120,3 +122,18 @@ export async function workOnPage(
 const OVER = new DOMException('The call is over.', 'AbortError');
 
 const isTimeout = (error: unknown): boolean => error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+
+/**
+ * A failure without the elements that Playwright quotes, in its lists of what matches and in its call log: of a secret that a page shows in
+ * pieces, one piece alone is not found.
+ */
+const withoutElements = (result: CallToolResult): CallToolResult => ({
+  ...result,
+  content: result.content.map(part =>
+    part.type === 'text' ? { ...part, text: part.text.replace(QUOTED, '<element>').replace(NAMED, '') } : part,
+  ),
+});
+
+/** On one line each, whatever their text is. */
+const QUOTED = /<[a-z][^\n]*>(?: subtree)?/gi;
+const NAMED = / aka [^\n]*/g;

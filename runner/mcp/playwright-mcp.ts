@@ -60,9 +60,9 @@ export interface PlaywrightMcp {
   withSnapshot(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult>;
   /**
    * From now on Playwright MCP takes these values out of what it writes, and `conceal` out of what is cut. It is never
-   * asked to type one.
+   * asked to type one. While `isGuarding`, a page may hold one in pieces: then nothing tells of one element alone.
    */
-  setSecrets(secrets: Readonly<Record<string, string>>, conceal: Conceal): void;
+  setSecrets(secrets: Readonly<Record<string, string>>, conceal: Conceal, isGuarding: () => boolean): void;
   /** Tabs that were closed and downloads that were cancelled because they took too much. */
   readonly incidents: Incidents;
   /** From here files are uploaded: Playwright MCP and the browser's user read what lies there. */
@@ -87,13 +87,14 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
   boundNames(context);
   forgetEmptyDocuments(context);
   const connection = await connectPlaywright(context, filesDir);
-  const { bounded, explained } = callBounds(browser, guard);
+  const { bounded, explained } = callBounds(browser, guard, () => isGuarding());
   const tools = connection.tools.map(listed).filter(tool => tool !== undefined);
   const reading = tools.filter(({ annotations }) => annotations?.readOnlyHint === true).map(({ name }) => name);
   const keepsChooser = new Set([...reading, 'browser_file_upload', 'browser_tabs']);
 
   let view: View = { snapshot: 'full', tokensMax: TOKENS_DEFAULT };
   let conceal: Conceal = async text => text;
+  let isGuarding = () => false;
 
   /** The result alone where no snapshot can be taken. */
   async function withSnapshot(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult> {
@@ -167,9 +168,10 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     });
   }
 
-  /** How a page is read by our own writer; undefined: Playwright MCP does it. */
+  /** How a page is read by our own writer; undefined: Playwright MCP does it, which reads one element without the rest of its page. */
   function reads(name: string, args: Record<string, unknown>): Reading | undefined {
-    return view.snapshot === 'playwright' ? undefined : readingOf(name, args);
+    const isPart = isGuarding() && args.target !== undefined;
+    return view.snapshot === 'playwright' && !isPart ? undefined : readingOf(name, args);
   }
 
   /** What changes nothing does not ask which page it acts on. */
@@ -239,9 +241,10 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
         const run = async () => workOnPage(await current(), guard, { seconds, signal }, work);
         return LEAVES_PAGE.has(name) ? leaving(signal, run) : run();
       }),
-    setSecrets(secrets, concealWith) {
+    setSecrets(secrets, concealWith, guarding) {
       connection.setSecrets(secrets);
       conceal = concealWith;
+      isGuarding = guarding;
     },
     incidents: guard.incidents,
     uploadsDir: join(filesDir, 'uploads'),

@@ -15,7 +15,10 @@ export type Reading = (
 
 const snapshotArguments = z.object({
   target: z.string().optional(),
-  depth: z.int().min(1).optional(),
+  depth: z
+    .number()
+    .transform(levels => Math.max(1, Math.floor(levels)))
+    .optional(),
   boxes: z.literal(false).optional(),
 });
 const findArguments = z.object({ text: z.string().min(1).optional(), regex: z.string().min(1).optional() });
