@@ -13,7 +13,7 @@ export interface Downloads {
 
 export interface DownloadsOptions {
   readonly context: BrowserContext;
-  readonly documents: Pick<Documents, 'isTainted'>;
+  readonly documents: Pick<Documents, 'isTainted' | 'sendsTainted'>;
   readonly files: SessionFiles;
   readonly resources: FileResources;
   /** Takes secrets out of a text. */
@@ -42,7 +42,8 @@ export function downloads(options: DownloadsOptions): Downloads {
     if (notes.length < NOTES_MAX) notes.push(note);
   };
   async function follow(download: Download): Promise<void> {
-    const isTainted = await documents.isTainted(download.page());
+    const page = download.page();
+    const isTainted = documents.sendsTainted(page) || (await documents.isTainted(page));
     const suggested = safeFileName(await conceal(download.suggestedFilename()));
     add(`Downloading file ${suggested}`);
     // Why one was cancelled is an incident of its own.

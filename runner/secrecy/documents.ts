@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, JSHandle, Page, Request } from 'playwright-core';
+import * as z from 'zod';
 import { evaluateAside } from './isolated-world.ts';
 import { holdsSecret } from './scan.ts';
 import { siteOf } from './site.ts';
@@ -20,6 +21,8 @@ export interface Documents {
   isGuarding(): boolean;
   /** Whether a document of the tab may hold a secret. Never rejects: a tab that does not answer may hold one. */
   isTainted(page: Page): Promise<boolean>;
+  /** Whether what the tab sends now is of a tainted document. Answers at once: when `isTainted` has, that may be gone. */
+  sendsTainted(page: Page): boolean;
   /** Whether code of the agent may still run in the frame's document. Never rejects. */
   isScripted(frame: Frame): Promise<boolean>;
   /** Whether a tab sent the request while a document of it was tainted. */
@@ -65,11 +68,11 @@ export function trackDocuments(context: BrowserContext, holds: (text: string) =>
     return parent === null ? borrowed.get(frame.page()) : reachedFrom(parent);
   }
 
-  function put(frame: Frame, marks: Set<Mark>): void {
+  function put(frame: Frame, marks: Set<Mark>, known?: Marked['document']): void {
     if (marks.size === 0) return;
     const site = reachedFrom(frame);
     if (site !== undefined) for (const mark of marks) ever[mark].add(site);
-    const document = frame.evaluateHandle('({})').catch(() => undefined);
+    const document = known ?? frame.evaluateHandle('({})').catch(() => undefined);
     marked.set(frame, { site, hasAddress: siteOf(frame.url()) !== undefined, marks, document });
   }
 
@@ -101,21 +104,16 @@ export function trackDocuments(context: BrowserContext, holds: (text: string) =>
   const everOn = (site: string | undefined): Mark[] =>
     site === undefined ? [] : MARKS.filter(mark => ever[mark].has(site));
 
-  function onNavigated(frame: Frame): void {
+  function onNavigated(frame: Frame, isNewDocument: boolean): void {
     const before = marked.get(frame);
     const site = reachedFrom(frame);
     const marks = inherited(frame);
     if (frame.url().startsWith('blob:')) for (const mark of everOn(site)) marks.add(mark);
     // The window of a tab's first, blank document stays for the next one of its site, with all that was put into it.
-    if (before?.hasAddress === false && before.site === site) for (const mark of before.marks) marks.add(mark);
+    const isSameWindow = !isNewDocument || (before?.hasAddress === false && before.site === site);
+    if (before !== undefined && isSameWindow) for (const mark of before.marks) marks.add(mark);
     marked.delete(frame);
-    put(frame, marks);
-    if (before === undefined) return;
-    // It may be the address alone that changed.
-    const kept = async () => {
-      if (await isAlive(before)) for (const mark of before.marks) add(frame, mark);
-    };
-    follow(kept());
+    put(frame, marks, isNewDocument ? undefined : before?.document);
   }
 
   /** A script may have opened the tab, put code into it, and be gone by now. */
@@ -133,7 +131,8 @@ export function trackDocuments(context: BrowserContext, holds: (text: string) =>
   }
 
   function watch(page: Page): void {
-    page.on('framenavigated', onNavigated);
+    for (const frame of page.frames()) watchFrame(frame, onNavigated);
+    page.on('frameattached', frame => watchFrame(frame, onNavigated));
     page.on('framedetached', frame => marked.delete(frame));
     page.on('close', () => {
       for (const frame of marked.keys()) if (frame.page() === page) marked.delete(frame);
@@ -145,15 +144,16 @@ export function trackDocuments(context: BrowserContext, holds: (text: string) =>
     return found?.marks.has(mark) === true && (await isAlive(found));
   }
 
+  const sendsTainted = (page: Page | undefined): boolean =>
+    [...marked].some(([frame, { marks }]) => frame.page() === page && marks.has('tainted'));
+
   for (const page of context.pages()) watch(page);
   context.on('page', page => {
     watch(page);
     follow(onOpened(page));
   });
   context.on('request', request => {
-    const page = pageOf(request);
-    const isTainted = [...marked].some(([frame, { marks }]) => frame.page() === page && marks.has('tainted'));
-    if (isTainted) fromTainted.add(request);
+    if (sendsTainted(pageOf(request))) fromTainted.add(request);
   });
 
   return {
@@ -178,6 +178,7 @@ export function trackDocuments(context: BrowserContext, holds: (text: string) =>
       await Promise.all(pending);
       return hasMark(frame, 'scripted');
     },
+    sendsTainted,
     isFromTainted: request => fromTainted.has(request),
     guard() {
       isGuarding = true;
@@ -186,6 +187,21 @@ export function trackDocuments(context: BrowserContext, holds: (text: string) =>
 }
 
 const MARKS: readonly Mark[] = ['tainted', 'scripted'];
+
+/** How Playwright tells a frame that it was navigated, in the pinned version; `framenavigated` does not tell whether the document is another one. */
+interface Navigated {
+  readonly error?: string;
+  readonly newDocument?: object;
+}
+const frameEvents = z.custom<{ on(event: 'navigated', listener: (event: Navigated) => void): void }>(
+  value => typeof Object(value).on === 'function',
+);
+
+function watchFrame(frame: Frame, onNavigated: (frame: Frame, isNewDocument: boolean) => void): void {
+  frameEvents.parse(Reflect.get(frame, '_eventEmitter')).on('navigated', ({ error, newDocument }) => {
+    if (error === undefined) onNavigated(frame, newDocument !== undefined);
+  });
+}
 
 /** Undefined: a service worker sent it, or a tab that is about to open. */
 function pageOf(request: Request): Page | undefined {

@@ -117,7 +117,8 @@ const PAGES: Record<string, string> = {
   /** A file of it, in a form of the page's making. */
   files:
     form('post') +
-    `<button id="file" onclick="a.href = window.URL.createObjectURL(new Blob([[...p.value].map(c => c.charCodeAt(0) + 1)])); a.download = p.value.replace(/\\W/g, '') + '.txt'; a.click()">File</button><a id="a"></a>`,
+    `<button id="file" onclick="a.href = window.URL.createObjectURL(new Blob([[...p.value].map(c => c.charCodeAt(0) + 1)])); a.download = p.value.replace(/\\W/g, '') + '.txt'; a.click()">File</button><a id="a"></a>
+    <button id="leave" onclick="file.click(); location.replace('/blank')">File and leave</button>`,
   /** The field holds it in a form of the page's making, which then is somewhere else. */
   rewritten:
     form('post') +

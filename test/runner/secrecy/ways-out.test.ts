@@ -65,6 +65,42 @@ describe.each(['both', 'compat'] as const)('with the toolset %s', toolset => {
     expectNoLeak();
   });
 
+  test('an error quotes no element, of which each holds a letter', async () => {
+    await filled('letters');
+    const [several, one] = ['#out button', '#out > div:nth-child(1) > button:nth-child(3)'];
+    for (const [name, args] of [
+      ['browser_click', { [target]: several }],
+      ...(toolset === 'compat'
+        ? []
+        : ([
+            ['browser_type', { target: one, text: 'x' }],
+            ['browser_select_option', { target: one, values: ['x'] }],
+            ['browser_snapshot', { target: several }],
+            ['browser_take_screenshot', { target: several }],
+          ] as const)),
+    ] as const) {
+      const { failed, whole } = await call(name, args);
+      expect(failed, name).toBe(true);
+      expect(whole, name).not.toMatch(/<\/?button/);
+    }
+    // Nor does the call that fills it in.
+    await lease.goTo('letters');
+    const fields = [{ selector: '#p', value: 'SHOP_PASSWORD' }];
+    const { failed, text } = await call('browser_fill_and_submit', { fields, submitSelector: 'li' });
+    expect(failed, text).toBe(true);
+    expect(seen.join()).not.toMatch(/<\/?(?:button|li)/);
+    expectNoLeak();
+  });
+
+  withPlaywright('a snapshot of one element is a part of that of its page, whoever writes it', async () => {
+    await filled('letters');
+    const letter = '#out > div:nth-child(1) > button:nth-child(1)';
+    for (const more of [{}, { depth: 0 }, { snapshot: 'playwright' }, { snapshot: 'playwright', depth: 0 }])
+      expect((await call('browser_snapshot', { target: letter, ...more })).text).toContain(
+        'button "<secret>SHOP_PASSWORD</secret>"',
+      );
+  });
+
   test('spelled by one program and then by another: no result has it', async () => {
     await filled('encoded');
     await readAll();
@@ -205,6 +241,21 @@ describe.each(['both', 'compat'] as const)('with the toolset %s', toolset => {
     await expect(lease.client.readResource({ uri: 'download:/1' })).rejects.toThrow('not a file to be read here');
     for (const text of seen) expect(text).not.toContain(SHIFTED_CODES.slice(0, 20));
     expectNoLeak(PASSWORD.replace(/\W/g, ''));
+  });
+
+  test('nor one of a page that is gone as soon as it has made it', async () => {
+    for (let n = 0; n < 4; n += 1) {
+      await filled('files');
+      await click('#leave');
+      await eventually('the download', async () => {
+        await call('browser_get_content', { format: 'text' });
+        return seen.some(text => text.includes('Downloaded file'));
+      });
+      seen.length = 0;
+    }
+    const { files } = JSON.parse((await call('browser_file_list')).text);
+    for (const { name } of files) expect((await call('browser_file_read', { name })).code, name).toBe('file_closed');
+    expect((await lease.client.listResources()).resources).toEqual([]);
   });
 
   withPlaywright('what such a page sent stays closed when the page is gone', async () => {
