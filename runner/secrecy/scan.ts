@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { pageScript } from '../browser/page-script.ts';
 import { evaluateAside } from './isolated-world.ts';
+import { domainOf } from './site.ts';
 
 const SCAN_MS = 3_000;
 const CHARACTERS_MAX = 16_000_000;
@@ -32,6 +33,7 @@ export async function holdsSecret(
 }
 
 async function tabHolds(context: BrowserContext, page: Page, holds: (text: string) => boolean): Promise<boolean> {
+  if (holds(await cookiesOf(context, page))) return true;
   const sessions = await processesOf(context, page);
   try {
     for (const session of sessions) if (holds(await treeOf(session)) || holds(await storedIn(session))) return true;
@@ -39,6 +41,16 @@ async function tabHolds(context: BrowserContext, page: Page, holds: (text: strin
   } finally {
     await Promise.all(sessions.map(session => session.detach().catch(() => undefined)));
   }
+}
+
+/** Cookies of the tab's sites that scripts read, those for other paths too: a document opens such a path in a frame, or takes its address. */
+async function cookiesOf(context: BrowserContext, page: Page): Promise<string> {
+  const domains = page.frames().map(frame => domainOf(URL.parse(frame.url())?.hostname ?? ''));
+  const cookies = await context.cookies();
+  return cookies
+    .filter(({ domain, httpOnly }) => !httpOnly && domains.includes(domainOf(domain.replace(/^\./, ''))))
+    .map(({ name, value }) => `${name}\n${value}`)
+    .join('\n');
 }
 
 /** One session for the tab, and one for each frame with a process of its own. */

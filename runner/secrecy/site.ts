@@ -4,5 +4,8 @@ import { getDomain } from 'tldts';
 export function siteOf(url: string): string | undefined {
   const address = URL.parse(url.replace(/^blob:/, ''));
   if (address === null || !/^https?:$/.test(address.protocol)) return undefined;
-  return `${address.protocol}//${getDomain(address.hostname, { allowPrivateDomains: true }) ?? address.hostname}`;
+  return `${address.protocol}//${domainOf(address.hostname)}`;
 }
+
+/** The registrable domain of a host, else the host. */
+export const domainOf = (host: string): string => getDomain(host, { allowPrivateDomains: true }) ?? host;

@@ -2,6 +2,10 @@
 async () => {
   const CHARACTERS_MAX = 8_000_000;
   const RECORDS_MAX = 2_000;
+  // Of a file, and of all of them: to search more would take seconds.
+  const FILE_BYTES_MAX = 100_000;
+  const FILES_BYTES_MAX = 1_000_000;
+  const PICTURES_AND_CODE = /^(?:image|font|audio|video)\/|css|javascript|wasm/;
   const found = [location.href, document.referrer, window.name, document.cookie];
   let characters = 0;
   const keep = value => {
@@ -11,11 +15,22 @@ async () => {
     if (characters > CHARACTERS_MAX) throw new Error('too much to be read');
     found.push(text);
   };
-  // JSON knows neither; a value may be in both.
+  const files = [];
+  // JSON knows none of these; a value may be in each.
   const plain = (_key, value) => {
     if (value instanceof Map || value instanceof Set) return [...value];
-    if (ArrayBuffer.isView(value)) return String.fromCharCode(...new Uint8Array(value.buffer).slice(0, 100_000));
-    return typeof value === 'bigint' ? String(value) : value;
+    if (ArrayBuffer.isView(value)) return plain('', value.buffer);
+    if (value instanceof ArrayBuffer) return new TextDecoder().decode(value.slice(0, FILE_BYTES_MAX));
+    if (value instanceof Blob) files.push(value);
+    if (value instanceof Error || value instanceof RegExp || typeof value === 'bigint') return String(value);
+    return value;
+  };
+  const filesIn = async folder => {
+    for await (const entry of folder.values()) {
+      keep(entry.name);
+      if (entry.kind === 'directory') await filesIn(entry);
+      else files.push(await entry.getFile());
+    }
   };
   const done = request =>
     new Promise((resolve, reject) => {
@@ -58,6 +73,16 @@ async () => {
   for (const name of (await allowed(() => self.caches?.keys())?.catch(() => [])) ?? []) {
     const cache = await caches.open(name);
     for (const { url } of await cache.keys()) keep(url);
+    for (const response of await cache.matchAll())
+      if (!PICTURES_AND_CODE.test(response.headers.get('content-type') ?? '')) files.push(await response.blob());
+  }
+  const folder = await allowed(() => navigator.storage?.getDirectory())?.catch(() => undefined);
+  if (folder !== undefined) await filesIn(folder);
+  let left = FILES_BYTES_MAX;
+  for (const file of files) {
+    const part = file.slice(0, Math.min(FILE_BYTES_MAX, left));
+    left -= part.size;
+    keep(await part.text());
   }
   return found.join('\n');
 };

@@ -1,7 +1,7 @@
-import { getDomain } from 'tldts';
 import type { RedeemAnswer } from '../../contract/assignment.ts';
 import { decideCredential } from '../../contract/policy/credentials.ts';
 import type { EffectivePolicy } from '../../contract/policy/document.ts';
+import { domainOf } from '../secrecy/site.ts';
 
 export type Site = RedeemAnswer['sites'][number];
 
@@ -63,7 +63,4 @@ export function loginOrigins({ sites, policy, insecureOrigins }: LoginOriginsOpt
 }
 
 /** What an audit keeps of a page's address: its registrable domain, else its host. */
-export const siteDomain = (url: string): string => {
-  const host = URL.parse(url)?.hostname ?? '';
-  return getDomain(host, { allowPrivateDomains: true }) ?? host;
-};
+export const siteDomain = (url: string): string => domainOf(URL.parse(url)?.hostname ?? '');

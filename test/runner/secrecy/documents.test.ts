@@ -119,18 +119,55 @@ test.each([
   expect(await tainted(tab)).toBe(true);
 });
 
+const VALUE = JSON.stringify(SECRET);
+const FILE = `navigator.storage.getDirectory()
+  .then(folder => folder.getFileHandle('kept', { create: true }))
+  .then(file => file.createWritable())
+  .then(async file => { await file.write(${VALUE}); await file.close(); })`;
+const stored = (value: string) => `new Promise((resolve, reject) => {
+  const opening = indexedDB.open('kept');
+  opening.onerror = reject;
+  opening.onupgradeneeded = () => opening.result.createObjectStore('values').put(${value}, 1);
+  opening.onsuccess = () => resolve(opening.result.close());
+})`;
+
 test.each<[string, string, (tab: Page) => Promise<unknown>]>([
   ['its address', 'plain', tab => tab.goto(`${site.url('other')}?v=${SECRET}`)],
   ['its text', 'plain', tab => tab.goto(`${site.url('print')}?p=${SECRET}`)],
   ['its name', 'plain', tab => tab.evaluate(value => Object.assign(globalThis, { name: value }), SECRET)],
   ['a storage', 'plain', tab => tab.evaluate(`localStorage.kept = ${JSON.stringify(SECRET)}`)],
   ['a cookie', 'plain', tab => tab.evaluate(`document.cookie = 'kept=' + ${JSON.stringify(SECRET)}`)],
+  [
+    'a cookie for another path',
+    'plain',
+    tab => tab.evaluate(`document.cookie = 'kept=' + ${JSON.stringify(SECRET)} + '; path=/other'`),
+  ],
+  [
+    'a cache',
+    'plain',
+    tab => tab.evaluate(`caches.open('kept').then(kept => kept.put('/me', new Response(${VALUE})))`),
+  ],
+  ['a file of its own', 'plain', tab => tab.evaluate(FILE)],
+  ['bytes in a database', 'plain', tab => tab.evaluate(stored(`new TextEncoder().encode(${VALUE}).buffer`))],
+  ['a file in a database', 'plain', tab => tab.evaluate(stored(`new Blob([${VALUE}])`))],
 ])('a document that holds the value in %s is tainted', async (_, name, put) => {
   fill();
   await page.goto(site.url(name));
   expect(await tainted()).toBe(false);
   await put(page);
   expect(await tainted()).toBe(true);
+});
+
+test('what a tainted document sends right after it took another address is known to be its own', async () => {
+  fill();
+  const [request] = await Promise.all([
+    page.waitForEvent('request'),
+    page.evaluate("history.pushState(0, '', '/other'); void fetch('/told')"),
+  ]);
+  expect(documents.isFromTainted(request)).toBe(true);
+  await page.goto(site.url('other'));
+  const [own] = await Promise.all([page.waitForEvent('request'), page.evaluate("void fetch('/told')")]);
+  expect(documents.isFromTainted(own)).toBe(false);
 });
 
 test('a document in which code of the agent ran is scripted, as are those that it reaches, until it is gone', async () => {
