@@ -93,9 +93,11 @@ export function livePickers({ idOf, say, conceal }: PickersOptions): Pickers {
       return;
     }
     const labels = (await conceal(field.options.map(({ label }) => label).join('\n'))).split('\n');
+    const value = field.kind === 'select' ? '' : await conceal(field.value);
+    const [min, max, step] = [await conceal(field.min), await conceal(field.max), await conceal(field.step)];
     if (ends !== before) return;
     const options = field.options.map((option, at) => ({ ...option, label: labels[at] ?? '' }));
-    offered = { t: 'picker', tab: idOf(page), field: { ...field, options } };
+    offered = { t: 'picker', tab: idOf(page), field: { ...field, value, min, max, step, options } };
     say(offered);
   }
 

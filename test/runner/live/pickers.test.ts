@@ -8,7 +8,7 @@ const FIELD: PickerField = {
   ...{ options: [{ label: 'rye', selected: true, disabled: false }], x: 10, y: 20, width: 100, height: 30 },
 };
 
-function tab() {
+function tab(conceal = async (text: string) => text) {
   const told: ServerMessage[] = [];
   const state = { field: null as PickerField | null, scripts: 0, read: Promise.resolve() };
   const page = {
@@ -18,7 +18,7 @@ function tab() {
       return state.field;
     },
   } as unknown as Page; // all that is asked of it
-  const pickers = livePickers({ idOf: () => 7, say: message => told.push(message), conceal: async text => text });
+  const pickers = livePickers({ idOf: () => 7, say: message => told.push(message), conceal });
   const acted = async () => {
     pickers.acted(page);
     await new Promise(setImmediate);
@@ -70,4 +70,18 @@ test('a page that makes the script answer something else is offered nothing, and
   state.field = FIELD;
   await acted();
   expect(told).toEqual([{ t: 'picker', tab: 7, field: FIELD }]);
+});
+
+test('nothing of a field tells a viewer a secret: neither its options, nor the value of a list, nor its bounds', async () => {
+  const { state, told, acted } = tab(async text => text.replaceAll('hunter2', '*'));
+  const options = [{ label: 'it is hunter2', selected: true, disabled: false }];
+  state.field = { ...FIELD, value: 'hunter2', options };
+  await acted();
+  state.field = { ...FIELD, kind: 'date', value: '2026-11-24', min: 'hunter2', max: 'hunter2', step: 'hunter2' };
+  await acted();
+  expect(told).toMatchObject([
+    { field: { value: '', options: [{ label: 'it is *' }] } },
+    { field: { value: '2026-11-24', min: '*', max: '*', step: '*' } },
+  ]);
+  expect(JSON.stringify(told)).not.toContain('hunter2');
 });
