@@ -55,7 +55,7 @@ const BYTES = /(?:%[0-9a-f]{2}){1,4}/iy;
 const UNIT = /%u([0-9a-f]{4})/iy;
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 const SCRIPT_ESCAPE =
-  /\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|U([0-9a-f]{8})|x([0-9a-f]{2})|([0-3]?[0-7]{1,2})|([\s\S]))/iy;
+  /\\(?:u\{([\da-fA-F]{1,6})\}|u([\da-fA-F]{4})|U([\da-fA-F]{8})|x([\da-fA-F]{2})|([0-3]?[0-7]{1,2})|([\s\S]))/y;
 const STYLE_ESCAPE = /\\(?:([0-9a-f]{1,6})[ \t\n]?|([\s\S]))/iy;
 
 const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | null => {

@@ -35,7 +35,7 @@ const NAME_PART_MIN = 8;
 
 export function needlesOf(name: string, value: string, kind: SecretValueKind): Needles {
   const local = kind === 'username' ? (value.split('@')[0] ?? '') : '';
-  const spellings = [...SPELLINGS, ...(kind === 'code' ? [] : encodings(value))];
+  const spellings = [...SPELLINGS, ...encodings(value)];
   const inView = (read: (text: string) => string, min: number): Needle[] => {
     const needles = spellings.map((spell): Needle => {
       const text = read(spell(value));

@@ -27,6 +27,8 @@ export const ESCAPERS: Readonly<Record<string, Escaper>> = {
   'Go html/template': map({ '<': '&lt;', '>': '&gt;', '&': '&amp;', "'": '&#39;', '"': '&#34;', '+': '&#43;' }),
   'Go url.QueryEscape': percent(/[\w.~-]/, '+'),
   'Python json.dumps': jsonAscii,
+  'Python unicode_escape of each': text =>
+    [...text].map(each => `\\U${(each.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`).join(''),
   'Python html.escape': map({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#x27;' }),
   'Python quote': percent(/[\w.~/-]/, ''),
   'Python quote_plus': percent(/[\w.~-]/, '+'),

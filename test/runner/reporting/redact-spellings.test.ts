@@ -117,6 +117,7 @@ test('a part of a code is redacted while the code is a secret; only the whole ma
   redactorOfLease.add('TOTP', '492837', 'code', () => isSecret);
   expect(redactorOfLease.redact('code 4928..')).toBe('code <secret>TOTP</secret>..');
   expect(redactorOfLease.redact('492 837')).toBe('<secret>TOTP</secret>');
+  expect(redactorOfLease.redact(`code ${btoa('492837')}`)).toBe('code <secret>TOTP</secret>');
   expect(redactorOfLease.holds('4928')).toBe(false);
   expect(redactorOfLease.holds('4 9 2 8 3 7')).toBe(true);
   isSecret = false;
