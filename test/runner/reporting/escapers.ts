@@ -96,5 +96,7 @@ export const LISTS: Readonly<Record<string, (letters: readonly string[]) => stri
   'characters by their places': all => JSON.stringify({ ...all }),
   'titles in HTML': all =>
     all.map(each => `<i title="${each.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></i>`).join('\n'),
+  'a numbered table': all => all.map((each, at) => `  - row: ${at + 1} | ${each}`).join('\n'),
+  'the text of a numbered table': all => all.map((each, at) => `${at + 1}\t${each}`).join('\n'),
   'a numbered list': all => all.map((each, at) => `${at + 1}. ${each}`).join('\n'),
 };
