@@ -88,3 +88,14 @@ test('runners get the public keys that fit the signing key, and nothing of the p
   expect([...controllerKeys(jwks[PUBLIC_KEYS.keys[0]] ?? '').keys()]).toEqual([publicJwk.kid]);
   expect(publicJwk).not.toHaveProperty('d');
 });
+
+test('a Secret of the controller that lacks what another program shares is named, and none is made with an empty value', async () => {
+  const { namespace, name } = SECRETS.controller;
+  const before = await read(SECRETS.egress);
+  const without = JSON.stringify([{ op: 'remove', path: `/data/${ENV.egressSecret}` }]);
+  await kubectl(['-n', made(namespace), 'patch', 'secret', name, '--type=json', '-p', without]);
+  const { code, output } = await makeSecrets(['--database-url-file', '-'], DATABASE);
+  expect(code).not.toBe(0);
+  expect(output).toContain(`Secret ${namespace}/${name} has no ${ENV.egressSecret}. Add it, and run this again.`);
+  expect(await read(SECRETS.egress)).toEqual(before);
+});

@@ -5,17 +5,19 @@ import { type Clock, neverAborts } from '../../../http/clock.ts';
 const TIMEOUT_MS = 10_000;
 const ATTEMPTS = 5;
 const BACKOFF: Backoff = { firstMs: 500, maxMs: 4_000, jitter: 0.4 };
+/** A proxy before the API server may ask for hours: a launch would wait for them, and a controller that stops. */
+const RETRY_AFTER_MS_MAX = 30_000;
 
 export const MERGE_PATCH = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
 /** What became of one call to the API server. `unknown`: no answer came; read what exists before doing it again. */
 export type ApiFault = 'not_found' | 'conflict' | 'gone' | 'refused' | 'busy' | 'unknown';
 
-/** The kind of an API error, and how long the server asks to wait. */
+/** The kind of an API error, and how long to wait, as far as the server asks for it. */
 export function apiFault(error: unknown): { fault: ApiFault; retryAfterMs: number | null } {
   if (!(error instanceof ApiException)) return { fault: 'unknown', retryAfterMs: null };
   const seconds = Number(error.headers?.['retry-after']);
-  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null;
+  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, RETRY_AFTER_MS_MAX) : null;
   if (error.code === 404) return { fault: 'not_found', retryAfterMs };
   if (error.code === 409) return { fault: 'conflict', retryAfterMs };
   if (error.code === 410) return { fault: 'gone', retryAfterMs };

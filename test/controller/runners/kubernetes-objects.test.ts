@@ -162,6 +162,10 @@ describe('what an answer of the API server means', () => {
       retryAfterMs: 3000,
     });
   });
+  it('an hour is not waited for', () => {
+    const error = new ApiException(503, '', undefined, { 'retry-after': '3600' });
+    expect(apiFault(error)).toEqual({ fault: 'busy', retryAfterMs: 30_000 });
+  });
   it('no answer is unknown: what is there must be looked at before it is done again', () => {
     expect(apiFault(new TypeError('fetch failed'))).toEqual({ fault: 'unknown', retryAfterMs: null });
   });
