@@ -4223,18 +4223,19 @@ function SignInPage({ url, onSignedIn }) {
 		children: [
 			/* @__PURE__ */ a("h1", { children: "Sign in to the console" }),
 			/* @__PURE__ */ a(Failure, { text: failure }),
-			isTrying ? /* @__PURE__ */ a(Loading, { what: "the console" }) : /* @__PURE__ */ a(Ways, {})
+			isTrying ? /* @__PURE__ */ a(Loading, { what: "the console" }) : /* @__PURE__ */ a(Ways, { url })
 		]
 	});
 }
-function Ways() {
+function Ways({ url }) {
+	const wanted = url.pathname === "/sign-in" ? "/" : url.pathname + url.search;
 	const ways = usePolled("ways", 6e4, (signal) => call("GET", "/sign-in", void 0, signal));
 	if (!ways.value) return ways.error ? /* @__PURE__ */ a(Failure, { text: ways.error }) : /* @__PURE__ */ a(Loading, { what: "the ways to sign in" });
 	const has = (way) => ways.value?.ways.includes(way);
 	return /* @__PURE__ */ a($, { children: [
 		has("oidc") && /* @__PURE__ */ a("p", { children: /* @__PURE__ */ a("a", {
 			class: "button",
-			href: CONSOLE_ROUTES.oidc,
+			href: `${CONSOLE_ROUTES.oidc}?${new URLSearchParams({ to: wanted })}`,
 			children: "Sign in with your organisation"
 		}) }),
 		has("platform") && /* @__PURE__ */ a("p", { children: "Open the console from the application in which your agents work: you are signed in by it." }),

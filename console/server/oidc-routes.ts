@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import * as z from 'zod';
 import { CONSOLE_ROUTES } from '../../contract/console.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import type { Clock } from '../../http/clock.ts';
@@ -12,6 +13,15 @@ const BEGUN_MS = 10 * 60_000;
 /** Sign-ins that were begun and not finished; older ones are forgotten. */
 const BEGUN_MAX = 10_000;
 
+/** The page that a person wanted to see. */
+const wanted = z.object({ to: z.string().max(2_000) }).catch({ to: '/' });
+
+/** An address of the console alone: the link that names the page may come from anywhere. */
+const addressOf = (page: string, own: URL): string => {
+  const address = URL.parse(page, own.href);
+  return address?.origin === own.origin ? address.href : own.href;
+};
+
 export interface OidcRoutes {
   provider: IdentityProvider;
   signIns: SignIns;
@@ -21,7 +31,7 @@ export interface OidcRoutes {
 
 /** Signing in at the identity provider, and being signed out by it. */
 export function oidcRoutes(app: FastifyInstance, { provider, signIns, url, clock }: OidcRoutes): void {
-  const begun = new Map<string, Begun & { readonly expiresMs: number }>();
+  const begun = new Map<string, Begun & { readonly expiresMs: number; readonly page: string }>();
   // A sign-in is finished by the browser that began it: its cookie holds the state, or another person's code could be slipped in.
   const cookie = hostCookie(url, '-oidc', 'Lax'); // the provider's redirect comes from another site
 
@@ -35,9 +45,10 @@ export function oidcRoutes(app: FastifyInstance, { provider, signIns, url, clock
 
   app.get(CONSOLE_ROUTES.oidc, async (request, reply) => {
     try {
+      const page = addressOf(wanted.parse(request.query).to, url);
       const { to, begun: mine } = await provider.begin();
       forget();
-      begun.set(mine.state, { ...mine, expiresMs: clock.nowMs() + BEGUN_MS });
+      begun.set(mine.state, { ...mine, page, expiresMs: clock.nowMs() + BEGUN_MS });
       return reply.header('set-cookie', cookie.set(mine.state, BEGUN_MS / 1_000)).redirect(to);
     } catch (error) {
       return reply.redirect(refusedAt(error, request.log));
@@ -52,7 +63,7 @@ export function oidcRoutes(app: FastifyInstance, { provider, signIns, url, clock
       if (mine === undefined || mine.expiresMs <= clock.nowMs())
         throw new OmicronError('unauthorized', 'This sign-in was not begun here, or took too long.');
       const person = await provider.finish(new URL(request.url, url).search, mine);
-      return reply.header('set-cookie', [signIns.open(person), cookie.set('', 0)]).redirect('/');
+      return reply.header('set-cookie', [signIns.open(person), cookie.set('', 0)]).redirect(mine.page);
     } catch (error) {
       return reply.header('set-cookie', cookie.set('', 0)).redirect(refusedAt(error, request.log));
     }

@@ -100,6 +100,25 @@ describe('an OpenID Connect provider', () => {
     expect(thief.headers.getSetCookie().join()).not.toContain(cookie?.name);
   });
 
+  it('shows the page that a person wanted before they signed in; no other site is one', async () => {
+    provider.person = person('ada', 'omicron-viewer');
+    const wanted = `${served.url}/sessions/${lease.sessionId}?from=request`;
+    await page.goto(wanted);
+    await page.getByRole('link', { name: 'Sign in with your organisation' }).click();
+    await page.getByText('The agent acts on the browser').waitFor();
+    expect(page.url()).toBe(wanted);
+    for (const to of [
+      '//elsewhere.test/',
+      'https://elsewhere.test',
+      '/.//elsewhere.test',
+      '\\\\elsewhere.test',
+      'javascript:1',
+    ]) {
+      await page.goto(`${served.url}/api/sign-in/oidc?${new URLSearchParams({ to })}`);
+      expect(new URL(page.url()).origin).toBe(served.url);
+    }
+  });
+
   it('a viewer sees their own sessions, and changes nothing', async () => {
     await signIn('ada', 'omicron-viewer');
     await page.getByRole('link', { name: 'bread' }).click();

@@ -35,12 +35,13 @@ export function SignInPage({ url, onSignedIn }: { url: URL; onSignedIn: () => vo
     <main class="sign-in">
       <h1>Sign in to the console</h1>
       <Failure text={failure} />
-      {isTrying ? <Loading what="the console" /> : <Ways />}
+      {isTrying ? <Loading what="the console" /> : <Ways url={url} />}
     </main>
   );
 }
 
-function Ways() {
+function Ways({ url }: { url: URL }) {
+  const wanted = url.pathname === '/sign-in' ? '/' : url.pathname + url.search;
   const ways = usePolled('ways', 60_000, signal => call<SignInWays>('GET', '/sign-in', undefined, signal));
   if (!ways.value) return ways.error ? <Failure text={ways.error} /> : <Loading what="the ways to sign in" />;
   const has = (way: SignInWays['ways'][number]) => ways.value?.ways.includes(way);
@@ -48,7 +49,7 @@ function Ways() {
     <>
       {has('oidc') && (
         <p>
-          <a class="button" href={CONSOLE_ROUTES.oidc}>
+          <a class="button" href={`${CONSOLE_ROUTES.oidc}?${new URLSearchParams({ to: wanted })}`}>
             Sign in with your organisation
           </a>
         </p>
