@@ -15,6 +15,7 @@ import { type SettleOptions, type Settler, settler } from '../settle/settle.ts';
 import { SNAPSHOT_MS, type View } from '../snapshot/view.ts';
 import { snapshotWriter } from '../snapshot/writer.ts';
 import { textOf, withNotes } from '../tools/result.ts';
+import { unfitFields } from '../tools/unfit-fields.ts';
 import { unknownTool } from '../tools/unknown-tool.ts';
 import { CANCELLED, callBounds, ended, workOnPage } from './bounds.ts';
 import { connectPlaywright } from './connection.ts';
@@ -202,10 +203,11 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
       );
     });
     const tellsPage = result.content.length === 0 || page.url() !== fromUrl;
-    return withNotes(
-      tellsPage ? { ...result, content: [...result.content, pageOf(page)] } : result,
-      chooserNotes(page),
-    );
+    const isUnfit = FILLS_OR_SENDS.has(name) && !guard.showsDialog(page) && (await look(page))?.unfit === true;
+    return withNotes(tellsPage ? { ...result, content: [...result.content, pageOf(page)] } : result, [
+      ...chooserNotes(page),
+      ...(isUnfit ? await unfitFields(page, { isGuarding }) : []),
+    ]);
   }
 
   const { settled, challenge, look, begin } = settler(context, realClock.nowMs);
@@ -251,6 +253,9 @@ export async function playwrightMcp(options: PlaywrightMcpOptions): Promise<Play
     showsContent: () => context.pages().some(page => page.url() !== 'about:blank'),
   };
 }
+
+/** After these the browser may keep a form back, which it says outside the page. */
+const FILLS_OR_SENDS = new Set(['browser_click', 'browser_fill_form', 'browser_press_key', 'browser_type']);
 
 const NAME_MISPLACED: Refusal = {
   code: 'name_misplaced',

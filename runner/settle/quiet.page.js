@@ -3,6 +3,7 @@
 (acting, challengeIn, state, titleMax) => {
   const BUSY_TEXT = /\b(loading|please wait|searching|saving|submitting|processing)\b|…$|\.\.\.$/i;
   const BUSY_CLASS = /spin|load|skelet|busy/i;
+  const UNFIT = 'input:user-invalid, select:user-invalid, textarea:user-invalid';
   const BUSY = '[aria-busy=true], [role=progressbar]:not([aria-valuenow])';
   /** What changes more often in one action moves by itself. */
   const CHANGES_MAX = 20;
@@ -88,6 +89,7 @@
       challenge: challengeIn(roots),
       elements,
       title: document.title.slice(0, titleMax),
+      unfit: [...roots].some(root => root.querySelector(UNFIT) !== null),
       state: named ? state.of(roots) : null,
     };
   }

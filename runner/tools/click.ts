@@ -28,6 +28,6 @@ export const click = defineTool({
       });
     else if (x !== undefined && y !== undefined) await settled(page, () => page.mouse.click(x, y));
     else return invalidArguments('Give a selector, or both x and y.');
-    return succeeded(page, {}, await unfitFields(page, lease));
+    return succeeded(page, {}, await unfitFields(page, lease.documents));
   },
 });

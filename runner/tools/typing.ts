@@ -123,7 +123,7 @@ export const fillAndSubmit = defineTool({
     await settled(page, () =>
       submit === undefined ? submitFrom(page, last) : actor(page, submit).click({ timeout: ACTION_MS }),
     );
-    return succeeded(page, {}, await unfitFields(page, lease));
+    return succeeded(page, {}, await unfitFields(page, lease.documents));
   },
 });
 

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { ToolLease } from './define-tool.ts';
+import type { Documents } from '../secrecy/documents.ts';
 
 const FIELDS = ['input', 'select', 'textarea'].map(tag => `${tag}:user-invalid`).join(', ');
 const TOLD_MAX = 5;
@@ -9,7 +9,7 @@ const TEXT_MAX = 200;
  * What the browser says of fields that keep a form from being sent. It shows that in a bubble outside the page, which is in no text and no
  * picture. Where a credential was filled in, only which fields they are: the rest may tell how long it is.
  */
-export async function unfitFields(page: Page, { documents }: Pick<ToolLease, 'documents'>): Promise<string[]> {
+export async function unfitFields(page: Page, documents: Pick<Documents, 'isGuarding'>): Promise<string[]> {
   const fields = await page
     .locator(FIELDS)
     .evaluateAll(readFields, TOLD_MAX)

@@ -23,6 +23,8 @@ const LONG = `<!doctype html><title>Long</title><main>${Array.from({ length: 3_0
 <script>for (let n = 0; n < 300; n += 1) { console.error('error ' + n + ' of the oven'); fetch((n ? '/?' : '/long?') + n + 'x'.repeat(100)) }</script>`;
 /** As a server answers with a log, or with JSON. */
 const HUGE = `<!doctype html><title>Log</title><p>before</p><pre>${'a line of the log '.repeat(150_000)}the very end</pre><p>after</p>`;
+const FORM =
+  '<!doctype html><title>Form</title><form action="/"><label>Email <input id=mail type=email required></label><button id=send>Send</button></form>';
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 
@@ -34,7 +36,7 @@ beforeAll(async () => {
   site = createServer(({ url: path }, response) =>
     response
       .writeHead(path === '/missing' ? 404 : 200, { 'content-type': 'text/html' })
-      .end(path === '/huge' ? HUGE : path?.startsWith('/long') ? LONG : NOISY),
+      .end(path === '/huge' ? HUGE : path === '/form' ? FORM : path?.startsWith('/long') ? LONG : NOISY),
   );
   await once(site.listen(0, '127.0.0.1'), 'listening');
   url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`; // a TCP server has a port
@@ -69,6 +71,17 @@ test('what an action makes a page write to its console is in the result of that 
   const clicked = await call('browser_click', { target: '#one' });
   expect(clicked).toMatch(/Console:\n\[ERROR\] broken\n\[ERROR\] Error: thrown\n\[LOG\] clicked$/);
   expect(await call('browser_press_key', { key: 'Tab' })).not.toMatch(/^Console:$/m);
+});
+
+test('a form that the browser keeps back says which field is why, until it fits', async () => {
+  await call('browser_navigate', { url: `${url}form` });
+  const keptBack = 'The form is not sent while "Email" is as it is: ';
+  expect(await call('browser_click', { target: '#send' })).toContain(`${keptBack}Please fill out this field.`);
+  expect(await call('browser_type', { target: '#mail', text: 'ada' })).toContain(`${keptBack}Please include an '@'`);
+  expect(await call('browser_type', { target: '#mail', text: 'ada@shop.test' })).not.toContain(keptBack);
+  const sent = await call('browser_click', { target: '#send' });
+  expect(sent).toContain('Page Title: Noisy');
+  expect(sent).not.toContain(keptBack);
 });
 
 test('a console that floods costs a result a few lines, its errors first', async () => {
