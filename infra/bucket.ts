@@ -144,6 +144,9 @@ export class ArtifactBucket extends pulumi.ComponentResource {
   }
 }
 
+/** A recording is sent while it is made: a lease may last seven days, and S3 forgets the parts of an upload by its age alone. */
+const UPLOAD_DAYS_MAX = 8;
+
 interface Lifetime {
   readonly prefix: string;
   readonly days: number;
@@ -169,7 +172,7 @@ function expire(
           id: 'abort-multipart',
           status: 'Enabled',
           filter: { prefix: '' },
-          abortIncompleteMultipartUpload: { daysAfterInitiation: 1 },
+          abortIncompleteMultipartUpload: { daysAfterInitiation: UPLOAD_DAYS_MAX },
         },
       ],
     },
