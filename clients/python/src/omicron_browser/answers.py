@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from functools import cache
 from urllib.parse import quote
 
 import httpx
@@ -16,7 +15,6 @@ from .errors import SERVER_ERROR, TOO_MANY_REQUESTS, OmicronError, error_of, pro
 SESSIONS = "/internal/browser-sessions"
 
 
-@cache
 def required_keys(document: type) -> frozenset[str]:
     """The keys that a TypedDict has always. Its own `__required_keys__` has all where annotations are text, as in `wire`."""
     hints = get_type_hints(document, include_extras=True)
