@@ -104,7 +104,7 @@ it('says in the policy’s own words why the API server refuses a pod', async ()
 it('[S6] a leased pod says whose it is, and outlives the template that warm ones go with', async () => {
   await using under = await podRunners();
   const other = await copy.template('goes-away', ({ template }) => {
-    if (template?.spec) template.spec.nodeSelector = { nowhere: 'true' }; // owners need no processes
+    if (template?.spec) template.spec.nodeSelector = { ...template.spec.nodeSelector, nowhere: 'true' }; // owners need no processes
   });
   const provider = await under.another(copy, other);
   const [leased, warm] = [randomUUID(), randomUUID()];
