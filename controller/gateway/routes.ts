@@ -23,10 +23,11 @@ import {
   UI_CAPABILITY,
 } from '../../contract/mcp-app.ts';
 import { OmicronError } from '../../contract/problem.ts';
+import { CancellableCalls, cancellation } from '../../http/cancellable-calls.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
 import type { Policies } from '../store/policies.ts';
 import { type AccessTokenRules, accessTokens } from './access-tokens.ts';
-import { cancelCall, cancellation, ServedCalls } from './cancel.ts';
+import { cancelCall, clientOf } from './cancel.ts';
 import { headerMismatch, toolCall } from './handle.ts';
 import { type RelayParts, ReplicaStopped, relay } from './relay.ts';
 import { Running } from './running.ts';
@@ -92,7 +93,8 @@ export async function gatewayRoutes(
   const verifier = accessTokens(settings, parts.clock);
   const call = relay(parts, toolset);
   const running = new Running();
-  const served = new ServedCalls();
+  /** Of this replica: no runner knows of them while their browser is leased. */
+  const calls = new CancellableCalls();
   const tools = gatewayTools(toolset);
   const listed = new Set(tools.apps.map(({ name }) => name));
   const mcp = ownAnswersOf(tools, liveUrl, parts);
@@ -135,7 +137,7 @@ export async function gatewayRoutes(
       if (!parsed.success) {
         const cancelling = cancellation.safeParse(body).data;
         if (cancelling !== undefined) {
-          served.cancel(cancelling, userId, headers);
+          calls.cancel(clientOf(userId, headers), cancelling);
           await cancelCall(cancelling, userId, headers, parts);
         }
         return reply.send(await mcp.answer(request, resource, userId));
@@ -146,8 +148,8 @@ export async function gatewayRoutes(
         return reply.status(400).send({ jsonrpc: '2.0', id: parsed.data.id, error });
       }
       const signal = AbortSignal.any([gone.signal, stopping.signal]);
-      const answer = await served.serve(parsed.data.id, userId, headers, cancelled =>
-        call(parsed.data, userId, headers, { signal, cancelled }),
+      const answer = await calls.run(clientOf(userId, headers), parsed.data.id, cancelling =>
+        call(parsed.data, userId, headers, { signal, cancelled: cancelling.signal }),
       );
       reply.status(answer.status).header('content-type', answer.type).header('cache-control', 'no-store');
       return reply.send(typeof answer.body === 'string' ? answer.body : Readable.from(answer.body));

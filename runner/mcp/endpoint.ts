@@ -18,6 +18,7 @@ import { leaseEnded, takesProblems, whyLeaseEnded } from '../../contract/lease-e
 import { declaresApps, namesApps, sessionNameFor, UI_CAPABILITY } from '../../contract/mcp-app.ts';
 import { NO_LINKS_HEADER } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
+import { CancellableCalls, cancellation } from '../../http/cancellable-calls.ts';
 import { type Clock, neverAborts } from '../../http/clock.ts';
 import type { Caller } from './caller.ts';
 import { elicitations } from './elicitation.ts';
@@ -67,14 +68,10 @@ const LINKS_SINCE = '2025-06-18';
 
 type CallToolParams = CallToolRequest['params'];
 
-const cancellation = z.object({
-  method: z.literal('notifications/cancelled'),
-  params: z.object({ requestId: z.union([z.string(), z.number()]) }),
-});
 const toolCall = z.object({ method: z.literal('tools/call') });
 
 export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
-  const running = new Map<string, AbortController>();
+  const calls = new CancellableCalls();
   const closed = new AbortController();
   let endReason: string | null = null;
   const answering = new Set<Promise<void>>();
@@ -89,14 +86,12 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
   async function call(
     { name, arguments: args = {}, _meta }: CallToolParams,
     context: ServerContext,
-    { key, showsApps }: { key: string; showsApps: boolean },
+    { cancelled, showsApps }: { cancelled: AbortController; showsApps: boolean },
   ) {
     if (closed.signal.aborted) return leaseEnded(endReason);
     const { mcpReq } = context;
     const elicitation = await elicitationOf(name, args, context);
-    const cancelled = new AbortController();
     const answered = new AbortController();
-    running.set(key, cancelled);
     const onGone = () => void clock.sleep(GONE_CLIENT_MS, neverAborts(), true).then(() => cancelled.abort());
     mcpReq.signal.addEventListener('abort', onGone, { once: true });
     const progressToken = _meta?.progressToken;
@@ -113,7 +108,6 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
     } finally {
       answered.abort();
       mcpReq.signal.removeEventListener('abort', onGone);
-      if (running.get(key) === cancelled) running.delete(key);
     }
   }
 
@@ -137,8 +131,10 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
         tools: served.listTools(showsAppsTo(context)),
       }));
       server.setRequestHandler('tools/call', async ({ params }, context) => {
-        const key = keyOf(caller, context.mcpReq.id);
-        const result = await call(params, context, { key, showsApps: showsAppsTo(context) });
+        const showsApps = showsAppsTo(context);
+        const result = await calls.run(caller, context.mcpReq.id, cancelled =>
+          call(params, context, { cancelled, showsApps }),
+        );
         return takesLinks || isInputRequiredResult(result) ? result : withoutLinks(result);
       });
       server.setRequestHandler('resources/list', (_request, context) => ({
@@ -163,8 +159,7 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
       const messages = [body].flat();
       for (const message of messages) {
         const cancelling = cancellation.safeParse(message).data;
-        if (cancelling !== undefined)
-          running.get(keyOf(String(request.headers[SESSION_HEADER]), cancelling.params.requestId))?.abort();
+        if (cancelling !== undefined) calls.cancel(String(request.headers[SESSION_HEADER]), cancelling);
       }
       const serving = serve(request, response, body);
       if (messages.some(message => toolCall.safeParse(message).success)) await tracked(serving);
@@ -198,5 +193,3 @@ const withoutLinks = (result: CallToolResult): CallToolResult => ({
   ...result,
   content: result.content.filter(({ type }) => type !== 'resource_link'),
 });
-
-const keyOf = (caller: string, requestId: string | number): string => `${caller} ${typeof requestId} ${requestId}`;

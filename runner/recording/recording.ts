@@ -64,15 +64,19 @@ export function startRecording(options: RecordingOptions): Recording {
   let full = false;
   const fullReason = `the videos of this lease have ${Math.floor(bytesMax / 1024 ** 2)} MiB; no more is recorded`;
 
+  const whyNot = (): string | undefined => {
+    if (full) return fullReason;
+    return tabs.size < FILES_AT_ONCE_MAX
+      ? undefined
+      : `more than ${FILES_AT_ONCE_MAX} tabs are open; this one is not recorded`;
+  };
+
   const record = (page: Page): Promise<() => Promise<void>> => {
     count += 1;
     const file = `tab-${String(count).padStart(3, '0')}.webm`;
-    if (full) {
-      onStopped({ file, reason: fullReason });
-      return Promise.resolve(async () => undefined);
-    }
-    if (tabs.size >= FILES_AT_ONCE_MAX) {
-      onStopped({ file, reason: `more than ${FILES_AT_ONCE_MAX} tabs are open; this one is not recorded` });
+    const refused = whyNot();
+    if (refused !== undefined) {
+      onStopped({ file, reason: refused });
       return Promise.resolve(async () => undefined);
     }
     const started = recordTab(page, {

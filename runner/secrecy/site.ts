@@ -1,4 +1,4 @@
-import { getDomain } from 'tldts';
+import { registrableDomain } from '../../contract/policy/credential-target.ts';
 
 /** Scheme and registrable domain; undefined for an address that borrows its origin from another document. */
 export function siteOf(url: string): string | undefined {
@@ -8,4 +8,4 @@ export function siteOf(url: string): string | undefined {
 }
 
 /** The registrable domain of a host, else the host. */
-export const domainOf = (host: string): string => getDomain(host, { allowPrivateDomains: true }) ?? host;
+export const domainOf = (host: string): string => registrableDomain(host) ?? host;

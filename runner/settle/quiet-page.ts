@@ -61,6 +61,9 @@ const WORLD = 'omicron-settle';
 const SCRIPT = pageScript(new URL('./quiet.page.js', import.meta.url));
 const CHALLENGE_IN = pageScript(new URL('./challenge.page.js', import.meta.url));
 const STATE = pageScript(new URL('./state.page.js', import.meta.url));
+/** Fields that keep their form from being sent, once a person or an agent has been there. */
+export const UNFIT_FIELDS = ['input', 'select', 'textarea'].map(tag => `${tag}:user-invalid`).join(', ');
+const LOOK = JSON.stringify({ titleMax: TITLE_CHARACTERS_MAX + 1, unfit: UNFIT_FIELDS });
 const BEGIN = 'begin()';
 /** A page that is busy with a script does not answer. */
 const ANSWER_MS = 300;
@@ -106,7 +109,7 @@ export function quietPage(page: Page, isNamed: () => boolean): QuietPage {
     const settle =
       taught === contextId
         ? 'settle'
-        : `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN}, (${STATE})(), ${TITLE_CHARACTERS_MAX + 1}))`;
+        : `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN}, (${STATE})(), ${LOOK}))`;
     const asked = session?.send('Runtime.evaluate', {
       ...{ contextId, awaitPromise: true, returnByValue: true },
       expression: `${settle}.${call}`,

@@ -1,9 +1,8 @@
 // Runs in a world of its own in a document, beside the page's: tells when the document is quiet after an action, and what it
 // then shows; by `challengeIn`, what it asks of its person; by `state`, whether a snapshot would show something new.
-(acting, challengeIn, state, titleMax) => {
+(acting, challengeIn, state, { titleMax, unfit }) => {
   const BUSY_TEXT = /\b(loading|please wait|searching|saving|submitting|processing)\b|…$|\.\.\.$/i;
   const BUSY_CLASS = /spin|load|skelet|busy/i;
-  const UNFIT = 'input:user-invalid, select:user-invalid, textarea:user-invalid';
   const BUSY = '[aria-busy=true], [role=progressbar]:not([aria-valuenow])';
   /** What changes more often in one action moves by itself. */
   const CHANGES_MAX = 20;
@@ -89,7 +88,7 @@
       challenge: challengeIn(roots),
       elements,
       title: document.title.slice(0, titleMax),
-      unfit: [...roots].some(root => root.querySelector(UNFIT) !== null),
+      unfit: [...roots].some(root => root.querySelector(unfit) !== null),
       state: named ? state.of(roots) : null,
     };
   }

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import type { Documents } from '../secrecy/documents.ts';
+import { UNFIT_FIELDS } from '../settle/quiet-page.ts';
 
-const FIELDS = ['input', 'select', 'textarea'].map(tag => `${tag}:user-invalid`).join(', ');
 const TOLD_MAX = 5;
 const TEXT_MAX = 200;
 
@@ -11,7 +11,7 @@ const TEXT_MAX = 200;
  */
 export async function unfitFields(page: Page, documents: Pick<Documents, 'isGuarding'>): Promise<string[]> {
   const fields = await page
-    .locator(FIELDS)
+    .locator(UNFIT_FIELDS)
     .evaluateAll(readFields, TOLD_MAX)
     .catch(() => []);
   return fields.map(({ name, message }) => {

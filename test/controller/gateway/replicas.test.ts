@@ -177,6 +177,20 @@ it('lets a call run on while its replica stops, for half a minute, and then says
   await client.close();
 });
 
+/** As a client of 2025-11-25 sends it that names itself so. */
+const messageOf2025 = (url: string, token: string, client: string, message: object): Promise<Response> =>
+  asIngress(HOST)(`${url}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      authorization: `Bearer ${token}`,
+      'mcp-session-id': client,
+      'mcp-protocol-version': '2025-11-25',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+  });
+
 it('cancels a call of another replica for a client of 2025, whose message names no conversation', async () => {
   await using gateway = await startGateway();
   const [one, two] = [await gateway.replica(), await gateway.replica()];
@@ -186,20 +200,11 @@ it('cancels a call of another replica for a client of 2025, whose message names 
   expect(sessionId).toMatch(/^[0-9a-f-]{36}$/);
   const held = client.callTool({ name: HOLD, arguments: { of: 'ada', sessionId: 'c' } });
   await eventually('the call to run', () => gateway.ran.length === 1);
-  const cancel = (user: string, requestId: number) =>
-    gateway.issuer.token(user).then(bearer =>
-      asIngress(HOST)(`${two.url}/mcp`, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          authorization: `Bearer ${bearer}`,
-          'mcp-session-id': sessionId,
-          'mcp-protocol-version': '2025-11-25',
-        },
-        body: JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } }),
-      }),
-    );
+  const cancel = async (user: string, requestId: number) =>
+    messageOf2025(two.url, await gateway.issuer.token(user), sessionId, {
+      method: 'notifications/cancelled',
+      params: { requestId },
+    });
   for (let id = 0; id < 4; id++) expect((await cancel('bob', id)).status).toBe(202); // another user, the same names
   expect(gateway.cancelled).toEqual([]);
   for (let id = 0; id < 4; id++) await cancel('ada', id);
@@ -213,18 +218,7 @@ it('does not begin a call that a client of 2025 cancels while its browser is lea
   const stack = await gateway.replica();
   const letGo = gateway.shared.machine.hold('redeem');
   const token = await gateway.issuer.token('ada');
-  const post = (body: object) =>
-    asIngress(HOST)(`${stack.url}/mcp`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        authorization: `Bearer ${token}`,
-        'mcp-session-id': 'agent',
-        'mcp-protocol-version': '2025-11-25',
-      },
-      body: JSON.stringify({ jsonrpc: '2.0', ...body }),
-    });
+  const post = (body: object) => messageOf2025(stack.url, token, 'agent', body);
   const call = (id: string | number) => post({ id, method: 'tools/call', params: { name: 'browser_click' } });
   const calls = [call(1), call('1')];
   await eventually('both to wait for the browser', async () => {
