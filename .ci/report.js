@@ -1,11 +1,13 @@
 // Reads the JSON reports of vitest for .ci/run:
 //   node .ci/report.js failed REPORT            prints the files that failed, a line each
-//   node .ci/report.js summary REPORT[=AGAIN].. prints every failure, then "N passed, N failed"; AGAIN holds files that ran once more
-// Beside a report is what its run said on stderr (REPORT.stderr) and, of one with an error outside of any test, its code (REPORT.exit-code).
+//   node .ci/report.js summary REPORT[=AGAIN].. prints every failure, then "N passed, N failed"; AGAIN is the second run of files that failed
+// A test that passes only at its second run is flaky, which fails the run too: the second run tells the two apart.
+// Beside a report is what its run printed (REPORT.log) and, of one with an error outside of any test, its exit code (REPORT.exit-code).
 import { existsSync, readFileSync } from 'node:fs';
 
-/** Its worker ended before it did, or its error has no words. */
+/** Reason of a file that failed without naming one: its worker ended, or its error has no message. */
 const UNEXPLAINED = 'the file failed, and did not say why';
+const LOG_LINES = 40;
 
 /** @returns {Map<string, {tests: {fullName: string, status: string, reason: string}[], broken?: string}>} by file; no report: undefined */
 function read(path) {
@@ -13,10 +15,10 @@ function read(path) {
   const { testResults } = JSON.parse(readFileSync(path, 'utf8'));
   return new Map(
     testResults.map(({ name, status, message = '', assertionResults }) => {
-      const tests = assertionResults.map(({ fullName, status, failureMessages: [reason = ''] }) => ({
+      const tests = assertionResults.map(({ fullName, status, failureMessages }) => ({
         fullName,
         status,
-        reason,
+        reason: failureMessages.join('\n'),
       }));
       // a file that fails without a failed test did not load, or a hook of its own failed
       const broken = status === 'failed' && !tests.some(failed) ? message || UNEXPLAINED : undefined;
@@ -27,18 +29,11 @@ function read(path) {
 
 const failed = test => test.status === 'failed';
 const bad = ({ tests, broken }) => broken !== undefined || tests.some(failed);
-const firstLine = text => text.split('\n')[0].slice(0, 300);
-const say = (word, file, { tests, broken }) => {
-  // Named here as well: of a long log, the end is what is read.
-  if (broken !== undefined) console.log(`${word} ${file}: ${firstLine(broken)}`);
-  for (const { fullName, reason } of tests.filter(failed))
-    console.log(`${word} ${file}: ${fullName}\n    ${firstLine(reason)}`);
-};
+const indent = text => text.replace(/^/gm, '    ');
 
-/** What vitest tells of an error outside of any test is on stderr alone, at its end. */
-const sayStderr = report => {
-  if (existsSync(`${report}.stderr`))
-    console.log(readFileSync(`${report}.stderr`, 'utf8').trimEnd().split('\n').slice(-40).join('\n'));
+const printLogTail = report => {
+  if (existsSync(`${report}.log`))
+    console.log(readFileSync(`${report}.log`, 'utf8').trimEnd().split('\n').slice(-LOG_LINES).join('\n'));
 };
 
 const [command, ...reports] = process.argv.slice(2);
@@ -48,31 +43,47 @@ if (command === 'failed') {
 }
 
 const count = { passed: 0, failed: 0, skipped: 0 };
+const fail = (verdict, name, reason) => {
+  count.failed += 1;
+  console.log(`${verdict} ${name}\n${indent(reason)}`);
+};
+
 for (const [path, againPath = ''] of reports.map(report => report.split('='))) {
   const files = read(path);
   if (files === undefined) {
-    console.log(`FAILED ${path}: the run did not come to its end`);
-    count.failed += 1;
+    fail('FAILED', path, 'the run did not come to its end');
+    printLogTail(path);
     continue;
   }
+  const again = read(againPath) ?? new Map();
   if (existsSync(`${path}.exit-code`)) {
-    const failedAgain = !existsSync(againPath) || existsSync(`${againPath}.exit-code`);
     const code = readFileSync(`${path}.exit-code`, 'utf8').trim();
-    const word = failedAgain ? 'FAILED' : 'FLAKY, passed when run again';
-    console.log(`${word} ${path}: an error outside of any test, exit code ${code}`);
-    sayStderr(path);
-    if (failedAgain) count.failed += 1;
+    const passedAgain = existsSync(againPath) && !existsSync(`${againPath}.exit-code`);
+    fail(passedAgain ? 'FLAKY' : 'FAILED', path, `an error outside of any test, exit code ${code}`);
+    printLogTail(path);
   }
-  if ([...files.values()].some(({ broken }) => broken === UNEXPLAINED)) sayStderr(path);
-  for (const [file, again] of read(againPath) ?? []) {
-    if (!bad(again)) say('FLAKY, passed when run again', file, files.get(file));
-    files.set(file, again);
-  }
-  for (const [file, result] of files) {
-    say('FAILED', file, result);
-    count.passed += result.tests.filter(test => test.status === 'passed').length;
-    count.failed += result.tests.filter(failed).length + (result.broken === undefined ? 0 : 1);
-    count.skipped += result.tests.filter(test => test.status !== 'passed' && test.status !== 'failed').length;
+  for (const [file, { tests, broken }] of files) {
+    const second = again.get(file);
+    const secondOf = name => second?.tests.find(test => test.fullName === name);
+    const outcome = (passed, reason) =>
+      `\nWhen run again, by itself: ${passed ? 'passed' : `failed\n${indent(reason)}`}`;
+    if (broken !== undefined) {
+      const passed = second !== undefined && !bad(second);
+      fail(
+        passed ? 'FLAKY' : 'FAILED',
+        file,
+        broken + (second ? outcome(passed, second.broken ?? 'tests failed') : ''),
+      );
+      if (broken === UNEXPLAINED) printLogTail(path);
+    }
+    for (const { fullName, reason } of tests.filter(failed)) {
+      const repeated = secondOf(fullName);
+      const passed = repeated?.status === 'passed';
+      const second = repeated ? outcome(passed, repeated.reason) : '';
+      fail(passed ? 'FLAKY' : 'FAILED', `${file}: ${fullName}`, reason + second);
+    }
+    count.passed += tests.filter(test => test.status === 'passed').length;
+    count.skipped += tests.filter(test => test.status !== 'passed' && test.status !== 'failed').length;
   }
 }
 // A test that was skipped on CI was not run: its part is missing, and that is a failure.

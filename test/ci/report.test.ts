@@ -35,7 +35,15 @@ describe('the report of .ci/run', () => {
     const two = report('two', file('c', ['passed']), file('d', [], 'failed'));
     expect(run('summary', one, two)).toEqual({
       status: 1,
-      lines: ['FAILED b: test 1', '    Error: late', 'FAILED d: Cannot find module', '4 passed, 2 failed'],
+      lines: [
+        'FAILED b: test 1',
+        '    Error: late',
+        '      at y',
+        'FAILED d',
+        '    Cannot find module',
+        '    at x',
+        '4 passed, 2 failed',
+      ],
     });
   });
 
@@ -45,48 +53,46 @@ describe('the report of .ci/run', () => {
     expect(run('summary', join(folder, 'none.json'))).toMatchObject({ status: 1 });
   });
 
-  it('counts an error outside of any test, with what was said on stderr', () => {
+  it('counts an error outside of any test, with what the run printed last', () => {
     const one = report('outside', file('a', ['passed']));
     writeFileSync(`${one}.exit-code`, '1\n');
-    writeFileSync(`${one}.stderr`, 'Unhandled Error\nError: worker gone\n');
+    writeFileSync(`${one}.log`, 'Unhandled Error\nError: worker gone\n');
     const { status, lines } = run('summary', one);
-    expect(lines.slice(1)).toEqual(['Unhandled Error', 'Error: worker gone', '1 passed, 1 failed']);
-    expect(lines[0]).toContain('outside of any test');
+    expect(lines[0]).toContain('FAILED');
+    expect(lines[1]).toContain('outside of any test, exit code 1');
+    expect(lines.slice(2)).toEqual(['Unhandled Error', 'Error: worker gone', '1 passed, 1 failed']);
     expect(status).toBe(1);
-    const again = report('outside-again', file('a', ['passed']));
-    const second = run('summary', `${one}=${again}`);
-    expect(second).toMatchObject({
-      status: 0,
-      lines: [expect.stringMatching(/^FLAKY/), ...lines.slice(1, -1), '1 passed, 0 failed'],
-    });
-    writeFileSync(`${again}.exit-code`, '1\n');
-    expect(run('summary', `${one}=${again}`).status).toBe(1);
   });
 
-  it('says what was on stderr when a file failed without a reason', () => {
-    const first = report('crashed', { ...file('a', ['passed']), status: 'failed' });
-    writeFileSync(`${first}.stderr`, 'Error: worker gone\n');
-    const again = report('crashed-again', file('a', ['passed']));
-    expect(run('summary', `${first}=${again}`)).toMatchObject({
-      status: 0,
-      lines: ['Error: worker gone', expect.stringContaining('FLAKY, passed when run again a: '), '1 passed, 0 failed'],
-    });
+  it('prints what the run printed when a file failed without a reason', () => {
+    const crashed = report('crashed', { ...file('a', ['passed']), status: 'failed', message: '' });
+    writeFileSync(`${crashed}.log`, 'Error: worker gone\n');
+    expect(run('summary', crashed)).toMatchObject({ status: 1 });
+    expect(run('summary', crashed).lines).toContain('Error: worker gone');
   });
 
-  it('names what passed only when it ran again, and what failed again fails', () => {
+  it('fails for a test that passed only when it ran again, and shows both outcomes', () => {
     const first = report('first', file('a', ['passed']), file('b', ['failed']), file('c', ['failed']));
     const again = report('again', file('b', ['passed']), file('c', ['failed']));
     expect(run('failed', first).lines).toEqual(['b', 'c']);
     expect(run('summary', `${first}=${again}`)).toEqual({
       status: 1,
       lines: [
-        'FLAKY, passed when run again b: test 0',
+        'FLAKY b: test 0',
         '    Error: late',
+        '      at y',
+        '    When run again, by itself: passed',
         'FAILED c: test 0',
         '    Error: late',
-        '2 passed, 1 failed',
+        '      at y',
+        '    When run again, by itself: failed',
+        '        Error: late',
+        '          at y',
+        '1 passed, 2 failed',
       ],
     });
-    expect(run('summary', `${first}=${report('both', file('b', ['passed']), file('c', ['passed']))}`).status).toBe(0);
+    const flaky = `${first}=${report('both', file('b', ['passed']), file('c', ['passed']))}`;
+    expect(run('summary', flaky)).toMatchObject({ status: 1 });
+    expect(run('summary', flaky).lines.at(-1)).toBe('1 passed, 2 failed');
   });
 });

@@ -1,0 +1,63 @@
+// Which project of vitest a test file belongs to: vitest.config.ts runs them, .ci/run asks for those that a change can reach.
+
+/**
+ * Tests without Postgres, browser and processes of their own; test/setup/unit.ts holds them to it. All others are integration
+ * tests: those of these folders too that start a program (Pulumi's, promtool, a shell), and the model's that take a core half a
+ * minute. Tests on a cluster have a configuration of their own, so that no cluster is touched by accident.
+ */
+export const UNIT = [
+  'test/cli/program.test.ts',
+  'test/client/*.test.ts',
+  'test/console/{login-form,one-time-links,sign-ins}.test.ts',
+  'test/contract/!(tokens).test.ts',
+  'test/contract/policy/*.test.ts',
+  'test/controller/lease/!(get-or-create).test.ts',
+  'test/controller/loops/!(reap).test.ts',
+  'test/controller/runners/kubernetes-*.test.ts',
+  'test/controller/secrets/{file,vault-kv}.test.ts',
+  'test/docs/*.test.ts',
+  'test/egress/{address,lease-watch,leases,proxy}.test.ts',
+  'test/http/*.test.ts',
+  'test/images/*.test.ts',
+  'test/infra/!(program|user-data).test.ts',
+  'test/manifests/!(alerts).test.ts',
+  'test/model/!(holes|protocol).test.ts',
+  'test/packages/*.test.ts',
+  'test/policies/!(crossguard).test.ts',
+  'test/runner/{phase,redeem,settings}.test.ts',
+  'test/runner/browser/!(forwarder-users|injected-script).test.ts',
+  'test/runner/capture/{guarded-frames,mask}.test.ts',
+  'test/runner/live/{control,popups}.test.ts',
+  'test/runner/recording/still-page.test.ts',
+  'test/runner/{budget,snapshot}/*.test.ts',
+  'test/runner/reporting/*.test.ts',
+  'test/runner/secrecy/{held,keys,mask-fields,selectors}.test.ts',
+  'test/setup/*.test.ts',
+];
+
+/** Tests of what deploys and what decides: with programs and Postgres, hardly any with a browser. */
+export const CONTROL_PLANE = 'test/{controller,infra,manifests,model,policies}/**/*.test.ts';
+
+/** Each promise of the README, shown once on real parts. */
+export const PROMISES = [
+  // the main job, isolation, the life of a lease
+  'test/acceptance/acceptance.test.ts',
+  'test/runner/{assign,lease-end,sandbox}.test.ts',
+  // logins that the model never sees, and profiles that keep them
+  'test/runner/{login,secrets}.test.ts',
+  'test/profiles/logins.test.ts',
+  // one way out
+  'test/egress/ssrf.test.ts',
+  // what an agent calls: tools, policies, files
+  'test/runner/{results,policy,files-http}.test.ts',
+  // a person looks on and takes over
+  'test/console/console.test.ts',
+  // both SDKs, the command, a foreign MCP client
+  'test/client/*.integration.test.ts',
+  'test/python/package.test.ts',
+  'test/cli/command.test.ts',
+  'test/runner/clients.test.ts',
+];
+
+/** Searches for what nobody thought of, by seeds and lists that grow: test/search.ts slices them. */
+export const SEARCHES: string[] = [];
