@@ -37,8 +37,11 @@ export interface ConsoleChoices {
   readonly embedOrigins?: readonly string[];
 }
 
-/** The sandbox of Chromium is no choice of an environment. */
+/** Values by variable. The sandbox of Chromium is no choice of an environment. */
 export type FurtherSettings = Readonly<Partial<Record<Exclude<Setting, 'OMICRON_CHROMIUM_SANDBOX'>, string>>>;
+
+/** The programs whose settings an environment may choose. */
+export type ConfiguredProgram = 'controller' | 'egress' | 'console' | 'runner' | 'uploader';
 
 /** Everything in which `local`, `dev` and `prod` differ. What they share is in `parts/`. */
 export interface Environment {
@@ -145,7 +148,7 @@ export interface Environment {
   };
   readonly logLevel: 'info' | 'debug';
   /** Settings of the programs that have no field here, by variable: `{ controller: { OMICRON_ON_USER_LIMIT: 'evict_oldest' } }`. */
-  readonly settings?: Readonly<Partial<Record<'controller' | 'egress' | 'console' | 'runner', FurtherSettings>>>;
+  readonly settings?: Readonly<Partial<Record<ConfiguredProgram, FurtherSettings>>>;
   readonly secretStore: 'vault-sql' | 'vault-rest' | 'vault-kv';
   /** Where HashiCorp Vault is, with `vault-kv`. */
   readonly vault?: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };

@@ -1,14 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { k8s } from 'cdk8s-plus-28';
 import { ENV, PORTS, SERVICES } from '../../contract/names.ts';
-import type { Environment, FurtherSettings } from '../environment-type.ts';
-import { SECRET_SETTINGS } from '../secrets.ts';
+import type { Environment } from '../environment-type.ts';
+import { byField, fixed, type Given, preset, resolveSettings } from '../settings.ts';
 import { EGRESS_URL } from './runner-endpoints.ts';
 
 /** How long established connections of a stopping proxy may last; runners open new ones to the other replica. */
 export const EGRESS_GRACE_SECONDS = 60;
 /** A stopping replica finishes the session starts that it leads; a start may take two minutes (O18). */
 export const START_SECONDS = 120;
+
+/** Reasons of settings that no environment has otherwise. */
+export const FIXED = {
+  port: 'Services, probes and NetworkPolicies name this port',
+  address: 'the Service of this name is the only one that the NetworkPolicies open',
+  volume: 'a volume is mounted there',
+  pod: 'each pod has its own',
+  pods: 'runners are pods here, and only runners that are processes of one machine use it',
+} as const;
 
 export const artifactStore = ({ artifacts }: Environment): string => `s3://${artifacts.bucket}`;
 
@@ -19,99 +28,95 @@ export const artifactEndpoints = ({ artifacts: { bucket, region, endpoints } }: 
 ];
 
 type Values = Readonly<Record<string, string>>;
-
-/** Adds further settings. Throws for one that would be in two places: the environment has a field for it, or it belongs into a Secret. */
-export function withFurther(own: Values, further: FurtherSettings = {}): Values {
-  const twice = Object.keys(further).find(name => name in own || SECRET_SETTINGS.has(name));
-  if (twice === undefined) return { ...own, ...further };
-  const where = SECRET_SETTINGS.has(twice) ? 'a Secret holds it' : 'other fields of the environment give it';
-  throw new Error(`manifests/environments.ts: settings cannot have ${twice}: ${where}.`);
-}
+type GivenSettings = Readonly<Record<string, Given>>;
 
 /** Settings of the controller that are not secret; `controller/config.ts` parses them. */
-export const controllerSettings = (env: Environment): Values => withFurther(ownSettings(env), env.settings?.controller);
+export const controllerSettings = (env: Environment): Values =>
+  resolveSettings(givenToController(env), env.settings?.controller);
 
-const ownSettings = (env: Environment): Values => ({
-  [ENV.environmentName]: env.name,
-  [ENV.controllerPort]: String(PORTS.controller),
-  [ENV.logLevel]: env.logLevel,
-  [ENV.provider]: 'kubernetes',
-  [ENV.dataDir]: '/var/lib/omicron',
-  [ENV.secretStore]: env.secretStore,
-  ...(env.database.tls ? { [ENV.databaseTls]: env.database.tls } : {}),
-  ...(env.database.ca ? { [ENV.databaseCa]: env.database.ca } : {}),
-  [ENV.egressUrl]: EGRESS_URL,
-  [ENV.artifactStore]: artifactStore(env),
-  [ENV.artifactEndpoints]: artifactEndpoints(env).join(','),
+const givenToController = (env: Environment): GivenSettings => ({
+  [ENV.environmentName]: byField('name', env.name),
+  [ENV.controllerPort]: fixed(String(PORTS.controller), FIXED.port),
+  [ENV.logLevel]: byField('logLevel', env.logLevel),
+  [ENV.provider]: fixed('kubernetes', 'runners are pods here'),
+  [ENV.dataDir]: fixed('/var/lib/omicron', FIXED.volume),
+  [ENV.secretStore]: byField('secretStore', env.secretStore),
+  [ENV.databaseTls]: byField('database.tls', env.database.tls),
+  [ENV.databaseCa]: byField('database.ca', env.database.ca),
+  [ENV.egressUrl]: fixed(EGRESS_URL, FIXED.address),
+  [ENV.artifactStore]: byField('artifacts.bucket', artifactStore(env)),
+  [ENV.artifactEndpoints]: byField('artifacts.endpoints', artifactEndpoints(env).join(',')),
   // With a role it looks at the bucket, and reads files of it.
-  ...(env.roles ? { [ENV.awsRegion]: env.artifacts.region } : {}),
+  [ENV.awsRegion]: byField('artifacts.region', env.roles || env.profiles ? env.artifacts.region : undefined),
   ...profileSettings(env),
   ...gatewaySettings(env),
-  ...(env.console ? { [ENV.consoleUrl]: env.console.url } : {}),
-  [ENV.capacity]: String(env.limits.capacity),
-  [ENV.userLimit]: String(env.limits.userLimit),
-  [ENV.poolIdle]: String(env.limits.poolIdle),
-  [ENV.poolBurst]: String(env.limits.poolBurst),
-  [ENV.maxSessionMinutes]: String(env.limits.maxSessionMinutes),
-  [ENV.artifactsRetentionDays]: String(env.limits.retentionDays),
-  [ENV.pagesRetentionDays]: String(env.limits.pagesRetentionDays),
-  [ENV.startSeconds]: String(START_SECONDS),
+  [ENV.consoleUrl]: byField('console.url', env.console?.url),
+  [ENV.capacity]: byField('limits.capacity', String(env.limits.capacity)),
+  [ENV.userLimit]: byField('limits.userLimit', String(env.limits.userLimit)),
+  [ENV.poolIdle]: byField('limits.poolIdle', String(env.limits.poolIdle)),
+  [ENV.poolBurst]: byField('limits.poolBurst', String(env.limits.poolBurst)),
+  [ENV.maxSessionMinutes]: byField('limits.maxSessionMinutes', String(env.limits.maxSessionMinutes)),
+  [ENV.artifactsRetentionDays]: byField('limits.retentionDays', String(env.limits.retentionDays)),
+  [ENV.pagesRetentionDays]: byField('limits.pagesRetentionDays', String(env.limits.pagesRetentionDays)),
+  [ENV.startSeconds]: preset(START_SECONDS),
+  [ENV.podAddress]: fixed(undefined, FIXED.pod),
+  [ENV.publicUrl]: fixed(undefined, FIXED.pods),
+  [ENV.localRunnerMemoryMb]: fixed(undefined, FIXED.pods),
+  [ENV.kernelUrl]: fixed(undefined, FIXED.pods),
+  [ENV.kernelApiKey]: fixed(undefined, FIXED.pods),
+  [ENV.secretFileKey]: fixed(undefined, 'secretStore of an environment is never a file'),
 });
 
-const profileSettings = (env: Environment): Values =>
-  env.profiles === undefined
-    ? {}
-    : {
-        [ENV.profileStore]: artifactStore(env),
-        ...(env.profiles.keyArn ? { [ENV.profileKmsKey]: env.profiles.keyArn } : {}),
-        [ENV.awsRegion]: env.artifacts.region,
-        ...(env.artifacts.webIdentityRole ? webIdentitySettings(env.artifacts) : {}),
-        ...hibernationSettings(env.profiles),
-      };
+const profileSettings = ({ profiles, artifacts, ...env }: Environment): GivenSettings => ({
+  [ENV.profileStore]: byField('profiles', profiles && artifactStore({ artifacts, ...env })),
+  [ENV.profileKmsKey]: byField('profiles.keyArn', profiles?.keyArn),
+  ...webIdentitySettings(artifacts, profiles !== undefined && artifacts.webIdentityRole !== undefined),
+  [ENV.hibernateSeconds]: byField('profiles.hibernation.idleSeconds', text(profiles?.hibernation?.idleSeconds)),
+  [ENV.hibernateForCapacitySeconds]: byField(
+    'profiles.hibernation.forCapacitySeconds',
+    text(profiles?.hibernation?.forCapacitySeconds),
+  ),
+  [ENV.hibernatedHours]: byField('profiles.hibernation.keptHours', text(profiles?.hibernation?.keptHours)),
+});
 
-const hibernationSettings = ({ hibernation }: NonNullable<Environment['profiles']>): Values =>
-  hibernation === undefined
-    ? {}
-    : {
-        [ENV.hibernateSeconds]: String(hibernation.idleSeconds),
-        [ENV.hibernateForCapacitySeconds]: String(hibernation.forCapacitySeconds),
-        [ENV.hibernatedHours]: String(hibernation.keptHours),
-      };
+const text = (value: number | undefined): string | undefined => (value === undefined ? undefined : String(value));
 
 /** Where EKS's webhook mounts the token with which a pod assumes its role. */
 export const IRSA = { volume: 'aws-iam-token', path: '/var/run/secrets/eks.amazonaws.com/serviceaccount' } as const;
 
-/** What the webhook would set, and the servers that take the place of AWS's. */
-export const webIdentitySettings = ({ endpoints, webIdentityRole }: Environment['artifacts']): Values => ({
-  ...(endpoints.s3 ? { [ENV.awsS3Endpoint]: endpoints.s3 } : {}),
-  ...(endpoints.sts ? { [ENV.awsStsEndpoint]: endpoints.sts } : {}),
-  ...(webIdentityRole
-    ? { [ENV.awsRoleArn]: webIdentityRole, [ENV.awsWebIdentityTokenFile]: `${IRSA.path}/token` }
-    : {}),
-});
+/** What the webhook would set, and the servers that stand in for AWS's; nothing for a program that needs neither. */
+export const webIdentitySettings = (
+  { endpoints, webIdentityRole }: Environment['artifacts'],
+  needed: boolean,
+): GivenSettings => {
+  const token = webIdentityRole && `${IRSA.path}/token`;
+  return {
+    [ENV.awsS3Endpoint]: byField('artifacts.endpoints.s3', needed ? endpoints.s3 : undefined),
+    [ENV.awsStsEndpoint]: byField('artifacts.endpoints.sts', needed ? endpoints.sts : undefined),
+    [ENV.awsRoleArn]: byField('artifacts.webIdentityRole', needed ? webIdentityRole : undefined),
+    [ENV.awsWebIdentityTokenFile]: byField('artifacts.webIdentityRole', needed ? token : undefined),
+  };
+};
 
-const gatewaySettings = ({ gateway }: Environment): Values =>
-  gateway === undefined
-    ? {}
-    : {
-        [ENV.gatewayUrl]: gateway.url,
-        [ENV.gatewayIssuer]: gateway.issuer,
-        ...(gateway.audience ? { [ENV.gatewayAudience]: gateway.audience } : {}),
-        ...(gateway.userClaim ? { [ENV.gatewayUserClaim]: gateway.userClaim } : {}),
-        ...(gateway.toolset ? { [ENV.gatewayToolset]: gateway.toolset } : {}),
-        ...(gateway.liveUrl ? { [ENV.liveUrl]: gateway.liveUrl } : {}),
-      };
+const gatewaySettings = ({ gateway }: Environment): GivenSettings => ({
+  [ENV.gatewayUrl]: byField('gateway.url', gateway?.url),
+  [ENV.gatewayIssuer]: byField('gateway.issuer', gateway?.issuer),
+  [ENV.gatewayAudience]: byField('gateway.audience', gateway?.audience),
+  [ENV.gatewayUserClaim]: byField('gateway.userClaim', gateway?.userClaim),
+  [ENV.gatewayToolset]: byField('gateway.toolset', gateway?.toolset),
+  [ENV.liveUrl]: byField('gateway.liveUrl', gateway?.liveUrl),
+});
 
 /** Settings of the egress proxy that are not secret; `egress/config.ts` parses them. */
 export const egressSettings = (env: Environment): Values =>
-  withFurther(
+  resolveSettings(
     {
-      [ENV.controllerUrl]: `http://${SERVICES.controller}:${PORTS.controller}`,
-      [ENV.egressPort]: String(PORTS.egress),
-      [ENV.egressAdminPort]: String(PORTS.egressAdmin),
-      [ENV.egressDeniedCidrs]: env.ownCidrs.join(','),
-      [ENV.egressAllowedCidrs]: env.privateSites.cidrs.join(','),
-      [ENV.egressGraceSeconds]: String(EGRESS_GRACE_SECONDS),
+      [ENV.controllerUrl]: fixed(`http://${SERVICES.controller}:${PORTS.controller}`, FIXED.address),
+      [ENV.egressPort]: fixed(String(PORTS.egress), FIXED.port),
+      [ENV.egressAdminPort]: fixed(String(PORTS.egressAdmin), FIXED.port),
+      [ENV.egressDeniedCidrs]: byField('ownCidrs', env.ownCidrs.join(',')),
+      [ENV.egressAllowedCidrs]: byField('privateSites.cidrs', env.privateSites.cidrs.join(',')),
+      [ENV.egressGraceSeconds]: preset(EGRESS_GRACE_SECONDS),
     },
     env.settings?.egress,
   );

@@ -1,27 +1,33 @@
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { ENV, NAMESPACES, PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
-import type { ConsoleChoices, Environment } from '../environment-type.ts';
+import type { ConsoleChoices, Environment, FurtherSettings } from '../environment-type.ts';
 import { SECRETS } from '../secrets.ts';
-import { withFurther } from './configuration.ts';
+import { byField, fixed, resolveSettings } from '../settings.ts';
+import { FIXED } from './configuration.ts';
 import { workload } from './deployment.ts';
 import { CONSOLE, meta, port } from './meta.ts';
 
 /** Settings of the console that are not secret; `console/config.ts` parses them. */
-export const consoleSettings = (choices: ConsoleChoices): Readonly<Record<string, string>> => {
-  const { url, embedOrigins = [], oidc, platform, claims = {} } = choices;
-  return {
-    [ENV.consoleUrl]: url,
-    [ENV.consolePort]: String(PORTS.console),
-    [ENV.controllerUrl]: `http://${SERVICES.controller}:${PORTS.controller}`,
-    ...(embedOrigins.length > 0 ? { [ENV.consoleEmbedOrigins]: embedOrigins.join(',') } : {}),
-    ...(oidc ? { [ENV.consoleOidcIssuer]: oidc.issuer, [ENV.consoleOidcClientId]: oidc.clientId } : {}),
-    ...(platform ? { [ENV.consolePlatformIssuer]: platform.issuer } : {}),
-    ...(claims.user ? { [ENV.consoleUserClaim]: claims.user } : {}),
-    ...(claims.role ? { [ENV.consoleRoleClaim]: claims.role } : {}),
-    ...(claims.roleWithout ? { [ENV.consoleRoleWithout]: claims.roleWithout } : {}),
-  };
-};
+export const consoleSettings = (
+  { url, embedOrigins = [], oidc, platform, claims = {} }: ConsoleChoices,
+  further: FurtherSettings = {},
+): Readonly<Record<string, string>> =>
+  resolveSettings(
+    {
+      [ENV.consoleUrl]: byField('console.url', url),
+      [ENV.consolePort]: fixed(String(PORTS.console), FIXED.port),
+      [ENV.controllerUrl]: fixed(`http://${SERVICES.controller}:${PORTS.controller}`, FIXED.address),
+      [ENV.consoleEmbedOrigins]: byField('console.embedOrigins', embedOrigins.join(',') || undefined),
+      [ENV.consoleOidcIssuer]: byField('console.oidc.issuer', oidc?.issuer),
+      [ENV.consoleOidcClientId]: byField('console.oidc.clientId', oidc?.clientId),
+      [ENV.consolePlatformIssuer]: byField('console.platform.issuer', platform?.issuer),
+      [ENV.consoleUserClaim]: byField('console.claims.user', claims.user),
+      [ENV.consoleRoleClaim]: byField('console.claims.role', claims.role),
+      [ENV.consoleRoleWithout]: byField('console.claims.roleWithout', claims.roleWithout),
+    },
+    further,
+  );
 
 /** The console and the way in to it, where the environment has one. */
 export function webConsole(scope: Construct, { console: choices, images, settings }: Environment): void {
@@ -39,7 +45,7 @@ export function webConsole(scope: Construct, { console: choices, images, setting
     image: images.console,
     replicas: 1,
     alone: 'Sign-ins are in its memory, and no agent needs it: a restart costs people one redirect (ADR 0080).',
-    settings: withFurther(consoleSettings(choices), settings?.console),
+    settings: consoleSettings(choices, settings?.console),
     secret: SECRETS.console,
     optionalKeys: [ENV.consoleOidcClientSecret, ENV.consolePlatformSecret],
     ports: [{ name: 'http', containerPort: PORTS.console, protocol: 'TCP' }],

@@ -2,12 +2,13 @@ import type { Construct } from 'constructs';
 import { ENV, PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { SECRETS, STORE_KEYS } from '../secrets.ts';
-import { controllerSettings, START_SECONDS } from './configuration.ts';
+import { controllerSettings } from './configuration.ts';
 import { workload } from './deployment.ts';
 import { CONTROLLER, port } from './meta.ts';
 
 /** The session controller: two replicas without a leader, behind a Service whose address runners know. */
 export function controller(scope: Construct, env: Environment): void {
+  const settings = controllerSettings(env);
   const get = (path: string) => ({ httpGet: { path, port: port(PORTS.controller) }, timeoutSeconds: 5 });
   workload(scope, {
     name: SERVICES.controller,
@@ -16,7 +17,7 @@ export function controller(scope: Construct, env: Environment): void {
     apiToken: 'It makes and watches runners: the one program here that speaks to the API server.',
     image: env.images.controller,
     replicas: env.replicas.controller,
-    settings: controllerSettings(env),
+    settings,
     secret: SECRETS.controller,
     optionalKeys: [...STORE_KEYS[env.secretStore], ...(env.profiles && !env.profiles.keyArn ? [ENV.profileKey] : [])],
     ports: [{ name: 'http', containerPort: PORTS.controller, protocol: 'TCP' }],
@@ -31,7 +32,7 @@ export function controller(scope: Construct, env: Environment): void {
     resources: { cpu: ['100m', '1'], memory: ['256Mi', '512Mi'], ephemeralStorage: ['128Mi', '512Mi'] },
     folders: { '/tmp': '64Mi', '/var/lib/omicron': '64Mi' },
     webIdentity: env.profiles !== undefined && env.artifacts.webIdentityRole !== undefined,
-    stopSeconds: START_SECONDS,
+    stopSeconds: Math.ceil(Number(settings[ENV.startSeconds])),
     clusterIp: env.clusterIps.controller,
     ownAddress: ENV.podAddress,
   });

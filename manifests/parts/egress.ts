@@ -1,13 +1,14 @@
 import type { Construct } from 'constructs';
-import { PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
+import { ENV, PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { SECRETS } from '../secrets.ts';
-import { EGRESS_GRACE_SECONDS, egressSettings } from './configuration.ts';
+import { egressSettings } from './configuration.ts';
 import { workload } from './deployment.ts';
 import { EGRESS, port } from './meta.ts';
 
 /** The only way out of a runner. */
 export function egress(scope: Construct, env: Environment): void {
+  const settings = egressSettings(env);
   const health = { httpGet: { path: '/healthz', port: port(PORTS.egressAdmin) }, timeoutSeconds: 5 };
   workload(scope, {
     name: SERVICES.egress,
@@ -15,7 +16,7 @@ export function egress(scope: Construct, env: Environment): void {
     account: SERVICE_ACCOUNTS.egress,
     image: env.images.egress,
     replicas: env.replicas.egress,
-    settings: egressSettings(env),
+    settings,
     secret: SECRETS.egress,
     ports: [
       { name: 'proxy', containerPort: PORTS.egress, protocol: 'TCP' },
@@ -28,7 +29,7 @@ export function egress(scope: Construct, env: Environment): void {
     },
     resources: { cpu: ['100m', '2'], memory: ['128Mi', '512Mi'], ephemeralStorage: ['64Mi', '128Mi'] },
     folders: { '/tmp': '64Mi' },
-    stopSeconds: EGRESS_GRACE_SECONDS,
+    stopSeconds: Math.ceil(Number(settings[ENV.egressGraceSeconds])),
     clusterIp: env.clusterIps.egress,
   });
 }

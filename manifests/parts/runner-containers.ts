@@ -2,19 +2,24 @@ import type { k8s } from 'cdk8s-plus-28';
 import { ENV, LABELS, PORTS, RUNNER_COMMAND, SECCOMP_PROFILE } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { PUBLIC_KEYS } from '../secrets.ts';
-import { artifactStore, IRSA, webIdentitySettings, withFurther } from './configuration.ts';
+import { byField, fixed, preset, resolveSettings } from '../settings.ts';
+import { artifactStore, FIXED, IRSA, webIdentitySettings } from './configuration.ts';
 import { containerSecurity, emptyDir, PULL, plain, resources, webIdentityToken } from './container.ts';
 import { port } from './meta.ts';
 import { CONTROLLER_URL, EGRESS_URL } from './runner-endpoints.ts';
 
 /**
- * SIGTERM to the end of the pod: the session is hibernated within 8 s and the browser ends within 10 s (runner/runner.ts, runner/main.ts), the
- * uploader has the rest. A spot
- * instance leaves two minutes.
+ * The parts of a runner's end before and after its upload: the session is hibernated within 8 s and the browser ends within 10 s (runner/runner.ts,
+ * runner/main.ts), and the uploader has 8 s to report what is lost (runner/uploader/upload.ts), with 7 s to spare.
  */
-export const RUNNER_GRACE_SECONDS = 120;
-/** The part of those for uploading; then it has 8 s to report what is lost (runner/uploader/upload.ts). */
-export const UPLOAD_SECONDS = RUNNER_GRACE_SECONDS - 18 - 8 - 7;
+const END_SECONDS = 18 + 8 + 7;
+
+/** With the end, the two minutes that a spot instance leaves. */
+const UPLOAD_SECONDS = 120 - END_SECONDS;
+
+/** SIGTERM to the end of the pod. */
+export const runnerGraceSeconds = (env: Environment): number =>
+  Math.ceil(Number(uploaderSettings(env)[ENV.uploadSeconds])) + END_SECONDS;
 
 /** A browser without calls and viewers this long uses no processor time until the next call. */
 const FREEZE_SECONDS = 30;
@@ -30,18 +35,44 @@ const runnerId: k8s.EnvVar = {
 };
 
 /** Settings of the runner that are the same in every pod; `runner/settings.ts` parses them. */
-const runnerSettings = (env: Environment) => ({
-  [ENV.controllerUrl]: CONTROLLER_URL,
-  [ENV.egressUrl]: EGRESS_URL,
-  [ENV.outputDir]: OUTPUT.mountPath,
-  [ENV.runnerHost]: '0.0.0.0',
-  [ENV.runnerPort]: String(PORTS.runner),
-  [ENV.logLevel]: env.logLevel,
-  ...(env.runner.keepPages ? { [ENV.keepPages]: env.runner.keepPages } : {}),
-  ...(env.runner.insecureLoginOrigins ? { [ENV.insecureLoginOrigins]: env.runner.insecureLoginOrigins.join(',') } : {}),
-  [ENV.freezeSeconds]: String(FREEZE_SECONDS),
-  ...(env.runner.mcpOrigins ? { [ENV.mcpOrigins]: env.runner.mcpOrigins.join(',') } : {}),
-});
+const runnerSettings = (env: Environment) =>
+  resolveSettings(
+    {
+      [ENV.controllerUrl]: fixed(CONTROLLER_URL, FIXED.address),
+      [ENV.egressUrl]: fixed(EGRESS_URL, FIXED.address),
+      [ENV.outputDir]: fixed(OUTPUT.mountPath, FIXED.volume),
+      [ENV.runnerHost]: fixed('0.0.0.0', 'the Service of a runner reaches its pod by the address of the pod'),
+      [ENV.runnerPort]: fixed(String(PORTS.runner), FIXED.port),
+      [ENV.logLevel]: byField('logLevel', env.logLevel),
+      [ENV.keepPages]: byField('runner.keepPages', env.runner.keepPages),
+      [ENV.insecureLoginOrigins]: byField('runner.insecureLoginOrigins', env.runner.insecureLoginOrigins?.join(',')),
+      [ENV.freezeSeconds]: preset(FREEZE_SECONDS),
+      [ENV.mcpOrigins]: byField('runner.mcpOrigins', env.runner.mcpOrigins?.join(',')),
+      [ENV.runnerId]: fixed(undefined, FIXED.pod),
+      [ENV.controllerJwks]: fixed(undefined, `the ConfigMap ${PUBLIC_KEYS.name} holds it`),
+      [ENV.chromiumSandbox]: fixed(undefined, 'the sandbox of Chromium is on in every environment'),
+      [ENV.remoteBrowser]: fixed(undefined, 'a pod has its own browser'),
+      [ENV.portFile]: fixed(undefined, FIXED.pods),
+    },
+    env.settings?.runner,
+  );
+
+/** Settings of the uploader; `runner/uploader/settings.ts` parses them. */
+const uploaderSettings = (env: Environment) =>
+  resolveSettings(
+    {
+      [ENV.controllerUrl]: fixed(CONTROLLER_URL, FIXED.address),
+      [ENV.egressUrl]: fixed(EGRESS_URL, FIXED.address),
+      [ENV.outputDir]: fixed(OUTPUT.mountPath, FIXED.volume),
+      [ENV.artifactStore]: byField('artifacts.bucket', artifactStore(env)),
+      [ENV.uploadSeconds]: preset(UPLOAD_SECONDS),
+      [ENV.logLevel]: byField('logLevel', env.logLevel),
+      [ENV.awsRegion]: byField('artifacts.region', env.artifacts.region),
+      ...webIdentitySettings(env.artifacts, true),
+      [ENV.runnerId]: fixed(undefined, FIXED.pod),
+    },
+    env.settings?.uploader,
+  );
 
 /** The runner: browser and MCP endpoint, without credentials of its own. */
 export function browser(env: Environment): k8s.Container {
@@ -52,7 +83,7 @@ export function browser(env: Environment): k8s.Container {
     imagePullPolicy: PULL,
     env: [
       runnerId,
-      ...plain(withFurther(runnerSettings(env), env.settings?.runner)),
+      ...plain(runnerSettings(env)),
       ...plain({ HOME: '/tmp' }),
       {
         name: ENV.controllerJwks,
@@ -83,7 +114,7 @@ export function browser(env: Environment): k8s.Container {
  * proxy.
  */
 export function uploader(env: Environment): k8s.Container {
-  const { region, webIdentityRole } = env.artifacts;
+  const { webIdentityRole } = env.artifacts;
   return {
     name: UPLOADER,
     image: env.images.runner,
@@ -92,20 +123,7 @@ export function uploader(env: Environment): k8s.Container {
     // tini: as process 1, Node would ignore the SIGTERM of a pod that is deleted while it starts, for the whole
     // grace.
     command: ['tini', '--', 'node', ...RUNNER_COMMAND.flags, RUNNER_COMMAND.uploaderMain],
-    env: [
-      runnerId,
-      ...plain({
-        [ENV.controllerUrl]: CONTROLLER_URL,
-        [ENV.egressUrl]: EGRESS_URL,
-        [ENV.outputDir]: OUTPUT.mountPath,
-        [ENV.artifactStore]: artifactStore(env),
-        [ENV.uploadSeconds]: String(UPLOAD_SECONDS),
-        [ENV.logLevel]: env.logLevel,
-        [ENV.awsRegion]: region,
-        ...webIdentitySettings(env.artifacts),
-        HOME: '/tmp',
-      }),
-    ],
+    env: [runnerId, ...plain(uploaderSettings(env)), ...plain({ HOME: '/tmp' })],
     resources: resources(env.runner.uploader),
     securityContext: containerSecurity,
     volumeMounts: [

@@ -5,7 +5,7 @@ import type { Environment } from '../environment-type.ts';
 import { podSecurity, spread } from './container.ts';
 import { PRIORITIES } from './limits.ts';
 import { meta, RUNNER } from './meta.ts';
-import { BROWSER, browser, RUNNER_GRACE_SECONDS, uploader, volumes } from './runner-containers.ts';
+import { BROWSER, browser, runnerGraceSeconds, uploader, volumes } from './runner-containers.ts';
 import { hostAliases, runnerAccount } from './runner-endpoints.ts';
 
 /**
@@ -35,7 +35,7 @@ function runnerPodSpec(env: Environment): k8s.PodSpec {
   return {
     ...runnerAccount,
     restartPolicy: 'Never', // a runner serves one lease and is never reused
-    terminationGracePeriodSeconds: RUNNER_GRACE_SECONDS,
+    terminationGracePeriodSeconds: runnerGraceSeconds(env),
     priorityClassName: PRIORITIES.runner,
     ...(env.runner.runtimeClassName ? { runtimeClassName: env.runner.runtimeClassName } : {}),
     nodeSelector: { [BROWSER_NODES.key]: BROWSER_NODES.value },

@@ -21,7 +21,7 @@ const ONCE = {
 } as const;
 
 /** The sidecar of a pod. The AWS SDK reads role, token and endpoints from AWS_* by itself. */
-const SIDECAR = {
+export const SIDECAR = {
   ...COMMON,
   runnerId: [ENV.runnerId, z.uuid({ error: 'must be a UUID' })],
   /** Name of the bucket. */

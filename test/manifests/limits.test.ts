@@ -5,7 +5,7 @@ import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { EGRESS_GRACE_SECONDS, START_SECONDS } from '../../manifests/parts/configuration.ts';
 import { LINGER_SECONDS } from '../../manifests/parts/deployment.ts';
 import { amount } from '../../manifests/parts/quantities.ts';
-import { RUNNER_GRACE_SECONDS } from '../../manifests/parts/runner-containers.ts';
+import { runnerGraceSeconds } from '../../manifests/parts/runner-containers.ts';
 import { objects } from '../../manifests/render.ts';
 import { at, list } from '../../policies/manifests/rule.ts';
 import { DEFAULT_LIMITS } from '../../runner/browser/limits.ts';
@@ -110,7 +110,7 @@ describe.each(['local', 'dev', 'prod'] as const)('%s', name => {
   });
 
   test('whatever stops has the time for it: a runner its upload, a controller its starts, a proxy its connections', () => {
-    expect(at(spec, 'terminationGracePeriodSeconds')).toBe(RUNNER_GRACE_SECONDS);
+    expect(at(spec, 'terminationGracePeriodSeconds')).toBe(runnerGraceSeconds(env));
     const grace = (deployment: string) =>
       Number(at(find(name, 'Deployment', deployment), 'spec', 'template', 'spec', 'terminationGracePeriodSeconds'));
     expect(grace('browser-session-controller')).toBeGreaterThan(LINGER_SECONDS + START_SECONDS);
