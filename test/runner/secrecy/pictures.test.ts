@@ -82,6 +82,8 @@ const PAGES: Record<string, string> = {
 const MORE: Record<string, string> = {
   'a login page': `${FIELD}<img style="position:absolute;left:0;top:100px" src='data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" width="100" height="40"><rect width="100" height="40" fill="%230f0"/></svg>'><h1 style="${at(200)}">▐▐▐▐▐▐▐▐▐▐▐▐</h1>`,
   'a frame of another site': `${FIELD}<iframe id=f style="position:absolute;left:0;top:100px"></iframe><script>f.src = location.href.replace('127.0.0.1', 'localhost').replace(/[^/]*$/, 'listening'); p.addEventListener('input', () => f.contentWindow.postMessage(p.value, '*'))</script>`,
+  'a tall page': `${FIELD}<div id=m style="${at(2_600)}"></div><div style="height:3000px"></div>${onFill('m.textContent = p.value')}`,
+  'a message of the browser': `<form>${FIELD}<input id=m style="${at(100)}" title=x></form>${onFill('m.setCustomValidity(p.value); m.reportValidity()')}`,
   listening: `<p id=m style="${at(0)}"></p><script>onmessage = ({ data }) => { m.textContent = data }</script>`,
 };
 
@@ -121,6 +123,33 @@ test.each(Object.keys(PAGES))('no picture and no frame of the video shows the va
 
 test('the videos of these pages have frames, but for a few', () => {
   expect(site.withoutFrames.length, site.withoutFrames.join()).toBeLessThan(Object.keys(PAGES).length / 10);
+});
+
+test('a picture of the whole page, of an element, as JPEG or PNG does not show it either', async () => {
+  const { context, page, pictures } = await site.tab();
+  await page.goto(site.url('a tall page'));
+  await fill(page, pictures);
+  const shots: Buffer[] = [];
+  for (const take of [
+    () => page.screenshot({ fullPage: true, scale: 'css', caret: 'initial' }),
+    () => page.screenshot({ fullPage: true, scale: 'css', caret: 'initial', type: 'jpeg' }),
+    () => page.locator('body').screenshot({ scale: 'css', caret: 'initial' }),
+    () => page.locator('#m').screenshot({ scale: 'css', caret: 'initial', type: 'jpeg' }),
+  ] as const) {
+    const picture = await pictures.take(page, take);
+    if (!isWithheld(picture)) shots.push(picture);
+  }
+  expect(shots.length).toBe(4);
+  expect(leaks(shots.flatMap(shot => greenIn([shot])))).toBe(0);
+  await context.close();
+});
+
+test('what the browser says of a field does not show it either', async () => {
+  const isDark = (r: number, g: number, b: number) => r + g + b < 300;
+  const { inShots, inVideo } = await site.film('a message of the browser', undefined, isDark);
+  // The fields' borders have 70, the message 600.
+  expect(Math.max(...inShots, ...inVideo)).toBeLessThan(200);
+  expect(inShots.length).toBeGreaterThan(0);
 });
 
 test('a login page is still to be seen: its text and images, with discs in the fields', async () => {
