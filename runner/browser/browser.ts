@@ -82,6 +82,8 @@ const FLAGS = [
   // Nothing leaves around the proxy: no WebRTC candidates of this host, no QUIC.
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--disable-quic',
+  // Chromium ends itself when its GPU process has died some times: a page can make it die.
+  '--disable-gpu-process-crash-limit',
 ];
 /** No name is looked up here: the egress proxy does that. Also what bypasses the proxy's rules finds no address. */
 const PROXIED_FLAGS = ['--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1', '--dns-prefetch-disable'];

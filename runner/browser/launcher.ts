@@ -53,10 +53,15 @@ export interface LaunchRules {
 const RESERVED_BYTES = 384 * 1024 * 1024;
 
 /**
- * Added to the features that Playwright disables, as Chromium reads the last such flag alone. `RenderDocument` builds a new frame for each document
- * of a site, at a quarter of a navigation's time (ADR 0078); one of another site gets a new one without it too.
+ * Added to the features that Playwright disables, as Chromium reads the last such flag alone; a feature that is both enabled and
+ * disabled is disabled.
  */
-const SLOW_FEATURES = 'RenderDocument';
+const DISABLED_FEATURES = [
+  // Builds a new frame for each document of a site, at a quarter of a navigation's time (ADR 0078); one of another site gets a new one without it too.
+  'RenderDocument',
+  // Playwright enables it. With it Chromium's main process crashes when a renderer dies under a picture: docs/upstream/screenshot-crash.md.
+  'CDPScreenshotNewSurface',
+];
 /** Added to those that it enables. https://source.chromium.org/chromium/chromium/src/+/main:storage/browser/quota/quota_features.cc */
 const storageFeature = (bytesMax: number): string => `StorageQuotaSettings:PoolSizeBytes/${bytesMax}`;
 
@@ -74,7 +79,7 @@ export function browserLauncher(browser: string, tempDir: string, rules: LaunchR
     'for argument; do',
     '  shift',
     '  case $argument in',
-    `    --disable-features=*) argument=$argument,${SLOW_FEATURES} ;;`,
+    `    --disable-features=*) argument=$argument,${DISABLED_FEATURES.join(',')} ;;`,
     `    --enable-features=*) argument=$argument,${storageFeature(rules.storedBytesMax)} ;;`,
     '  esac',
     '  set -- "$@" "$argument"',
