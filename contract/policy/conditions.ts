@@ -1,35 +1,9 @@
-import { RE2JS } from 're2js';
 import * as z from 'zod';
+import type { MatchingWork } from './matching-work.ts';
+import { compilePattern, PATTERN_CHARS_MAX } from './patterns.ts';
 
-const PATTERN_CHARS_MAX = 1000;
-const compiled = new Map<string, RE2JS>();
-const COMPILED_MAX = 1000;
-
-/** Compiled once per pattern; RE2 runs in time linear in the text, so no pattern can hang a call. */
-function re2(pattern: string): RE2JS {
-  const known = compiled.get(pattern);
-  if (known) return known;
-  if (compiled.size >= COMPILED_MAX) compiled.clear();
-  const made = RE2JS.compile(pattern);
-  compiled.set(pattern, made);
-  return made;
-}
-
-const regexText = z
-  .string()
-  .min(1)
-  .max(PATTERN_CHARS_MAX)
-  .superRefine((pattern, context) => {
-    try {
-      re2(pattern);
-    } catch (cause) {
-      const why = cause instanceof Error ? cause.message : 'unknown error';
-      context.addIssue({
-        code: 'custom',
-        message: `is not a valid RE2 regular expression (${why}); RE2 has no lookaround and no backreferences`,
-      });
-    }
-  });
+/** `patternFaults` reads it, with the whole document: all patterns together must not be too large. */
+const regexText = z.string().min(1).max(PATTERN_CHARS_MAX);
 
 const scalar = z.union([z.string().max(10_000), z.number(), z.boolean()]);
 const text = z.string().min(1).max(10_000);
@@ -72,13 +46,19 @@ export const condition = z
 export type Condition = z.infer<typeof condition>;
 
 const DEPTH_MAX = 32;
+/** A visit of an element of the arguments takes as long as this many steps of a search. */
+const STEPS_PER_NODE = 10;
 
 /** Every scalar at or below the path, as text. Only own properties count. */
-export function valuesAt(root: unknown, path: string): string[] {
+export function valuesAt(root: unknown, path: string, work: MatchingWork): string[] {
   let nodes: unknown[] = [root];
-  for (const step of path.split('.')) nodes = nodes.flatMap(node => children(node, step));
+  for (const step of path.split('.')) {
+    nodes = nodes.flatMap(node => children(node, step));
+    work.spend(STEPS_PER_NODE * nodes.length);
+  }
   const found: string[] = [];
   const collect = (node: unknown, depth: number): void => {
+    work.spend(STEPS_PER_NODE);
     if (node === null || node === undefined || depth > DEPTH_MAX) return;
     if (typeof node === 'object') for (const child of Object.values(node)) collect(child, depth + 1);
     else found.push(String(node));
@@ -94,34 +74,54 @@ function children(node: unknown, step: string): unknown[] {
   return own && 'value' in own ? [own.value] : [];
 }
 
-/** Whether the condition holds; with several values at the path, a positive operator asks for any of them. */
-export function holds(rule: Condition, callArguments: unknown): boolean {
-  const values = valuesAt(callArguments, rule.path);
-  const any = (test: (value: string) => boolean) => values.some(test);
+/**
+ * Whether the condition holds; with several values at the path, a positive operator asks for any of them. Throws
+ * `MatchingWorkSpent`.
+ */
+export function holds(rule: Condition, callArguments: unknown, work: MatchingWork): boolean {
+  const values = valuesAt(callArguments, rule.path, work);
+  const any = (stepsPerCharacter: number, test: (value: string) => boolean) =>
+    values.some(value => {
+      work.spend(stepsPerCharacter * (value.length + 1));
+      return test(value);
+    });
+  const matches = (pattern: string) => {
+    const { program, cost } = compilePattern(pattern);
+    return any(cost, value => program.matcher(value).find());
+  };
+  const isListed = (list: readonly unknown[]) =>
+    any(1, value => {
+      work.spend(list.length);
+      return list.some(item => String(item) === value);
+    });
   switch (rule.operator) {
     case 'regex':
-      return any(value => re2(rule.value).matcher(value).find());
+      return matches(rule.value);
     case 'notRegex':
-      return !any(value => re2(rule.value).matcher(value).find());
+      return !matches(rule.value);
     case 'contains':
-      return any(value => value.includes(rule.value));
+      return any(1, value => value.includes(rule.value));
     case 'notContains':
-      return !any(value => value.includes(rule.value));
+      return !any(1, value => value.includes(rule.value));
     case 'startsWith':
-      return any(value => value.startsWith(rule.value));
+      return any(0, value => value.startsWith(rule.value));
     case 'notStartsWith':
-      return !any(value => value.startsWith(rule.value));
+      return !any(0, value => value.startsWith(rule.value));
     case 'endsWith':
-      return any(value => value.endsWith(rule.value));
+      return any(0, value => value.endsWith(rule.value));
     case 'notEndsWith':
-      return !any(value => value.endsWith(rule.value));
+      return !any(0, value => value.endsWith(rule.value));
     case 'equal':
-      return any(value => value === String(rule.value));
+      return any(0, value => value === String(rule.value));
     case 'notEqual':
-      return !any(value => value === String(rule.value));
+      return !any(0, value => value === String(rule.value));
     case 'in_list':
-      return any(value => rule.value.some(item => String(item) === value));
+      return isListed(rule.value);
     case 'not_in_list':
-      return !any(value => rule.value.some(item => String(item) === value));
+      return !isListed(rule.value);
   }
 }
+
+/** The pattern of a condition, null where it has none. */
+export const patternOf = (rule: Condition): string | null =>
+  rule.operator === 'regex' || rule.operator === 'notRegex' ? rule.value : null;

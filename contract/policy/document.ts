@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { OmicronError } from '../problem.ts';
-import { condition } from './conditions.ts';
+import { condition, patternOf } from './conditions.ts';
 import { credentialRules } from './credentials.ts';
+import { patternFaults } from './pattern-faults.ts';
 import { POLICY_LAYERS, type PolicyLayer, siteRules } from './sites.ts';
 
 /** A tool's name, `*` standing for any run of characters. */
@@ -50,6 +51,15 @@ export const policyDocument = z
         untrustedContext: z.enum(['allow', 'block']).optional(),
       })
       .default({}),
+  })
+  .superRefine(({ tools }, context) => {
+    const patterns = tools.flatMap(({ when }, i) =>
+      when.flatMap((rule, j) => {
+        const pattern = patternOf(rule);
+        return pattern === null ? [] : [{ pattern, path: ['tools', i, 'when', j, 'value'] }];
+      }),
+    );
+    for (const fault of patternFaults(patterns)) context.addIssue({ code: 'custom', ...fault });
   })
   .meta({ id: 'Policy', title: 'omicron-browser policy' });
 export type PolicyDocument = z.infer<typeof policyDocument>;

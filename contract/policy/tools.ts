@@ -1,5 +1,6 @@
 import { holds } from './conditions.ts';
 import type { LayeredPolicy, ToolRule } from './document.ts';
+import { MatchingWorkSpent, matchingWork } from './matching-work.ts';
 import { POLICY_LAYERS, type PolicyLayer } from './sites.ts';
 
 export interface ToolCall {
@@ -62,12 +63,23 @@ const literalChars = (rule: ToolRule, tool: string): number =>
     ...rule.tools.filter(p => coversTool(p, tool)).map(p => (p.includes('*') ? p.replaceAll('*', '').length : 1000)),
   );
 
+/** The rules that match, most specific first; null when matching would take too long. */
+function findMatches(layers: readonly LayeredPolicy[], call: ToolCall): Match[] | null {
+  try {
+    return matches(layers, call);
+  } catch (error) {
+    if (error instanceof MatchingWorkSpent) return null;
+    throw error;
+  }
+}
+
 function matches(layers: readonly LayeredPolicy[], call: ToolCall): Match[] {
   const callArguments = { sessionId: call.sessionId, ...call.arguments };
+  const work = matchingWork();
   return layers
     .flatMap(({ layer, policy }) => policy.tools.map((rule, index) => ({ layer, rule, index })))
     .filter(({ rule }) => names(rule, call.tool))
-    .filter(({ rule }) => rule.when.every(test => holds(test, callArguments)))
+    .filter(({ rule }) => rule.when.every(test => holds(test, callArguments, work)))
     .map(match => ({
       ...match,
       specificity: [
@@ -94,9 +106,18 @@ function matches(layers: readonly LayeredPolicy[], call: ToolCall): Match[] {
  *    `allow_when_context_is_untrusted` yields in an untrusted context when any layer's `defaults.untrustedContext` is
  *    `block`; a less specific `allow_when_context_is_untrusted` still lets the call pass;
  * 4. a tool of `PROFILE_TOOLS` has no default: it needs an allow that names it.
+ * A call is blocked too when its arguments are so large that the layers' conditions would take too long on them.
  */
 export function decideToolCall(layers: readonly LayeredPolicy[], call: ToolCall, context: CallContext): ToolVerdict {
-  const found = matches(layers, call);
+  const byDefault = { rule: null, index: null } as const;
+  const found = findMatches(layers, call);
+  if (found === null)
+    return {
+      ...byDefault,
+      action: 'block',
+      layer: null,
+      reason: `The arguments of ${call.tool} are too large for the conditions of the policies; send shorter ones, or use fewer and simpler conditions.`,
+    };
   const block = found.find(({ rule }) => rule.action === 'block_always');
   if (block) return byRule('block', block, call);
 
@@ -108,7 +129,6 @@ export function decideToolCall(layers: readonly LayeredPolicy[], call: ToolCall,
     : found.find(({ rule }) => rule.action !== 'block_always');
   if (allow) return byRule('allow', allow, call);
 
-  const byDefault = { rule: null, index: null } as const;
   const fallback = narrowestFirst(layers).find(({ policy }) => policy.defaults.tools !== undefined);
   if (found.length === 0 && fallback?.policy.defaults.tools === 'block_always')
     return {
@@ -153,7 +173,7 @@ export function neverAllowed(layers: readonly LayeredPolicy[], tool: string): bo
 /** Which rule decides and which others matched, one sentence each, for `policy test`. */
 export function explainToolCall(layers: readonly LayeredPolicy[], call: ToolCall, context: CallContext): string[] {
   const verdict = decideToolCall(layers, call, context);
-  const others = matches(layers, call).filter(({ rule }) => rule !== verdict.rule);
+  const others = (findMatches(layers, call) ?? []).filter(({ rule }) => rule !== verdict.rule);
   return [
     `${verdict.action}: ${verdict.reason}`,
     ...others.map(({ layer, index, rule }) => `also matches: ${layer} tools[${index}] (${rule.action})`),
