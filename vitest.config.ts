@@ -17,6 +17,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          isolate: false,
           include: UNIT,
           setupFiles: ['test/setup/unit.ts'],
           pool: 'forks',
