@@ -1,16 +1,20 @@
 // The "may import" column of the architecture: each room names the rooms it may reach; everything else is refused.
 export const rooms = {
   contract: [],
-  http: ['contract'],
-  controller: ['contract', 'http'],
-  runner: ['contract', 'http'],
-  egress: ['contract', 'http'],
-  client: ['contract', 'http'],
-  console: ['contract', 'http', 'client'],
+  time: [],
+  process: ['contract'],
+  http: ['contract', 'time'],
+  controller: ['contract', 'http', 'process', 'time'],
+  runner: ['contract', 'http', 'process', 'time'],
+  egress: ['contract', 'http', 'process', 'time'],
+  client: ['contract', 'http', 'time'],
+  console: ['contract', 'http', 'process', 'time', 'client'],
   // starts a controller, an egress proxy, the console and a runner as the local stack, and must find the browser that a runner would
   local: [
     'contract',
     'http',
+    'process',
+    'time',
     'client',
     'console/server',
     'controller/compose',
@@ -18,7 +22,7 @@ export const rooms = {
     'controller/store',
     'runner/browser/browser-path',
   ],
-  cli: ['contract', 'http', 'client', 'local'],
+  cli: ['contract', 'http', 'process', 'time', 'client', 'local'],
   infra: ['contract/names'],
   manifests: ['contract/names'],
   policies: ['contract'],
@@ -83,7 +87,7 @@ export default {
       comment: 'console/web/ runs in a browser: it imports the contract and itself',
       severity: 'error',
       from: { path: '^console/web/' },
-      to: { path: '^(console/server|http)/' },
+      to: { path: '^(console/server|http|process)/' },
     },
     {
       name: 'core-imports-no-adapter',
@@ -105,7 +109,7 @@ export default {
     {
       name: 'not-to-dev-dependency',
       severity: 'error',
-      from: { path: '^(contract|http|controller|runner|egress|client|cli|local|manifests)/' },
+      from: { path: '^(contract|http|process|time|controller|runner|egress|client|cli|local|manifests)/' },
       to: { dependencyTypes: ['npm-dev'] },
     },
     {

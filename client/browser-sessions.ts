@@ -48,7 +48,7 @@ import {
   type userActionAnswer,
   userActionList,
 } from '../contract/user-action.ts';
-import { type Clock, realClock } from '../http/clock.ts';
+import { type Clock, realClock } from '../time/clock.ts';
 import { acquireAndConnect } from './connect.ts';
 import { type Call, type Connection, type ControllerApi, controllerApi } from './controller-api.ts';
 import { type FileContent, fileCalls } from './file-calls.ts';

@@ -1,6 +1,6 @@
 import { OmicronError } from '../contract/problem.ts';
 import type { HeartbeatAnswer, LeaseAnswer, Session } from '../contract/session.ts';
-import type { Clock } from '../http/clock.ts';
+import type { Clock } from '../time/clock.ts';
 import { connectBrowser } from './connect.ts';
 import type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 import { mayRetry, waitMs } from './retry.ts';

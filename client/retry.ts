@@ -1,6 +1,6 @@
 import { OmicronError, PROBLEMS } from '../contract/problem.ts';
-import { type Backoff, backoffMs } from '../http/backoff.ts';
-import type { Clock } from '../http/clock.ts';
+import { type Backoff, backoffMs } from '../time/backoff.ts';
+import type { Clock } from '../time/clock.ts';
 
 const BACKOFF: Backoff = { firstMs: 200, maxMs: 5_000, jitter: 0.1 };
 /** Spreads callers that were given the same Retry-After, by up to a tenth of it; never earlier. */

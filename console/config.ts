@@ -10,7 +10,7 @@ import {
   port,
   type SettingsOf,
   sharedSecret,
-} from '../http/environment.ts';
+} from '../process/environment.ts';
 
 const text = (fallback: string) => z.string().default(fallback);
 

@@ -13,7 +13,7 @@ import {
   port,
   type SettingsOf,
   sharedSecret,
-} from '../http/environment.ts';
+} from '../process/environment.ts';
 import { isPrivateWay } from './gateway/private-way.ts';
 import { checkedSupabaseUrl } from './secrets/supabase-url.ts';
 import { postgresConnection } from './store/postgres-connection.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../http/clock.ts';
+import type { Clock } from '../time/clock.ts';
 import type { Settings } from './config.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
 import type { Changes } from './lease/changes.ts';

@@ -1,7 +1,7 @@
 import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { ENV, NAMESPACES, RUNNER_TEMPLATE, RUNNER_VARIABLES } from '../contract/names.ts';
-import { pickVariables } from '../http/environment.ts';
+import { pickVariables } from '../process/environment.ts';
 import { startController } from './compose.ts';
 import { controllerSettings, type Settings } from './config.ts';
 import type { MakeProvider } from './ports/runners.ts';

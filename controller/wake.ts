@@ -1,4 +1,4 @@
-import type { Clock } from '../http/clock.ts';
+import type { Clock } from '../time/clock.ts';
 
 /** Something to wait for again and again. Made before what waits for it and what wakes it. */
 export class Wake {

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { EgressReady } from '../contract/egress.ts';
-import { type Clock, realClock } from '../http/clock.ts';
+import { type Clock, realClock } from '../time/clock.ts';
 import { addressClassifier } from './address.ts';
 import { addressPolicy } from './address-policy.ts';
 import { adminServer } from './admin.ts';

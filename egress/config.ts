@@ -13,7 +13,7 @@ import {
   parseEnvironment,
   port,
   type SettingsOf,
-} from '../http/environment.ts';
+} from '../process/environment.ts';
 
 const cidrs = () =>
   list().pipe(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DENIALS, type DenialCode, type EgressDenial, type EgressEvent } from '../contract/egress.ts';
 import type { LeaseKey } from '../contract/lease-key.ts';
-import type { Clock } from '../http/clock.ts';
+import type { Clock } from '../time/clock.ts';
 import type { PolicySource } from './policy-source.ts';
 import type { Refusal } from './refusal.ts';
 import type { Target } from './target.ts';

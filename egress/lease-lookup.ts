@@ -1,4 +1,4 @@
-import type { Clock } from '../http/clock.ts';
+import type { Clock } from '../time/clock.ts';
 import type { EgressLease } from './lease.ts';
 import { isFresh, type LeaseTable } from './lease-table.ts';
 import type { PolicySource } from './policy-source.ts';

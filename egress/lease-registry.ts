@@ -1,4 +1,4 @@
-import type { Clock } from '../http/clock.ts';
+import type { Clock } from '../time/clock.ts';
 import type { EgressLease, LeaseLimits } from './lease.ts';
 import { leaseLookup } from './lease-lookup.ts';
 import { isOverdue, LeaseTable } from './lease-table.ts';

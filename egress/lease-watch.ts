@@ -1,6 +1,6 @@
 import type { EgressGrant, WatchAnswer } from '../contract/egress.ts';
-import { type Backoff, backoffMs } from '../http/backoff.ts';
-import type { Clock } from '../http/clock.ts';
+import { type Backoff, backoffMs } from '../time/backoff.ts';
+import type { Clock } from '../time/clock.ts';
 import type { EgressLease } from './lease.ts';
 import { holderOf, type LeaseTable } from './lease-table.ts';
 import type { PolicySource } from './policy-source.ts';

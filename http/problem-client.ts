@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { OmicronError, PROBLEMS, type Problem, type ProblemCode, problemSchema } from '../contract/problem.ts';
+import { type Clock, realClock, timeoutSignal } from '../time/clock.ts';
 import type { HttpAnswer, HttpCall } from './call.ts';
-import { type Clock, realClock, timeoutSignal } from './clock.ts';
 
 /** One call of a JSON API whose errors are problem documents (RFC 9457). */
 export interface ApiCall<Answer> {

@@ -19,7 +19,7 @@ const RUNNER_PROGRAMS = ['runner/main.ts', 'runner/files/pdf-text.worker.ts', 'r
 interface Contents {
   /** Programs that the image starts. */
   readonly programs: readonly string[];
-  /** Besides `contract/` and `http/`. */
+  /** Besides the shared ones. */
   readonly rooms: readonly string[];
   /** The rooms whose package.json names its npm packages: of what the programs import, no others are in it. */
   readonly packagesOf: readonly string[];
@@ -27,18 +27,21 @@ interface Contents {
   readonly files?: readonly string[];
 }
 
+/** Rooms that every program imports. */
+const SHARED = ['contract', 'http', 'process', 'time'];
+
 const CONTENTS: Readonly<Record<ImageName, Contents>> = {
   controller: {
     programs: ['controller/main.ts'],
     rooms: ['controller'],
-    packagesOf: ['contract', 'http', 'controller'],
+    packagesOf: [...SHARED, 'controller'],
   },
-  runner: { programs: RUNNER_PROGRAMS, rooms: ['runner'], packagesOf: ['contract', 'http', 'runner'] },
-  egress: { programs: ['egress/main.ts'], rooms: ['egress'], packagesOf: ['contract', 'http', 'egress'] },
+  runner: { programs: RUNNER_PROGRAMS, rooms: ['runner'], packagesOf: [...SHARED, 'runner'] },
+  egress: { programs: ['egress/main.ts'], rooms: ['egress'], packagesOf: [...SHARED, 'egress'] },
   console: {
     programs: ['console/main.ts'],
     rooms: ['console', 'client'],
-    packagesOf: ['contract', 'http', 'client', 'console'],
+    packagesOf: [...SHARED, 'client', 'console'],
   },
   local: {
     programs: ['cli/main.ts', 'egress/main.ts', ...RUNNER_PROGRAMS],
@@ -59,7 +62,7 @@ export interface Context {
 }
 
 /**
- * Makes the build context of an image below `root`: its rooms, `contract/`, `http/`, and the npm packages that these import, as
+ * Makes the build context of an image below `root`: its rooms, the shared ones, and the npm packages that these import, as
  * `package-lock.json` pins them. Packages are installed for this machine's architecture. Only what changed is rebuilt.
  */
 export async function buildContext(name: ImageName, root: string, args: BuildArgs): Promise<Context> {
@@ -83,7 +86,7 @@ export async function buildContext(name: ImageName, root: string, args: BuildArg
     allowScripts: { node: true },
   };
   await lockedPackages(path, `${JSON.stringify(manifest, null, 2)}\n`);
-  for (const room of ['contract', 'http', ...rooms]) {
+  for (const room of [...SHARED, ...rooms]) {
     await rm(join(path, room), { recursive: true, force: true });
     await cp(room, join(path, room), { recursive: true, filter: file => !file.includes('node_modules') });
   }

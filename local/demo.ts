@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { BrowserSessions } from '../client/browser-sessions.ts';
 import { ENV } from '../contract/names.ts';
-import { realClock } from '../http/clock.ts';
+import { realClock } from '../time/clock.ts';
 import { type DemoSite, startDemoSite } from './demo-site.ts';
 import { mainJob } from './main-job.ts';
 import { type Stack, startStack } from './stack.ts';

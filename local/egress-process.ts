@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import * as z from 'zod';
 import { egressReady } from '../contract/egress.ts';
 import { ENV } from '../contract/names.ts';
-import { realClock } from '../http/clock.ts';
+import { realClock } from '../time/clock.ts';
 
 /** The egress proxy of a local stack: a process of its own, which all traffic of its browsers passes. */
 export interface EgressProcess {

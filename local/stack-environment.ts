@@ -1,5 +1,5 @@
 import { ENV, RUNNER_VARIABLES } from '../contract/names.ts';
-import { list, pickVariables } from '../http/environment.ts';
+import { list, pickVariables } from '../process/environment.ts';
 import { findTools, toolsEnvironment } from './machine-tools.ts';
 import type { StackOptions } from './stack.ts';
 

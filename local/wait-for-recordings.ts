@@ -1,7 +1,7 @@
 import type { BrowserSessions } from '../client/browser-sessions.ts';
 import { OmicronError } from '../contract/problem.ts';
 import type { Artifact } from '../contract/session.ts';
-import { realClock } from '../http/clock.ts';
+import { realClock } from '../time/clock.ts';
 
 const POLL_MS = 100;
 

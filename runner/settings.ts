@@ -13,7 +13,7 @@ import {
   parseEnvironment,
   port,
   type SettingsOf,
-} from '../http/environment.ts';
+} from '../process/environment.ts';
 import { DEFAULT_LIMITS } from './browser/limits.ts';
 import { TOKENS_DEFAULT, TOKENS_MAX, TOKENS_MIN } from './budget/fit.ts';
 import { DEFAULT_FILE_LIMITS } from './files/limits.ts';

@@ -9,7 +9,7 @@ import type { Page } from 'playwright-core';
 import type { Assignment, RedeemAnswer } from '../contract/assignment.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { controllerKeys, type SigningKey, sha256Hex, signControllerToken, signingKey } from '../contract/tokens.ts';
-import { realClock } from '../http/clock.ts';
+import { realClock } from '../time/clock.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { TOKENS_DEFAULT } from './budget/fit.ts';
 import { DEFAULT_FILE_LIMITS, fileLimits } from './files/limits.ts';

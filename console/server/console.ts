@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { LIMITS } from '../../contract/session.ts';
 import { serviceKey } from '../../contract/tokens.ts';
-import { type Clock, realClock } from '../../http/clock.ts';
+import { type Clock, realClock } from '../../time/clock.ts';
 import { serveAssets } from './assets.ts';
 import { controllerRoutes } from './controller-routes.ts';
 import { credentialTestRoute } from './credential-test.ts';

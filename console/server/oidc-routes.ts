@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import * as z from 'zod';
 import { CONSOLE_ROUTES } from '../../contract/console.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import { hostCookie } from './host-cookie.ts';
 import type { Begun, IdentityProvider } from './oidc.ts';
 import { problemOf } from './problems.ts';

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /** A link that was not opened in this time opens nothing. */
 const LINK_MS = 10 * 60_000;

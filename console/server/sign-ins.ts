@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ConsoleRole } from '../../contract/console.ts';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import { type HostCookie, hostCookie } from './host-cookie.ts';
 
 /** A sign-in ends after this time, however much it is used. */

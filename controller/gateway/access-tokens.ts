@@ -4,7 +4,7 @@ import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtV
 import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
 import { foreignId } from '../../contract/session.ts';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import { isPrivateWay } from './private-way.ts';
 
 export interface AccessTokenRules {

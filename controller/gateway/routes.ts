@@ -24,7 +24,7 @@ import {
 } from '../../contract/mcp-app.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { CancellableCalls, cancellation } from '../../http/cancellable-calls.ts';
-import { type Clock, neverAborts } from '../../http/clock.ts';
+import { type Clock, neverAborts } from '../../time/clock.ts';
 import type { Policies } from '../store/policies.ts';
 import { type AccessTokenRules, accessTokens } from './access-tokens.ts';
 import { cancelCall, clientOf } from './cancel.ts';

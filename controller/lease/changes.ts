@@ -1,4 +1,4 @@
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import { Wake } from '../wake.ts';
 
 /** Between two looks at the database for what other replicas did. */

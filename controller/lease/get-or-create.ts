@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { OmicronError } from '../../contract/problem.ts';
 import type { GetOrCreateRequest, LeaseAnswer } from '../../contract/session.ts';
-import { RETRY, waitBackoff } from '../../http/backoff.ts';
-import { neverAborts } from '../../http/clock.ts';
+import { RETRY, waitBackoff } from '../../time/backoff.ts';
+import { neverAborts } from '../../time/clock.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { type ProfileKeeper, requireProfiles, tooManyProfiles } from '../profiles/profile-keeper.ts';
 import { refused as saveRefused } from '../profiles/refused.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import { userIdHash } from '../../contract/tokens.ts';
-import { waitBackoff } from '../../http/backoff.ts';
-import { type Clock, timeoutSignal } from '../../http/clock.ts';
+import { waitBackoff } from '../../time/backoff.ts';
+import { type Clock, timeoutSignal } from '../../time/clock.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Directory } from '../store/directory.ts';

@@ -1,5 +1,5 @@
-import { type Backoff, waitBackoff } from '../../http/backoff.ts';
-import type { Clock } from '../../http/clock.ts';
+import { type Backoff, waitBackoff } from '../../time/backoff.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { Directory } from '../store/directory.ts';
 
 /** Between two reads of a row that another process changes: a start from a warm runner takes some 50 ms. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import { drainToken, type Keys } from '../lease/assignment-tokens.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 import type { RunnerProvider } from '../ports/runners.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { OmicronError } from '../../contract/problem.ts';
-import { type Clock, timeoutSignal } from '../../http/clock.ts';
+import { type Clock, timeoutSignal } from '../../time/clock.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Fleet, TakenRow } from '../store/fleet.ts';
 import { type RowWorker, rowWorker } from './row-worker.ts';

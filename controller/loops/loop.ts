@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { Wake } from '../wake.ts';
 
 /** Something that is done again and again: at an interval, and at once when woken. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { type Backoff, backoffMs } from '../../http/backoff.ts';
-import type { Clock } from '../../http/clock.ts';
+import { type Backoff, backoffMs } from '../../time/backoff.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Fleet } from '../store/fleet.ts';
 

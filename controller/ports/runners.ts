@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { RunnerHealth } from '../../contract/assignment.ts';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /** A runner that is up and unleased. */
 export interface WarmRunner {

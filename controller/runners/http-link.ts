@@ -3,8 +3,8 @@ import { assignAnswer, drainAnswer, runnerHealth } from '../../contract/assignme
 import { hibernateAnswer } from '../../contract/hibernation.ts';
 import { profileCheck, profileSaved } from '../../contract/profile.ts';
 import type { HttpCall } from '../../http/call.ts';
-import type { Clock } from '../../http/clock.ts';
 import { problemClient } from '../../http/problem-client.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
 import { vaultSecretName } from '../../contract/secrets.ts';
-import { backoffMs } from '../../http/backoff.ts';
+import { backoffMs } from '../../time/backoff.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { readDocument } from './vault-document.ts';
 

@@ -7,9 +7,9 @@ import { type Browser, type BrowserContext, type CDPSession, chromium } from 'pl
 import type { RunnerHealth } from '../../contract/assignment.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { PROFILE_LIMITS } from '../../contract/profile.ts';
-import { realClock } from '../../http/clock.ts';
-import { collectGarbage } from '../../http/garbage.ts';
-import { readProcessTree } from '../../http/process-tree.ts';
+import { collectGarbage } from '../../process/garbage.ts';
+import { readProcessTree } from '../../process/process-tree.ts';
+import { realClock } from '../../time/clock.ts';
 import { launchGated } from './browser-pipe.ts';
 import { type CancelledDownload, downloadJudge } from './downloads.ts';
 import { eventGate } from './event-gate.ts';

@@ -12,7 +12,7 @@ import { getDomain, getSubdomain } from 'tldts';
 import { REFUSAL_HEADER, REFUSALS } from '../../contract/egress.ts';
 import { answerFields, fieldsWithout } from '../../http/end-to-end.ts';
 import { mayReuse } from '../../http/may-reuse.ts';
-import { processTreeOfProc } from '../../http/process-tree.ts';
+import { processTreeOfProc } from '../../process/process-tree.ts';
 import { unprivilegedUser } from './launcher.ts';
 import { isHeldBy, type Peer, peerOf } from './peer.ts';
 

@@ -1,5 +1,5 @@
-import { alarm } from '../../http/alarm.ts';
-import type { Clock } from '../../http/clock.ts';
+import { alarm } from '../../time/alarm.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { Pause } from './pause.ts';
 
 /** Stops a lease's browser while nothing uses it. What is open stays open; docs/operations.md has what that saves and costs. */

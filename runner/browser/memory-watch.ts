@@ -1,5 +1,5 @@
-import type { Clock } from '../../http/clock.ts';
-import type { TreeProcess } from '../../http/process-tree.ts';
+import type { TreeProcess } from '../../process/process-tree.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { BrowserLimits } from './limits.ts';
 
 type MemoryLimits = Pick<BrowserLimits, 'memoryBytes' | 'rendererBytes' | 'sharedBytes'>;

@@ -1,6 +1,6 @@
 import type { CDPSession, Dialog, Page } from 'playwright-core';
-import { realClock } from '../../http/clock.ts';
-import { within } from '../../http/within.ts';
+import { realClock } from '../../time/clock.ts';
+import { within } from '../../time/within.ts';
 import { isClosedPage } from './addresses.ts';
 import type { RunnerBrowser } from './browser.ts';
 import { type Incidents, incidents } from './incidents.ts';

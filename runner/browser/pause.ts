@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { processTreeOfProc } from '../../http/process-tree.ts';
+import { processTreeOfProc } from '../../process/process-tree.ts';
 
 /**
  * Stops all processes of a browser, so that they use no processor time and write to no file, and lets them go on. Pages, their

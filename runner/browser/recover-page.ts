@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import { within } from '../../http/within.ts';
+import { within } from '../../time/within.ts';
 import type { PageGuard } from './page-guard.ts';
 
 const ANSWER_MS = 1_000;

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 import { OmicronError } from '../../contract/problem.ts';
-import { within } from '../../http/within.ts';
+import { within } from '../../time/within.ts';
 import { protocolGate, type RunnerBrowser, VIEWPORT } from './browser.ts';
 import type { Pause } from './pause.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 
 export interface RunnerMemoryOptions {
   /** What this process holds: the objects of its heap and the buffers beside it. */

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RUNNER_PROFILE_FOLDER, runnerTempName } from '../../contract/names.ts';
-import { letBrowsersEnd } from '../../http/leftover-browsers.ts';
+import { letBrowsersEnd } from '../../process/leftover-browsers.ts';
 
 /** What the names of all of them begin with. */
 const PREFIX = runnerTempName('');

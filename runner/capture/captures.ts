@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
 import { frameMask } from './mask.ts';
 import type { Pace, Watcher } from './picture.ts';

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import { isWithheld, type Pictures } from '../secrecy/pictures.ts';
 
 export interface GuardedFrames<Frame> {

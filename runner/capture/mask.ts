@@ -1,4 +1,4 @@
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /** Hides frames while some work is under way, and for as long as frames of its end may still be on their way. */
 export interface FrameMask {

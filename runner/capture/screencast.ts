@@ -1,6 +1,6 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
-import { alarm } from '../../http/alarm.ts';
-import { type Clock, neverAborts } from '../../http/clock.ts';
+import { alarm } from '../../time/alarm.ts';
+import { type Clock, neverAborts } from '../../time/clock.ts';
 import { type Pace, PICTURE, type Picture } from './picture.ts';
 
 export interface Screencast {

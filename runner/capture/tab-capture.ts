@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import { VIEWPORT } from '../browser/browser.ts';
 import { captureVisible } from '../browser/visible-picture.ts';
 import type { Pictures } from '../secrecy/pictures.ts';

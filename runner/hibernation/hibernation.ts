@@ -1,7 +1,7 @@
 import type { HibernateOrder, SessionSnapshot } from '../../contract/hibernation.ts';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
-import { RETRY, waitBackoff } from '../../http/backoff.ts';
-import type { Clock } from '../../http/clock.ts';
+import { RETRY, waitBackoff } from '../../time/backoff.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { Freezer } from '../browser/freezer.ts';
 import { worthRetrying } from '../reporting/controller-client.ts';
 

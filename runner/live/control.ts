@@ -1,7 +1,7 @@
 import type { ControlEnd, GivenBack, LiveControl } from '../../contract/live.ts';
 import { LIVE_LIMITS } from '../../contract/live-limits.ts';
-import { alarm } from '../../http/alarm.ts';
-import type { Clock } from '../../http/clock.ts';
+import { alarm } from '../../time/alarm.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /** A viewer that may take control: one socket, by its id, and the person behind it, by name. */
 export interface Person {

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { LIVE_LIMITS } from '../../contract/live-limits.ts';
-import { type Clock, timeoutSignal } from '../../http/clock.ts';
+import { type Clock, timeoutSignal } from '../../time/clock.ts';
 import type { Control } from './control.ts';
 
 /** Runs the calls of an agent one after the other; `work` never rejects. */

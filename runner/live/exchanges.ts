@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { LiveTokenClaims } from '../../contract/live.ts';
 import { type LiveExchangeAnswer, liveExchange } from '../../contract/live-exchange.ts';
-import { type Clock, neverAborts } from '../../http/clock.ts';
+import { type Clock, neverAborts } from '../../time/clock.ts';
 import type { LiveView } from './live-view.ts';
 import type { ViewerSocket } from './viewer.ts';
 

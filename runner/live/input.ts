@@ -1,7 +1,7 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import type { InputMessage } from '../../contract/live.ts';
 import { LIVE_LIMITS } from '../../contract/live-limits.ts';
-import { within } from '../../http/within.ts';
+import { within } from '../../time/within.ts';
 
 /** What a person does with mouse, keyboard, touch and input method, in the order in which it came. */
 export type DeviceMessage = Extract<InputMessage, { t: 'mouse' | 'wheel' | 'key' | 'text' | 'ime' | 'touch' }>;

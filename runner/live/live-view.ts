@@ -9,7 +9,7 @@ import type {
 } from '../../contract/live.ts';
 import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { encodePicture } from '../../contract/live-picture.ts';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { Freezer } from '../browser/freezer.ts';
 import type { Captures } from '../capture/captures.ts';
 import { liveAsking } from './asking.ts';

@@ -1,6 +1,6 @@
 import type { ServerMessage } from '../../contract/live.ts';
 import type { AskedUserAction } from '../../contract/user-action.ts';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /** The user actions that wait for an answer, as viewers see them. */
 export interface OpenRequests {

@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import type { LiveTab } from '../../contract/live.ts';
-import { within } from '../../http/within.ts';
+import { within } from '../../time/within.ts';
 import type { Captures } from '../capture/captures.ts';
 import type { Picture } from '../capture/picture.ts';
 

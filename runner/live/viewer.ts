@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws';
 import { type LiveRole, type ServerMessage, type ViewerMessage, viewerMessage } from '../../contract/live.ts';
 import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /** What a viewer needs of its socket. */
 export interface ViewerSocket {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { CALL_PICTURES_MAX, type KeepPages } from '../../contract/page-names.ts';
-import { alarm } from '../../http/alarm.ts';
-import type { Clock } from '../../http/clock.ts';
+import { alarm } from '../../time/alarm.ts';
+import type { Clock } from '../../time/clock.ts';
 import { isWithheld } from '../secrecy/pictures.ts';
 import { type PageFilesOptions, pageFiles } from './page-files.ts';
 import { type PageSecrecy, pictureOf, readPage } from './read-page.ts';

@@ -1,7 +1,7 @@
 import { OmicronError } from '../../contract/problem.ts';
 import type { LeaseProfile, ProfileContent } from '../../contract/profile.ts';
 import type { SavedTabs } from '../../contract/saved-tabs.ts';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
 import { readTabs } from '../tabs/saved-tabs.ts';

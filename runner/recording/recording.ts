@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { UPLOAD_ORDER_FILE } from '../../contract/reports.ts';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import { VIEWPORT } from '../browser/browser.ts';
 import type { Captures } from '../capture/captures.ts';
 import type { Picture } from '../capture/picture.ts';

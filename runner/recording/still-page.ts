@@ -1,4 +1,4 @@
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /** A still page sends no frames; its last one is repeated so that the video lasts as long as the page did. */
 export const STILL_MS = 1_000;

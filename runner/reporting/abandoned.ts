@@ -1,4 +1,4 @@
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 
 export interface Abandonment {
   /** A lease has an end of its own. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { RUNNER_EVENT_KINDS } from '../../contract/reports.ts';
-import { alarm } from '../../http/alarm.ts';
-import { RETRY, waitBackoff } from '../../http/backoff.ts';
-import type { Clock } from '../../http/clock.ts';
+import { alarm } from '../../time/alarm.ts';
+import { RETRY, waitBackoff } from '../../time/backoff.ts';
+import type { Clock } from '../../time/clock.ts';
 import { type ControllerClient, worthRetrying } from './controller-client.ts';
 import type { JsonValue } from './redact.ts';
 

@@ -1,8 +1,8 @@
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import { ACTIVITY_REPORT_SECONDS, ACTIVITY_URGENT_SECONDS } from '../../contract/reports.ts';
-import { alarm } from '../../http/alarm.ts';
-import { RETRY, waitBackoff } from '../../http/backoff.ts';
-import type { Clock } from '../../http/clock.ts';
+import { alarm } from '../../time/alarm.ts';
+import { RETRY, waitBackoff } from '../../time/backoff.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { ControllerClient } from './controller-client.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { ElementHandle, Frame, Page } from 'playwright-core';
-import { within } from '../../http/within.ts';
+import { within } from '../../time/within.ts';
 import type { Focus } from './keys.ts';
 
 /** A credential's value in a field. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
-import { within } from '../../http/within.ts';
+import { within } from '../../time/within.ts';
 import { type Form, formOfEdited, formsOf, type SecretKind } from './held.ts';
 import { type Look, type PagePictures, pagePictures, type Searched } from './page-pictures.ts';
 import { siteOf } from './site.ts';

@@ -1,5 +1,5 @@
 import type { BrowserContext, ElementHandle, Frame } from 'playwright-core';
-import { within } from '../../http/within.ts';
+import { within } from '../../time/within.ts';
 import type { Documents } from './documents.ts';
 import type { FilledFields } from './filled-fields.ts';
 import type { Pictures } from './pictures.ts';

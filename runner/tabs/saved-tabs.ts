@@ -1,7 +1,7 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import * as z from 'zod';
 import { SAVED_TAB_LIMITS, type SavedTab, type SavedTabs } from '../../contract/saved-tabs.ts';
-import { within } from '../../http/within.ts';
+import { within } from '../../time/within.ts';
 import { TABS_MAX } from '../browser/page-guard.ts';
 import { currentTab } from '../mcp/tabs.ts';
 

@@ -1,4 +1,4 @@
-import { EnvironmentError } from '../../http/environment.ts';
+import { EnvironmentError } from '../../process/environment.ts';
 
 /** Loaded for the first upload. The published command leaves them out: its runners keep recordings in a folder. */
 const PACKAGES = ['@aws-sdk/client-s3', '@aws-sdk/credential-provider-web-identity', '@smithy/node-http-handler'];

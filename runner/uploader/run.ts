@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { UploadOrder } from '../../contract/reports.ts';
-import { realClock } from '../../http/clock.ts';
-import { EnvironmentError } from '../../http/environment.ts';
+import { EnvironmentError } from '../../process/environment.ts';
+import { realClock } from '../../time/clock.ts';
 import { controllerClient } from '../reporting/controller-client.ts';
 import { requireAwsSdk } from './aws-sdk.ts';
 import { folderStore } from './folder-store.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ENV } from '../../contract/names.ts';
-import { decimal, httpUrl, parseEnvironment, type SettingsOf } from '../../http/environment.ts';
+import { decimal, httpUrl, parseEnvironment, type SettingsOf } from '../../process/environment.ts';
 
 const COMMON = {
   controllerUrl: [ENV.controllerUrl, httpUrl()],

@@ -10,7 +10,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { readProcessTree } from '../../http/process-tree.ts';
+import { readProcessTree } from '../../process/process-tree.ts';
 import { race } from '../runner/live/race.ts';
 import { watchLive } from '../runner/live/viewer.ts';
 import { callText } from '../runner/start.ts';

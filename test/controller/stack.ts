@@ -11,7 +11,7 @@ import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { startController } from '../../controller/compose.ts';
 import { controllerSettings, type Settings } from '../../controller/config.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
-import { type Clock, realClock } from '../../http/clock.ts';
+import { type Clock, realClock } from '../../time/clock.ts';
 import { type FakeMachine, fakeMachine } from '../fakes/runners.ts';
 import { migratedDatabaseUrl } from '../postgres.ts';
 

@@ -5,7 +5,7 @@ import { serviceKey } from '../../contract/tokens.ts';
 import { type RunningEgress, startEgress } from '../../egress/compose.ts';
 import { type EgressSettings, egressSettings } from '../../egress/config.ts';
 import { controllerPolicies } from '../../egress/controller.ts';
-import { type Clock, realClock } from '../../http/clock.ts';
+import { type Clock, realClock } from '../../time/clock.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type DnsServer, dnsServer, type Zone } from './dns-server.ts';
 import { basic } from './raw-client.ts';

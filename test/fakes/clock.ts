@@ -1,4 +1,4 @@
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /**
  * A clock that a test steps. Callers' waits pass at once and are recorded; idle waits pass when the test advances beyond them.

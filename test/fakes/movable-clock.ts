@@ -1,4 +1,4 @@
-import { type Clock, realClock } from '../../http/clock.ts';
+import { type Clock, realClock } from '../../time/clock.ts';
 
 /** The machine's time, which a test can move: for whole processes, most of whose waits are for real. */
 export interface MovableClock extends Clock {

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { ProviderContext } from '../../controller/ports/runners.ts';
 import { httpRunnerLink } from '../../controller/runners/http-link.ts';
 import { httpCalls } from '../../http/call.ts';
-import { realClock } from '../../http/clock.ts';
+import { realClock } from '../../time/clock.ts';
 
 /** What a controller would give a provider; nothing answers at its URL. */
 export const providerContext = (change: Partial<ProviderContext> = {}): ProviderContext => ({

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { killAll } from '../../controller/runners/local/process.ts';
-import { processTreeOfProc } from '../../http/process-tree.ts';
+import { processTreeOfProc } from '../../process/process-tree.ts';
 import { eventually } from '../eventually.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -3,10 +3,10 @@ import { VARIABLES as CONSOLE } from '../../console/config.ts';
 import { RUNNER_TEMPLATE } from '../../contract/names.ts';
 import { VARIABLES as CONTROLLER } from '../../controller/config.ts';
 import { VARIABLES as EGRESS } from '../../egress/config.ts';
-import type { Variables } from '../../http/environment.ts';
 import type { ConfiguredProgram, Environment, FurtherSettings } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { objects } from '../../manifests/render.ts';
+import type { Variables } from '../../process/environment.ts';
 import { VARIABLES as RUNNER } from '../../runner/settings.ts';
 import { SIDECAR as UPLOADER } from '../../runner/uploader/settings.ts';
 

@@ -7,6 +7,8 @@ const ALLOWED = new Set(['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '
 const SHIPPED = [
   'contract',
   'http',
+  'process',
+  'time',
   'client',
   'cli',
   'local',

@@ -50,7 +50,17 @@ describe('the repository', () => {
     const ci = await readFile('.ci/run', 'utf8');
     for (const command of ['npm run check', 'npm test', 'npm run -s test:cluster']) expect(ci).toContain(command);
     expect(root.scripts.check).toMatch(/tsc --noEmit .*depcruise/);
-    for (const room of ['contract', 'http', 'controller', 'runner', 'egress', 'infra', 'manifests', 'policies']) {
+    for (const room of [
+      'contract',
+      'http',
+      'process',
+      'controller',
+      'runner',
+      'egress',
+      'infra',
+      'manifests',
+      'policies',
+    ]) {
       expect(root.scripts.check.split('depcruise')[1]).toContain(` ${room}`);
       expect(globSync(`test/${room}/**/*.test.ts`), room).not.toEqual([]);
     }

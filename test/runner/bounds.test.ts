@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
-import { readProcessTree } from '../../http/process-tree.ts';
+import { readProcessTree } from '../../process/process-tree.ts';
 import { killGroup } from '../../runner/browser/browser.ts';
 import { runnerTempDir } from '../../runner/browser/temp-dir.ts';
 import { eventually } from '../eventually.ts';

@@ -5,7 +5,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BROWSER_PID_FILE } from '../../contract/names.ts';
-import { realClock } from '../../http/clock.ts';
 import { launchBrowser, type RunnerBrowser } from '../../runner/browser/browser.ts';
 import { browserPath } from '../../runner/browser/browser-path.ts';
 import { sessionOf } from '../../runner/browser/page-session.ts';
@@ -13,6 +12,7 @@ import { createTempDir, type TempDir } from '../../runner/browser/temp-dir.ts';
 import { captureVisible } from '../../runner/browser/visible-picture.ts';
 import { captureTabs } from '../../runner/capture/captures.ts';
 import { guardPictures } from '../../runner/secrecy/pictures.ts';
+import { realClock } from '../../time/clock.ts';
 import { killAll } from './process-kinds.ts';
 
 const DEATHS = 200;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { processTreeOfProc } from '../../http/process-tree.ts';
+import { processTreeOfProc } from '../../process/process-tree.ts';
 
 /** Kinds of the headless shell's processes that a page can make die, by what their command lines hold. */
 export const PROCESS_KINDS = {

@@ -25,6 +25,7 @@ export const UNIT = [
   'test/model/!(holes|protocol).test.ts',
   'test/packages/*.test.ts',
   'test/policies/!(crossguard).test.ts',
+  'test/process/*.test.ts',
   'test/runner/{phase,redeem,settings}.test.ts',
   'test/runner/browser/!(forwarder-users|injected-script).test.ts',
   'test/runner/capture/{guarded-frames,mask}.test.ts',

@@ -1,6 +1,6 @@
 import { ApiException, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
-import { type Backoff, waitBackoff } from '../../../http/backoff.ts';
-import { type Clock, neverAborts } from '../../../http/clock.ts';
+import { type Backoff, waitBackoff } from '../../../time/backoff.ts';
+import { type Clock, neverAborts } from '../../../time/clock.ts';
 
 const TIMEOUT_MS = 10_000;
 const ATTEMPTS = 5;

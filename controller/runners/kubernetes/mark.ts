@@ -1,7 +1,7 @@
 import type { CoreV1Api, V1OwnerReference } from '@kubernetes/client-node';
 import { LABELS, LEASED, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
-import { type Backoff, backoffMs } from '../../../http/backoff.ts';
-import { neverAborts } from '../../../http/clock.ts';
+import { type Backoff, backoffMs } from '../../../time/backoff.ts';
+import { neverAborts } from '../../../time/clock.ts';
 import type { ProviderContext, RunnerProvider } from '../../ports/runners.ts';
 import { type ApiCall, apiFault, MERGE_PATCH } from './api.ts';
 

@@ -1,7 +1,7 @@
 import type { CoreV1Api, V1Pod, V1PodTemplate } from '@kubernetes/client-node';
 import { LABELS, LEASED } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
-import { neverAborts } from '../../../http/clock.ts';
+import { neverAborts } from '../../../time/clock.ts';
 import type { ProviderContext } from '../../ports/runners.ts';
 import { type ApiCall, apiFault, refusalOf } from './api.ts';
 import { runnerPod, runnerService } from './objects.ts';

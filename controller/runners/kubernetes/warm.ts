@@ -1,7 +1,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { RunnerHealth } from '../../../contract/assignment.ts';
 import { OmicronError } from '../../../contract/problem.ts';
-import { timeoutSignal } from '../../../http/clock.ts';
+import { timeoutSignal } from '../../../time/clock.ts';
 import type { ProviderContext, WarmRunner } from '../../ports/runners.ts';
 import { startFailureOf } from '../start-failure.ts';
 import { endpointOf } from './objects.ts';

@@ -5,8 +5,8 @@ import {
   makeInformer,
 } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
-import { type Backoff, backoffMs } from '../../../http/backoff.ts';
-import type { Clock } from '../../../http/clock.ts';
+import { type Backoff, backoffMs } from '../../../time/backoff.ts';
+import type { Clock } from '../../../time/clock.ts';
 import { Wake } from '../../wake.ts';
 
 /** A watch may fall silent without an error, so everything is listed again this often. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../http/clock.ts';
-import { readProcessTree } from '../../../http/process-tree.ts';
+import { readProcessTree } from '../../../process/process-tree.ts';
+import type { Clock } from '../../../time/clock.ts';
 import type { ProcessId } from './process.ts';
 import { runs } from './process.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type Clock, neverAborts } from '../../../http/clock.ts';
+import { type Clock, neverAborts } from '../../../time/clock.ts';
 import type { Death } from '../../ports/runners.ts';
 import type { RunnerFolder } from './folder.ts';
 import { type MemoryLimit, memoryLimit } from './memory-limit.ts';

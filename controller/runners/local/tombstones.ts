@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { leaseMcpPath } from '../../../contract/names.ts';
-import { type Clock, neverAborts } from '../../../http/clock.ts';
 import { passOn } from '../../../http/pass-on.ts';
 import { maySharePort } from '../../../http/share-port.ts';
+import { type Clock, neverAborts } from '../../../time/clock.ts';
 
 /** Keeps the ports of ended runners, so that clients that are still connected read there why their lease has ended. */
 export interface Tombstones {

@@ -1,7 +1,7 @@
 import type { CallToolResult, ClientCapabilities } from '@modelcontextprotocol/client';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { type Clock, realClock } from '../../../http/clock.ts';
 import { mcpEndpoint } from '../../../runner/mcp/endpoint.ts';
+import { type Clock, realClock } from '../../../time/clock.ts';
 import { type FakeIssuer, fakeIssuer } from '../../fakes/issuer.ts';
 import { type Deployment, deployment, type Stack, startStack } from '../stack.ts';
 import { asIngress } from './as-ingress.ts';

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { ENV, RUNNER_COMMAND, runnerTempName } from '../../../contract/names.ts';
 import { signingKey } from '../../../contract/tokens.ts';
 import { type LocalRunners, localRunners } from '../../../controller/runners/local/provider.ts';
-import { pickVariables } from '../../../http/environment.ts';
+import { pickVariables } from '../../../process/environment.ts';
 import { eventually } from '../../eventually.ts';
 import { providerContext } from '../../fakes/provider-context.ts';
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { realClock } from '../../../http/clock.ts';
 import { launchBrowser, type RunnerBrowser } from '../../../runner/browser/browser.ts';
 import { browserPath } from '../../../runner/browser/browser-path.ts';
 import { createTempDir, type TempDir } from '../../../runner/browser/temp-dir.ts';
 import { captureTabs } from '../../../runner/capture/captures.ts';
 import type { Picture } from '../../../runner/capture/picture.ts';
 import { guardPictures } from '../../../runner/secrecy/pictures.ts';
+import { realClock } from '../../../time/clock.ts';
 import { eventually } from '../../eventually.ts';
 
 /** So many that some are caught between two renderers: with a single try this failed each time. */

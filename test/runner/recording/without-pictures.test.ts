@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { realClock } from '../../../http/clock.ts';
 import { launchBrowser, type RunnerBrowser } from '../../../runner/browser/browser.ts';
 import { browserPath, commandPath } from '../../../runner/browser/browser-path.ts';
 import { createTempDir, type TempDir } from '../../../runner/browser/temp-dir.ts';
@@ -11,6 +10,7 @@ import { captureTabs } from '../../../runner/capture/captures.ts';
 import { startRecording } from '../../../runner/recording/recording.ts';
 import { guardPictures } from '../../../runner/secrecy/pictures.ts';
 import { uploadOrderWriter } from '../../../runner/upload-order.ts';
+import { realClock } from '../../../time/clock.ts';
 import { eventually } from '../../eventually.ts';
 
 let temp: TempDir;

@@ -6,7 +6,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
-import { realClock } from '../../../http/clock.ts';
 import { launchBrowser } from '../../../runner/browser/browser.ts';
 import { browserPath, commandPath } from '../../../runner/browser/browser-path.ts';
 import { createTempDir } from '../../../runner/browser/temp-dir.ts';
@@ -15,6 +14,7 @@ import { startRecording } from '../../../runner/recording/recording.ts';
 import { guardPictures, isWithheld, type Pictures } from '../../../runner/secrecy/pictures.ts';
 import { putText } from '../../../runner/secrecy/secret-field.ts';
 import { uploadOrderWriter } from '../../../runner/upload-order.ts';
+import { realClock } from '../../../time/clock.ts';
 
 /** Full blocks in green: wherever it is drawn, however small, a picture has many green pixels. */
 export const SECRET = '████████▙▙▙▙';

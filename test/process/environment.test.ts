@@ -11,7 +11,7 @@ import {
   parseEnvironment,
   port,
   sharedSecret,
-} from '../../http/environment.ts';
+} from '../../process/environment.ts';
 
 const VARIABLES = {
   name: ['APP_NAME', z.string()],
