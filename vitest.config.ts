@@ -19,6 +19,7 @@ export default defineConfig({
           name: 'unit',
           isolate: false,
           include: UNIT,
+          exclude: SEARCHES,
           setupFiles: ['test/setup/unit.ts'],
           pool: 'forks',
           testTimeout: 60_000,

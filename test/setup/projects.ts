@@ -42,24 +42,35 @@ export const CONTROL_PLANE = 'test/{controller,infra,manifests,model,policies}/*
 
 /** Each promise of the README, shown once on real parts. */
 export const PROMISES = [
-  // the main job, isolation, the life of a lease
+  // the main job: a lease, a login, a recording, the same browser again
+  'test/local/stack.test.ts',
+  // isolation, reuse, expiry, races and artifacts, on two controllers
   'test/acceptance/acceptance.test.ts',
-  'test/runner/{assign,lease-end,sandbox}.test.ts',
-  // logins that the model never sees, and profiles that keep them
-  'test/runner/{login,secrets}.test.ts',
+  // a lease that ends says why, to whoever is connected
+  'test/local/ended-lease.test.ts',
+  // logins that the model never sees; profiles that keep them
+  'test/runner/login.test.ts',
+  'test/runner/secrecy/attacks.test.ts',
   'test/profiles/logins.test.ts',
   // one way out
-  'test/egress/ssrf.test.ts',
-  // what an agent calls: tools, policies, files
-  'test/runner/{results,policy,files-http}.test.ts',
+  'test/egress/{browser,ssrf}.test.ts',
+  // tools and their budget, policies, files
+  'test/runner/{tokens,policy}.test.ts',
+  'test/local/files.test.ts',
   // a person looks on and takes over
-  'test/console/console.test.ts',
-  // both SDKs, the command, a foreign MCP client
-  'test/client/*.integration.test.ts',
+  'test/console/live.test.ts',
+  // both SDKs, the command, foreign MCP clients
   'test/python/package.test.ts',
   'test/cli/command.test.ts',
   'test/runner/clients.test.ts',
 ];
 
 /** Searches for what nobody thought of, by seeds and lists that grow: test/search.ts slices them. */
-export const SEARCHES: string[] = [];
+export const SEARCHES = [
+  'test/controller/http/schemathesis.test.ts',
+  'test/model/{holes,worlds}.test.ts',
+  'test/profiles/histories.test.ts',
+  'test/runner/hostile-pages.test.ts',
+  'test/runner/live/races.test.ts',
+  'test/runner/secrecy/{fuzz,pictures-hostile}.test.ts',
+];
