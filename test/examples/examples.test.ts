@@ -1,62 +1,64 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BrowserSessions } from '../../client/browser-sessions.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
-import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
-import { type Stack, startStack } from '../../local/stack.ts';
+import type { DemoSite } from '../../local/demo-site.ts';
 import { pythonOf } from '../../local/test-tools.ts';
 import { eventually } from '../eventually.ts';
-import { newFolder, ROOT, run, shell } from '../local/machine.ts';
+import { type Finished, ROOT, run } from '../local/machine.ts';
+import { type SiteStack, startSiteStack } from '../local/site-stack.ts';
 import { freePort } from '../port.ts';
 import type { AnyClient } from '../runner/any-client.ts';
 import { v2 } from '../runner/mcp-clients.ts';
 import { type ScriptedModel, scriptedModel } from './scripted-model.ts';
+import { type WarmPython, warmPython } from './warm-python.ts';
 
-const MCP_1 = pythonOf(ROOT, 'python_mcp_1');
-const MCP_2 = pythonOf(ROOT, 'python_mcp_2');
+/** What the examples of each environment import, and take seconds for. */
+const MODULES = {
+  python_mcp_1: ['langchain.agents', 'langchain_mcp_adapters.tools', 'langchain_openai', 'omicron_browser'],
+  python_mcp_2: ['agents.mcp', 'fastapi', 'fastmcp', 'omicron_browser', 'uvicorn'],
+};
 const example = (...path: string[]) => join(ROOT, 'examples', ...path);
 
-/** Frameworks start slowly: Python imports them anew for each turn. */
 describe('the examples, each as it is, with a scripted model', { timeout: 90_000 }, () => {
-  let folder: string;
+  let on: SiteStack;
   let site: DemoSite;
-  let stack: Stack;
   let sessions: BrowserSessions;
   let model: ScriptedModel;
   let env: Record<string, string>;
+  let mcp1: WarmPython;
+  let mcp2: WarmPython;
   beforeAll(async () => {
-    folder = await newFolder();
-    site = await startDemoSite();
-    stack = await startStack({
-      folder,
-      log: pino({ level: 'silent' }),
-      egress: { allowedCidrs: [`${new URL(site.url).hostname}/32`] },
+    on = await startSiteStack(({ url }) => ({
       settings: { [ENV.userLimit]: '9' },
-      runnerEnv: { ...shell(), [ENV.insecureLoginOrigins]: site.url },
-    });
-    sessions = new BrowserSessions(stack);
-    await sessions.putPolicy({}, { version: 1, sites: { ports: [Number(new URL(site.url).port)] } });
+      runnerEnv: { [ENV.insecureLoginOrigins]: url },
+    }));
+    ({ site, sessions } = on);
     await sessions.putCredential('ada', 'bakery', site.login);
     model = await scriptedModel();
     env = {
-      [ENV.controllerUrl]: stack.url,
-      [ENV.serviceSecret]: stack.serviceSecret,
+      [ENV.controllerUrl]: on.stack.url,
+      [ENV.serviceSecret]: on.stack.serviceSecret,
       PYTHONPATH: join(ROOT, 'clients', 'python', 'src'),
       PYTHONDONTWRITEBYTECODE: '1',
       OPENAI_BASE_URL: model.url,
       OPENAI_API_KEY: 'none',
       OPENAI_AGENTS_DISABLE_TRACING: '1',
     };
+    [mcp1, mcp2] = await Promise.all([
+      warmPython(pythonOf(ROOT, 'python_mcp_1'), MODULES.python_mcp_1, env),
+      warmPython(pythonOf(ROOT, 'python_mcp_2'), MODULES.python_mcp_2, env),
+    ]);
   }, 60_000);
+  // Browsers of tests that are over would go on recording.
+  afterEach(async () => {
+    for (const { session_id } of (await sessions.list({ status: 'ready' })).sessions) await sessions.end(session_id);
+  });
   afterAll(async () => {
+    await mcp1?.[Symbol.asyncDispose]();
+    await mcp2?.[Symbol.asyncDispose]();
     await model?.[Symbol.asyncDispose]();
-    await stack?.stop();
-    await site?.close();
-    await rm(folder, { recursive: true, force: true });
+    await on?.[Symbol.asyncDispose]();
   });
 
   const logIn = () => [
@@ -84,17 +86,22 @@ describe('the examples, each as it is, with a scripted model', { timeout: 90_000
     expect(await turn('And the pie?')).toContain('1 apple pie');
   }
 
+  type Program = (args: string[]) => Promise<Finished>;
+  const node: Program = args => run(process.execPath, args, { env });
+  const python1: Program = async args => (await mcp1.start(args)).finished;
+  const python2: Program = async args => (await mcp2.start(args)).finished;
+
   /** By a program with the arguments user, conversation and message. */
-  const program = (conversation: string, command: string, file: string) => async (message: string) => {
-    const { code, stdout, stderr } = await run(command, [file, 'ada', conversation, message], { env });
+  const program = (conversation: string, command: Program, file: string) => async (message: string) => {
+    const { code, stdout, stderr } = await command([file, 'ada', conversation, message]);
     expect(code, stderr).toBe(0);
     return stdout;
   };
 
-  const AGENTS: readonly (readonly [string, string, string])[] = [
-    ['openai-agents', MCP_2, example('openai-agents', 'agent.py')],
-    ['LangChain', MCP_1, example('langchain', 'agent.py')],
-    ['the Vercel AI SDK', process.execPath, example('ai-sdk', 'agent.ts')],
+  const AGENTS: readonly (readonly [string, Program, string])[] = [
+    ['openai-agents', python2, example('openai-agents', 'agent.py')],
+    ['LangChain', python1, example('langchain', 'agent.py')],
+    ['the Vercel AI SDK', node, example('ai-sdk', 'agent.ts')],
   ];
 
   it.each(AGENTS)('%s', (name, command, file) => twoTurns(program(name, command, file)));
@@ -111,28 +118,19 @@ describe('the examples, each as it is, with a scripted model', { timeout: 90_000
   });
 
   it('plain mcp', async () => {
-    const look = program('mcp', MCP_2, example('mcp', 'look.py'));
+    const look = program('mcp', python2, example('mcp', 'look.py'));
     expect(await look(site.url)).toContain('Fresh every morning');
   });
 
   /** Runs a server of Python until the test is done with it. */
   async function serving(folder: string, args: readonly string[], test: () => Promise<void>): Promise<void> {
-    const server = spawn(MCP_2, args, {
-      cwd: example(folder),
-      env: { ...shell(), ...env },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    const exited = once(server, 'exit');
-    let said = '';
-    server.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
-    });
+    const server = await mcp2.start(args, example(folder));
     try {
-      await eventually('the server to listen', async () => said.includes('Uvicorn running'), 60_000);
+      await eventually('the server to listen', async () => (await server.stderr()).includes('Uvicorn running'), 60_000);
       await test();
     } finally {
-      server.kill('SIGTERM');
-      await exited;
+      process.kill(server.pid, 'SIGTERM');
+      await server.finished;
     }
   }
 
@@ -178,7 +176,7 @@ describe('the examples, each as it is, with a scripted model', { timeout: 90_000
 
   it('strict mode of openai-agents takes every tool of every toolset, and none requires what has a default', async () => {
     const lists = join(ROOT, 'contract', 'tool-list.json');
-    const { code, stderr } = await run(MCP_2, [join(ROOT, 'test', 'examples', 'strict_tools.py'), lists]);
+    const { code, stderr } = await python2([join(ROOT, 'test', 'examples', 'strict_tools.py'), lists]);
     expect(stderr).toBe('');
     expect(code).toBe(0);
   });
