@@ -40,8 +40,14 @@ describe('a search', () => {
     expect(() => sliced(slice)).toThrow(`OMICRON_SEARCH_SLICE must be 1/N to N/N, and is ${slice}`);
   });
 
-  it('refuses a seed that is no whole number', () => {
-    expect(() => searchSettings({ OMICRON_SEARCH_SEED: '1e3' })).toThrow('OMICRON_SEARCH_SEED must be 0 to 2147483647');
+  it('takes the hash of a commit as a seed', () => {
+    const { seed } = searchSettings({ OMICRON_SEARCH_SEED: '0846b99f' });
+    expect(searchSettings({ OMICRON_SEARCH_SEED: '0846b99f' }).seed).toBe(seed);
+    expect(searchSettings({ OMICRON_SEARCH_SEED: '0846b99e' }).seed).not.toBe(seed);
+  });
+
+  it('refuses a number of cases that is none', () => {
+    expect(() => searchSettings({ OMICRON_SEARCH_CASES: '1e3' })).toThrow('must be a whole number, and is 1e3');
   });
 });
 

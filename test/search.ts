@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
 import { beforeAll, beforeEach } from 'vitest';
 
@@ -43,6 +44,17 @@ export function openSearch(): Search {
   return searchOf(settings);
 }
 
+/** Numbers from 0 to 1, the same for the same seed: <https://github.com/cprosche/mulberry32>. */
+export function randomOf(seed: number): () => number {
+  let a = seed;
+  return () => {
+    a = (a + 0x6d2b79f5) | 0;
+    let t = Math.imul(a ^ (a >>> 15), 1 | a);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
 export function searchOf({ seed, slice, slices, cases }: SearchSettings): Search {
   const sliceOf = <T>(list: readonly T[]) => list.filter((_, place) => place % slices === slice - 1);
   return {
@@ -56,16 +68,19 @@ export function searchOf({ seed, slice, slices, cases }: SearchSettings): Search
 export function searchSettings(environment: NodeJS.ProcessEnv): SearchSettings {
   const { OMICRON_SEARCH_SEED: seed, OMICRON_SEARCH_CASES: cases, OMICRON_SEARCH_SLICE: slice } = environment;
   return {
-    seed: seed === undefined ? Math.floor(Math.random() * SEEDS) : wholeNumber('OMICRON_SEARCH_SEED', seed, SEEDS - 1),
-    cases: cases === undefined ? undefined : wholeNumber('OMICRON_SEARCH_CASES', cases, SEEDS - 1),
+    seed: seed === undefined ? Math.floor(Math.random() * SEEDS) : seedOf(seed),
+    cases: cases === undefined ? undefined : wholeNumber(cases),
     ...parseSlice(slice ?? '1/1'),
   };
 }
 
-function wholeNumber(name: string, value: string, max: number): number {
-  const number = Number(value);
-  if (!/^\d+$/.test(value) || number > max) throw new Error(`${name} must be 0 to ${max}, and is ${value}`);
-  return number;
+/** Any word is a seed, such as the hash of a commit; a number, as it is printed, stands for itself. */
+const seedOf = (word: string): number =>
+  (/^\d{1,10}$/.test(word) ? Number(word) : createHash('sha256').update(word).digest().readUInt32BE()) % SEEDS;
+
+function wholeNumber(value: string): number {
+  if (!/^\d{1,9}$/.test(value)) throw new Error(`OMICRON_SEARCH_CASES must be a whole number, and is ${value}`);
+  return Number(value);
 }
 
 function parseSlice(value: string): Slice {

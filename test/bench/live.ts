@@ -106,7 +106,7 @@ async function races() {
   const found = { trials: 0, agent_inputs_under_person: 0 };
   while (found.trials < RACES) {
     const trials = Math.min(RACES_A_LEASE, RACES - found.trials);
-    const { inputs, takenOver, underPerson } = await race(trials);
+    const { inputs, takenOver, underPerson } = await race(trials, Math.random);
     found.trials += trials;
     found.agent_inputs_under_person += underPerson;
     console.info(

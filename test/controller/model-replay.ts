@@ -16,20 +16,10 @@ import { kindOf, type Step } from '../model/explore.ts';
 import { leaseProtocol } from '../model/protocol.ts';
 import { type Runner, runnerAt, type State, sessionAt } from '../model/state.ts';
 import { TICKS, type World } from '../model/world.ts';
+import { randomOf } from '../search.ts';
 import { READY } from './protocol.ts';
 
 const TICK_SECONDS = 1_000;
-
-/** Numbers from 0 to 1, the same for the same seed: <https://github.com/cprosche/mulberry32>. */
-export function randomOf(seed: number): () => number {
-  let a = seed;
-  return () => {
-    a = (a + 0x6d2b79f5) | 0;
-    let t = Math.imul(a ^ (a >>> 15), 1 | a);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 /** What a step's name says: `claim caller0 s1 with r2 (warm)`. */
 const named = (name: string) => {

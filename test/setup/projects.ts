@@ -22,7 +22,7 @@ export const UNIT = [
   'test/images/*.test.ts',
   'test/infra/!(config|program|user-data).test.ts',
   'test/manifests/!(alerts).test.ts',
-  'test/model/!(holes|protocol).test.ts',
+  'test/model/!(holes|protocol|worlds).test.ts',
   'test/packages/*.test.ts',
   'test/policies/!(crossguard).test.ts',
   'test/process/*.test.ts',

@@ -41,7 +41,7 @@ interface Held {
 }
 
 /** Lets an agent act, a person take control, and perhaps another one take it from them, at random moments, again and again. */
-export async function race(trials: number): Promise<RaceResult> {
+export async function race(trials: number, random: () => number): Promise<RaceResult> {
   await using lease = await startLease({ snapshot: 'none' });
   const { client, controller, runner } = lease;
   await callText(client, 'browser_navigate', { url: PAGE });
@@ -71,20 +71,20 @@ export async function race(trials: number): Promise<RaceResult> {
 
   for (let trial = 1; trial <= trials; trial += 1) {
     for (const { viewer } of people) viewer.messages.length = 0;
-    const calls = Array.from({ length: CALLS_EACH }, () => anyCall(client));
-    const [first, second] = Math.random() < 0.5 ? people : people.toReversed();
+    const calls = Array.from({ length: CALLS_EACH }, () => anyCall(client, random));
+    const [first, second] = random() < 0.5 ? people : people.toReversed();
     if (first === undefined || second === undefined) throw new Error('two people joined');
-    await delay(Math.random() * CALLS_MS);
+    await delay(random() * CALLS_MS);
     await taken(first);
     const fromMs = Date.now();
     let holder = first;
-    if (Math.random() < 0.5) {
-      if (Math.random() < 0.5) await act(first);
+    if (random() < 0.5) {
+      if (random() < 0.5) await act(first, random);
       await taken(second, first);
       holder = second;
       result.takenOver += 1;
     }
-    await act(holder);
+    await act(holder, random);
     held.push({ fromMs, toMs: Date.now() });
     holder.viewer.say({ t: 'release' });
     await Promise.all(calls);
@@ -101,20 +101,20 @@ async function taken(by: Person, from?: Person): Promise<void> {
 }
 
 /** A click of a person. What the agent had sent before has reached the page by its end: Chromium keeps the order. */
-async function act({ viewer }: Person): Promise<void> {
-  const place = { t: 'mouse', x: 1_400, y: anywhere(), button: 'left', clicks: 1 };
+async function act({ viewer }: Person, random: () => number): Promise<void> {
+  const place = { t: 'mouse', x: 1_400, y: anywhere(random), button: 'left', clicks: 1 };
   viewer.messages.length = 0;
   viewer.say({ ...place, kind: 'down', buttons: 1 });
   viewer.say({ ...place, kind: 'up' });
   await viewer.heard('act');
 }
 
-const anywhere = (): number => 1 + Math.floor(Math.random() * 900);
+const anywhere = (random: () => number): number => 1 + Math.floor(random() * 900);
 
-function anyCall(client: LeasedRunner['client']): Promise<string> {
-  if (Math.random() > 1 / PRESS_EVERY)
-    return callText(client, 'browser_mouse_move_xy', { x: anywhere(), y: anywhere() });
-  return Math.random() < 0.5
+function anyCall(client: LeasedRunner['client'], random: () => number): Promise<string> {
+  if (random() > 1 / PRESS_EVERY)
+    return callText(client, 'browser_mouse_move_xy', { x: anywhere(random), y: anywhere(random) });
+  return random() < 0.5
     ? callText(client, 'browser_click', { target: '#a' })
     : callText(client, 'browser_press_key', { key: 'x' });
 }

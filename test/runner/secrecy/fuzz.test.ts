@@ -1,14 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { openSearch } from '../../search.ts';
 import { blocksDrawn } from './blocks-drawn.ts';
 import { sequences } from './fuzz-sequences.ts';
 import type { Call } from './fuzz-steps.ts';
 import { type FuzzedLease, fuzzedLease } from './fuzzed-lease.ts';
 import { BLOCKS, leaseOnHostileSite, PASSWORD } from './lease-on-hostile-site.ts';
 
-/** One takes 0.3 s of a core. `OMICRON_TEST_SEQUENCES=2000` runs more; `OMICRON_TEST_SEED` is printed, and with it the same run again. */
-const SEQUENCES = Number(process.env.OMICRON_TEST_SEQUENCES ?? 200);
-const SEED = Number(process.env.OMICRON_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const search = openSearch();
+/** One takes 0.3 s of a core. */
+const SEQUENCES = search.countOf(200);
 
 /** Side by side: while one waits for its page, another one works. A recorded one takes three times as long. */
 const LEASES = [
@@ -35,7 +36,6 @@ function report(name: string, { counts }: FuzzedLease): void {
 test(
   'no sequence of calls finds a password, nor more than half of it',
   async () => {
-    console.info(`OMICRON_TEST_SEED=${SEED} OMICRON_TEST_SEQUENCES=${SEQUENCES}`);
     const ended = await Promise.allSettled(
       LEASES.map(async ({ toolset, recordVideo, share }, at) => {
         await using lease = await leaseOnHostileSite(toolset, { recordVideo, hurried: true });
@@ -46,7 +46,7 @@ test(
             fc.asyncProperty(sequences({ url: lease.site.url, toolset, passwords }), async calls => {
               expect(await fuzzed.run(calls)).toEqual([]);
             }),
-            { numRuns: Math.ceil(SEQUENCES * share), seed: SEED + at },
+            { numRuns: Math.ceil(SEQUENCES * share), seed: search.seed + at },
           );
           expect(await fuzzed.end()).toEqual([]);
         } finally {

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { expect } from 'vitest';
+import { ENV } from '../../contract/names.ts';
+import { eventually } from '../eventually.ts';
+import type { FakeController } from '../fakes/controller.ts';
+import { callText, type RunnerProcess } from './start.ts';
+import { startLease } from './start-lease.ts';
+
+/** A lease of a runner with little memory, and a site whose pages exhaust it. */
+export interface AttackedLease extends AsyncDisposable {
+  readonly site: string;
+  readonly controller: FakeController;
+  readonly runner: RunnerProcess;
+  readonly client: Client;
+  /** Address of the page that runs the script of that name, from 100 ms after it was loaded. */
+  urlOf(name: string): string;
+  /** Lists tabs until a result says it, and resolves with all results; `first` may say it already. */
+  told(words: string, first: string): Promise<string>;
+  expectServed(): Promise<void>;
+}
+
+/** Prints without an end. */
+export const FLOOD = `for (let i = 0; ; i++) console.log('line ' + i)`;
+/** A slow machine takes its time to exhaust itself. */
+const TOLD_MS = 60_000;
+
+export async function startAttackedLease(scripts: Readonly<Record<string, string>>): Promise<AttackedLease> {
+  const serveSite = (request: IncomingMessage, response: ServerResponse): void => {
+    request.resume();
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://site');
+    if (searchParams.has('unanswered')) return;
+    const script = pathname === '/flood' ? FLOOD : (scripts[searchParams.get('attack') ?? ''] ?? '');
+    const html = `<!doctype html><title>Page</title><h1>Shop</h1><script>setTimeout(() => { ${script} }, 100)</script>`;
+    response.writeHead(200, { 'content-type': 'text/html' }).end(html);
+  };
+  const server = createServer(serveSite).on('upgrade', acceptSocket).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server has one
+  const lease = await startLease({
+    env: { [ENV.browserMemoryMb]: '1200', [ENV.runnerMemoryMb]: '160', [ENV.downloadsMax]: '3' },
+  });
+  const { controller, runner, client } = lease;
+  return {
+    ...{ site, controller, runner, client },
+    urlOf: name => `${site}/?${new URLSearchParams({ attack: name })}`,
+    async told(words, first) {
+      let results = first;
+      await eventually(
+        `a result with "${words}"`,
+        async () => {
+          results += await callText(client, 'browser_tabs', { action: 'list' });
+          return results.includes(words);
+        },
+        TOLD_MS,
+      );
+      return results;
+    },
+    async expectServed() {
+      const navigate = () => callText(client, 'browser_navigate', { url: `${site}/` });
+      const first = await navigate();
+      // a tab that dies under a navigation may cost that call
+      const isLost = first.includes('The call was given up; the next one is served.');
+      expect(isLost ? await navigate() : first).toContain('Shop');
+      expect((await runner.health()).body.phase).toBe('leased');
+    },
+    async [Symbol.asyncDispose]() {
+      await lease[Symbol.asyncDispose]();
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** Reads what a web socket sends, and forgets it. */
+function acceptSocket({ headers }: IncomingMessage, socket: Duplex): void {
+  const accept = createHash('sha1').update(`${headers['sec-websocket-key']}${WEB_SOCKET_GUID}`).digest('base64');
+  const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
+  socket.on('error', () => undefined).resume();
+  socket.write([...lines, `Sec-WebSocket-Accept: ${accept}`, '', ''].join('\r\n'));
+}
+// https://datatracker.ietf.org/doc/html/rfc6455#section-1.3
+const WEB_SOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
