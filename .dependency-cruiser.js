@@ -48,10 +48,24 @@ const runnerGroups = {
   recording: ['browser', 'capture'],
   live: ['browser', 'capture', 'reporting'],
   hibernation: ['browser', 'reporting'],
-  tools: ['browser', 'budget', 'files', 'reporting', 'secrecy', 'settle'],
-  snapshot: ['browser', 'budget', 'tools'],
-  pages: ['browser', 'budget', 'secrecy', 'tools'],
-  mcp: ['browser', 'budget', 'files', 'secrecy', 'settle', 'snapshot', 'tools'],
+  results: [],
+  snapshot: ['browser', 'budget'],
+  // all that knows the internals of Playwright MCP
+  upstream: ['browser', 'results', 'snapshot'],
+  acting: ['browser', 'files', 'results', 'secrecy', 'settle'],
+  credentials: ['acting', 'secrecy'],
+  pages: ['acting', 'browser', 'budget', 'secrecy'],
+  // a tool knows neither how its calls run nor the protocol
+  tools: [
+    ...['acting', 'browser', 'budget', 'credentials', 'files', 'reporting', 'results', 'secrecy', 'settle', 'snapshot'],
+    'upstream',
+  ],
+  calls: [
+    ...['acting', 'browser', 'budget', 'files', 'live', 'pages', 'reporting', 'results', 'secrecy', 'settle'],
+    ...['snapshot', 'tools', 'upstream'],
+  ],
+  // the protocol alone
+  mcp: ['budget', 'calls', 'files', 'tools'],
   uploader: ['files', 'reporting'],
 };
 

@@ -17,7 +17,6 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          isolate: false,
           include: UNIT,
           exclude: SEARCHES,
           setupFiles: ['test/setup/unit.ts'],

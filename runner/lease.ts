@@ -1,38 +1,47 @@
-import { type CallToolResult, ResourceNotFoundError } from '@modelcontextprotocol/server';
+import { ResourceNotFoundError } from '@modelcontextprotocol/server';
+import type { BrowserContext } from 'playwright-core';
 import { SHOW_TOOL } from '../contract/app-names.ts';
-import type { Toolset } from '../contract/assignment.ts';
-import { leaseEnded } from '../contract/lease-ended.ts';
+import type { Snapshot, Toolset } from '../contract/assignment.ts';
 import { CHAT_VIEWER } from '../contract/live.ts';
 import { APP_RESOURCE, APP_URI, appContents, isAppTool, withApp } from '../contract/mcp-app.ts';
 import type { KeepPages } from '../contract/page-names.ts';
-import { CODE_META } from '../contract/tool-failure.ts';
+import type { Clock } from '../http/clock.ts';
+import { choosesAnew } from './acting/options-of.ts';
+import type { EgressForwarder } from './browser/egress-forwarder.ts';
 import type { Freezer } from './browser/freezer.ts';
 import type { Conceal } from './budget/cut.ts';
-import { fitted } from './budget/fit.ts';
+import { SESSION_MISMATCH } from './calls/admit.ts';
+import type { BrowserWork } from './calls/browser-work.ts';
+import { stagesOf } from './calls/call.ts';
+import { UNTRUSTED } from './calls/conceal.ts';
+import { callStarted } from './calls/keep-alive.ts';
+import { leaseName } from './calls/lease-name.ts';
+import { leaseTools, listTools } from './calls/lease-tools.ts';
+import { challengeNotes } from './calls/notes/challenge-notes.ts';
+import { consoleMessages } from './calls/notes/console-messages.ts';
+import { downloads } from './calls/notes/downloads.ts';
+import { runStages } from './calls/stage.ts';
+import type { ToolPolicy } from './calls/tool-policy.ts';
 import type { Captures } from './capture/captures.ts';
+import { credentials } from './credentials/credentials.ts';
+import { loginOrigins } from './credentials/login-origins.ts';
+import { totpCodes } from './credentials/totp.ts';
 import type { FileLimits } from './files/limits.ts';
 import { type LeaseFiles, type SessionFiles, sessionFiles } from './files/session-files.ts';
 import type { Hibernation } from './hibernation/hibernation.ts';
 import { instructions } from './instructions.ts';
-import { type CallOptions, judgedCalls, listed, SESSION_MISMATCH } from './judged-calls.ts';
 import { appCalls } from './live/app-calls.ts';
 import { liveExchanges } from './live/exchanges.ts';
 import { type LiveView, liveView } from './live/live-view.ts';
-import { challengeNotes } from './mcp/challenge-notes.ts';
-import { consoleMessages } from './mcp/console-messages.ts';
-import { downloads } from './mcp/downloads.ts';
 import type { ServedTools } from './mcp/endpoint.ts';
 import { fileResources } from './mcp/file-resources.ts';
-import { leaseName } from './mcp/lease-name.ts';
-import type { PageFacts } from './mcp/page-facts.ts';
-import { leaseTools } from './mcp/toolset.ts';
-import { upstreamTabOf } from './mcp/upstream-tab.ts';
 import { type KeptPages, keptPages } from './pages/kept-pages.ts';
 import type { Recording } from './recording/recording.ts';
 import type { Redeemed } from './redeem.ts';
 import type { ControllerClient } from './reporting/controller-client.ts';
 import type { EventQueue } from './reporting/events.ts';
-import { type Redact, type Redactor, redactJson } from './reporting/redact.ts';
+import type { LeaseClock } from './reporting/lease-clock.ts';
+import { type Redactor, redactJson } from './reporting/redact.ts';
 import { callSpan } from './reporting/trace.ts';
 import { beforeFill } from './secrecy/before-fill.ts';
 import { type Documents, trackDocuments } from './secrecy/documents.ts';
@@ -41,15 +50,21 @@ import { maskFields } from './secrecy/mask-fields.ts';
 import type { Pictures } from './secrecy/pictures.ts';
 import { secrecyRules } from './secrecy/rules.ts';
 import { typedPasswords } from './secrecy/typed-passwords.ts';
-import { credentials } from './tools/credentials.ts';
-import { loginOrigins } from './tools/login-origins.ts';
-import { choosesAnew } from './tools/options-of.ts';
+import { consoleMessages as consoleTool } from './tools/console-messages.ts';
 import { profileAccess } from './tools/profile-access.ts';
-import { structured } from './tools/result.ts';
-import { screenshot, withImageText } from './tools/screenshot.ts';
-import { totpCodes } from './tools/totp.ts';
+import type { ToolLease } from './tools/tool-lease.ts';
+import { upstreamTabOf } from './upstream/upstream-tab.ts';
 
-export interface LeaseOptions extends CallOptions {
+export interface LeaseOptions {
+  readonly context: BrowserContext;
+  readonly work: BrowserWork;
+  readonly lifetime: LeaseClock;
+  readonly policy: ToolPolicy;
+  readonly snapshot: Snapshot;
+  /** About how many tokens the text of an answer takes at most. */
+  readonly tokensMax: number;
+  readonly forwarder: EgressForwarder | undefined;
+  readonly clock: Clock;
   readonly sessionId: string;
   readonly redeemed: Redeemed;
   /** Of the lease's secrets; it learns codes and edited values. */
@@ -82,9 +97,6 @@ export interface LeaseOptions extends CallOptions {
   readonly onPageLost: (error: unknown) => void;
 }
 
-/** Web content may hold instructions of strangers: a platform can quarantine what carries this mark (A5). */
-export const UNTRUSTED = { 'omicron.dev/untrusted': true } as const;
-
 /**
  * What the agents of one lease may do with its browser. Each call is judged by the policy, counts as activity, is
  * written to the timeline, and has the secrets taken out of its result.
@@ -95,7 +107,7 @@ export function openLease(options: LeaseOptions): ServedTools & {
   readonly pages: KeptPages;
   readonly documents: Documents;
 } {
-  const { sessionId, redeemed, playwright, lifetime, events, recording, captures, policy, controller, clock } = options;
+  const { sessionId, redeemed, work, lifetime, events, recording, captures, policy, controller, clock } = options;
   const { secrets, sites, leaseToken } = redeemed;
   const { redact, holds, add } = options.redactor;
   const mint = (site: string, signal: AbortSignal) => controller.totp(leaseToken, site, signal);
@@ -134,56 +146,54 @@ export function openLease(options: LeaseOptions): ServedTools & {
   const pages = keptPages({
     ...{ keep: options.keepPages, outputDir: options.outputDir, clock },
     ...{ pictures: options.pictures, documents, conceal, beforeFirst: options.writeOrder },
-    ...{ answeringTab: playwright.answeringTab, use: options.freezer.use, onFailed: options.onPageLost },
+    ...{ answeringTab: work.answeringTab, use: options.freezer.use, onFailed: options.onPageLost },
   });
   const leaseFiles: LeaseFiles = {
     ...files,
     mayReadBytes: ({ source, isTainted }) => !isTainted && (source === 'upload' || !documents.isGuarding()),
-    uploadsDir: playwright.uploadsDir,
+    uploadsDir: work.uploadsDir,
   };
-  const available = leaseTools(options.toolset, {
-    playwright,
-    clock,
-    rules: secrecyRules({
-      ...{ documents, fields, before, choosesAnew },
-      requestAt: (page, index) => upstreamTabOf(page)._requests[index - 1],
-    }),
-    lease: {
-      sessionId,
-      credentials: logins,
-      ...{ documents, before },
-      pictures: options.pictures,
-      conceal,
-      files: leaseFiles,
-      profiles: profileAccess(controller, leaseToken, options.saveProfile),
-      askUser: (request, signal) =>
-        live.requests.during(request, () => controller.askUser(leaseToken, request, signal)),
-      openActions: new Map(),
-      audit: (domain, status) => events.add('login', { domain, status }),
-    },
-  });
-  playwright.setSecrets(secrets, conceal, documents.isGuarding);
-  playwright.incidents.listen(({ kind, url, why }) =>
+  const tools: ToolLease = {
+    ...{ sessionId, documents, before, conceal, credentials: logins, files: leaseFiles },
+    pictures: options.pictures,
+    profiles: profileAccess(controller, leaseToken, options.saveProfile),
+    askUser: (request, signal) => live.requests.during(request, () => controller.askUser(leaseToken, request, signal)),
+    openActions: new Map(),
+    audit: (domain, status) => events.add('login', { domain, status }),
+  };
+  const available = leaseTools(options.toolset, work.tools);
+  work.setSecrets(secrets, conceal, documents.isGuarding);
+  work.incidents.listen(({ kind, url, why }) =>
     events.add(kind, { url: redactJson(url, redact), reason: redactJson(why, redact) }),
   );
   events.add('secrets.loaded', { names: Object.keys(secrets) });
   const messages = consoleMessages({
     context: options.context,
     conceal,
-    isClosed: () => documents.isGuarding() || !policy.lists('browser_console_messages'),
+    isClosed: () => documents.isGuarding() || !policy.lists(consoleTool.name),
   });
   const resources = fileResources({ files: leaseFiles, conceal });
   const arrivals = downloads({
-    ...{ context: options.context, documents, files, resources, conceal },
+    ...{ context: options.context, documents, files, conceal, linkTo: resources.linkTo },
     onFailed: options.onFileLost,
   });
   const isOwnName = leaseName(sessionId);
   const challenges = challengeNotes({
-    tab: playwright.answeringTab,
-    challenge: playwright.challenge,
+    tab: work.answeringTab,
+    challenge: work.parts.settler.challenge,
     onSeen: (challenge, url) => events.add('challenge.seen', { challenge, url: redactJson(url, redact) }),
   });
-  const run = judgedCalls(options, { available, live, messages, arrivals, challenges, pages, isOwnName });
+  const stages = stagesOf({
+    ...{ browser: work, available, tools, policy, fields, redact, live, pages, messages, arrivals, challenges },
+    ...{ lifetime, events, clock, isOwnName, freezer: options.freezer, forwarder: options.forwarder },
+    rules: secrecyRules({
+      ...{ documents, fields, before, choosesAnew },
+      requestAt: (page, index) => upstreamTabOf(page)._requests[index - 1],
+    }),
+    isHibernated: options.hibernation.overtook,
+    recordingReady: recording.ready,
+    ...{ snapshot: options.snapshot, tokensMax: options.tokensMax, imageText: options.imageText },
+  });
   const socket = (signal: AbortSignal) => controller.liveSocket(leaseToken, signal);
   const app = appCalls({
     ...{ live, exchanges: liveExchanges({ live, claims: CHAT_VIEWER, clock }), socket },
@@ -194,7 +204,7 @@ export function openLease(options: LeaseOptions): ServedTools & {
   return {
     ...{ live, files, pages, documents },
     listTools: showsApps =>
-      showsApps && mayBeShown() ? withApp(listed(available, policy)) : listed(available, policy),
+      showsApps && mayBeShown() ? withApp(listTools(available, policy)) : listTools(available, policy),
     listResources: showsApps => [
       ...(showsApps && mayBeShown() ? [APP_RESOURCE] : []),
       ...resources.list().map(file => ({ ...file, name: redact(file.name) })),
@@ -205,7 +215,7 @@ export function openLease(options: LeaseOptions): ServedTools & {
         return { contents: [appContents(opened === null ? [] : [new URL(opened.url).origin])] };
       }
       if (lifetime.isOver()) throw new ResourceNotFoundError(uri, 'The lease has ended.');
-      const finished = started(options);
+      const finished = callStarted(options);
       const startMs = clock.nowMs();
       let outcome = 'error';
       try {
@@ -227,66 +237,7 @@ export function openLease(options: LeaseOptions): ServedTools & {
         const { sessionId, ...given } = args;
         return isOwnName(sessionId) ? app.call(name, given, caller.signal) : SESSION_MISMATCH;
       }
-      const span = callSpan(caller.traceparent);
-      const finished = started(options);
-      const callEnded = pages.callStarted();
-      const startMs = clock.nowMs();
-      try {
-        if (await options.hibernation.overtook()) return leaseEnded('hibernated');
-        await recording.ready;
-        const before = await fields.texts();
-        const { result: raw, verdict, tokensMax, page } = await run(name, args, caller);
-        const held = new Map([...before, ...(await fields.texts())]);
-        const concealed: Conceal = async text => redact(maskFields(text, held));
-        const bounds = { tool: name, tokensMax: tokensMax ?? options.tokensMax, conceal: concealed };
-        const result = structured(await fitted(await told(raw, concealed), bounds));
-        events.add('tool.call', {
-          tool: redact(name).slice(0, 128),
-          arguments: redactJson(args, redact),
-          outcome: verdict === undefined ? (result.isError ? 'error' : 'ok') : 'blocked',
-          duration_ms: Math.round(clock.nowMs() - startMs),
-          ...(page && factsOf(page, redact)),
-          ...span,
-          ...(result.isError ? { error: redactJson(firstText(result), redact) } : {}),
-          ...(verdict === undefined ? {} : { layer: verdict.layer, rule: verdict.index }),
-        });
-        const asText = name === screenshot.tool.name && (args.imageText ?? options.imageText) === true;
-        return { ...(asText ? withImageText(result) : result), _meta: { ...UNTRUSTED, ...codeOf(raw) } };
-      } finally {
-        callEnded();
-        finished();
-      }
+      return runStages(stages, { name, given: args, caller });
     },
   };
-}
-
-/** A call counts as activity, and its browser runs. */
-function started({ lifetime, freezer }: LeaseOptions): () => void {
-  const finished = lifetime.callStarted();
-  const unused = freezer.use();
-  return () => {
-    unused();
-    finished();
-  };
-}
-
-const codeOf = ({ _meta }: CallToolResult): Record<string, unknown> => {
-  const code = _meta?.[CODE_META];
-  return code === undefined ? {} : { [CODE_META]: code };
-};
-
-const factsOf = (page: PageFacts, redact: Redact) =>
-  Object.fromEntries(Object.entries(page).map(([name, value]) => [name, redactJson(value, redact)]));
-
-const firstText = ({ content: [first] }: CallToolResult): string => (first?.type === 'text' ? first.text : '');
-
-/** Texts and pictures as they are, names of links without secrets; anything else a tool might answer is left out. */
-async function told(result: CallToolResult, conceal: Conceal): Promise<CallToolResult> {
-  const content: CallToolResult['content'] = [];
-  for (const part of result.content) {
-    if (part.type === 'text') content.push({ type: 'text', text: part.text });
-    else if (part.type === 'image') content.push(part);
-    else if (part.type === 'resource_link') content.push({ ...part, name: await conceal(part.name) });
-  }
-  return { content, ...(result.isError ? { isError: true } : {}) };
 }

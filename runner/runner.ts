@@ -18,11 +18,11 @@ import type { ProfileCheck } from '../contract/profile.ts';
 import { type ControllerKeys, verifyControllerToken } from '../contract/tokens.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { guardPages } from './browser/page-guard.ts';
+import { type BrowserWork, browserWork } from './calls/browser-work.ts';
 import type { SessionFiles } from './files/session-files.ts';
 import type { LiveView } from './live/live-view.ts';
 import { opensLease } from './mcp/bearer.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
-import { type PlaywrightMcp, playwrightMcp } from './mcp/playwright-mcp.ts';
 import { type PhaseMachine, phaseMachine } from './phase.ts';
 import { checkLogin } from './profile/check-login.ts';
 import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
@@ -119,7 +119,7 @@ export function createRunner(options: RunnerOptions): Runner {
   const abort = new AbortController();
   const machine = phaseMachine(log, () => ({ session_id: assigned?.assignment.session_id }));
   let browser: RunnerBrowser | undefined;
-  let playwright: PlaywrightMcp | undefined;
+  let work: BrowserWork | undefined;
   let assigned: { assignment: Assignment; answer: Promise<AssignAnswer> } | undefined;
   let served: ServedLease | undefined;
   /** Resolves once the lease is served, or is not. */
@@ -130,7 +130,7 @@ export function createRunner(options: RunnerOptions): Runner {
   async function warm(): Promise<void> {
     try {
       browser = await options.launch();
-      playwright = await warmPlaywright(browser, options);
+      work = await warmBrowser(browser, options);
       watch(browser);
       machine.enter('launched');
     } catch (cause) {
@@ -155,7 +155,7 @@ export function createRunner(options: RunnerOptions): Runner {
     watch(launched);
     if (abort.signal.aborted) await launched.close();
     await prepare(launched);
-    playwright = await playwrightOf(launched, options);
+    work = await workOf(launched, options);
     await closed;
     return launched;
   }
@@ -205,9 +205,9 @@ export function createRunner(options: RunnerOptions): Runner {
         (await openLeaseProfile({ ...options, browser, restart }, assignment, redeemed, leaseRedactor, abort.signal));
       const restored = redeemed.restores ? await controller.snapshot(redeemed.leaseToken, abort.signal) : undefined;
       if (browser !== undefined && restored?.state != null) await restore(browser.context, restored.state);
-      if (browser === undefined || playwright === undefined || !machine.enter('redeemed', { epoch }))
+      if (browser === undefined || work === undefined || !machine.enter('redeemed', { epoch }))
         throw machine.failure ?? new OmicronError('assignment_refused', `This runner is ${machine.phase}.`);
-      const parts = { assignment, redeemed, redactor: leaseRedactor, browser, playwright, profile, restored };
+      const parts = { assignment, redeemed, redactor: leaseRedactor, browser, work, profile, restored };
       const serve = () => (served = serveLease({ ...options, ...parts, onEnd: stop, signal: abort.signal }));
       const tabs = restored ?? profile?.tabs;
       if (tabs === undefined) onceAnswered(serve, isServed);
@@ -356,14 +356,14 @@ async function openLeaseProfile(
 }
 
 /** Everything that the first call of an agent needs, run once. */
-async function warmPlaywright(browser: RunnerBrowser, options: RunnerOptions): Promise<PlaywrightMcp> {
+async function warmBrowser(browser: RunnerBrowser, options: RunnerOptions): Promise<BrowserWork> {
   const { warmUp, log } = options;
   await warmUp(browser).catch((error: unknown) => log.warn({ err: error }, 'warm-up failed'));
-  return playwrightOf(browser, options);
+  return workOf(browser, options);
 }
 
-const playwrightOf = (browser: RunnerBrowser, { filesDir, log }: RunnerOptions): Promise<PlaywrightMcp> =>
-  playwrightMcp({ browser, guard: guardPages(browser, what => log.warn(what)), filesDir });
+const workOf = (browser: RunnerBrowser, { filesDir, log }: RunnerOptions): Promise<BrowserWork> =>
+  browserWork({ browser, guard: guardPages(browser, what => log.warn(what)), filesDir });
 
 const BROWSER_CRASHED = 'The browser process exited. Request a new lease; it gets a new browser.';
 

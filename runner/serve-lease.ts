@@ -11,6 +11,8 @@ import type { Clock } from '../http/clock.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import type { EgressForwarder } from './browser/egress-forwarder.ts';
 import { browserFreezer, type Freezer } from './browser/freezer.ts';
+import type { BrowserWork } from './calls/browser-work.ts';
+import { toolPolicy } from './calls/tool-policy.ts';
 import { type Captures, captureTabs } from './capture/captures.ts';
 import type { FileLimits } from './files/limits.ts';
 import type { SessionFiles } from './files/session-files.ts';
@@ -19,8 +21,6 @@ import { openLease } from './lease.ts';
 import { type Admission, liveAdmission } from './live/admission.ts';
 import type { LiveView } from './live/live-view.ts';
 import { type McpEndpoint, mcpEndpoint } from './mcp/endpoint.ts';
-import type { PlaywrightMcp } from './mcp/playwright-mcp.ts';
-import { toolPolicy } from './mcp/tool-policy.ts';
 import { readBrowserState } from './profile/browser-state.ts';
 import { saveAtCheckpoints } from './profile/checkpoints.ts';
 import type { OpenProfile } from './profile/lease-profile.ts';
@@ -72,7 +72,7 @@ export interface ServeLeaseOptions {
   readonly profile: OpenProfile | undefined;
   /** What comes back of a hibernated session; its state is restored already. */
   readonly restored: SessionSnapshot | undefined;
-  readonly playwright: PlaywrightMcp;
+  readonly work: BrowserWork;
   readonly controller: ControllerClient;
   readonly forwarder: EgressForwarder | undefined;
   /** Unless the lease asks for another. */
@@ -103,7 +103,7 @@ export interface ServeLeaseOptions {
 
 /** Starts everything that a lease has: its clock, timeline, recording, policy and MCP endpoint. */
 export function serveLease(options: ServeLeaseOptions): ServedLease {
-  const { assignment, redeemed, playwright, controller, forwarder, insecureLoginOrigins, clock, log } = options;
+  const { assignment, redeemed, work, controller, forwarder, insecureLoginOrigins, clock, log } = options;
   const warn = (message: string, details: Record<string, unknown>) => log.warn(details, message);
   const { leaseToken, artifactToken, endsAtMs } = redeemed;
   const events = eventQueue({ controller, tokens: [leaseToken, artifactToken], clock, warn });
@@ -160,7 +160,7 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
   const served = openLease({
     context: options.browser.context,
     sessionId: assignment.session_id,
-    ...{ redeemed, redactor: options.redactor, playwright, lifetime, events, recording, pictures, policy, controller },
+    ...{ redeemed, redactor: options.redactor, work, lifetime, events, recording, pictures, policy, controller },
     ...{ captures, freezer, expiredLogins: options.profile?.expired ?? [], saveProfile },
     hibernation: hibernating,
     isRestoredTainted: options.profile?.isTainted === true || options.restored?.tainted === true,
@@ -223,14 +223,13 @@ const TABS_MS = 2_500;
 
 /** The tabs, and the one among them that tools act on. */
 async function reopen(
-  { browser, playwright }: ServeLeaseOptions,
+  { browser, work }: ServeLeaseOptions,
   { tabs, active }: SavedTabs,
   events: EventQueue,
 ): Promise<void> {
   const signal = AbortSignal.timeout(TABS_MS);
   const loaded = await openTabs(browser.context, tabs, signal);
-  if (active !== null)
-    await playwright.turn(signal, () => playwright.call('browser_tabs', { action: 'select', index: active }, signal));
+  if (active !== null) await work.selectTab(active, signal);
   events.add('tabs.restored', { tabs: tabs.length, loaded });
 }
 

@@ -17,6 +17,7 @@ import { runnerServer } from './http.ts';
 import { controllerClient } from './reporting/controller-client.ts';
 import { createRunner } from './runner.ts';
 import { ariaTree } from './snapshot/aria-tree.ts';
+import { navigate } from './tools/navigate.ts';
 
 /** Each request, and so the whole, ends in bounded time. */
 const REQUEST_MS = 5_000;
@@ -126,7 +127,7 @@ async function warmUpAgent(mcpUrl: string, pageUrl: string): Promise<void> {
   headers['mcp-protocol-version'] = protocolVersion;
   await send('notifications/initialized', {});
   await send('tools/list', {}, 2);
-  await send('tools/call', { name: 'browser_navigate', arguments: { url: pageUrl } }, 3);
+  await send('tools/call', { name: navigate.name, arguments: { url: pageUrl } }, 3);
 }
 
 /**

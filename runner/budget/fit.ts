@@ -7,29 +7,21 @@ export const TOKENS_MIN = 200;
 export const TOKENS_MAX = 100_000;
 export const TOKENS_DEFAULT = 4_000;
 
-/** How to get what an answer of this tool lacks. */
-const WAYS: Readonly<Record<string, string>> = {
-  browser_console_messages: 'a level of "error" gives fewer messages',
-  browser_evaluate: 'return less of it',
-  browser_find: 'a longer text has fewer matches',
-  browser_get_content: 'browser_find searches it, where it is served',
-  browser_network_request: 'a part gives less',
-  browser_network_requests: 'a filter gives fewer requests',
-};
 const NOTE_TOKENS = 60;
 /** Four characters of a page are rarely less than a token: what is far too long need not be counted. */
 const TOKEN_CHARACTERS_MAX = 16;
 
 export interface FitOptions {
-  readonly tool: string;
+  /** How an agent gets a shorter answer; null: it is not told. */
+  readonly shorter: string | null;
   readonly tokensMax: number;
   readonly conceal: Conceal;
 }
 
 /** The result with texts without secrets, of at most about `tokensMax` tokens together; pictures stay. */
-export async function fitted(
+export async function fitResult(
   result: CallToolResult,
-  { tool, tokensMax, conceal }: FitOptions,
+  { shorter, tokensMax, conceal }: FitOptions,
 ): Promise<CallToolResult> {
   const content = await Promise.all(
     result.content.map(async part => (part.type === 'text' ? await safeText(part.text, tokensMax, conceal) : part)),
@@ -41,7 +33,7 @@ export async function fitted(
     content: content.map(part => {
       if (part.type !== 'text') return part;
       const { tokens, text } = part;
-      const fitting = tokens <= left ? text : shortened(text, left, tool, total);
+      const fitting = tokens <= left ? text : shortenText(text, left, shorter, total);
       left = Math.max(0, left - tokens);
       return { type: 'text', text: fitting };
     }),
@@ -58,8 +50,8 @@ async function safeText(given: string, tokensMax: number, conceal: Conceal) {
   return { type: 'text' as const, text, tokens: Math.ceil(estimateTokens(text) * share) };
 }
 
-function shortened(text: string, tokensMax: number, tool: string, total: number): string {
-  const way = Object.hasOwn(WAYS, tool) ? `${WAYS[tool]}; ` : '';
+function shortenText(text: string, tokensMax: number, shorter: string | null, total: number): string {
+  const way = shorter === null ? '' : `${shorter}; `;
   const note = `cut: the answer takes about ${total} tokens; ${way}tokensMax: ${Math.min(total, TOKENS_MAX)} gives more`;
   const json = parsed(text);
   if (json !== undefined) return JSON.stringify({ ...shortJson(json, tokensMax), truncated: true, cut: note });

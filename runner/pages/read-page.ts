@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
+import { contentOf, inTime } from '../acting/frames.ts';
 import { captureVisible } from '../browser/visible-picture.ts';
 import type { Conceal } from '../budget/cut.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import type { Pictures, Withheld } from '../secrecy/pictures.ts';
-import { contentOf, inTime } from '../tools/frames.ts';
 
 /** How what is kept of a page is kept free of secrets. */
 export interface PageSecrecy {

@@ -6,10 +6,40 @@ import type { FilledFields } from './filled-fields.ts';
 import { movesClipboard, refusedKey } from './keys.ts';
 import { type KnownNames, refusedSelector } from './selectors.ts';
 
-/** What an agent may do where a page may hold a secret. */
+/** Rules for the calls of one tool while a tab may hold a secret. */
+export type WhileTainted =
+  /** Is never asked: it does not use the page, or ends a dialog, behind which no page answers. */
+  | 'exempt'
+  /** Names elements alone, or works on texts without secrets. */
+  | 'open'
+  | ToolRules;
+
+export interface ToolRules {
+  /** Refused in a tainted tab, whatever its arguments are: the end of a sentence that says why. */
+  readonly closed?: string;
+  /** Refused in a tainted tab by its arguments: as `closed`. */
+  readonly refusedArgument?: (args: Arguments) => string | undefined;
+  /** Refused in any tab once a credential was filled in. */
+  readonly refusedAnywhere?: (args: Arguments) => Refusal | undefined;
+  /** Texts by which a call may choose: whether that is offered is an answer. */
+  readonly choices?: (args: Arguments) => Choice[];
+  /** A key goes to the element that has the focus, and is judged by that alone. */
+  readonly pressesKey?: true;
+  /** The number by which Playwright MCP calls a request, from 1. */
+  readonly requestIndex?: (args: Arguments) => number | undefined;
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** A tool as the rules see it. */
+interface JudgedTool {
+  readonly whileTainted: WhileTainted;
+}
+
+/** Rules for an agent's calls where a page may hold a secret. */
 export interface SecrecyRules {
   /** Why the call may not run now, and what to do instead; undefined: it may. */
-  refusal(tool: string, args: Readonly<Record<string, unknown>>, page: Page): Promise<Refusal | undefined>;
+  refusal(tool: JudgedTool, args: Arguments, page: Page): Promise<Refusal | undefined>;
 }
 
 export interface SecrecyRulesOptions {
@@ -22,81 +52,46 @@ export interface SecrecyRulesOptions {
   readonly requestAt: (page: Page, index: number) => Request | undefined;
 }
 
-/** What may choose by a text. */
+/** Texts that are compared with the options of an element. */
 export interface Choice {
   readonly target: string;
   readonly texts: readonly string[];
 }
 
-const closed = (why: string, instead: string): Refusal => ({ code: 'secret_on_page', why, instead });
+/** A refusal that holds once a credential was filled in. */
+export const closedSecret = (why: string, instead: string): Refusal => ({ code: 'secret_on_page', why, instead });
 
 const tainted = (what: string): Refusal =>
-  closed(
+  closedSecret(
     `This tab may hold a password or a code: ${what}.`,
     'Submit the form and go on from the page that follows, reload the page, or leave it. browser_snapshot shows it meanwhile.',
   );
 
-/** They would tell what a page holds, move it, or run code in it. */
-const CLOSED: Readonly<Record<string, string>> = {
-  browser_console_messages: 'its console is closed',
-  browser_drag: 'nothing is dragged',
-  browser_drop: 'nothing is dropped',
-  browser_find: 'nothing is searched for',
-  browser_evaluate: 'no script of yours runs in it',
-  browser_mouse_down: 'no text is selected and nothing is dragged',
-  browser_mouse_drag_xy: 'no text is selected and nothing is dragged',
-  browser_mouse_up: 'no text is selected and nothing is dragged',
-  browser_network_request: 'its requests are closed',
-};
-
-/** Whatever tells of a page by other arguments than targets is in the functions below, or works on redacted text. */
-const OPEN = new Set([
-  'browser_click',
-  'browser_close',
-  'browser_fill_and_submit',
-  'browser_fill_form',
-  'browser_get_content',
-  'browser_handle_dialog',
-  'browser_hover',
-  'browser_login',
-  'browser_mouse_click_xy',
-  'browser_mouse_move_xy',
-  'browser_mouse_wheel',
-  'browser_navigate',
-  'browser_navigate_back',
-  'browser_network_requests',
-  'browser_open',
-  'browser_press_key',
-  'browser_resize',
-  'browser_screenshot',
-  'browser_scroll',
-  'browser_select_option',
-  'browser_snapshot',
-  'browser_tabs',
-  'browser_take_screenshot',
-  'browser_type',
-  'browser_wait',
-  'browser_wait_for',
-]);
+const taintedWhere = (what: string | undefined): Refusal | undefined =>
+  what === undefined ? undefined : tainted(what);
 
 /** One gate for every tool that uses the browser. */
 export function secrecyRules({ documents, fields, before, choosesAnew, requestAt }: SecrecyRulesOptions): SecrecyRules {
   return {
-    async refusal(tool, args, page) {
-      if (!documents.isGuarding()) return undefined;
-      const always = refusedAnywhere(tool, args);
+    async refusal({ whileTainted }, args, page) {
+      if (whileTainted === 'exempt' || !documents.isGuarding()) return undefined;
+      const rules = whileTainted === 'open' ? NO_RULES : whileTainted;
+      const always = refusedAnywhere(args) ?? rules.refusedAnywhere?.(args);
       if (always !== undefined) return always;
-      if (tool === 'browser_press_key') {
+      if (rules.pressesKey) {
         const focus = await fields.focusOf(page);
         const refused = refusedKey(String(args.key), focus);
         return refused !== undefined && (focus === 'secret' || (await documents.isTainted(page))) ? refused : undefined;
       }
-      if (tool === 'browser_network_request' && typeof args.index === 'number') {
-        const request = requestAt(page, args.index);
-        if (request !== undefined && documents.isFromTainted(request)) return SENT_BEFORE;
-      }
-      const refused = refusedTool(tool) ?? refusedTarget(args, before) ?? refusedArgument(tool, args);
-      const choices = refused === undefined ? choicesOf(tool, args) : [];
+      const index = rules.requestIndex?.(args);
+      const request = index === undefined ? undefined : requestAt(page, index);
+      if (request !== undefined && documents.isFromTainted(request)) return SENT_BEFORE;
+      const refused =
+        taintedWhere(rules.closed) ??
+        refusedTarget(args, before) ??
+        taintedWhere(rules.refusedArgument?.(args)) ??
+        refusedClick(args);
+      const choices = refused === undefined ? (rules.choices?.(args) ?? []) : [];
       if (refused === undefined && choices.length === 0) return undefined;
       if (!(await documents.isTainted(page))) return undefined;
       for (const choice of choices) if (await choosesAnew(page, choice, before)) return CHOSEN_ANEW;
@@ -105,21 +100,16 @@ export function secrecyRules({ documents, fields, before, choosesAnew, requestAt
   };
 }
 
-const SENT_BEFORE = closed(
+const NO_RULES: ToolRules = {};
+
+const SENT_BEFORE = closedSecret(
   'This request was sent by a page that may have held a password or a code: its headers and bodies are closed.',
   'Reload the page that is shown now, and look at its own requests.',
 );
 
 const CHOSEN_ANEW = tainted('what it offers since the login is not chosen by a text');
 
-/** A tool that nobody has judged is closed. */
-function refusedTool(tool: string): Refusal | undefined {
-  const what = Object.hasOwn(CLOSED, tool) ? CLOSED[tool] : undefined;
-  if (what !== undefined) return tainted(what);
-  return OPEN.has(tool) ? undefined : tainted(`${tool} is closed`);
-}
-
-/** Whatever names an element, at any depth: `target`, `startTarget`, `selector`, `submit_selector`. */
+/** Any argument that names an element, at any depth: `target`, `startTarget`, `selector`, `submit_selector`. */
 function refusedTarget(args: unknown, known: KnownNames): Refusal | undefined {
   if (typeof args !== 'object' || args === null) return undefined;
   for (const [name, value] of Object.entries(args)) {
@@ -130,46 +120,33 @@ function refusedTarget(args: unknown, known: KnownNames): Refusal | undefined {
   return undefined;
 }
 
-function refusedArgument(tool: string, args: Readonly<Record<string, unknown>>): Refusal | undefined {
-  if (tool === 'browser_snapshot' && args.boxes === true) return tainted('the places of its letters are not told');
-  if (tool === 'browser_type' && args.slowly === true) return tainted('texts are put in whole, without "slowly"');
+function refusedClick(args: Arguments): Refusal | undefined {
   const button = args.button ?? 'left';
   const modifiers = Array.isArray(args.modifiers) ? args.modifiers : [];
-  if (button !== 'left' || modifiers.length > 0) return tainted('only plain left clicks are made');
-  return undefined;
+  return button !== 'left' || modifiers.length > 0 ? tainted('only plain left clicks are made') : undefined;
 }
 
-/** Where a call may choose by a text: whether that is offered is an answer. */
-function choicesOf(tool: string, args: Readonly<Record<string, unknown>>): Choice[] {
-  const fields = Array.isArray(args.fields) ? args.fields.map(Object) : [];
-  const choosing: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
-    browser_select_option: [args],
-    browser_type: [args],
-    browser_fill_form: fields.filter(({ type }) => type === 'combobox'),
-    browser_fill_and_submit: fields,
-  };
-  const choices = Object.hasOwn(choosing, tool) ? (choosing[tool] ?? []) : [];
-  return choices.flatMap(({ target, selector, text, value, values }) => {
+/** The choices of these fields: each names a target, and one text or several. */
+export const choicesOfFields = (fields: readonly Arguments[]): Choice[] =>
+  fields.flatMap(({ target, selector, text, value, values }) => {
     const texts = [text, value, ...(Array.isArray(values) ? values : [])].filter(each => typeof each === 'string');
     return [target, selector].filter(named => typeof named === 'string').map(named => ({ target: named, texts }));
   });
-}
 
-/**
- * What would carry a secret from one tab into another, ask a page about its text by way of its address, or show what a
- * document said or sent that is gone.
- */
-function refusedAnywhere(tool: string, args: Readonly<Record<string, unknown>>): Refusal | undefined {
+/** A call with fields, each with a target and a text. */
+export const fieldsIn = ({ fields }: Arguments): Arguments[] => (Array.isArray(fields) ? fields.map(Object) : []);
+
+/** Arguments that would carry a secret from one tab into another, or ask a page about its text by way of its address. */
+function refusedAnywhere(args: Arguments): Refusal | undefined {
   if (typeof args.url === 'string' && /:~:|%3a~%3a/i.test(args.url))
-    return closed(
+    return closedSecret(
       'An address that looks for a text (":~:") is not opened once a credential was filled in.',
       'Leave that part out.',
     );
-  if (tool === 'browser_console_messages' && args.all === true)
-    return closed('Messages of earlier pages are closed once a credential was filled in.', 'Leave "all" out.');
-  if (tool === 'browser_network_request' && args.part === 'request-body')
-    return closed('What was sent is closed once a credential was filled in.', 'The other parts are open.');
   if (args.button === 'middle' || (typeof args.key === 'string' && movesClipboard(args.key)))
-    return closed('Nothing is pasted or copied once a credential was filled in.', 'Type the text with browser_type.');
+    return closedSecret(
+      'Nothing is pasted or copied once a credential was filled in.',
+      'Type the text with browser_type.',
+    );
   return undefined;
 }

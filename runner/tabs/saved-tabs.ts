@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { SAVED_TAB_LIMITS, type SavedTab, type SavedTabs } from '../../contract/saved-tabs.ts';
 import { within } from '../../time/within.ts';
 import { TABS_MAX } from '../browser/page-guard.ts';
-import { currentTab } from '../mcp/tabs.ts';
+import { currentTab } from '../upstream/tabs.ts';
 
 /** A page that does not answer, behind a dialog or a busy script, is saved by its address alone. */
 const READ_MS = 1_000;

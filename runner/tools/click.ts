@@ -1,33 +1,65 @@
 import * as z from 'zod';
+import { at, drawnBox } from '../acting/drawn-box.ts';
+import { existing, locate } from '../acting/target.ts';
+import { unfitFields } from '../acting/unfit-fields.ts';
+import { invalidArguments, succeeded } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
-import { at, drawnBox } from './drawn-box.ts';
-import { invalidArguments, succeeded } from './result.ts';
-import { locate } from './target.ts';
-import { unfitFields } from './unfit-fields.ts';
-
-const ACTION_MS = 5_000;
+import { pageForm } from './own-form.ts';
+import { ACTION, ANSWERS, onPage, TARGET } from './playwright-form.ts';
 
 export const click = defineTool({
   name: 'browser_click',
-  title: 'Click',
-  does: 'changes',
-  description: 'Click an element, by selector or at coordinates of the visible part of the page',
   seconds: 30,
-  input: {
-    selector: z.string().min(1).optional().describe('CSS selector (alternative to coordinates)'),
-    x: z.number().optional().describe('X coordinate'),
-    y: z.number().optional().describe('Y coordinate'),
+  effect: 'acts',
+  whileTainted: 'open',
+  shorter: null,
+  playwright: {
+    sets: ['playwright', 'core', 'both'],
+    title: 'Click',
+    description: 'Click an element',
+    args: { target: TARGET },
+    unlisted: ['modifiers'],
+    settles: ANSWERS,
+    snapshotAfter: true,
+    namesUnfitFields: true,
+    run: onPage(
+      {
+        target: z.string(),
+        doubleClick: z.boolean().optional(),
+        button: z.enum(['left', 'right', 'middle']).optional(),
+        modifiers: z.array(z.enum(['Alt', 'Control', 'ControlOrMeta', 'Meta', 'Shift'])).optional(),
+      },
+      async (page, { target, doubleClick, button, modifiers }) => {
+        const [found, drawn] = await Promise.all([existing(page, target), drawnBox(page, target)]);
+        const element = drawn?.element ?? found;
+        const options = { ...(button && { button }), ...(modifiers && { modifiers }), ...at(drawn), ...ACTION };
+        await (doubleClick === true ? element.dblclick(options) : element.click(options));
+      },
+    ),
   },
-  compatible: true,
-  output: {},
-  async run({ selector, x, y }, { page, settled, lease }) {
-    if (selector !== undefined)
-      await settled(page, async () => {
-        const drawn = await drawnBox(page, selector);
-        await (drawn?.element ?? locate(page, selector)).click({ ...at(drawn), timeout: ACTION_MS });
-      });
-    else if (x !== undefined && y !== undefined) await settled(page, () => page.mouse.click(x, y));
-    else return invalidArguments('Give a selector, or both x and y.');
-    return succeeded(page, {}, await unfitFields(page, lease.documents));
-  },
+  own: pageForm({
+    sets: ['compat', 'both'],
+    title: 'Click',
+    description: 'Click an element, by selector or at coordinates of the visible part of the page',
+    input: {
+      selector: z.string().min(1).optional().describe('CSS selector (alternative to coordinates)'),
+      x: z.number().optional().describe('X coordinate'),
+      y: z.number().optional().describe('Y coordinate'),
+    },
+    distinctive: ['selector', 'x', 'y'],
+    compatible: true,
+    output: {},
+    settles: 'itself',
+    snapshotAfter: false,
+    async run({ selector, x, y }, { page, settled, lease }) {
+      if (selector !== undefined)
+        await settled(page, async () => {
+          const drawn = await drawnBox(page, selector);
+          await (drawn?.element ?? locate(page, selector)).click({ ...at(drawn), ...ACTION });
+        });
+      else if (x !== undefined && y !== undefined) await settled(page, () => page.mouse.click(x, y));
+      else return invalidArguments('Give a selector, or both x and y.');
+      return succeeded(page, {}, await unfitFields(page, lease.documents));
+    },
+  }),
 });

@@ -1,9 +1,10 @@
 import * as z from 'zod';
+import { contentOf, inTime, type ShownFrame, shownFrames } from '../acting/frames.ts';
 import { shownAddress } from '../browser/shown.ts';
 import { type Conceal, cut } from '../budget/cut.ts';
+import { succeeded } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
-import { contentOf, inTime, type ShownFrame, shownFrames } from './frames.ts';
-import { succeeded } from './result.ts';
+import { pageForm } from './own-form.ts';
 
 const CHARACTERS_MAX = 60_000;
 const LINKS_MAX = 500;
@@ -40,69 +41,76 @@ const outline = z.object({
 
 export const getContent = defineTool({
   name: 'browser_get_content',
-  title: 'Read the page',
-  does: 'reads',
-  description:
-    'Get the content of the page and its frames: text, html, links, or accessibility tree with forms, fields and the ' +
-    'selectors that other tools take',
   seconds: 20,
-  input: { format: z.enum(['text', 'html', 'accessibility', 'links']).default('accessibility') },
-  compatible: true,
-  output: { format: z.string().optional(), content: z.string().optional(), truncated: z.boolean().optional() },
-  async run({ format }, { page, lease: { conceal, documents, before } }) {
-    const content = (text: string) => cut(text, CHARACTERS_MAX, conceal);
-    const [own, ...frames] = await shownFrames(page);
-    if (own === undefined) throw new Error('The page has no document.');
-    /** What the page's own document has, which must answer, and then what those of its frames have that do. */
-    const each = async <T>(read: (shown: ShownFrame) => Promise<T>): Promise<readonly [T, ...Part<T>[]]> => {
-      const parts = frames.map(async (shown): Promise<Part<T>[]> => {
-        const answer = await inTime(read(shown).then(found => ({ found })));
-        return answer === undefined ? [] : [{ url: shownAddress(shown.frame.url()), ...answer }];
-      });
-      return [await read(own), ...(await Promise.all(parts)).flat()];
-    };
-    switch (format) {
-      case 'text':
-      case 'html': {
-        const [text, ...parts] = await each(async ({ frame }) => String(await contentOf(frame, format)));
-        const framed = parts.filter(({ found }) => found.trim() !== '');
-        const mark = (url: string) =>
-          format === 'text' ? `--- frame ${url} ---` : `<!-- frame ${url.replaceAll('--', '%2D%2D')} -->`;
-        const all = [text, ...framed.map(({ url, found }) => `${mark(url)}\n${found}`)].join('\n\n');
-        return succeeded(page, { format, ...(await content(all)) });
+  effect: 'reads',
+  whileTainted: 'open',
+  shorter: 'browser_find searches it, where it is served',
+  own: pageForm({
+    sets: ['compat', 'both'],
+    title: 'Read the page',
+    description:
+      'Get the content of the page and its frames: text, html, links, or accessibility tree with forms, fields and the ' +
+      'selectors that other tools take',
+    input: { format: z.enum(['text', 'html', 'accessibility', 'links']).default('accessibility') },
+    compatible: true,
+    output: { format: z.string().optional(), content: z.string().optional(), truncated: z.boolean().optional() },
+    async run({ format }, { page, lease: { conceal, documents, before } }) {
+      const content = (text: string) => cut(text, CHARACTERS_MAX, conceal);
+      const [own, ...frames] = await shownFrames(page);
+      if (own === undefined) throw new Error('The page has no document.');
+      /** What the page's own document has, which must answer, and then what those of its frames have that do. */
+      const each = async <T>(read: (shown: ShownFrame) => Promise<T>): Promise<readonly [T, ...Part<T>[]]> => {
+        const parts = frames.map(async (shown): Promise<Part<T>[]> => {
+          const answer = await inTime(read(shown).then(found => ({ found })));
+          return answer === undefined ? [] : [{ url: shownAddress(shown.frame.url()), ...answer }];
+        });
+        return [await read(own), ...(await Promise.all(parts)).flat()];
+      };
+      switch (format) {
+        case 'text':
+        case 'html': {
+          const [text, ...parts] = await each(async ({ frame }) => String(await contentOf(frame, format)));
+          const framed = parts.filter(({ found }) => found.trim() !== '');
+          const mark = (url: string) =>
+            format === 'text' ? `--- frame ${url} ---` : `<!-- frame ${url.replaceAll('--', '%2D%2D')} -->`;
+          const all = [text, ...framed.map(({ url, found }) => `${mark(url)}\n${found}`)].join('\n\n');
+          return succeeded(page, { format, ...(await content(all)) });
+        }
+        case 'links': {
+          const [first, ...parts] = await each(async ({ frame }) => link.array().parse(await contentOf(frame, format)));
+          const all = [...first, ...parts.flatMap(({ found }) => found)];
+          const links = all.slice(0, LINKS_MAX).map(async ({ text, href }) => ({
+            text: (await cut(text, LINK_TEXT_MAX, conceal)).content,
+            href: (await cut(href, LINK_ADDRESS_MAX, conceal)).content,
+          }));
+          return succeeded(page, { format, links: await Promise.all(links), truncated: all.length > LINKS_MAX });
+        }
+        case 'accessibility': {
+          const [first, ...parts] = await each(async ({ frame, selectorOf }) => ({
+            outline: withSelectors(outline.parse(await contentOf(frame, 'outline')), selectorOf),
+            tree: await frame.locator('body').ariaSnapshot({ timeout: TREE_MS }),
+          }));
+          const outlines = [first.outline, ...parts.map(({ found }) => found.outline)];
+          const found = {
+            forms: outlines.flatMap(({ forms }) => forms),
+            fields: outlines.flatMap(({ fields }) => fields),
+            buttons: outlines.flatMap(({ buttons }) => buttons),
+          };
+          if (documents.isGuarding() && (await documents.isTainted(page)))
+            before.shown(await shownIn(selectorsIn(found), conceal));
+          const framed = parts.filter(part => part.found.tree.trim() !== '');
+          const trees = [first.tree, ...framed.map(part => `--- frame ${part.url} ---\n${part.found.tree}`)];
+          const hints =
+            found.forms.length + found.fields.length === 0
+              ? []
+              : ['Pass a selector to browser_type, browser_click, browser_fill_and_submit or browser_login.'];
+          return succeeded(page, { format, ...found, ...(await content(trees.join('\n\n'))) }, hints);
+        }
       }
-      case 'links': {
-        const [first, ...parts] = await each(async ({ frame }) => link.array().parse(await contentOf(frame, format)));
-        const all = [...first, ...parts.flatMap(({ found }) => found)];
-        const links = all.slice(0, LINKS_MAX).map(async ({ text, href }) => ({
-          text: (await cut(text, LINK_TEXT_MAX, conceal)).content,
-          href: (await cut(href, LINK_ADDRESS_MAX, conceal)).content,
-        }));
-        return succeeded(page, { format, links: await Promise.all(links), truncated: all.length > LINKS_MAX });
-      }
-      case 'accessibility': {
-        const [first, ...parts] = await each(async ({ frame, selectorOf }) => ({
-          outline: withSelectors(outline.parse(await contentOf(frame, 'outline')), selectorOf),
-          tree: await frame.locator('body').ariaSnapshot({ timeout: TREE_MS }),
-        }));
-        const outlines = [first.outline, ...parts.map(({ found }) => found.outline)];
-        const found = {
-          forms: outlines.flatMap(({ forms }) => forms),
-          fields: outlines.flatMap(({ fields }) => fields),
-          buttons: outlines.flatMap(({ buttons }) => buttons),
-        };
-        if (documents.isGuarding() && (await documents.isTainted(page)))
-          before.shown(await shownIn(selectorsIn(found), conceal));
-        const framed = parts.filter(part => part.found.tree.trim() !== '');
-        const trees = [first.tree, ...framed.map(part => `--- frame ${part.url} ---\n${part.found.tree}`)];
-        const hints =
-          found.forms.length + found.fields.length === 0
-            ? []
-            : ['Pass a selector to browser_type, browser_click, browser_fill_and_submit or browser_login.'];
-        return succeeded(page, { format, ...found, ...(await content(trees.join('\n\n'))) }, hints);
-      }
-    }
-  },
+    },
+    settles: 'nothing',
+    snapshotAfter: false,
+  }),
 });
 
 /** What a frame's document has. */

@@ -2,13 +2,14 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { CODE_META } from '../../contract/tool-failure.ts';
+import { actor, locate, safeTarget, type Target } from '../acting/target.ts';
+import { siteDomain } from '../credentials/login-origins.ts';
 import type { SecretKind } from '../secrecy/held.ts';
 import { refusedSelector } from '../secrecy/selectors.ts';
-import { defineTool, type PageContext } from './define-tool.ts';
-import { siteDomain } from './login-origins.ts';
-import { actor, locate, safeTarget, type Target } from './target.ts';
+import { defineTool } from './define-tool.ts';
+import { type PageContext, pageForm } from './own-form.ts';
+import { ACTION } from './playwright-form.ts';
 
-const ACTION_MS = 5_000;
 const CODE_FIELD_MS = 8_000;
 
 const MESSAGES = {
@@ -40,78 +41,90 @@ const INPUT = {
 /** A8: the agent names the fields; the runner finds the credential by the page's own domain and fills it in. */
 export const login = defineTool({
   name: 'browser_login',
-  title: 'Log in',
-  does: 'changes',
-  description: "Log in with the site's stored credential, which you never see. Name the fields of this step",
   seconds: 60,
-  input: INPUT,
-  output: { status: z.string().optional(), domain: z.string().optional(), message: z.string().optional() },
-  aliases: {
-    username_selector: 'usernameSelector',
-    password_selector: 'passwordSelector',
-    submit_selector: 'submitSelector',
-    totp_selector: 'totpSelector',
-  },
-  async run(args, context) {
-    const { page, lease, signal } = context;
-    const { credentials, audit } = lease;
-    const domain = siteDomain(page.url());
-    const answer = (status: Status, detail?: string): CallToolResult => {
-      audit(domain, status);
-      return outcome(status, domain, detail);
-    };
-    if (args.domain !== undefined && args.domain.toLowerCase() !== domain)
-      return answer('origin_refused', `The page shown is of "${domain}".`);
-    const found = credentials.siteFor(page, args.site);
-    if (!found.found) return answer(found.code, found.reason);
-    const named = {
-      username: args.usernameSelector,
-      password: args.passwordSelector,
-      code: args.totpSelector,
-      submit: args.submitSelector,
-    };
-    if ([named.username, named.password, named.code].every(target => target === undefined))
-      return answer('field_not_found', 'Name at least one field; browser_get_content or browser_snapshot shows them.');
-    if (named.code !== undefined && !found.site.totp) return answer('no_totp');
-    const targets = Object.values(named).filter(target => target !== undefined);
-    if ((await credentials.refresh(page, targets)) !== undefined) return answer('scripted_document');
-    const aims = new Map<string, Target>();
-    for (const target of targets) {
-      // The field for a code may be on the next page.
-      const aim = (await safeTarget(page, target, lease.before)) ?? (target === named.code ? target : undefined);
-      if (aim === undefined) return answer('field_not_found', `"${target}" does not name exactly one element now.`);
-      aims.set(target, aim);
-    }
-    const aimed = (target: string | undefined) => (target === undefined ? undefined : aims.get(target));
-    const fill = async (kind: SecretKind, target: Target | undefined): Promise<CallToolResult | undefined> => {
-      if (target === undefined) return undefined;
-      const refused = await credentials.fill(page, target, credentials.nameOf(found.site, kind), signal);
-      return refused && answer(refused.code, `${refused.why} ${refused.instead}`);
-    };
-    const { username, password, code, submit } = {
-      username: aimed(named.username),
-      password: aimed(named.password),
-      code: aimed(named.code),
-      submit: aimed(named.submit),
-    };
-    const refused = (await fill('username', username)) ?? (await fill('password', password));
-    if (refused !== undefined) return refused;
-    let last = password ?? username;
-    const codeNow = code !== undefined && (last === undefined || (await actor(page, code).isVisible()));
-    if (codeNow) {
-      const refusedCode = await fill('code', code);
-      if (refusedCode !== undefined) return refusedCode;
-      last = code;
-    }
-    await send(context, last, submit);
-    // One that was found by its look before is of the page before.
-    if (!codeNow && typeof code === 'string' && (await mayLookFor(code, context)) && (await appears(page, code))) {
-      const refusedCode = await fill('code', code);
-      if (refusedCode !== undefined) return refusedCode;
-      await send(context, code, undefined);
-    }
-    return answer(await seenAfter(context));
-  },
+  effect: 'fills',
+  whileTainted: 'open',
+  shorter: null,
+  own: pageForm({
+    sets: ['playwright', 'core', 'compat', 'both'],
+    title: 'Log in',
+    description: "Log in with the site's stored credential, which you never see. Name the fields of this step",
+    input: INPUT,
+    output: { status: z.string().optional(), domain: z.string().optional(), message: z.string().optional() },
+    aliases: {
+      username_selector: 'usernameSelector',
+      password_selector: 'passwordSelector',
+      submit_selector: 'submitSelector',
+      totp_selector: 'totpSelector',
+    },
+    async run(args, context) {
+      const { page, lease, signal } = context;
+      const { credentials, audit } = lease;
+      const domain = siteDomain(page.url());
+      const answer = (status: Status, detail?: string): CallToolResult => {
+        audit(domain, status);
+        return outcome(status, domain, detail);
+      };
+      if (args.domain !== undefined && args.domain.toLowerCase() !== domain)
+        return answer('origin_refused', `The page shown is of "${domain}".`);
+      const found = credentials.siteFor(page, args.site);
+      if (!found.found) return answer(found.code, found.reason);
+      const named = {
+        username: args.usernameSelector,
+        password: args.passwordSelector,
+        code: args.totpSelector,
+        submit: args.submitSelector,
+      };
+      if ([named.username, named.password, named.code].every(target => target === undefined))
+        return answer(
+          'field_not_found',
+          'Name at least one field; browser_get_content or browser_snapshot shows them.',
+        );
+      if (named.code !== undefined && !found.site.totp) return answer('no_totp');
+      const targets = Object.values(named).filter(target => target !== undefined);
+      if ((await credentials.refresh(page, targets)) !== undefined) return answer('scripted_document');
+      const aims = new Map<string, Target>();
+      for (const target of targets) {
+        // The field for a code may be on the next page.
+        const aim = (await safeTarget(page, target, lease.before)) ?? (target === named.code ? target : undefined);
+        if (aim === undefined) return answer('field_not_found', `"${target}" does not name exactly one element now.`);
+        aims.set(target, aim);
+      }
+      const aimed = (target: string | undefined) => (target === undefined ? undefined : aims.get(target));
+      const fill = async (kind: SecretKind, target: Target | undefined): Promise<CallToolResult | undefined> => {
+        if (target === undefined) return undefined;
+        const refused = await credentials.fill(page, target, credentials.nameOf(found.site, kind), signal);
+        return refused && answer(refused.code, `${refused.why} ${refused.instead}`);
+      };
+      const { username, password, code, submit } = {
+        username: aimed(named.username),
+        password: aimed(named.password),
+        code: aimed(named.code),
+        submit: aimed(named.submit),
+      };
+      const refused = (await fill('username', username)) ?? (await fill('password', password));
+      if (refused !== undefined) return refused;
+      let last = password ?? username;
+      const codeNow = code !== undefined && (last === undefined || (await actor(page, code).isVisible()));
+      if (codeNow) {
+        const refusedCode = await fill('code', code);
+        if (refusedCode !== undefined) return refusedCode;
+        last = code;
+      }
+      await send(context, last, submit);
+      // One that was found by its look before is of the page before.
+      if (!codeNow && typeof code === 'string' && (await mayLookFor(code, context)) && (await appears(page, code))) {
+        const refusedCode = await fill('code', code);
+        if (refusedCode !== undefined) return refusedCode;
+        await send(context, code, undefined);
+      }
+      return answer(await seenAfter(context));
+    },
+    settles: 'itself',
+    snapshotAfter: false,
+    // A policy may name domains for logins: it decides by the page's own, whatever the agent says.
+    policyArguments: (args, page) => ({ ...args, domain: page === undefined ? '' : siteDomain(page.url()) }),
+  }),
 });
 
 /** In a page that still holds the password, whether it is found may be an answer. */
@@ -132,8 +145,8 @@ async function send(
   submit: Target | undefined,
 ): Promise<void> {
   await settled(page, async () => {
-    if (submit !== undefined) await actor(page, submit).click({ timeout: ACTION_MS });
-    else if (last !== undefined) await actor(page, last).press('Enter', { timeout: ACTION_MS });
+    if (submit !== undefined) await actor(page, submit).click(ACTION);
+    else if (last !== undefined) await actor(page, last).press('Enter', ACTION);
   });
 }
 

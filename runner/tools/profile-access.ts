@@ -1,6 +1,8 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import { OmicronError } from '../../contract/problem.ts';
 import type { Profile, ProfileChoice } from '../../contract/profile.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
+import { failed } from '../results/result.ts';
 
 /** What the profile tools of one lease reach: the profiles of its user, and of no other. Rejects with OmicronErrors. */
 export interface ProfileAccess {
@@ -27,3 +29,16 @@ export const profileAccess = (
     return save();
   },
 });
+
+/** A save reads the browser, and a complete one its files. */
+export const SAVE_SECONDS = 60;
+
+/** Answers a refusal of the controller with its reason: which session has the profile, and until when. */
+export async function answerRefusals(work: () => Promise<CallToolResult>): Promise<CallToolResult> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof OmicronError) return failed(error.code, error.message);
+    throw error;
+  }
+}

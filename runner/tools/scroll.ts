@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { pageScript } from '../browser/page-script.ts';
+import { succeeded } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
-import { succeeded } from './result.ts';
+import { pageForm } from './own-form.ts';
 
 const UNITS = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] } as const;
 const where = z.object({ scrollX: z.number(), scrollY: z.number(), atEnd: z.boolean() });
@@ -11,21 +12,28 @@ const FIRST_MS = 150;
 
 export const scroll = defineTool({
   name: 'browser_scroll',
-  title: 'Scroll',
-  does: 'moves',
-  description: 'Scroll the page, or the largest part of it that scrolls',
   seconds: 20,
-  input: {
-    direction: z.enum(['up', 'down', 'left', 'right']),
-    amount: z.number().min(0).max(1_000_000).default(500).describe('Pixels'),
-  },
-  compatible: true,
-  output: where.partial().shape,
-  async run({ direction, amount }, { page, settled }) {
-    const [x, y] = UNITS[direction];
-    const by = (pixels: number) => page.evaluate(`(${SCROLL})(${JSON.stringify({ x: x * pixels, y: y * pixels })})`);
-    await settled(page, () => by(amount), { firstMs: FIRST_MS });
-    // What came meanwhile moved the end.
-    return succeeded(page, where.parse(await by(0)));
-  },
+  effect: 'moves',
+  whileTainted: 'open',
+  shorter: null,
+  own: pageForm({
+    sets: ['compat', 'both'],
+    title: 'Scroll',
+    description: 'Scroll the page, or the largest part of it that scrolls',
+    input: {
+      direction: z.enum(['up', 'down', 'left', 'right']),
+      amount: z.number().min(0).max(1_000_000).default(500).describe('Pixels'),
+    },
+    compatible: true,
+    output: where.partial().shape,
+    async run({ direction, amount }, { page, settled }) {
+      const [x, y] = UNITS[direction];
+      const by = (pixels: number) => page.evaluate(`(${SCROLL})(${JSON.stringify({ x: x * pixels, y: y * pixels })})`);
+      await settled(page, () => by(amount), { firstMs: FIRST_MS });
+      // What came meanwhile moved the end.
+      return succeeded(page, where.parse(await by(0)));
+    },
+    settles: 'itself',
+    snapshotAfter: false,
+  }),
 });

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DEFAULT_FILE_LIMITS, fileLimits } from '../../runner/files/limits.ts';
 import { type KeptFile, type SessionFiles, sessionFiles } from '../../runner/files/session-files.ts';
 import { serveFiles } from '../../runner/files-http.ts';
-import { uploadByName } from '../../runner/mcp/upload-by-name.ts';
+import { uploadByName } from '../../runner/tools/upload-by-name.ts';
 
 let folder: string;
 let files: SessionFiles;
@@ -41,21 +41,12 @@ it('a file that became a link is not followed when it is fetched', async () => {
 
 it('a file that became a link is not followed when it is uploaded', async () => {
   let called = false;
-  const playwright = {
-    call: async () => {
-      called = true;
-      return { content: [] };
-    },
+  const ask = async () => {
+    called = true;
+    return { content: [] };
   };
   const lease = { ...files, mayReadBytes: () => true, uploadsDir: join(folder, 'uploads-of-the-browser') };
-  const upload = uploadByName(
-    'browser_file_upload',
-    { paths: ['report.txt'] },
-    AbortSignal.timeout(10_000),
-    playwright,
-    lease,
-  );
-  const { isError, content } = await upload;
+  const { isError, content } = await uploadByName({ paths: ['report.txt'] }, { lease: { files: lease }, ask });
   const [said] = content as { text: string }[];
   expect([isError, said?.text]).toEqual([true, expect.stringContaining('"report.txt\\" is gone from the runner')]);
   expect(said?.text).not.toContain(folder);

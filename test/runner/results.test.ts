@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { CODE_META } from '../../contract/tool-failure.ts';
 import { TOKENS_DEFAULT } from '../../runner/budget/fit.ts';
-import { textOf } from '../../runner/tools/result.ts';
+import { textOf } from '../../runner/results/result.ts';
 import { eventually } from '../eventually.ts';
 import { tokensOf } from '../tokens/tokens.ts';
 import { type LeasedRunner, startLease } from './start-lease.ts';

@@ -2,9 +2,9 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OmicronError } from '../../contract/problem.ts';
 import type { UserAction } from '../../contract/user-action.ts';
-import type { AskUser, ToolLease } from '../../runner/tools/define-tool.ts';
-import { textOf } from '../../runner/tools/result.ts';
-import { requestUserAction } from '../../runner/tools/user-action.ts';
+import { textOf } from '../../runner/results/result.ts';
+import { requestUserAction } from '../../runner/tools/request-user-action.ts';
+import type { AskUser, ToolLease } from '../../runner/tools/tool-lease.ts';
 import { eventually } from '../eventually.ts';
 import { steppedClock } from '../fakes/clock.ts';
 import type { FakeController } from '../fakes/controller.ts';
@@ -88,7 +88,7 @@ test('a call is answered within 50 seconds, and the same call again waits on for
   const call = async () => {
     const startMs = clock.nowMs();
     const signal = new AbortController().signal;
-    const result = await requestUserAction.run({ reason: 'Code?', timeout: 300 }, { lease, signal, clock });
+    const result = await requestUserAction.own.run({ reason: 'Code?', timeout: 300 }, { lease, signal, clock });
     return { seconds: (clock.nowMs() - startMs) / 1_000, isError: result.isError, ...JSON.parse(textOf(result)) };
   };
   const pending = await call();

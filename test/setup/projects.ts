@@ -3,11 +3,10 @@
 /**
  * Tests without Postgres, browser and processes of their own; test/setup/unit.ts holds them to it. All others are integration
  * tests: those of these folders too that start a program (Pulumi's, promtool, a shell), and the model's that take a core half a
- * minute. They share one process and its modules, so a file that depends on the state of a module (config.test.ts: the words of zod's
- * errors) is not among them. Tests on a cluster have a configuration of their own, so that no cluster is touched by accident.
+ * minute. Tests on a cluster have a configuration of their own, so that no cluster is touched by accident.
  */
 export const UNIT = [
-  'test/cli/{policy,program}.test.ts',
+  'test/cli/program.test.ts',
   'test/client/*.test.ts',
   'test/console/{login-form,one-time-links,sign-ins}.test.ts',
   'test/contract/!(tokens).test.ts',
@@ -20,7 +19,7 @@ export const UNIT = [
   'test/egress/{address,lease-watch,leases,proxy}.test.ts',
   'test/http/*.test.ts',
   'test/images/*.test.ts',
-  'test/infra/!(config|program|user-data).test.ts',
+  'test/infra/!(program|user-data).test.ts',
   'test/manifests/!(alerts).test.ts',
   'test/model/!(holes|protocol|worlds).test.ts',
   'test/packages/*.test.ts',
@@ -28,10 +27,11 @@ export const UNIT = [
   'test/process/*.test.ts',
   'test/runner/{phase,redeem,settings}.test.ts',
   'test/runner/browser/!(forwarder-users|injected-script).test.ts',
+  'test/runner/calls/!(browser-work).test.ts',
   'test/runner/capture/{guarded-frames,mask}.test.ts',
   'test/runner/live/{control,popups}.test.ts',
   'test/runner/recording/still-page.test.ts',
-  'test/runner/{budget,snapshot}/*.test.ts',
+  'test/runner/{budget,snapshot,tools}/*.test.ts',
   'test/runner/reporting/*.test.ts',
   'test/runner/secrecy/{held,keys,mask-fields,selectors}.test.ts',
   'test/setup/*.test.ts',

@@ -1,15 +1,20 @@
 import { expect, test } from 'vitest';
-import { fitted } from '../../../runner/budget/fit.ts';
+import { fitResult } from '../../../runner/budget/fit.ts';
 import { redactor } from '../../../runner/reporting/redact.ts';
+import { TOOLS } from '../../../runner/tools/all.ts';
 import { tokensOf } from '../../tokens/tokens.ts';
 
 const long = Array.from({ length: 5_000 }, (_, n) => `Line ${n}`).join('\n');
-const of = (tool: string, tokensMax: number) => ({ tool, tokensMax, conceal: async (text: string) => text });
+const of = (tool: string, tokensMax: number) => ({
+  tokensMax,
+  shorter: TOOLS.find(({ name }) => name === tool)?.shorter ?? null,
+  conceal: async (text: string) => text,
+});
 const textIn = (result: { content: { type: string; text?: unknown }[] }) =>
   result.content.map(({ text }) => text ?? '').join('\n');
 
 test('a text that is too long says how long it is and how to get the rest', async () => {
-  const result = await fitted({ content: [{ type: 'text', text: long }] }, of('browser_console_messages', 1_000));
+  const result = await fitResult({ content: [{ type: 'text', text: long }] }, of('browser_console_messages', 1_000));
   expect(tokensOf(textIn(result))).toBeLessThanOrEqual(1_000);
   expect(textIn(result)).toMatch(/^Line 0\n/);
   expect(textIn(result)).toMatch(
@@ -23,7 +28,7 @@ test('JSON stays JSON', async () => {
     content: long,
     links: Array.from({ length: 900 }, (_, n) => ({ href: `/${n}` })),
   });
-  const result = await fitted({ content: [{ type: 'text', text }] }, of('browser_get_content', 1_000));
+  const result = await fitResult({ content: [{ type: 'text', text }] }, of('browser_get_content', 1_000));
   expect(tokensOf(textIn(result))).toBeLessThanOrEqual(1_000);
   expect(JSON.parse(textIn(result))).toMatchObject({
     success: true,
@@ -36,8 +41,8 @@ test('JSON stays JSON', async () => {
 test('pictures and short texts stay as they are', async () => {
   const picture = { type: 'image', data: 'x'.repeat(50_000), mimeType: 'image/png' } as const;
   const result = { content: [picture, { type: 'text' as const, text: 'short' }] };
-  expect(await fitted(result, of('browser_take_screenshot', 200))).toEqual(result);
-  const cut = await fitted(
+  expect(await fitResult(result, of('browser_take_screenshot', 200))).toEqual(result);
+  const cut = await fitResult(
     { content: [picture, { type: 'text', text: 'short' }, { type: 'text', text: long }] },
     of('browser_click', 500),
   );
@@ -56,9 +61,9 @@ test('of a text that is far too long, secrets are taken out of what may be shown
   // Whatever is read of it, it ends within a secret for some of these.
   for (const before of [0, 7, 14, 21]) {
     const text = 'x'.repeat(before) + secret.repeat(100_000);
-    const result = await fitted(
+    const result = await fitResult(
       { content: [{ type: 'text', text }] },
-      { tool: 'browser_evaluate', tokensMax: 2_000, conceal },
+      { ...of('browser_evaluate', 2_000), conceal },
     );
     expect(textIn(result)).not.toMatch(/cor|hor|bat|sta/);
     const [, tokens] = /takes about (\d+) tokens/.exec(textIn(result)) ?? [];

@@ -1,0 +1,121 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { Dialog, Page } from 'playwright-core';
+import { type Refusal, refused } from '../../contract/tool-failure.ts';
+import { unfitFields } from '../acting/unfit-fields.ts';
+import { refusedUrl } from '../browser/addresses.ts';
+import { textResult, withNotes } from '../results/result.ts';
+import type { Tool } from '../tools/define-tool.ts';
+import type { BrowserCall, PageAction, PlaywrightForm } from '../tools/playwright-form.ts';
+import type { ToolLease } from '../tools/tool-lease.ts';
+import { passedArguments, typedTexts } from '../upstream/arguments.ts';
+import { chooserNotes } from '../upstream/file-choosers.ts';
+import { closeTabs } from '../upstream/tabs.ts';
+import { upstreamTabOf } from '../upstream/upstream-tab.ts';
+import { ended, workOnPage } from './bounds.ts';
+import type { BrowserParts } from './browser-work.ts';
+import { settleAction } from './settle.ts';
+import { addSnapshotAfter, readRecovering } from './snapshot-after.ts';
+
+/** One call of a tool in its form of Playwright MCP's. */
+export interface PlaywrightCall {
+  readonly tool: Pick<Tool, 'name' | 'seconds' | 'effect'>;
+  readonly form: PlaywrightForm;
+  readonly lease: ToolLease;
+  readonly signal: AbortSignal;
+  /** Asks the rules of secrecy. */
+  readonly refusal: (page: Page) => Promise<Refusal | undefined>;
+}
+
+/** Milliseconds of each second of a call for reading the page: it may have to be read twice. */
+const READ_SHARE_MS = 400;
+
+/** The browser for the code of a tool, in one call. Rejects as Playwright does; the call's bounds make results of that. */
+export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserCall {
+  const { guard, connection, settler, writer } = parts;
+  const { tool, form, lease, signal, refusal } = call;
+  const { seconds } = tool;
+  const leaving = (work: () => Promise<CallToolResult>) => parts.leaving(tool, signal, work);
+
+  /** The result of an ordinary call, as the agent is given it. */
+  const finish = async (result: CallToolResult): Promise<CallToolResult> => {
+    if (result.isError) return parts.explained(tool.name, result);
+    return form.snapshotAfter ? addSnapshotAfter(parts, result, signal) : result;
+  };
+
+  async function request(args: Record<string, unknown>): Promise<CallToolResult> {
+    const asked = () => connection.request(tool.name, passedArguments(args), seconds * 1_000, signal);
+    // A tool that changes nothing does not ask which page it acts on.
+    if (typeof form.settles === 'string') return asked();
+    return settleAction(settler, form, await parts.current(), asked, false);
+  }
+
+  /** Playwright MCP alone knows what a page with a dialog or a file chooser waits for: it is asked. */
+  async function actOnPage(args: Record<string, unknown>, action: PageAction): Promise<CallToolResult> {
+    const page = await parts.current();
+    if (tool.effect !== 'leaves' && upstreamTabOf(page).modalStates().length > 0) return request(args);
+    const fromUrl = page.url();
+    const bounds = { seconds, signal, interrupted: dialogOpened };
+    const result = await workOnPage(page, guard, bounds, async (page, inTime) => {
+      const work = async () => Promise.race([action(page, inTime), ended(inTime)]);
+      return (await settleAction(settler, form, page, work, true)) ?? { content: [] };
+    });
+    const namesPage = result.content.length === 0 || page.url() !== fromUrl;
+    const isUnfit = form.namesUnfitFields && !guard.showsDialog(page) && (await settler.look(page))?.unfit === true;
+    return withNotes(namesPage ? { ...result, content: [...result.content, pageSection(page)] } : result, [
+      ...chooserNotes(page),
+      ...(isUnfit ? await unfitFields(page, { isGuarding: parts.isGuarding }) : []),
+    ]);
+  }
+
+  const ask: BrowserCall['ask'] = async args =>
+    refusedBefore(parts, args) ?? finish(await leaving(() => request(args)));
+
+  return {
+    lease,
+    signal,
+    settled: settler.settled,
+    refusal: page => refusal(page),
+    ask,
+    act: async (args, action) => refusedBefore(parts, args) ?? finish(await leaving(() => actOnPage(args, action))),
+    async read(args, reading) {
+      const view = parts.view();
+      // Playwright MCP reads one element without the rest of its page, which would tell of a secret in pieces.
+      const isPart = parts.isGuarding() && args.target !== undefined;
+      if (view.snapshot === 'playwright' && !isPart) return ask(args);
+      return readRecovering(parts, async () =>
+        workOnPage(await parts.current(), guard, { seconds, signal }, (page, inTime) =>
+          reading(writer, page, { ...view, timeoutMs: seconds * READ_SHARE_MS }, inTime),
+        ),
+      );
+    },
+    onPage: (work, workSeconds = seconds) =>
+      leaving(async () => workOnPage(await parts.current(), guard, { seconds: workSeconds, signal }, work)),
+    withSnapshot: result => addSnapshotAfter(parts, result, signal),
+    tabs: { isFull: guard.isFull, closeAll: () => closeTabs(parts.context, guard, tool) },
+  };
+}
+
+/** Why a call is neither passed on to Playwright MCP nor run in its place; undefined: it is. */
+function refusedBefore(
+  { connection }: Pick<BrowserParts, 'connection'>,
+  args: Record<string, unknown>,
+): CallToolResult | undefined {
+  const closed = refusedUrl(args.url);
+  if (closed !== undefined) return refused(closed);
+  // It would type the value, into a page of any origin.
+  return typedTexts(args).some(connection.isSecretName) ? refused(NAME_MISPLACED) : undefined;
+}
+
+const NAME_MISPLACED: Refusal = {
+  code: 'name_misplaced',
+  why: 'The name of a secret stands where it cannot be filled in.',
+  instead: 'Give it as the whole text of browser_type, or as the value of one field of browser_fill_form.',
+};
+
+/** In Playwright MCP's words: a title would have to be asked for. */
+const pageSection = (page: Page) => ({ type: 'text' as const, text: `### Page\n- Page URL: ${page.url()}` });
+
+const dialogOpened = (dialog: Dialog): CallToolResult =>
+  textResult(
+    `There is a "${dialog.type()}" dialog with message "${dialog.message()}": answer it with browser_handle_dialog.`,
+  );

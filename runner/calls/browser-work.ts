@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/server';
+import type { BrowserContext, Page } from 'playwright-core';
+import { realClock } from '../../http/clock.ts';
+import type { RunnerBrowser } from '../browser/browser.ts';
+import { forgetEmptyDocuments } from '../browser/empty-documents.ts';
+import type { Incidents } from '../browser/incidents.ts';
+import type { PageGuard } from '../browser/page-guard.ts';
+import type { Conceal } from '../budget/cut.ts';
+import { TOKENS_DEFAULT } from '../budget/fit.ts';
+import { type Settler, settler } from '../settle/settle.ts';
+import { SNAPSHOT_MS, type View } from '../snapshot/view.ts';
+import { type SnapshotWriter, snapshotWriter } from '../snapshot/writer.ts';
+import type { Tool } from '../tools/define-tool.ts';
+import { connectPlaywright, type PlaywrightConnection } from '../upstream/connection.ts';
+import { playwrightSnapshot, selectTab } from '../upstream/requests.ts';
+import { boundNames, currentPage, currentTab } from '../upstream/tabs.ts';
+import { type Bounds, callBounds, workOnPage } from './bounds.ts';
+import { leavePage } from './leave-page.ts';
+import { type Turn, turns } from './turns.ts';
+
+/** Everything in the browser that one call needs, the same for all calls of a runner. */
+export interface BrowserParts extends Bounds {
+  readonly context: BrowserContext;
+  readonly guard: PageGuard;
+  readonly connection: PlaywrightConnection;
+  readonly settler: Settler;
+  readonly writer: SnapshotWriter;
+  /** The page on which the next tool acts; one is opened where there is none. */
+  current(): Promise<Page>;
+  /** How the call that has its turn wants to see pages. */
+  view(): View;
+  /** Whether a page may hold a secret. */
+  isGuarding(): boolean;
+  /** Runs work that may leave the page: of a tool that does, dialogs that hold the page back are answered meanwhile. */
+  leaving(
+    tool: Pick<Tool, 'effect'>,
+    signal: AbortSignal,
+    work: () => Promise<CallToolResult>,
+  ): Promise<CallToolResult>;
+}
+
+/** The browser of a runner for the calls of its lease. Nothing here rejects: every failure is a result for the agent. */
+export interface BrowserWork {
+  readonly parts: BrowserParts;
+  /** The tools that Playwright MCP has, as it describes them. */
+  readonly tools: readonly ListedTool[];
+  readonly turn: Turn;
+  /** Runs work on the page that tools act on, within these seconds. Only inside a turn; its `signal` ends with the bound. */
+  onPage(
+    bounds: { readonly name: string; readonly seconds: number },
+    signal: AbortSignal,
+    work: (page: Page, signal: AbortSignal) => Promise<CallToolResult>,
+  ): Promise<CallToolResult>;
+  /** The tab that the next call acts on; undefined where there is none, or a dialog, behind which no page answers. */
+  answeringTab(): Page | undefined;
+  /** Sets how this turn's call wants to see pages. Only inside a turn, at its start. */
+  show(view: View): void;
+  /** Makes tools act on the tab at this index. */
+  selectTab(index: number, signal: AbortSignal): Promise<CallToolResult>;
+  /**
+   * From now on Playwright MCP takes these values out of what it writes, and `conceal` out of what is cut. It is never
+   * asked to type one. While `isGuarding`, a page may hold one in pieces: then nothing tells of one element alone.
+   */
+  setSecrets(secrets: Readonly<Record<string, string>>, conceal: Conceal, isGuarding: () => boolean): void;
+  /** Tabs that were closed and downloads that were cancelled because they took too much. */
+  readonly incidents: Incidents;
+  /** From here files are uploaded: Playwright MCP and the browser's user read what lies there. */
+  readonly uploadsDir: string;
+  /** Whether any tab shows something else than a blank page. */
+  showsContent(): boolean;
+}
+
+export interface BrowserWorkOptions {
+  readonly browser: RunnerBrowser;
+  readonly guard: PageGuard;
+  /** Folder for what Playwright MCP writes by itself (downloads, console logs), and for what it uploads. */
+  readonly filesDir: string;
+}
+
+/** Named in the result of a selection that takes longer, which no agent reads. */
+const SELECT_SECONDS = 45;
+
+/** Connects and runs one call, so that the first call of an agent finds everything in place. */
+export async function browserWork({ browser, guard, filesDir }: BrowserWorkOptions): Promise<BrowserWork> {
+  const { context } = browser;
+  boundNames(context);
+  forgetEmptyDocuments(context);
+  const connection = await connectPlaywright(context, filesDir);
+  let view: View = { snapshot: 'full', tokensMax: TOKENS_DEFAULT };
+  let conceal: Conceal = async text => text;
+  let isGuarding = () => false;
+  const bounds = callBounds(browser, guard, () => isGuarding());
+  const settle = settler(context, realClock.nowMs);
+  const current = () => currentPage(context);
+  const parts: BrowserParts = {
+    ...bounds,
+    context,
+    guard,
+    connection,
+    current,
+    settler: settle,
+    writer: snapshotWriter(context, text => conceal(text), settle.look),
+    view: () => view,
+    isGuarding: () => isGuarding(),
+    leaving: ({ effect }, signal, work) =>
+      effect === 'leaves' ? leavePage({ current, guard, connection, signal }, work) : work(),
+  };
+  const turn = turns();
+  await takeFirstTurn(turn, parts);
+  return {
+    parts,
+    turn,
+    tools: connection.tools,
+    onPage: ({ name, seconds }, signal, work) =>
+      bounds.bounded(name, seconds, signal, async () => workOnPage(await current(), guard, { seconds, signal }, work)),
+    answeringTab() {
+      const page = currentTab(context);
+      return page !== undefined && guard.showsDialog(page) ? undefined : page;
+    },
+    show(wanted) {
+      view = wanted;
+      settle.begin(wanted.snapshot === 'changes');
+    },
+    selectTab: (index, signal) =>
+      turn(signal, () =>
+        bounds.bounded('The selection of a tab', SELECT_SECONDS, signal, () => selectTab(connection, index, signal)),
+      ),
+    setSecrets(secrets, concealWith, guarding) {
+      connection.setSecrets(secrets);
+      conceal = concealWith;
+      isGuarding = guarding;
+    },
+    incidents: guard.incidents,
+    uploadsDir: join(filesDir, 'uploads'),
+    showsContent: () => context.pages().some(page => page.url() !== 'about:blank'),
+  };
+}
+
+/** Playwright MCP makes its tabs at its own first call. */
+async function takeFirstTurn(turn: Turn, { bounded, connection }: BrowserParts): Promise<void> {
+  const signal = AbortSignal.timeout(SNAPSHOT_MS);
+  await turn(signal, () =>
+    bounded('The first snapshot', SNAPSHOT_MS / 1_000, signal, async () => {
+      await playwrightSnapshot(connection, signal);
+      return { content: [] };
+    }),
+  );
+}

@@ -1,0 +1,58 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { refusedOnTheWayOut } from '../browser/refused-on-the-way-out.ts';
+import { withNotes } from '../results/result.ts';
+import { onlyReads } from '../tools/define-tool.ts';
+import { currentTab } from '../upstream/tabs.ts';
+import type { CallLease } from './call-lease.ts';
+import type { LeaseTool } from './lease-tools.ts';
+import { failedDocuments } from './notes/failed-documents.ts';
+import { pageFacts } from './page-facts.ts';
+import { admittedOf, type Stage } from './stage.ts';
+
+type NotesLease = Pick<CallLease, 'browser' | 'pages' | 'messages' | 'arrivals' | 'challenges' | 'forwarder'>;
+
+/** Adds to the answer what happened beside it, and keeps for the timeline which page the call leaves. */
+export function notes(lease: NotesLease): Stage {
+  const { browser, pages, arrivals } = lease;
+  const { context } = browser.parts;
+  const facts = pageFacts(context);
+  const failures = failedDocuments(context);
+  return async (call, next) => {
+    const { tool, view } = admittedOf(call);
+    const startMs = Date.now();
+    if (tool.usesPage) {
+      browser.show(view);
+      facts.begin();
+    }
+    if (tool.definition.effect === 'closes') await pages.beforeClosing();
+    const result = await next();
+    const before = await notesOfPage(tool, result, lease);
+    const { notes: downloaded, links } = arrivals.take();
+    const failed = tool.usesPage ? failures.take() : [];
+    const noted = withNotes(result, [
+      ...before.challenged,
+      // A failed navigation says it in its own words.
+      ...(result.isError ? [] : failed),
+      ...refusedOnTheWayOut(lease.forwarder?.refusals ?? [], startMs),
+      ...browser.parts.guard.incidents.takeNotes(),
+      ...downloaded,
+      ...(before.written.length > 0 ? [['Console:', ...before.written].join('\n')] : []),
+    ]);
+    const tab = tool.usesPage ? currentTab(context) : undefined;
+    if (tab !== undefined) call.page = { ...facts.of(tab, result), ...(await pages.afterCall()) };
+    return { ...noted, content: [...noted.content, ...links] };
+  };
+}
+
+/** Reading tools add no notes of the page, except that one may ask for its person once it was waited for. */
+async function notesOfPage(
+  { usesPage, definition: { effect } }: LeaseTool,
+  result: CallToolResult,
+  { challenges, messages }: Pick<NotesLease, 'challenges' | 'messages'>,
+): Promise<{ readonly challenged: string[]; readonly written: string[] }> {
+  const acts = usesPage && !onlyReads(effect);
+  return {
+    challenged: acts || effect === 'waits' ? await challenges(result) : [],
+    written: acts ? await messages.take() : [],
+  };
+}

@@ -1,0 +1,58 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { BrowserContext, Page, Response } from 'playwright-core';
+import { textOf } from '../results/result.ts';
+
+/** What the timeline says of the page that a call leaves (A7). */
+export interface PageFacts {
+  readonly url: string;
+  /** As the result has it: a page is not asked once more. */
+  readonly title?: string;
+  /** HTTP status of the document that came during the call. */
+  readonly status?: number;
+  /** The artifact with a picture of the page, or why there is none, where such pictures are kept. */
+  readonly picture?: string;
+  readonly picture_withheld?: string;
+}
+
+const TITLE_CHARACTERS_MAX = 300;
+
+/** Follows the documents of a lease's tabs. `begin` is called before a call, the answer after it. */
+export function pageFacts(context: BrowserContext) {
+  let statuses = new Map<Page, number>();
+  context.on('response', response => {
+    const page = pageOf(response);
+    if (page !== undefined) statuses.set(page, response.status());
+  });
+  return {
+    begin() {
+      statuses = new Map();
+    },
+    of(page: Page, result: CallToolResult): PageFacts {
+      const title = titleOf(textOf(result))?.slice(0, TITLE_CHARACTERS_MAX);
+      const status = statuses.get(page);
+      return { url: page.url(), ...(title ? { title } : {}), ...(status === undefined ? {} : { status }) };
+    },
+  };
+}
+
+/** The tab whose document this is; undefined for anything else. */
+function pageOf(response: Response): Page | undefined {
+  if (!response.request().isNavigationRequest()) return undefined;
+  try {
+    const frame = response.frame();
+    return frame === frame.page().mainFrame() ? frame.page() : undefined;
+  } catch {
+    return undefined; // of a document that is not there yet
+  }
+}
+
+/** Of a result that is JSON, or of the head of a snapshot. */
+function titleOf(text: string): string | undefined {
+  if (!text.startsWith('{')) return /^- Page Title: (.*)$/m.exec(text)?.[1];
+  try {
+    const { title } = JSON.parse(text);
+    return typeof title === 'string' ? title : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,215 @@
+import type { ElementHandle, Frame, Page } from 'playwright-core';
+import { secretNames } from '../../contract/secrets.ts';
+import type { Refusal } from '../../contract/tool-failure.ts';
+import { loadedAnew } from '../acting/fresh-document.ts';
+import { pinned, type Target } from '../acting/target.ts';
+import type { BeforeFill } from '../secrecy/before-fill.ts';
+import type { Documents } from '../secrecy/documents.ts';
+import type { FilledFields } from '../secrecy/filled-fields.ts';
+import type { SecretKind } from '../secrecy/held.ts';
+import type { Pictures } from '../secrecy/pictures.ts';
+import { fieldKind, putText } from '../secrecy/secret-field.ts';
+import type { LoginOrigins, Site, SiteFound } from './login-origins.ts';
+
+/** Why a credential was not filled in, and what to do instead. */
+export type FillRefusal = Refusal<keyof typeof INSTEAD>;
+
+const INSTEAD = {
+  origin_refused: 'Fill it in on a page of its own site.',
+  field_not_found: 'Take a snapshot and name the field by its ref.',
+  field_refused: 'Name another field; a snapshot shows them.',
+  no_credential: 'Ask the person with browser_request_user_action.',
+  page_changed: 'Look at the page again, then decide.',
+  scripted_document: 'Reload the page (browser_navigate to its address) and fill it before you run scripts.',
+} as const;
+
+const refusal = (code: keyof typeof INSTEAD, why: string): FillRefusal => ({ code, why, instead: INSTEAD[code] });
+
+/** The credentials of one lease: their names are for agents, their values for fields of their own sites. */
+export interface Credentials {
+  readonly names: readonly string[];
+  isName(text: string): boolean;
+  /** The credential of the page that is shown. */
+  siteFor(page: Page, wanted: string | undefined): SiteFound;
+  /**
+   * Before these targets are filled: a page in which a script of the agent's ran is loaded anew where that loses nothing,
+   * and refused elsewhere. What pages are made of is learned.
+   */
+  refresh(page: Page, targets: readonly string[]): Promise<FillRefusal | undefined>;
+  /** Puts the value behind a name into a field; resolves with a refusal, and then nothing was typed. */
+  fill(page: Page, target: Target, name: string, signal: AbortSignal): Promise<FillRefusal | undefined>;
+  /** The name of a site's secret. */
+  nameOf(site: Site, kind: SecretKind): string;
+  /** Whether no field of the lease may hold a credential. */
+  noneFilled(): boolean;
+  /** Whether a credential is in the field, or was. */
+  isFilled(page: Page, target: Target): Promise<boolean>;
+  /**
+   * Replaces what a field holds by a text of the agent's, where it holds a secret: by an edit, the value could be brought
+   * back. `not_secret`: it holds none, and nothing was done.
+   */
+  replace(page: Page, target: Target, text: string): Promise<'replaced' | 'not_secret' | FillRefusal>;
+}
+
+export interface CredentialsOptions {
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly sites: readonly Site[];
+  readonly origins: LoginOrigins;
+  /** The current TOTP code; rejects when there is none. */
+  readonly code: (site: string, signal: AbortSignal) => Promise<string>;
+  /** Runs work that no frame of the recording shows. */
+  readonly withoutPictures: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Told each value before it goes into the page. */
+  readonly pictures: Pick<Pictures, 'filled'>;
+  readonly documents: Documents;
+  readonly fields: FilledFields;
+  readonly before: Pick<BeforeFill, 'learn'>;
+}
+
+interface Secret {
+  readonly site: Site;
+  readonly kind: SecretKind;
+}
+
+const CODE_SUFFIX = /_USERNAME$/;
+
+export function credentials({
+  secrets,
+  sites,
+  origins,
+  code,
+  withoutPictures,
+  pictures,
+  documents,
+  fields,
+  before,
+}: CredentialsOptions): Credentials {
+  const byName = new Map<string, Secret>();
+  const nameOf = ({ site }: Site, kind: SecretKind): string => {
+    const [username = '', password = ''] = secretNames(site);
+    return { username, password, code: username.replace(CODE_SUFFIX, '_TOTP') }[kind];
+  };
+  for (const site of sites) {
+    byName.set(nameOf(site, 'username'), { site, kind: 'username' });
+    byName.set(nameOf(site, 'password'), { site, kind: 'password' });
+    if (site.totp) byName.set(nameOf(site, 'code'), { site, kind: 'code' });
+  }
+
+  /**
+   * The target's frame and every frame around it must be of an allowed origin: so none can be framed by a stranger.
+   */
+  function refusedFrames(site: Site, frame: Frame | null): FillRefusal | undefined {
+    if (frame === null || frame.isDetached()) return PAGE_CHANGED;
+    for (let each: Frame | null = frame; each !== null; each = each.parentFrame()) {
+      const { allowed, reason } = origins.decide(site, originOf(each.url()));
+      if (!allowed) return refusal('origin_refused', `Nothing was typed: ${reason}.`);
+    }
+    return undefined;
+  }
+
+  async function put(field: ElementHandle, { site, kind }: Secret, name: string, signal: AbortSignal) {
+    const frame = await field.ownerFrame();
+    const refused = refusedFrames(site, frame) ?? (await unfit(field, kind));
+    if (refused !== undefined) return refused;
+    if (frame === null || (await documents.isScripted(frame))) return SCRIPTED;
+    const value = kind === 'code' ? await code(site.site, signal).catch(() => undefined) : secrets[name];
+    if (value === undefined) return refusal('no_credential', `There is no value for ${name} now.`);
+    return withoutPictures(async () => {
+      await pictures.filled(frame, value, kind, () => fields.textOf(field));
+      // Once more, right before typing. From here on the field's own document is held: if it goes, so does the call.
+      const now = signal.aborted ? PAGE_CHANGED : refusedFrames(site, frame);
+      if (now !== undefined) return now;
+      fields.add(field, { name, secret: kind !== 'username' });
+      if (kind !== 'username') documents.filled(frame);
+      const taken = await field.evaluate(putText, { text: value, secret: true });
+      return taken ? undefined : refusal('field_refused', 'The field did not take the value.');
+    });
+  }
+
+  const noneFilled = (): boolean => fields.isEmpty() && !documents.isGuarding();
+
+  return {
+    names: [...byName.keys()],
+    isName: text => byName.has(text),
+    nameOf,
+    siteFor: (page, wanted) => origins.siteFor(originOf(page.url()), wanted),
+    async refresh(page, targets) {
+      if (!(await loadedAnew(page, documents, targets))) return SCRIPTED;
+      await before.learn();
+      return undefined;
+    },
+    async fill(page, target, name, signal) {
+      const secret = byName.get(name);
+      if (secret === undefined) return refusal('no_credential', `There is no secret named ${name}.`);
+      // Before anything else of the page is looked at.
+      const refused = refusedFrames(secret.site, page.mainFrame());
+      if (refused !== undefined) return refused;
+      const field = await pinned(page, target);
+      if (field === undefined)
+        return refusal('field_not_found', `${named(target)} does not name exactly one element of the page.`);
+      try {
+        return await put(field, secret, name, signal);
+      } catch {
+        // Its message may hold what was to be typed.
+        return PAGE_CHANGED;
+      }
+    },
+    noneFilled,
+    async isFilled(page, target) {
+      const field = await pinned(page, target);
+      return field !== undefined && (await fields.holds(field));
+    },
+    async replace(page, target, text) {
+      if (noneFilled()) return 'not_secret';
+      const field = await pinned(page, target);
+      // What is not there is for the tool to say.
+      if (field === undefined) return 'not_secret';
+      const holds = await fields.holds(field);
+      await fields.replaced(field, text);
+      if (!holds) return 'not_secret';
+      const { tag } = await field.evaluate(fieldKind);
+      if (tag !== 'input') return NOT_EDITED;
+      await field.evaluate(putText, { text, secret: false });
+      return 'replaced';
+    },
+  };
+}
+
+const PAGE_CHANGED = refusal('page_changed', 'The page changed while it was being filled.');
+
+const named = (target: Target): string => (typeof target === 'string' ? `"${target}"` : 'The target');
+
+const SCRIPTED = refusal(
+  'scripted_document',
+  'Nothing was filled in: a script of yours ran in this page, and could read it.',
+);
+
+const NOT_EDITED: FillRefusal = {
+  code: 'field_refused',
+  why: 'This element shows a credential and cannot be edited.',
+  instead: 'Reload the page or leave it.',
+};
+
+/**
+ * As the browser reports it; frames that borrow an origin (about:blank, srcdoc, blob) have none here, and are
+ * refused.
+ */
+const originOf = (url: string): string => (/^https?:/i.test(url) ? (URL.parse(url)?.origin ?? 'null') : 'null');
+
+const TEXT_TYPES: Record<SecretKind, readonly string[]> = {
+  username: ['text', 'email', 'tel', 'search', 'url', 'number', 'password'],
+  // Anything else would show it.
+  password: ['password'],
+  code: ['text', 'tel', 'number', 'password', 'search'],
+};
+
+async function unfit(field: ElementHandle, kind: SecretKind): Promise<FillRefusal | undefined> {
+  const { tag, type } = await field.evaluate(fieldKind);
+  if (tag !== 'input' || !TEXT_TYPES[kind].includes(type))
+    return refusal(
+      'field_refused',
+      `A ${kind} goes into an input of type ${TEXT_TYPES[kind].join(', ')} only; this is <${tag} type="${type}">.`,
+    );
+  if ((await field.isVisible()) && (await field.isEditable())) return undefined;
+  return refusal('field_refused', 'The field is hidden, disabled or read-only.');
+}

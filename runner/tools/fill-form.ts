@@ -1,0 +1,96 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { Page } from 'playwright-core';
+import * as z from 'zod';
+import { refused } from '../../contract/tool-failure.ts';
+import { at, drawnBox } from '../acting/drawn-box.ts';
+import { existing } from '../acting/target.ts';
+import { textResult } from '../results/result.ts';
+import { choicesOfFields, fieldsIn } from '../secrecy/rules.ts';
+import { refusedSelector } from '../secrecy/selectors.ts';
+import { defineTool } from './define-tool.ts';
+import { ACTION, ANSWERS, type BrowserCall, onPage } from './playwright-form.ts';
+import { secretsLast } from './put-text.ts';
+import { typeSecret } from './type-secret.ts';
+
+export const fillForm = defineTool({
+  name: 'browser_fill_form',
+  seconds: 45,
+  effect: 'fills',
+  whileTainted: { choices: args => choicesOfFields(fieldsIn(args).filter(({ type }) => type === 'combobox')) },
+  shorter: null,
+  playwright: {
+    sets: ['playwright', 'core', 'both'],
+    title: 'Fill form',
+    description: 'Fill several fields at once',
+    args: { value: 'Checkbox: true or false; combobox: the option’s text' },
+    unlisted: [],
+    settles: ANSWERS,
+    snapshotAfter: true,
+    namesUnfitFields: true,
+    run: async (args, call) => (await fillSecrets(args, call)) ?? fillOnPage(args, call),
+  },
+});
+
+const field = z.object({
+  target: z.string(),
+  type: z.enum(['textbox', 'checkbox', 'radio', 'combobox', 'slider']),
+  value: z.string(),
+  name: z.string(),
+});
+
+const fillOnPage = onPage({ fields: z.array(field) }, async (page, { fields }) => {
+  for (const each of fields) await fillField(page, each);
+});
+
+async function fillField(page: Page, { target, type, value }: z.infer<typeof field>): Promise<void> {
+  const element = await existing(page, target);
+  if (type === 'combobox') await element.selectOption({ label: value }, ACTION);
+  else if (type === 'checkbox' || type === 'radio') {
+    const drawn = await drawnBox(page, target);
+    await (drawn?.element ?? element).setChecked(value === 'true', { ...at(drawn), ...ACTION });
+  } else await element.fill(value, ACTION);
+}
+
+const secretForm = z.object({ fields: z.array(z.looseObject({ target: z.string(), value: z.string() })) });
+type FormField = z.infer<typeof secretForm>['fields'][number];
+
+/** Fills a form with secrets, in the given order: those by the runner, the fields between them as usual. Undefined: it has none. */
+async function fillSecrets(args: Record<string, unknown>, call: BrowserCall): Promise<CallToolResult | undefined> {
+  const { credentials, before } = call.lease;
+  const fields = secretForm.safeParse(args).data?.fields ?? [];
+  const names = fields.map(({ value }) => value).filter(credentials.isName);
+  const secrets = credentials.noneFilled() ? [] : await fieldsWithSecrets(fields, call);
+  if (names.length + secrets.length === 0) return undefined;
+  const stale = names.length === 0 ? undefined : await refreshPage(fields, call);
+  if (stale?.isError) return stale;
+  // Once one is filled in, a target must not ask for it.
+  const target = fields.map(({ target }) => refusedSelector(target, before)).find(each => each !== undefined);
+  if (target !== undefined) return refused(target);
+  for (const each of secretsLast(fields, credentials)) {
+    const { target, value: text } = each;
+    const isSecret = secrets.includes(each) || credentials.isName(text);
+    const typed = isSecret ? await typeSecret({ target, text }, call) : undefined;
+    const result = typed ?? (await fillOnPage({ fields: [each] }, call));
+    if (result.isError) return result;
+  }
+  const text = ['The form was filled in', ...(names.length > 0 ? [`with ${names.join(', ')}`] : [])].join(', ');
+  return call.withSnapshot(textResult(`${text}.`));
+}
+
+/** The page is ready to be filled, or an error. */
+const refreshPage = (fields: readonly FormField[], call: BrowserCall): Promise<CallToolResult> =>
+  call.onPage(async page => {
+    const targets = fields.map(({ target }) => target);
+    const refusal = await call.lease.credentials.refresh(page, targets);
+    return refusal === undefined ? { content: [] } : refused(refusal);
+  });
+
+/** The fields that hold a secret: to them no text is typed. */
+async function fieldsWithSecrets(fields: readonly FormField[], call: BrowserCall): Promise<FormField[]> {
+  const found: FormField[] = [];
+  await call.onPage(async page => {
+    for (const each of fields) if (await call.lease.credentials.isFilled(page, each.target)) found.push(each);
+    return { content: [] };
+  });
+  return found;
+}

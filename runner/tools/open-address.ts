@@ -1,0 +1,32 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { refused } from '../../contract/tool-failure.ts';
+import { goTo, urlOf } from '../acting/go-to.ts';
+import { screenshotPart } from '../acting/screenshot.ts';
+import { refusedUrl } from '../browser/addresses.ts';
+import { succeeded, withNotes } from '../results/result.ts';
+import type { PageContext } from './own-form.ts';
+
+/** Goes there, and resolves with what the page is then, or with a refusal. */
+export async function openAddress(
+  address: string,
+  { page, settled, signal }: PageContext,
+  fields: Record<string, unknown> = {},
+): Promise<CallToolResult> {
+  const closed = refusedUrl(urlOf(address));
+  if (closed !== undefined) return refused(closed);
+  const response = await settled(page, () => goTo(page, address, signal), { firstMs: 0 });
+  const isError = response !== undefined && response.status() >= 400;
+  return succeeded(page, fields, isError ? [`The site answered ${response.status()} ${response.statusText()}.`] : []);
+}
+
+/** The result with a picture of the page, or why there is none. */
+export async function withPicture(
+  result: CallToolResult,
+  { page, lease: { pictures } }: PageContext,
+): Promise<CallToolResult> {
+  if (result.isError) return result;
+  const picture = await screenshotPart(page, pictures);
+  return 'withheld' in picture
+    ? withNotes(result, [picture.withheld])
+    : { ...result, content: [...result.content, picture] };
+}

@@ -1,0 +1,26 @@
+import * as z from 'zod';
+import { profileName } from '../../contract/profile.ts';
+import { successResult } from '../results/result.ts';
+import { defineTool } from './define-tool.ts';
+import { besideForm } from './own-form.ts';
+import { answerRefusals, SAVE_SECONDS } from './profile-access.ts';
+
+/** D1, for agents whose policy names it. */
+export const restoreProfile = defineTool({
+  name: 'restoreProfile',
+  seconds: SAVE_SECONDS,
+  effect: 'acts',
+  whileTainted: 'exempt',
+  shorter: null,
+  own: besideForm({
+    sets: ['playwright', 'core', 'compat', 'both'],
+    title: 'Restore profile',
+    description: 'Make an older version of a profile that no browser has the current one',
+    input: { profileName, version: z.int().min(1) },
+    output: { version: z.int().optional() },
+    run: ({ profileName: name, version }, { lease: { profiles }, signal }) =>
+      answerRefusals(async () =>
+        successResult({ profileName: name, version: await profiles.restore(name, version, signal) }),
+      ),
+  }),
+});

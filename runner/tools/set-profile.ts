@@ -1,0 +1,30 @@
+import * as z from 'zod';
+import { PROFILE_MODES, profileName } from '../../contract/profile.ts';
+import { successResult } from '../results/result.ts';
+import { defineTool } from './define-tool.ts';
+import { besideForm } from './own-form.ts';
+import { answerRefusals, SAVE_SECONDS } from './profile-access.ts';
+
+/** D1, for agents whose policy names it. */
+export const setProfile = defineTool({
+  name: 'setProfile',
+  seconds: SAVE_SECONDS,
+  effect: 'acts',
+  whileTainted: 'exempt',
+  shorter: null,
+  own: besideForm({
+    sets: ['playwright', 'core', 'compat', 'both'],
+    title: 'Switch profile',
+    description: 'Start the browser again with another profile; its tabs close. null: without one',
+    input: { profileName: profileName.nullable(), mode: z.enum(PROFILE_MODES).default('read-write') },
+    output: { message: z.string().optional() },
+    run: ({ profileName: name, mode }, { lease: { profiles }, signal }) =>
+      answerRefusals(async () => {
+        await profiles.choose({ name, mode }, signal);
+        return successResult({
+          profileName: name,
+          message: 'The browser starts again. Ask for the session again to reach it.',
+        });
+      }),
+  }),
+});

@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { BrowserContext, Page } from 'playwright-core';
+import { within } from '../../http/within.ts';
+import type { PageGuard } from '../browser/page-guard.ts';
+import { shownAddress, shownTitle } from '../browser/shown.ts';
+import { timedOut } from '../results/result.ts';
+import { upstreamTabOf } from './upstream-tab.ts';
+
+/** The page on which Playwright MCP's next tool would act; undefined: it would open one. */
+export function currentTab(context: BrowserContext): Page | undefined {
+  const pages = context.pages();
+  return pages.find(page => upstreamTabOf(page).isCurrentTab()) ?? pages[0];
+}
+
+/** As `currentTab`; opens a page where there is none. */
+export const currentPage = async (context: BrowserContext): Promise<Page> => currentTab(context) ?? context.newPage();
+
+const TITLE_MS = 1_000;
+const NO_TITLE = '(does not answer)';
+
+/**
+ * Titles and addresses as Playwright MCP and every tool here tell them: very long ones are not.
+ *
+ * Playwright MCP asks every tab for its title in each call: one in the background whose script never ends would hold them all.
+ * Such a tab has no title; that of the tab acted on is waited for as long as its call may take.
+ */
+export function boundNames(context: BrowserContext): void {
+  const bound = (page: Page) => {
+    const [title, url] = [page.title.bind(page), page.url.bind(page)];
+    const shown = async () => shownTitle(await title());
+    page.title = () => (page === currentTab(context) ? shown() : within(shown(), TITLE_MS, NO_TITLE));
+    page.url = () => shownAddress(url());
+  };
+  context.pages().forEach(bound);
+  context.on('page', bound);
+}
+
+/** Closes every tab but one. Playwright MCP's own tool would end the connection permanently; the lease's browser stays, with a blank tab. */
+export async function closeTabs(
+  context: BrowserContext,
+  guard: PageGuard,
+  { name, seconds }: { readonly name: string; readonly seconds: number },
+): Promise<CallToolResult> {
+  const blank = await guard.newTab();
+  const others = () => context.pages().filter(page => page !== blank);
+  const late = AbortSignal.timeout(seconds * 1_000);
+  const closeOthers = async () => {
+    // Popups of a tab that closes may still arrive.
+    while (others().length > 0 && !late.aborted) await Promise.all(others().map(page => page.close()));
+  };
+  await Promise.race([closeOthers(), once(late, 'abort')]);
+  if (late.aborted) return timedOut(name, seconds, 'A page did not close.');
+  return { content: [{ type: 'text', text: 'All tabs were closed; one blank tab is open.' }] };
+}
