@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launchBrowser, type RunnerBrowser } from '../../runner/browser/browser.ts';
-import { type EgressForwarder, egressForwarder } from '../../runner/browser/egress-forwarder.ts';
+import { type EgressForwarder, type EgressRefusal, egressForwarder } from '../../runner/browser/egress-forwarder.ts';
 import type { ProxyNetwork, TestLease } from './proxy-network.ts';
 
 const CHROMIUM =
@@ -13,8 +13,8 @@ export interface ProxiedBrowser {
   readonly executable: string;
   readonly browser: RunnerBrowser;
   readonly forwarder: EgressForwarder;
-  /** Codes of what was refused so far. */
-  readonly refused: readonly string[];
+  /** Everything that was refused so far; the forwarder itself keeps the last hundred. */
+  readonly refusals: readonly EgressRefusal[];
   close(): Promise<void>;
 }
 
@@ -26,10 +26,10 @@ export async function proxiedBrowser(
 ): Promise<ProxiedBrowser> {
   const folder = mkdtempSync(join(tmpdir(), 'egress-browser-'));
   chmodSync(folder, 0o755); // as root the browser runs as another user
-  const refused: string[] = [];
+  const refusals: EgressRefusal[] = [];
   const forwarder = await egressForwarder({
     egressUrl: `http://127.0.0.1:${network.egress.port}`,
-    onRefusal: ({ code }) => refused.push(code),
+    onRefusal: refusal => refusals.push(refusal),
   });
   const browser = await launchBrowser({
     executable: CHROMIUM,
@@ -44,7 +44,7 @@ export async function proxiedBrowser(
     executable: CHROMIUM,
     browser,
     forwarder,
-    refused,
+    refusals,
     async close() {
       await browser.close();
       await forwarder.close();
