@@ -1,13 +1,11 @@
-import { rm } from 'node:fs/promises';
 import axe from 'axe-core';
-import { pino } from 'pino';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { BrowserSessions } from '../../client/browser-sessions.ts';
+import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
-import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
+import type { DemoSite } from '../../local/demo-site.ts';
 import { findTools } from '../../local/machine-tools.ts';
-import { type Stack, startStack } from '../../local/stack.ts';
-import { newFolder, shell } from '../local/machine.ts';
+import type { Stack } from '../../local/stack.ts';
+import { startSiteStack } from '../local/site-stack.ts';
 
 /** A local stack, and a person's browser in which its console is open. */
 export interface OpenConsole extends AsyncDisposable {
@@ -24,20 +22,12 @@ export interface OpenConsole extends AsyncDisposable {
 /** Pages of `embedOrigins` may have a preview in a frame. */
 export async function openConsole({ embedOrigins = [] as readonly string[] } = {}): Promise<OpenConsole> {
   await using started = new AsyncDisposableStack();
-  const folder = await newFolder();
-  started.defer(() => rm(folder, { recursive: true, force: true }));
-  const site = await startDemoSite();
-  started.defer(() => site.close());
-  const stack = await startStack({
-    folder,
-    log: pino({ level: 'silent' }),
-    egress: { allowedCidrs: [`${new URL(site.url).hostname}/32`] },
-    settings: { [ENV.consoleEmbedOrigins]: embedOrigins.join(',') },
-    runnerEnv: { ...shell(), [ENV.insecureLoginOrigins]: site.url },
-  });
-  started.defer(() => stack.stop());
-  const sessions = new BrowserSessions(stack);
-  await sessions.putPolicy({}, { version: 1, sites: { ports: [Number(new URL(site.url).port)] } });
+  const { site, stack, sessions } = started.use(
+    await startSiteStack(({ url }) => ({
+      settings: { [ENV.consoleEmbedOrigins]: embedOrigins.join(',') },
+      runnerEnv: { [ENV.insecureLoginOrigins]: url },
+    })),
+  );
   const { browser: executablePath } = findTools(process.env);
   const browser = await chromium.launch({ executablePath: executablePath ?? '', chromiumSandbox: false });
   started.defer(() => browser.close());

@@ -14,23 +14,26 @@ export interface SiteStack extends AsyncDisposable {
   readonly sessions: BrowserSessions;
 }
 
+export interface SiteStackOptions {
+  settings?: Record<string, string>;
+  runnerEnv?: Record<string, string>;
+  /** Of other sites on the host of the demo site, which browsers may visit too. */
+  ports?: readonly number[];
+}
+
 /**
  * Starts the demo site and the stack for it. Its database is in the run's Postgres: creating one in the folder takes six seconds of a
- * core. `options` are given the site, whose ports the policy opens with `ports`.
+ * core.
  */
 export async function startSiteStack(
-  options: (site: DemoSite) => {
-    settings?: Record<string, string>;
-    runnerEnv?: Record<string, string>;
-    ports?: readonly number[];
-  } = () => ({}),
+  options: (site: DemoSite) => SiteStackOptions | Promise<SiteStackOptions> = () => ({}),
 ): Promise<SiteStack> {
   await using started = new AsyncDisposableStack();
   const folder = await newFolder();
   started.defer(() => rm(folder, { recursive: true, force: true }));
   const site = await startDemoSite();
   started.defer(() => site.close());
-  const { settings, runnerEnv, ports = [] } = options(site);
+  const { settings, runnerEnv, ports = [] } = await options(site);
   const { hostname, port } = new URL(site.url);
   const stack = await startStack({
     folder,
