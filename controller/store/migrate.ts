@@ -14,18 +14,10 @@ export interface Schema {
   functions: readonly SqlFile[];
 }
 
-/**
- * Digests of these files as they were while migrations also held the functions (0002, 0003, 0006 and 0007 held
- * nothing else). The tables are the same: a database that recorded one of these has them.
- */
-const EARLIER: Readonly<Record<string, string>> = {
-  '0001_tables.sql': 'd12fb4bec8c3fc6c9b211e4ef5e7e73c4e8d6408f003e6801b8e905068ae7d73',
-  '0004_policies.sql': '226e6125dc810ffa28c500fd48988d86640ce4a6210acd0f693aad09bfeac92c',
-  '0005_recordings.sql': '17fc764dfccaa2db038bdde6882c2bc1bdfc2f36d018fed832609de7dc754f25',
-};
-
-/** Earlier releases created it, or replaced the platform's by it: it stays, since the platform may call it. */
-const LEFT = 'public.get_vault_secret(text)';
+/** Records each file that was applied, and the functions that it created. */
+export const MIGRATIONS_TABLE = `create table if not exists omicron.migrations (
+  name text primary key, digest text not null, applied_at timestamptz not null default clock_timestamp(), declares text[]
+);`;
 
 const DECLARATION = /^\s*create or replace function (\w+\.\w+)\(/gim;
 
@@ -72,7 +64,7 @@ export async function releasedSchema(): Promise<Schema> {
 export async function migrate(database: Database, schema?: Schema): Promise<void> {
   const { migrations, functions } = schema ?? (await releasedSchema());
   const digestOf = ({ sql }: SqlFile) => createHash('sha256').update(sql).digest('hex');
-  const once = migrations.map(file => ({ ...file, digest: digestOf(file), earlier: EARLIER[file.name] }));
+  const once = migrations.map(file => ({ ...file, digest: digestOf(file) }));
   const repeatable = inDependencyOrder(functions).map(file => ({
     sql: file.sql,
     name: `functions/${file.name}`,
@@ -83,10 +75,7 @@ export async function migrate(database: Database, schema?: Schema): Promise<void
   await database.script(`
 select pg_advisory_xact_lock(hashtextextended('omicron.migrations', 0));
 create schema if not exists omicron;
-create table if not exists omicron.migrations (
-  name text primary key, digest text not null, applied_at timestamptz not null default clock_timestamp()
-);
-alter table omicron.migrations add column if not exists declares text[];
+${MIGRATIONS_TABLE}
 -- \`version\` differs once a function was created or replaced.
 create view omicron.functions as
   select p.oid as id, format('%s.%s', n.nspname, p.proname) as name, format('%s %s', p.oid, p.xmin) as version,
@@ -107,25 +96,19 @@ const APPLY = `
   v_digest text;
   v_declared constant text[] := array(
     select unnest(x.declares) from jsonb_to_recordset(v_repeatable) as x(declares text[]));
-  v_ours text[]; -- signatures that this project created before: no other function is ever dropped
+  -- signatures that this project created before: no other function is ever dropped
+  v_ours constant text[] := array(select unnest(m.declares) from omicron.migrations m);
   v_before oid[];
   v_versions text[];
   v_touched oid[];
   v_stale regprocedure;
 begin
-  if exists (select from omicron.migrations) and not exists (select from omicron.migrations where name like 'functions/%') then
-    -- a release whose migrations held the functions: they were in its own schema, under the names of today
-    v_ours := array(select p.signature from omicron.functions p where p.name = any (v_declared) and p.name like 'omicron.%');
-  else
-    v_ours := array_remove(array(select unnest(m.declares) from omicron.migrations m), '${LEFT}');
-  end if;
-
-  for f in select * from jsonb_to_recordset(v_once) as x(name text, sql text, digest text, earlier text) loop
+  for f in select * from jsonb_to_recordset(v_once) as x(name text, sql text, digest text) loop
     select m.digest into v_applied from omicron.migrations m where m.name = f.name;
     if v_applied is null then
       execute f.sql;
       insert into omicron.migrations (name, digest) values (f.name, f.digest);
-    elsif v_applied <> f.digest and v_applied is distinct from f.earlier then
+    elsif v_applied <> f.digest then
       raise exception 'migration % was changed after it was applied; add a new one instead', f.name;
     end if;
   end loop;

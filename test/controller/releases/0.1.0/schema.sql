@@ -1,0 +1,1747 @@
+-- The schema of 0.1.0, written by `npm run schema`.
+
+create schema omicron;
+create table omicron.migrations (name text not null, digest text not null, applied_at timestamp with time zone not null default clock_timestamp(), declares text[], primary key (name));
+
+-- 0001_tables.sql
+-- Sessions, runners, permits, timeline, artifacts. All of it lives in a schema of its own: PostgREST (Supabase)
+-- publishes `public`, and nothing here is for the public.
+create table omicron.browser_sessions (
+  id                  uuid primary key default gen_random_uuid(),
+  user_id             text not null,
+  conversation_id     text not null,
+  status              text not null check (status in ('starting', 'ready', 'ended', 'error')),
+  mcp_url             text,
+  k8s_namespace       text not null,
+  pod_name            text,
+  service_name        text,
+  created_at          timestamptz not null default clock_timestamp(),
+  updated_at          timestamptz not null default clock_timestamp(),
+  last_used_at        timestamptz not null default clock_timestamp(),
+  expires_at          timestamptz not null,
+  claim_id            uuid,
+  error               text,
+  artifacts_s3_prefix text,
+  -- the fencing token: rises by one with every claim, never falls
+  epoch               integer not null check (epoch >= 1),
+  provider            text not null,
+  runner_id           uuid,
+  -- a live claimer keeps this 15 s ahead; past it the claim may be taken over
+  claim_until         timestamptz,
+  starting_since      timestamptz,
+  ttl_seconds         integer not null check (ttl_seconds > 0),
+  -- the lease's maximum age; expires_at never passes it
+  ends_at             timestamptz not null,
+  ended_reason        text,
+  options             jsonb not null,
+  tags                jsonb not null default '{}',
+  archived_at         timestamptz,
+  unique (user_id, conversation_id),
+  check (expires_at <= ends_at),
+  check (status <> 'ready' or (mcp_url is not null and runner_id is not null and claim_id is not null)),
+  check (status <> 'starting' or (claim_id is not null and claim_until is not null and starting_since is not null)),
+  check (status in ('starting', 'ready') or claim_id is null)
+);
+create index browser_sessions_expires_at on omicron.browser_sessions (expires_at);
+create index browser_sessions_status on omicron.browser_sessions (status);
+create index browser_sessions_live_by_user on omicron.browser_sessions (user_id) where status in ('starting', 'ready');
+create index browser_sessions_newest on omicron.browser_sessions (created_at desc, id desc);
+create index browser_sessions_tags on omicron.browser_sessions using gin (tags jsonb_path_ops);
+
+create table omicron.runners (
+  id              uuid primary key default gen_random_uuid(),
+  provider        text not null,
+  -- digest of what the runner is made from; warm runners of another one are replaced
+  template        text not null,
+  state           text not null default 'creating'
+                  check (state in ('creating', 'warm', 'claimed', 'leased', 'draining', 'gone')),
+  boot_id         uuid,
+  endpoint        text,
+  session_id      uuid references omicron.browser_sessions (id),
+  epoch           integer,
+  -- set before an assignment is sent: a runner that was sent nothing may be inherited by a takeover
+  assigned_at     timestamptz,
+  redeemed_at     timestamptz,
+  -- the runner closes by its own clock before this; moved by every grant that it was told of
+  deadline_at     timestamptz,
+  -- it said that it serves nobody any more
+  acknowledged_at timestamptz,
+  seen_at         timestamptz,
+  -- whether its lease is recorded; null before it has one
+  recorded        boolean,
+  reason          text,
+  -- whoever works at this row (launch, drain) holds it until then
+  work_until      timestamptz not null default '-infinity',
+  created_at      timestamptz not null default clock_timestamp(),
+  warm_at         timestamptz,
+  draining_at     timestamptz,
+  gone_at         timestamptz,
+  -- one epoch is one runner, for ever
+  unique (session_id, epoch),
+  check ((session_id is null) = (epoch is null)),
+  check (state not in ('claimed', 'leased') or session_id is not null),
+  check (state in ('creating', 'draining', 'gone') or (boot_id is not null and endpoint is not null))
+);
+create index runners_warm on omicron.runners (warm_at) where state = 'warm';
+create index runners_working on omicron.runners (state, work_until) where state in ('creating', 'draining');
+create index runners_live on omicron.runners (provider) where state <> 'gone';
+
+-- The global cap is the number of rows; a row is held from a runner's intent until its process is gone.
+create table omicron.permits (
+  slot      integer primary key,
+  runner_id uuid unique references omicron.runners (id)
+);
+create index permits_free on omicron.permits (slot) where runner_id is null;
+
+create table omicron.session_events (
+  id         bigint generated always as identity primary key,
+  event_id   uuid not null unique default gen_random_uuid(),
+  session_id uuid not null references omicron.browser_sessions (id),
+  epoch      integer not null,
+  at         timestamptz not null default clock_timestamp(),
+  kind       text not null,
+  data       jsonb not null default '{}'
+);
+create index session_events_by_session on omicron.session_events (session_id, id);
+
+create table omicron.artifacts (
+  id         uuid primary key default gen_random_uuid(),
+  session_id uuid not null references omicron.browser_sessions (id),
+  epoch      integer not null,
+  runner_id  uuid not null references omicron.runners (id),
+  name       text not null,
+  kind       text not null default 'video' check (kind = 'video'),
+  state      text not null check (state in ('stored', 'lost', 'expired')),
+  uri        text,
+  bytes      bigint,
+  reason     text,
+  created_at timestamptz not null default clock_timestamp(),
+  unique (runner_id, name),
+  check (state <> 'stored' or (uri is not null and bytes is not null)),
+  check (state <> 'lost' or reason is not null)
+);
+create index artifacts_by_session on omicron.artifacts (session_id);
+create index artifacts_stored on omicron.artifacts (created_at) where state = 'stored';
+
+-- 0004_policies.sql
+-- What sessions may do, in layers: one document for the deployment, one a user, one a session. Versions come from one
+-- sequence, so that a document that was deleted and stored again never looks unchanged.
+create sequence omicron.policy_versions;
+create table omicron.policies (
+  layer      text not null check (layer in ('deployment', 'user', 'session')),
+  -- user id or session id; empty for the deployment
+  subject    text not null default '' check ((layer = 'deployment') = (subject = '')),
+  document   jsonb not null,
+  version    bigint not null default nextval('omicron.policy_versions'),
+  updated_at timestamptz not null default clock_timestamp(),
+  primary key (layer, subject)
+);
+
+-- What an agent asks of its user, and the answer (A10).
+create table omicron.user_actions (
+  id          uuid primary key,
+  session_id  uuid not null references omicron.browser_sessions (id),
+  epoch       integer not null,
+  reason      text not null,
+  status      text not null default 'pending' check (status in ('pending', 'done', 'declined', 'expired')),
+  note        text,
+  created_at  timestamptz not null default clock_timestamp(),
+  expires_at  timestamptz not null,
+  answered_at timestamptz
+);
+create index user_actions_by_session on omicron.user_actions (session_id, created_at);
+
+-- 0005_recordings.sql
+-- Totals of what became of leases and recordings, since the first day: neither replicas nor restarts lose any. Read
+-- at each scrape of /metrics.
+create table omicron.tallies (
+  metric text not null check (metric in ('sessions_ended', 'recordings')),
+  label  text not null,
+  total  bigint not null,
+  primary key (metric, label)
+);
+
+-- 0008_profiles.sql
+-- Profiles: what a browser keeps of its logins from one lease to the next. The content is in the profile store,
+-- encrypted under a key of the user; erasing the key erases the profiles.
+create table omicron.profile_keys (
+  user_id    text primary key,
+  -- the user's data key, encrypted under the deployment's
+  wrapped    text not null,
+  created_at timestamptz not null default clock_timestamp()
+);
+
+create table omicron.profiles (
+  id           uuid primary key default gen_random_uuid(),
+  user_id      text not null,
+  name         text not null,
+  -- the head: the current version; 0 before the first save
+  version      integer not null default 0,
+  -- the one runner that may save: set by a redemption, cleared when the runner has saved for the last time
+  writer       uuid references omicron.runners (id),
+  created_at   timestamptz not null default clock_timestamp(),
+  last_used_at timestamptz not null default clock_timestamp(),
+  unique (user_id, name)
+);
+create index profiles_by_writer on omicron.profiles (writer) where writer is not null;
+
+-- Every object that may be in the store. `writing` before its bytes are written, `kept` by the version that names it,
+-- `removing` before they are removed: what a crash leaves behind is found here.
+create table omicron.profile_objects (
+  name  text primary key,
+  state text not null default 'writing' check (state in ('writing', 'kept', 'removing')),
+  since timestamptz not null default clock_timestamp()
+);
+create index profile_objects_loose on omicron.profile_objects (since) where state <> 'kept';
+
+create table omicron.profile_versions (
+  profile_id uuid not null references omicron.profiles (id) on delete cascade,
+  version    integer not null check (version >= 1),
+  object     text not null unique references omicron.profile_objects (name),
+  -- HMAC of the content under the user's key: the same content is not saved twice
+  digest     text not null,
+  bytes      bigint not null,
+  -- [{domain, expires_at}]: when the last login cookie of a domain expires
+  domains    jsonb not null,
+  session_id uuid,
+  epoch      integer,
+  saved_at   timestamptz not null default clock_timestamp(),
+  primary key (profile_id, version)
+);
+
+-- Which leases have a profile: read by each claim of one.
+create index browser_sessions_by_profile on omicron.browser_sessions (user_id, ((options -> 'profile') ->> 'name'))
+  where status in ('starting', 'ready');
+
+-- 0009_files.sql
+-- Files of sessions are artifacts beside the videos.
+alter table omicron.artifacts drop constraint artifacts_kind_check;
+alter table omicron.artifacts add constraint artifacts_kind_check check (kind in ('video', 'file'));
+
+-- 0015_profile_chunks.sql
+-- Complete profiles: the browser's files, cut into encrypted chunks that the versions of one profile share.
+
+-- Whose an object is, and what it takes: the quota counts each object once.
+alter table omicron.profile_objects add column profile_id uuid, add column bytes bigint not null default 0;
+update omicron.profile_objects o set profile_id = v.profile_id, bytes = v.bytes
+  from omicron.profile_versions v where v.object = o.name;
+create index profile_objects_by_profile on omicron.profile_objects (profile_id);
+
+alter table omicron.profile_versions add column form text not null default 'light' check (form in ('light', 'complete'));
+
+-- Which chunks a version names. No chunk's row, and so no chunk, goes while one does.
+create table omicron.profile_version_chunks (
+  profile_id uuid not null,
+  version    integer not null,
+  object     text not null references omicron.profile_objects (name),
+  primary key (profile_id, version, object),
+  foreign key (profile_id, version) references omicron.profile_versions (profile_id, version) on delete cascade
+);
+create index profile_version_chunks_by_object on omicron.profile_version_chunks (object);
+
+-- 0016_freezes.sql
+-- How often browsers were frozen is counted too.
+alter table omicron.tallies drop constraint tallies_metric_check;
+alter table omicron.tallies add constraint tallies_metric_check check (metric in ('sessions_ended', 'recordings', 'freezes'));
+
+-- 0017_profile_retention.sql
+-- A profile that no lease has used for long is deleted.
+create index profiles_by_use on omicron.profiles (last_used_at);
+
+-- 0019_hibernation.sql
+-- Hibernated sessions: what their browsers held is kept, encrypted, while they have no runner.
+alter table omicron.browser_sessions drop constraint browser_sessions_status_check;
+alter table omicron.browser_sessions add constraint browser_sessions_status_check
+  check (status in ('starting', 'ready', 'hibernated', 'ended', 'error'));
+
+-- Until when the snapshot of the session is kept; null: it has none. Set while it is hibernated and while it is restored.
+alter table omicron.browser_sessions add column hibernated_until timestamptz;
+alter table omicron.browser_sessions add constraint browser_sessions_hibernated
+  check (status <> 'hibernated' or hibernated_until is not null);
+
+-- When the browser was last asked for or used. A heartbeat keeps a lease, and is no use of its browser.
+alter table omicron.browser_sessions add column active_at timestamptz not null default clock_timestamp();
+create index browser_sessions_by_use on omicron.browser_sessions (active_at) where status = 'ready';
+
+-- A snapshot is a profile of its session alone, which has no name that a user could give.
+alter table omicron.profiles add column session_id uuid unique references omicron.browser_sessions (id);
+
+-- When a runner was first seen leaving: with its node it may have some seconds to hibernate its session.
+alter table omicron.runners add column leaving_at timestamptz;
+
+alter table omicron.tallies drop constraint tallies_metric_check;
+alter table omicron.tallies add constraint tallies_metric_check
+  check (metric in ('sessions_ended', 'recordings', 'freezes', 'hibernations'));
+
+-- 0020_pages.sql
+-- Kept pages of sessions are artifacts beside the videos.
+alter table omicron.artifacts drop constraint artifacts_kind_check;
+alter table omicron.artifacts add constraint artifacts_kind_check check (kind in ('video', 'file', 'page'));
+
+-- 0021_redemption_key.sql
+-- What the process that redeemed asks again with, when the answer was lost.
+alter table omicron.runners add column redemption_key uuid;
+
+-- timeline.sql
+-- A session's append-only timeline.
+
+create or replace function omicron.write_event(p_session uuid, p_epoch integer, p_kind text, p_data jsonb default '{}') returns void
+language sql as $$
+  insert into omicron.session_events (session_id, epoch, kind, data) values (p_session, p_epoch, p_kind, p_data)
+$$;
+
+-- Whether this runner ever held the lease of this epoch, live or over: whose timeline its reports may write.
+create or replace function omicron.held_lease(p_session uuid, p_epoch integer, p_runner uuid) returns boolean
+language sql stable as $$
+  select exists (select from omicron.runners
+                  where id = p_runner and session_id = p_session and epoch = p_epoch and redeemed_at is not null)
+$$;
+
+-- False: this runner never held that lease. A repeated event is written once.
+create or replace function omicron.write_events(p_session uuid, p_epoch integer, p_runner uuid, p_events jsonb) returns boolean
+language plpgsql as $$
+begin
+  if not omicron.held_lease(p_session, p_epoch, p_runner) then
+    return false;
+  end if;
+  insert into omicron.session_events (event_id, session_id, epoch, at, kind, data)
+  select e.id, p_session, p_epoch, clock_timestamp() - make_interval(secs => e.age_ms / 1000), e.kind, e.data
+    from jsonb_to_recordset(p_events) as e(id uuid, age_ms double precision, kind text, data jsonb)
+   order by e.age_ms desc
+  on conflict (event_id) do nothing;
+  return true;
+end $$;
+
+-- Denials of the egress proxy, each in the timeline of its lease, live or over. A repeated event is written once.
+create or replace function omicron.write_denials(p_events jsonb) returns void
+language sql as $$
+  insert into omicron.session_events (event_id, session_id, epoch, at, kind, data)
+  select e.id, e.session_id, e.epoch, clock_timestamp() - make_interval(secs => e.age_ms / 1000), 'egress.denied',
+         jsonb_strip_nulls(jsonb_build_object('code', e.code, 'method', e.method, 'host', e.host, 'port', e.port,
+           'address_class', e.address_class, 'rule', e.rule, 'layer', e.layer, 'count', e.count))
+    from jsonb_to_recordset(p_events) as e(id uuid, session_id uuid, epoch integer, runner_id uuid, code text, method text,
+           host text, port integer, address_class text, rule text, layer text, count integer, age_ms double precision)
+   where omicron.held_lease(e.session_id, e.epoch, e.runner_id)
+  on conflict (event_id) do nothing
+$$;
+
+-- profiles.sql
+-- Profiles. The lease is the writer's lock: acquire admits one live read-write lease a profile, a redemption makes its
+-- runner the writer, and a save is a compare-and-set on the version by the writer alone.
+
+-- The live lease that holds a profile for writing, locked, so that no renewal of it is under way. `p_except`: not this
+-- session's. The caller holds the user's lock.
+create or replace function omicron.profile_holder(p_user text, p_name text, p_except uuid) returns omicron.browser_sessions
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+begin
+  for s in
+    select * from omicron.browser_sessions
+     where user_id = p_user and status in ('starting', 'ready') and options -> 'profile' ->> 'name' = p_name
+       and options -> 'profile' ->> 'mode' = 'read-write' and id is distinct from p_except
+     order by id for update
+  loop
+    if s.expires_at > clock_timestamp() then
+      return s;
+    end if;
+  end loop;
+  return null;
+end $$;
+
+create or replace function omicron.profile_in_use(s omicron.browser_sessions) returns jsonb
+language sql as $$
+  select jsonb_build_object('outcome', 'refused', 'code', 'profile_in_use', 'limit', 1, 'active', 1, 'holder', s.id,
+    'retry_after_ms', ceil(extract(epoch from s.expires_at - clock_timestamp()) * 1000))
+$$;
+
+-- Whether a lease has another profile than these options name, or has it otherwise; none is one too.
+create or replace function omicron.has_other_profile(s omicron.browser_sessions, p_options jsonb) returns boolean
+language sql immutable as $$
+  select (s.options -> 'profile' ->> 'name', s.options -> 'profile' ->> 'mode')
+    is distinct from (p_options -> 'profile' ->> 'name', p_options -> 'profile' ->> 'mode')
+$$;
+
+-- Makes a profile where there is none and the user may have another one. Under the user's lock: deleting the last
+-- profile deletes the key, and must not do so under one that is being made.
+create or replace function omicron.make_profile(p_user text, p_name text) returns void
+language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('omicron.user:' || p_user, 0));
+  insert into omicron.profiles (user_id, name)
+    select p_user, p_name
+     where (select count(*) from omicron.profiles where user_id = p_user and session_id is null) < 100 -- PROFILE_LIMITS.profilesMax
+    on conflict (user_id, name) do nothing;
+end $$;
+
+-- Called by the claim of a lease, under the user's lock. Null: the lease may have this profile; else its refusal.
+create or replace function omicron.claim_profile(p_user text, p_session uuid, p_profile jsonb) returns jsonb
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+begin
+  if p_profile ->> 'mode' = 'read-write' then
+    s := omicron.profile_holder(p_user, p_profile ->> 'name', p_session);
+    if s.id is not null then
+      return omicron.profile_in_use(s);
+    end if;
+    perform omicron.make_profile(p_user, p_profile ->> 'name');
+  end if;
+  update omicron.profiles set last_used_at = clock_timestamp() where user_id = p_user and name = p_profile ->> 'name';
+  if not found then
+    return jsonb_build_object('outcome', 'refused', 'limit', 100, 'active', 0, 'retry_after_ms', 0, 'code',
+      case when p_profile ->> 'mode' = 'read-write' then 'profile_quota_exceeded' else 'profile_not_found' end);
+  end if;
+  return null;
+end $$;
+
+-- Whether the writer of a profile may still save for the last time: its lease is over and its runner has not said that
+-- it is done. Twenty seconds bound it: a runner exits within ten of its end.
+create or replace function omicron.profile_closing(p omicron.profiles) returns boolean
+language sql as $$
+  select exists (select from omicron.runners r
+                  where r.id = p.writer and r.state <> 'gone'
+                    and coalesce(r.draining_at, r.deadline_at) > clock_timestamp() - interval '20 seconds'
+                    and not exists (select from omicron.browser_sessions s
+                                     where s.runner_id = r.id and s.epoch = r.epoch and s.status in ('starting', 'ready')
+                                       and s.expires_at > clock_timestamp()))
+$$;
+
+-- Called by a redemption, which has locked session and runner. False: the lease before may still save; ask again.
+create or replace function omicron.open_profile(s omicron.browser_sessions, p_runner uuid) returns boolean
+language plpgsql as $$
+declare
+  p omicron.profiles;
+begin
+  select * into p from omicron.profiles
+   where user_id = s.user_id and name = s.options -> 'profile' ->> 'name' for update;
+  if omicron.profile_closing(p) then
+    return false;
+  end if;
+  if s.options -> 'profile' ->> 'mode' = 'read-write' then
+    update omicron.profiles set writer = p_runner where id = p.id;
+  end if;
+  return true;
+end $$;
+
+create or replace function omicron.profile_content(p omicron.profiles, p_version integer) returns jsonb
+language sql as $$
+  select jsonb_build_object('id', p.id, 'user_id', p.user_id, 'name', p.name, 'version', p_version, 'object', v.object,
+           'form', v.form, 'digest', v.digest, 'wrapped', k.wrapped)
+    from (select) as one
+    left join omicron.profile_versions v on v.profile_id = p.id and v.version = p_version
+    left join omicron.profile_keys k on k.user_id = p.user_id
+$$;
+
+-- What a runner starts with. Null: this runner does not hold that lease, or the lease has no profile.
+create or replace function omicron.lease_profile(p_session uuid, p_epoch integer, p_runner uuid) returns jsonb
+language sql as $$
+  select omicron.profile_content(p, p.version)
+    from omicron.browser_sessions s
+    join omicron.profiles p on p.user_id = s.user_id and p.name = s.options -> 'profile' ->> 'name'
+   where s.id = p_session and s.epoch = p_epoch and s.runner_id = p_runner
+     and s.status in ('starting', 'ready') and omicron.held_lease(p_session, p_epoch, p_runner)
+$$;
+
+-- The profile that this runner may save, live or ending. Null: it may save none.
+create or replace function omicron.written_profile(p_session uuid, p_epoch integer, p_runner uuid) returns jsonb
+language sql as $$
+  select omicron.profile_content(p, p.version)
+    from omicron.profiles p join omicron.runners r on r.id = p.writer
+   where p.session_id is null and r.id = p_runner and r.session_id = p_session and r.epoch = p_epoch and r.state in ('leased', 'draining')
+$$;
+
+-- Before the bytes of objects are written, a version's or chunks. Null: go on with all of them; else why with none. `p_bytes`: of
+-- each. `p_runner` null: the platform writes, not a lease.
+create or replace function omicron.begin_objects(p_profile uuid, p_base integer, p_runner uuid, p_objects text[], p_bytes bigint[],
+  p_quota bigint) returns jsonb language plpgsql as $$
+declare
+  v_refusal jsonb;
+  v_used bigint;
+begin
+  v_refusal := omicron.save_refusal(p_profile, p_base, p_runner);
+  if v_refusal is not null then
+    return v_refusal;
+  end if;
+  select coalesce(sum(o.bytes), 0) into v_used
+    from omicron.profiles p
+    join omicron.profiles other on other.user_id = p.user_id
+    join omicron.profile_objects o on o.profile_id = other.id
+   where p.id = p_profile
+     -- what a save that came to no end wrote is not counted for long
+     and (o.state = 'kept' or (o.state = 'writing' and o.since > clock_timestamp() - interval '1 minute'));
+  if v_used + (select sum(bytes) from unnest(p_bytes) as bytes) > p_quota then
+    return jsonb_build_object('outcome', 'refused', 'code', 'profile_quota_exceeded', 'active', v_used, 'limit', p_quota);
+  end if;
+  insert into omicron.profile_objects (name, profile_id, bytes)
+    select object, p_profile, bytes from unnest(p_objects, p_bytes) as written (object, bytes);
+  return null;
+end $$;
+
+-- Why this version may not be written over; null: it may. Locks the profile. A platform may write while no lease does.
+create or replace function omicron.save_refusal(p_profile uuid, p_base integer, p_runner uuid) returns jsonb
+language plpgsql as $$
+declare
+  p omicron.profiles;
+  s omicron.browser_sessions;
+begin
+  if p_runner is null then
+    select * into p from omicron.profiles where id = p_profile;
+    if found then
+      perform pg_advisory_xact_lock(hashtextextended('omicron.user:' || p.user_id, 0));
+      s := omicron.profile_holder(p.user_id, p.name, null);
+      if s.id is not null then
+        return omicron.profile_in_use(s);
+      end if;
+    end if;
+  end if;
+  select * into p from omicron.profiles where id = p_profile for update;
+  if not found then
+    return jsonb_build_object('outcome', 'refused', 'code', 'profile_not_found');
+  end if;
+  if p_runner is null and omicron.profile_closing(p) then
+    return jsonb_build_object('outcome', 'refused', 'code', 'profile_in_use', 'retry_after_ms', 1000);
+  end if;
+  if p_runner is not null and (p.writer is distinct from p_runner
+     or not exists (select from omicron.runners where id = p_runner and state in ('leased', 'draining'))) then
+    return jsonb_build_object('outcome', 'refused', 'code', 'lease_superseded');
+  end if;
+  if p.version <> p_base then
+    return jsonb_build_object('outcome', 'refused', 'code', 'profile_changed', 'version', p.version);
+  end if;
+  return null;
+end $$;
+
+-- After the bytes were written and read back: moves the head. Null: saved; else why not, and what was written goes. `p_chunks`: what
+-- the version names beside its object, written for it or kept by the version before.
+create or replace function omicron.commit_save(p_profile uuid, p_base integer, p_runner uuid, p_object text, p_form text,
+  p_digest text, p_bytes bigint, p_chunks text[], p_domains jsonb, p_versions integer) returns jsonb
+language plpgsql as $$
+declare
+  v_refusal jsonb;
+  v_names text[] := p_chunks || p_object;
+  v_there integer;
+  r omicron.runners;
+begin
+  v_refusal := omicron.save_refusal(p_profile, p_base, p_runner);
+  if v_refusal is not null then
+    update omicron.profile_objects set state = 'removing' where name = any (v_names) and profile_id = p_profile and state = 'writing';
+    return v_refusal;
+  end if;
+  perform from omicron.profile_objects where name = any (v_names) order by name for update;
+  select count(*) into v_there from omicron.profile_objects
+   where name = any (v_names) and profile_id = p_profile and state in ('writing', 'kept');
+  if v_there < cardinality(v_names) then -- it took so long that the sweep removed one
+    return jsonb_build_object('outcome', 'refused', 'code', 'profile_unavailable');
+  end if;
+  update omicron.profile_objects set state = 'kept', since = clock_timestamp() where name = any (v_names) and state = 'writing';
+  select * into r from omicron.runners where id = p_runner;
+  insert into omicron.profile_versions (profile_id, version, object, form, digest, bytes, domains, session_id, epoch)
+    values (p_profile, p_base + 1, p_object, p_form, p_digest,
+      p_bytes + (select coalesce(sum(bytes), 0) from omicron.profile_objects where name = any (p_chunks)),
+      p_domains, r.session_id, r.epoch);
+  insert into omicron.profile_version_chunks (profile_id, version, object) select p_profile, p_base + 1, unnest(p_chunks);
+  update omicron.profiles set version = p_base + 1 where id = p_profile;
+  perform omicron.drop_versions(p_profile, p_base + 1 - p_versions);
+  if r.id is not null then
+    perform omicron.write_event(r.session_id, r.epoch, 'profile.saved',
+      jsonb_build_object('name', p.name, 'version', p_base + 1, 'bytes', p_bytes))
+      from omicron.profiles p where p.id = p_profile and p.session_id is null;
+  end if;
+  return null;
+end $$;
+
+-- The versions up to this one are removed; by the sweep their objects, and the chunks that no other version names.
+create or replace function omicron.drop_versions(p_profile uuid, p_last integer) returns void
+language plpgsql as $$
+declare
+  v_names text[];
+begin
+  select array_agg(object) into v_names from (
+    select object from omicron.profile_versions where profile_id = p_profile and version <= p_last
+    union select object from omicron.profile_version_chunks where profile_id = p_profile and version <= p_last) as named;
+  delete from omicron.profile_versions where profile_id = p_profile and version <= p_last;
+  update omicron.profile_objects o set state = 'removing', since = clock_timestamp()
+   where o.name = any (v_names) and not exists (select from omicron.profile_version_chunks c where c.object = o.name);
+end $$;
+
+-- The profile that this runner holds, where its current version names all of these chunks; else null.
+create or replace function omicron.lease_chunks(p_session uuid, p_epoch integer, p_runner uuid, p_objects text[]) returns jsonb
+language sql as $$
+  select content from (select omicron.lease_profile(p_session, p_epoch, p_runner)) as lease (content)
+   where p_objects <@ array(select object from omicron.profile_version_chunks
+                             where profile_id = (content ->> 'id')::uuid and version = (content ->> 'version')::integer)
+$$;
+
+-- The runner has saved for the last time, or cannot.
+create or replace function omicron.release_profile(p_session uuid, p_epoch integer, p_runner uuid) returns void
+language sql as $$
+  update omicron.profiles p set writer = null from omicron.runners r
+   where p.writer = r.id and r.id = p_runner and r.session_id = p_session and r.epoch = p_epoch
+$$;
+
+-- With the last profile of a user goes the key, and with it all that a backup of the store may still hold. A user who is asking for a
+-- browser right now is left to the next round.
+create or replace function omicron.drop_unused_key(p_user text) returns void
+language plpgsql as $$
+begin
+  if pg_try_advisory_xact_lock(hashtextextended('omicron.user:' || p_user, 0)) then
+    delete from omicron.profile_keys where user_id = p_user
+      and not exists (select from omicron.profiles where user_id = p_user);
+  end if;
+end $$;
+
+-- {outcome: deleted | not_found} or the refusal.
+create or replace function omicron.delete_profile(p_user text, p_name text) returns jsonb
+language plpgsql as $$
+declare
+  p omicron.profiles;
+  v_refusal jsonb;
+begin
+  select * into p from omicron.profiles where user_id = p_user and name = p_name;
+  if not found then
+    return jsonb_build_object('outcome', 'not_found');
+  end if;
+  v_refusal := omicron.save_refusal(p.id, p.version, null);
+  if v_refusal is not null then
+    return v_refusal;
+  end if;
+  perform omicron.drop_versions(p.id, p.version);
+  delete from omicron.profiles where id = p.id;
+  perform omicron.drop_unused_key(p_user);
+  return jsonb_build_object('outcome', 'deleted');
+end $$;
+
+-- Objects to remove from the store: those of dropped versions, and those of saves that came to no end. From here on no
+-- commit can keep them.
+create or replace function omicron.loose_objects(p_most integer, p_stale_seconds integer) returns setof text
+language sql as $$
+  update omicron.profile_objects set state = 'removing'
+   where name in (select name from omicron.profile_objects
+                   where state = 'removing'
+                      or (state = 'writing' and since < (select clock_timestamp()) - make_interval(secs => p_stale_seconds))
+                   order by since limit p_most for update skip locked)
+  returning name
+$$;
+
+-- snapshot.sql
+-- The snapshot of a hibernated session: read by the start that restores it, and gone with its restore or its end.
+
+-- What the runner of a start restores. Null: it restores nothing, or does not hold that start.
+create or replace function omicron.lease_snapshot(p_session uuid, p_epoch integer, p_runner uuid) returns jsonb
+language sql as $$
+  select omicron.profile_content(p, p.version)
+    from omicron.browser_sessions s
+    join omicron.profiles p on p.session_id = s.id
+   where s.id = p_session and s.epoch = p_epoch and s.runner_id = p_runner and s.status = 'starting'
+     and s.hibernated_until is not null and omicron.held_lease(p_session, p_epoch, p_runner)
+$$;
+
+-- The session has no snapshot any more; the sweep removes its object. The caller has locked the session.
+create or replace function omicron.drop_snapshot(p_session uuid) returns void
+language plpgsql as $$
+declare
+  p omicron.profiles;
+begin
+  delete from omicron.profiles where session_id = p_session returning * into p; -- its versions go too
+  if found then
+    update omicron.profile_objects set state = 'removing', since = clock_timestamp() where profile_id = p.id and state = 'kept';
+  end if;
+  update omicron.browser_sessions set hibernated_until = null where id = p_session and hibernated_until is not null;
+end $$;
+
+-- A hibernated session keeps its profile and its credentials, as a live lease does: what of a claim's options applies then.
+create or replace function omicron.restored_options(s omicron.browser_sessions, p_options jsonb) returns jsonb
+language sql as $$
+  select (p_options - array['profile', 'credentials'])
+         || (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(s.options) where key in ('profile', 'credentials'))
+$$;
+
+-- close-lease.sql
+-- Makes a runner `draining`; changes nothing when it is already draining or gone. A launch under way keeps its
+-- `work_until`: a runner must not be removed while the call that creates it may still take effect.
+create or replace function omicron.drain_runner(p_runner uuid, p_reason text) returns void
+language sql as $$
+  update omicron.runners
+     set state = 'draining', draining_at = clock_timestamp(), reason = p_reason,
+         work_until = case when state = 'creating' then work_until else '-infinity' end
+   where id = p_runner and state not in ('draining', 'gone')
+$$;
+
+-- Ends the lease whose session the caller has locked. `p_status`: ended or error. A start that fails to restore a hibernated session
+-- leaves it hibernated, unless its user ends it.
+create or replace function omicron.close_lease(s omicron.browser_sessions, p_status text, p_reason text, p_error text) returns void
+language plpgsql as $$
+begin
+  if s.status = 'starting' and s.hibernated_until > clock_timestamp() and p_reason not in ('released', 'archived') then
+    update omicron.browser_sessions
+       set status = 'hibernated', error = p_error, expires_at = hibernated_until, ends_at = hibernated_until,
+           claim_id = null, claim_until = null, starting_since = null
+     where id = s.id;
+    perform omicron.drain_runner(s.runner_id, p_reason);
+    perform omicron.write_event(s.id, s.epoch, 'session.restore_failed',
+      jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'error', p_error)));
+    return;
+  end if;
+  update omicron.browser_sessions
+     set status = p_status, ended_reason = p_reason, error = p_error,
+         claim_id = null, claim_until = null, starting_since = null, mcp_url = null, pod_name = null, service_name = null
+   where id = s.id;
+  perform omicron.drop_snapshot(s.id);
+  perform omicron.drain_runner(s.runner_id, p_reason);
+  perform omicron.write_event(s.id, s.epoch, 'session.' || p_status,
+    jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'error', p_error)));
+end $$;
+
+-- Ends the lease whose session the caller has locked, because its time is over.
+create or replace function omicron.expire_lease(s omicron.browser_sessions) returns void
+language plpgsql as $$
+begin
+  perform omicron.close_lease(s, 'ended',
+    case when s.status <> 'hibernated' and s.expires_at >= s.ends_at then 'max_age' else 'expired' end, null);
+end $$;
+
+-- end-lease.sql
+-- Ends a lease (O3); idempotent. Null epoch: the current one. An older epoch has ended already: nothing changes.
+-- {outcome: ended | already_ended | superseded | not_found, session}
+create or replace function omicron.end_lease(p_session uuid, p_user text, p_epoch integer, p_reason text) returns jsonb
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+begin
+  select * into s from omicron.browser_sessions where id = p_session and user_id = coalesce(p_user, user_id) for update;
+  if s.id is null then
+    return jsonb_build_object('outcome', 'not_found');
+  end if;
+  if p_epoch is not null and p_epoch <> s.epoch then
+    return jsonb_build_object('outcome', case when p_epoch < s.epoch then 'already_ended' else 'superseded' end,
+      'session', to_jsonb(s));
+  end if;
+  if s.status not in ('starting', 'ready', 'hibernated') then
+    return jsonb_build_object('outcome', 'already_ended', 'session', to_jsonb(s));
+  end if;
+  perform omicron.close_lease(s, 'ended', p_reason, null);
+  select * into s from omicron.browser_sessions where id = p_session;
+  return jsonb_build_object('outcome', 'ended', 'session', to_jsonb(s));
+end $$;
+
+-- Ends the live lease, if any, and takes the session off the list (S1). Null: there is no such session.
+create or replace function omicron.archive(p_session uuid, p_user text) returns jsonb
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+begin
+  if omicron.end_lease(p_session, p_user, null, 'archived') ->> 'outcome' = 'not_found' then
+    return null;
+  end if;
+  update omicron.browser_sessions set archived_at = coalesce(archived_at, clock_timestamp()) where id = p_session returning * into s;
+  return to_jsonb(s);
+end $$;
+
+-- The local stack stops: its runners cannot outlive it, so their leases end here, with `shutdown` as the reason.
+create or replace function omicron.end_all(p_provider text) returns void
+language plpgsql as $$
+declare
+  v_id uuid;
+begin
+  for v_id in
+    select id from omicron.browser_sessions where provider = p_provider and status in ('starting', 'ready') order by id
+  loop
+    perform omicron.end_lease(v_id, null, null, 'shutdown');
+  end loop;
+  update omicron.runners set state = 'draining', draining_at = clock_timestamp(), reason = 'shutdown', work_until = '-infinity'
+   where provider = p_provider and state not in ('draining', 'gone');
+end $$;
+
+-- acquire.sql
+-- Renews a live lease, or claims a new epoch with a runner of its own; all or nothing. Like every step of the
+-- protocol it locks the session, then the runner, and reads the clock in a statement after the locks: a step that
+-- waited judges by the time at which it goes on.
+--   {outcome: renewed | claimed | starting | evicts | refused, ...}
+-- `p_claim` names this call: a repeated call finds its own claim again. `p_abandon` is a claim of the same caller
+-- whose runner failed: it is given up for a new epoch in this step, also where its redemption has made it ready and nobody was told. `p_switch_profile`: a live lease with another profile than
+-- that of `p_options` is followed by a new epoch, instead of being renewed. `p_unhibernated`: leases that would be evicted are
+-- hibernated by the caller first, which then calls again (`evicts`), but for these sessions, with which it has failed; null: for none.
+create or replace function omicron.acquire(
+  p_user text, p_conversation text, p_claim uuid, p_abandon uuid, p_ttl_seconds integer, p_max_session_seconds integer,
+  p_options jsonb, p_tags jsonb, p_provider text, p_template text, p_namespace text,
+  p_user_limit integer, p_on_user_limit text, p_claim_seconds integer, p_start_seconds integer, p_switch_profile boolean,
+  p_unhibernated uuid[] default null
+) returns jsonb
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  r omicron.runners;
+  v_now timestamptz;
+  v_active integer;
+  v_free_at timestamptz;
+  v_inherit boolean := false;
+  v_switches boolean;
+  v_restores boolean;
+  v_runner uuid;
+  v_slot integer;
+  v_victims uuid[] := '{}';
+  v_victim uuid;
+  v_hibernated uuid[];
+  v_refusal jsonb;
+  v_options jsonb := jsonb_strip_nulls(p_options);
+begin
+  -- A lease that was used within a second is answered without a write.
+  select x.* into s from omicron.browser_sessions x
+    join omicron.runners y on y.id = x.runner_id and y.epoch = x.epoch and y.state = 'leased'
+   where x.user_id = p_user and x.conversation_id = p_conversation and x.status = 'ready' and x.provider = p_provider
+     and (x.claim_id = p_abandon) is not true;
+  if found then
+    v_now := clock_timestamp();
+    if not (p_switch_profile and omicron.has_other_profile(s, p_options)) and s.expires_at > v_now
+       and s.ttl_seconds = p_ttl_seconds and (p_tags is null or s.tags = p_tags) and s.active_at >= v_now - interval '1 second'
+       and s.expires_at >= least(v_now + make_interval(secs => p_ttl_seconds - 1), s.ends_at) then
+      return jsonb_build_object('outcome', 'renewed', 'session', to_jsonb(s));
+    end if;
+  end if;
+
+  -- Per user, so that a count is exact; always before the first session lock, or two callers could deadlock.
+  perform pg_advisory_xact_lock(hashtextextended('omicron.user:' || p_user, 0));
+  s := null;
+  select * into s from omicron.browser_sessions where user_id = p_user and conversation_id = p_conversation for update;
+  if s.runner_id is not null then
+    select * into r from omicron.runners where id = s.runner_id for update;
+  end if;
+  v_now := clock_timestamp();
+  v_switches := p_switch_profile and omicron.has_other_profile(s, p_options);
+
+  -- A live lease stays with its provider, and a controller of another one does not see its runner: it neither answers nor ends it (S3).
+  if s.status in ('starting', 'ready') and s.expires_at > v_now and s.provider <> p_provider
+     and r.state in ('creating', 'claimed', 'leased') then
+    return jsonb_build_object('outcome', 'refused', 'code', 'provider_mismatch', 'provider', s.provider, 'limit', 1, 'active', 1,
+      'retry_after_ms', ceil(extract(epoch from s.expires_at - v_now) * 1000));
+  end if;
+
+  if not v_switches and s.status = 'ready' and (s.claim_id = p_abandon) is not true
+     and s.expires_at > v_now and r.state = 'leased' and r.epoch = s.epoch then
+    update omicron.browser_sessions
+       set expires_at = greatest(expires_at, least(v_now + make_interval(secs => p_ttl_seconds), ends_at)),
+           ttl_seconds = p_ttl_seconds, last_used_at = v_now, active_at = v_now, tags = coalesce(p_tags, tags), archived_at = null
+     where id = s.id returning * into s;
+    return jsonb_build_object('outcome', 'renewed', 'session', to_jsonb(s));
+  end if;
+
+  if s.status = 'starting' and s.claim_id = p_claim then -- the answer to this very call was lost
+    return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r));
+  end if;
+  if s.status = 'starting' and s.claim_id is distinct from p_abandon and s.expires_at > v_now and s.claim_until > v_now
+     and s.starting_since > v_now - make_interval(secs => p_start_seconds) and r.state in ('creating', 'claimed', 'leased') then
+    return jsonb_build_object('outcome', 'starting', 'session', to_jsonb(s));
+  end if;
+
+  v_restores := s.hibernated_until > v_now and not v_switches;
+  if v_restores then
+    if p_options ? 'profile' and omicron.has_other_profile(s, p_options) then
+      return jsonb_build_object('outcome', 'refused', 'code', 'profile_mismatch', 'limit', 1, 'active', 1, 'retry_after_ms', 0,
+        'holder', s.id);
+    end if;
+    v_options := omicron.restored_options(s, v_options);
+  end if;
+  if v_options ? 'profile' then
+    v_refusal := omicron.claim_profile(p_user, s.id, v_options -> 'profile');
+    if v_refusal is not null then
+      return v_refusal;
+    end if;
+  end if;
+
+  -- The user's quota counts live leases, not expired ones that the reaper has yet to end.
+  select count(*), min(expires_at) into v_active, v_free_at from omicron.browser_sessions
+   where user_id = p_user and status in ('starting', 'ready') and expires_at > v_now and id is distinct from s.id;
+  if v_active >= p_user_limit then
+    if p_on_user_limit <> 'evict_oldest' then
+      return jsonb_build_object('outcome', 'refused', 'code', 'user_quota_exceeded', 'limit', p_user_limit,
+        'active', v_active, 'retry_after_ms', ceil(extract(epoch from v_free_at - v_now) * 1000));
+    end if;
+    v_victims := array(
+      select id from omicron.browser_sessions
+       where user_id = p_user and status in ('starting', 'ready') and expires_at > v_now and id is distinct from s.id
+       order by last_used_at limit v_active - p_user_limit + 1);
+  end if;
+
+  -- A runner that has ignored its drain for 20 s cannot be reached: a new claim could only wait for its deadline.
+  select max(deadline_at) into v_free_at from omicron.runners
+   where session_id = s.id and redeemed_at is not null and state = 'draining' and acknowledged_at is null
+     and deadline_at > v_now and draining_at < v_now - interval '20 seconds';
+  if v_free_at is not null then
+    return jsonb_build_object('outcome', 'refused', 'code', 'predecessor_draining', 'limit', 1, 'active', 1,
+      'retry_after_ms', ceil(extract(epoch from v_free_at - v_now) * 1000));
+  end if;
+
+  -- One epoch is one runner. A runner that was sent nothing is inherited by the new epoch; else a new one is taken.
+  v_inherit := s.status = 'starting' and r.state in ('creating', 'claimed') and r.assigned_at is null
+    and r.provider = p_provider and s.expires_at > v_now
+    and s.starting_since > v_now - make_interval(secs => p_start_seconds);
+  if v_inherit then
+    v_runner := r.id;
+  else
+    select id into v_runner from omicron.runners
+     where state = 'warm' and provider = p_provider and template = p_template
+     order by warm_at limit 1 for update skip locked;
+    if v_runner is null then -- one that the pool is creating
+      select id into v_runner from omicron.runners
+       where state = 'creating' and session_id is null and provider = p_provider and template = p_template
+       order by created_at limit 1 for update skip locked;
+    end if;
+    if v_runner is null then
+      select slot into v_slot from omicron.permits where runner_id is null order by slot limit 1 for update skip locked;
+      if v_slot is null then
+        select count(*) into v_active from omicron.permits where runner_id is not null;
+        select min(expires_at) into v_free_at from omicron.browser_sessions
+         where status in ('starting', 'ready') and expires_at > v_now;
+        if exists (select from omicron.runners where state = 'draining') then -- a permit is about to be freed
+          v_free_at := least(v_free_at, v_now + interval '1 second');
+        end if;
+        return jsonb_build_object('outcome', 'refused', 'code', 'capacity_exceeded',
+          'limit', (select count(*) from omicron.permits), 'active', v_active,
+          'retry_after_ms', ceil(extract(epoch from coalesce(v_free_at, v_now + interval '1 second') - v_now) * 1000));
+      end if;
+    end if;
+  end if;
+
+  -- Nothing is written yet: those of the leases to evict that can be hibernated are, by the caller, which then asks again.
+  v_hibernated := array(
+    select id from omicron.browser_sessions
+     where id = any (v_victims) and status = 'ready' and provider = p_provider and id <> all (p_unhibernated));
+  if v_hibernated <> '{}' then
+    return jsonb_build_object('outcome', 'evicts', 'sessions', to_jsonb(v_hibernated));
+  end if;
+  foreach v_victim in array v_victims loop
+    perform omicron.end_lease(v_victim, null, null, 'evicted');
+  end loop;
+  if v_slot is not null then
+    insert into omicron.runners (provider, template) values (p_provider, p_template) returning id into v_runner;
+    update omicron.permits set runner_id = v_runner where slot = v_slot;
+  end if;
+
+  if s.id is null then
+    insert into omicron.browser_sessions (user_id, conversation_id, status, k8s_namespace, provider, epoch, runner_id,
+        claim_id, claim_until, starting_since, ttl_seconds, expires_at, ends_at, options, tags, last_used_at)
+      values (p_user, p_conversation, 'starting', p_namespace, p_provider, 1, v_runner,
+        p_claim, v_now + make_interval(secs => p_claim_seconds), v_now, p_ttl_seconds,
+        v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
+        v_now + make_interval(secs => p_max_session_seconds), v_options, coalesce(p_tags, '{}'), v_now)
+      returning * into s;
+  else
+    if not v_inherit then
+      perform omicron.drain_runner(s.runner_id, 'superseded');
+    end if;
+    update omicron.browser_sessions
+       set status = 'starting', epoch = s.epoch + 1, runner_id = v_runner, provider = p_provider, k8s_namespace = p_namespace,
+           claim_id = p_claim, claim_until = v_now + make_interval(secs => p_claim_seconds),
+           starting_since = case when v_inherit then starting_since else v_now end, -- or inheriting could go on without end
+           ttl_seconds = p_ttl_seconds,
+           expires_at = v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
+           ends_at = v_now + make_interval(secs => p_max_session_seconds),
+           options = v_options, tags = coalesce(p_tags, tags), last_used_at = v_now, active_at = v_now, archived_at = null,
+           mcp_url = null, pod_name = null, service_name = null, artifacts_s3_prefix = null, ended_reason = null, error = null
+     where id = s.id returning * into s;
+    if s.hibernated_until is not null and not v_restores then -- kept for too long, or of another profile
+      perform omicron.drop_snapshot(s.id);
+      s.hibernated_until := null;
+    end if;
+  end if;
+  -- The claimer of a warm runner sends the assignment at once: from here on it may have been sent.
+  update omicron.runners
+     set session_id = s.id, epoch = s.epoch, recorded = (v_options ->> 'record_video')::boolean,
+         state = case when state = 'warm' then 'claimed' else state end,
+         assigned_at = case when state = 'warm' then v_now else assigned_at end
+   where id = v_runner returning * into r;
+  perform omicron.write_event(s.id, s.epoch, 'session.claimed',
+    jsonb_build_object('runner_id', r.id, 'warm', r.assigned_at is not null));
+  return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r));
+end $$;
+
+-- artifacts.sql
+-- What became of a video, a file or a kept page: names of the latter two have a folder. A late report never makes a stored one lost; a
+-- lost one may turn out stored. False: this runner never held that lease.
+create or replace function omicron.write_artifact(p_session uuid, p_epoch integer, p_runner uuid, p_name text, p_state text, p_uri text,
+  p_bytes bigint, p_reason text) returns boolean
+language plpgsql as $$
+begin
+  if not omicron.held_lease(p_session, p_epoch, p_runner) then
+    return false;
+  end if;
+  insert into omicron.artifacts (session_id, epoch, runner_id, name, kind, state, uri, bytes, reason)
+    values (p_session, p_epoch, p_runner, p_name,
+      case when p_name like 'pages/%' then 'page' when p_name like '%/%' then 'file' else 'video' end, p_state, p_uri, p_bytes, p_reason)
+  on conflict (runner_id, name) do update
+    set state = excluded.state, uri = excluded.uri, bytes = excluded.bytes, reason = excluded.reason
+    where omicron.artifacts.state = 'lost' and excluded.state = 'stored';
+  if found then
+    perform omicron.write_event(p_session, p_epoch, 'artifact.' || p_state,
+      jsonb_strip_nulls(jsonb_build_object('name', p_name, 'uri', p_uri, 'bytes', p_bytes, 'reason', p_reason)));
+  end if;
+  return true;
+end $$;
+
+-- claim.sql
+-- A live claimer keeps its claim. False: the claim was taken over, or is too old to be kept.
+create or replace function omicron.beat_claim(p_session uuid, p_epoch integer, p_claim uuid, p_claim_seconds integer, p_start_seconds integer)
+returns boolean language plpgsql as $$
+begin
+  perform from omicron.browser_sessions where id = p_session for update;
+  update omicron.browser_sessions
+     set claim_until = clock_timestamp() + make_interval(secs => p_claim_seconds),
+         expires_at = least(greatest(expires_at, clock_timestamp() + make_interval(secs => p_claim_seconds)), ends_at)
+   where id = p_session and epoch = p_epoch and claim_id = p_claim and status = 'starting' and expires_at > clock_timestamp()
+     and starting_since > clock_timestamp() - make_interval(secs => p_start_seconds);
+  return found;
+end $$;
+
+-- Called before an assignment is sent to a runner that came up after the claim; repeating it answers the same. Null:
+-- it must not be sent.
+create or replace function omicron.begin_assignment(p_session uuid, p_epoch integer, p_claim uuid) returns jsonb
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  r omicron.runners;
+begin
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  if s.status is distinct from 'starting' or s.epoch <> p_epoch or s.claim_id <> p_claim then
+    return null;
+  end if;
+  update omicron.runners set assigned_at = coalesce(assigned_at, clock_timestamp())
+   where id = s.runner_id and epoch = p_epoch and state = 'claimed' returning * into r;
+  return case when found then to_jsonb(r) end;
+end $$;
+
+-- The claimer gives up: its start failed for a reason that a new runner would not change. False: the claim was over.
+create or replace function omicron.fail_claim(p_session uuid, p_epoch integer, p_claim uuid, p_reason text, p_error text) returns boolean
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+begin
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  if s.status is distinct from 'starting' or s.epoch <> p_epoch or s.claim_id is distinct from p_claim then
+    return false;
+  end if;
+  perform omicron.close_lease(s, 'error', p_reason, p_error);
+  return true;
+end $$;
+
+-- policies.sql
+-- Stores or replaces one layer's document under a new version.
+create or replace function omicron.put_policy(p_layer text, p_subject text, p_document jsonb) returns void
+language sql as $$
+  insert into omicron.policies (layer, subject, document) values (p_layer, p_subject, p_document)
+  on conflict (layer, subject) do update
+    set document = excluded.document, version = nextval('omicron.policy_versions'), updated_at = clock_timestamp()
+$$;
+
+-- {version, layers: [{layer, policy}]} of one session, widest layer first. Every start and every report reads it:
+-- PL/pgSQL plans a statement once per connection, SQL at each call.
+create or replace function omicron.policy_of(p_session uuid, p_user text) returns jsonb
+language plpgsql stable as $$
+begin
+  return (
+    select jsonb_build_object(
+      'version', coalesce(string_agg(left(layer, 1) || version, '.' order by layer), '0'),
+      'layers', coalesce(jsonb_agg(jsonb_build_object('layer', layer, 'policy', document)
+                                   order by array_position(array['deployment', 'user', 'session'], layer)), '[]'))
+      from omicron.policies
+     where (layer, subject) in (('deployment', ''), ('user', p_user), ('session', p_session::text)));
+end $$;
+
+-- egress-leases.sql
+-- The lease that a runner holds now: redeemed, current, unexpired. Null: none.
+create or replace function omicron.live_lease(p_runner uuid) returns jsonb
+language sql stable as $$
+  select jsonb_build_object('session_id', s.id, 'epoch', s.epoch, 'runner_id', r.id,
+           'remaining_ms', floor(extract(epoch from s.expires_at - clock_timestamp()) * 1000))
+         || omicron.policy_of(s.id, s.user_id)
+    from omicron.runners r
+    join omicron.browser_sessions s on s.id = r.session_id and s.epoch = r.epoch and s.runner_id = r.id
+   where r.id = p_runner and r.state = 'leased' and s.status in ('starting', 'ready') and s.expires_at > clock_timestamp()
+$$;
+
+-- The lease whose videos and files a runner's uploader may still send: until a day after the lease's end, as its artifact
+-- token. Null: none.
+create or replace function omicron.awaited_upload(p_runner uuid) returns jsonb
+language sql stable as $$
+  select jsonb_build_object('session_id', r.session_id, 'epoch', r.epoch, 'runner_id', r.id,
+           'remaining_ms', floor(extract(epoch from
+             coalesce(r.draining_at, clock_timestamp()) + interval '1 day' - clock_timestamp()) * 1000))
+    from omicron.runners r
+   where r.id = p_runner and r.redeemed_at is not null and r.state in ('leased', 'draining')
+     and coalesce(r.draining_at, clock_timestamp()) + interval '1 day' > clock_timestamp()
+$$;
+
+-- expire.sql
+-- The reaper's step: ends leases, and hibernated sessions, whose time is over. The index finds candidates (with a scalar subquery, or the
+-- planner reads the whole table); each is judged again under its lock.
+create or replace function omicron.expire_leases(p_most integer) returns setof uuid
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  v_id uuid;
+begin
+  for v_id in
+    select id from omicron.browser_sessions
+     where expires_at < (select clock_timestamp()) and status in ('starting', 'ready', 'hibernated') order by expires_at limit p_most
+  loop
+    select * into s from omicron.browser_sessions where id = v_id for update skip locked;
+    continue when s.id is null or s.status not in ('starting', 'ready', 'hibernated') or s.expires_at >= clock_timestamp();
+    perform omicron.expire_lease(s);
+    return next s.id;
+  end loop;
+end $$;
+
+-- A start that exceeds its time becomes an error (O18); the next request takes over.
+create or replace function omicron.fail_stuck_starts(p_start_seconds integer, p_most integer) returns setof uuid
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  v_id uuid;
+begin
+  for v_id in
+    select id from omicron.browser_sessions
+     where status = 'starting' and starting_since < clock_timestamp() - make_interval(secs => p_start_seconds) limit p_most
+  loop
+    select * into s from omicron.browser_sessions where id = v_id for update skip locked;
+    continue when s.status is distinct from 'starting'
+      or s.starting_since >= clock_timestamp() - make_interval(secs => p_start_seconds);
+    perform omicron.close_lease(s, 'error', 'start_timed_out',
+      format('The browser did not start within %s seconds. Ask again; if this repeats, look at the runner''s log.', p_start_seconds));
+    return next s.id;
+  end loop;
+end $$;
+
+-- guards.sql
+-- What no step may do, whatever its code says. Legal moves: the tables of contract/states.ts, which a test compares.
+
+create or replace function omicron.guard_session() returns trigger language plpgsql as $$
+begin
+  if new.epoch < old.epoch then
+    raise exception 'epoch of session % fell from % to %', old.id, old.epoch, new.epoch;
+  end if;
+  if new.epoch = old.epoch and new.status <> old.status and not (
+       (old.status = 'starting' and new.status in ('ready', 'hibernated', 'ended', 'error'))
+    or (old.status = 'ready' and new.status in ('hibernated', 'ended', 'error'))
+    or (old.status = 'hibernated' and new.status = 'ended')
+  ) then
+    raise exception 'session % may not go from % to % in epoch %', old.id, old.status, new.status, old.epoch;
+  end if;
+  if new.epoch > old.epoch and new.status <> 'starting' then
+    raise exception 'a new epoch of session % must be starting', old.id;
+  end if;
+  new.updated_at := clock_timestamp();
+  return new;
+end $$;
+
+create or replace trigger guard_session before update on omicron.browser_sessions
+  for each row execute function omicron.guard_session();
+
+create or replace function omicron.guard_runner() returns trigger language plpgsql as $$
+begin
+  if new.state <> old.state and not (
+       (old.state = 'creating' and new.state in ('warm', 'claimed', 'draining'))
+    or (old.state = 'warm' and new.state in ('claimed', 'draining'))
+    or (old.state = 'claimed' and new.state in ('leased', 'draining'))
+    or (old.state = 'leased' and new.state = 'draining')
+    or (old.state = 'draining' and new.state = 'gone')
+  ) then
+    raise exception 'runner % may not go from % to %', old.id, old.state, new.state;
+  end if;
+  if old.assigned_at is not null and (new.session_id, new.epoch) is distinct from (old.session_id, old.epoch) then
+    raise exception 'runner % was sent to session % epoch %, it may serve no other', old.id, old.session_id, old.epoch;
+  end if;
+  return new;
+end $$;
+
+create or replace trigger guard_runner before update on omicron.runners
+  for each row execute function omicron.guard_runner();
+
+-- hibernate.sql
+-- Hibernation: the runner of a lease brings what its browser holds, a snapshot, and is given back; the session stays. The snapshot
+-- is a version of a private profile, so that objects, keys and quotas are those of profiles.
+
+-- Ready leases that nothing has used for so long, the longest first.
+create or replace function omicron.idle_leases(p_provider text, p_idle_seconds integer, p_most integer) returns setof uuid
+language sql stable as $$
+  select id from omicron.browser_sessions
+   where status = 'ready' and provider = p_provider and expires_at > (select clock_timestamp())
+     and active_at < (select clock_timestamp()) - make_interval(secs => p_idle_seconds)
+   order by active_at limit p_most
+$$;
+
+-- Why this runner may not hibernate its lease; null: it may. The caller has locked session and runner.
+create or replace function omicron.hibernation_refusal(s omicron.browser_sessions, r omicron.runners, p_epoch integer, p_idle_seconds integer)
+returns jsonb language plpgsql as $$
+declare
+  v_now timestamptz := clock_timestamp();
+begin
+  if s.status is distinct from 'ready' or s.epoch <> p_epoch or s.runner_id is distinct from r.id or r.state <> 'leased'
+     or s.expires_at <= v_now then
+    return jsonb_build_object('outcome', 'refused', 'code', 'lease_superseded');
+  end if;
+  if s.active_at > v_now - make_interval(secs => p_idle_seconds) then
+    return jsonb_build_object('outcome', 'refused', 'code', 'lease_in_use');
+  end if;
+  return null;
+end $$;
+
+-- Before the snapshot is written: its private profile, which this runner alone may write; or the refusal.
+create or replace function omicron.begin_hibernation(p_session uuid, p_epoch integer, p_runner uuid, p_idle_seconds integer) returns jsonb
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  r omicron.runners;
+  p omicron.profiles;
+  v_refusal jsonb;
+begin
+  -- as for any profile that is made: the key must not go under it
+  perform pg_advisory_xact_lock(hashtextextended('omicron.user:' || user_id, 0)) from omicron.browser_sessions where id = p_session;
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  select * into r from omicron.runners where id = p_runner for update;
+  v_refusal := omicron.hibernation_refusal(s, r, p_epoch, p_idle_seconds);
+  if v_refusal is not null then
+    return v_refusal;
+  end if;
+  insert into omicron.profiles as own (user_id, name, session_id, writer) values (s.user_id, '.' || s.id, s.id, r.id)
+  on conflict (session_id) do update set writer = excluded.writer
+  returning * into p;
+  return omicron.profile_content(p, p.version);
+end $$;
+
+-- Keeps the snapshot and gives the runner back, in one step. Null: the session is hibernated; else the refusal.
+create or replace function omicron.hibernate(p_session uuid, p_epoch integer, p_runner uuid, p_idle_seconds integer, p_keep_seconds integer,
+  p_why text, p_profile uuid, p_base integer, p_object text, p_digest text, p_bytes bigint, p_tabs integer) returns jsonb
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  r omicron.runners;
+  v_refusal jsonb;
+  v_until timestamptz;
+begin
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  select * into r from omicron.runners where id = p_runner for update;
+  v_refusal := omicron.hibernation_refusal(s, r, p_epoch, p_idle_seconds);
+  if v_refusal is not null then
+    update omicron.profile_objects set state = 'removing' where name = p_object and state = 'writing';
+    return v_refusal;
+  end if;
+  v_refusal := omicron.commit_save(p_profile, p_base, p_runner, p_object, 'light', p_digest, p_bytes, '{}', '[]', 1);
+  if v_refusal is not null then
+    return v_refusal;
+  end if;
+  v_until := clock_timestamp() + make_interval(secs => p_keep_seconds);
+  update omicron.profiles set writer = null where id = p_profile;
+  update omicron.browser_sessions
+     set status = 'hibernated', hibernated_until = v_until, expires_at = v_until, ends_at = v_until,
+         claim_id = null, claim_until = null, starting_since = null, mcp_url = null, pod_name = null, service_name = null
+   where id = s.id;
+  perform omicron.drain_runner(r.id, 'hibernated');
+  perform omicron.write_event(s.id, s.epoch, 'session.hibernated',
+    jsonb_build_object('why', p_why, 'tabs', p_tabs, 'bytes', p_bytes, 'until', v_until));
+  return null;
+end $$;
+
+-- make-ready.sql
+-- Null: the claim was lost, read again. A repeated call whose answer was lost finds its lease ready.
+create or replace function omicron.make_ready(p_session uuid, p_epoch integer, p_claim uuid, p_mcp_url text, p_workload text, p_prefix text)
+returns jsonb language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  r omicron.runners;
+  v_now timestamptz;
+begin
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  if s.id is null or s.epoch <> p_epoch or s.claim_id is distinct from p_claim then
+    return null;
+  end if;
+  select * into r from omicron.runners where id = s.runner_id for update;
+  v_now := clock_timestamp();
+  if s.status <> 'starting' and s.status <> 'ready' or r.state <> 'leased' or s.expires_at <= v_now then
+    return null;
+  end if;
+  if s.status = 'ready' then
+    return to_jsonb(s);
+  end if;
+  update omicron.browser_sessions
+     set status = 'ready', mcp_url = p_mcp_url, pod_name = p_workload, service_name = p_workload,
+         artifacts_s3_prefix = p_prefix, claim_until = null, last_used_at = v_now, active_at = v_now,
+         -- may be sooner than the end that the start was given; its runner's deadline_at has what the runner was told
+         expires_at = least(v_now + make_interval(secs => ttl_seconds), ends_at)
+   where id = s.id returning * into s;
+  if s.hibernated_until is not null then
+    perform omicron.drop_snapshot(s.id);
+    perform omicron.write_event(s.id, s.epoch, 'session.restored', jsonb_build_object('runner_id', r.id));
+    s.hibernated_until := null;
+  end if;
+  perform omicron.write_event(s.id, s.epoch, 'session.ready', jsonb_build_object('runner_id', r.id,
+    'start_ms', round(extract(epoch from v_now - s.starting_since) * 1000)));
+  return to_jsonb(s);
+end $$;
+
+-- may-act.sql
+-- Whether a runner of one of the session's epochs up to this one may still act: until it is gone, has acknowledged its
+-- drain, or has passed its deadline.
+create or replace function omicron.may_act(p_session uuid, p_epoch integer) returns boolean
+language sql as $$
+  select exists (select from omicron.runners
+                  where session_id = p_session and epoch <= p_epoch and redeemed_at is not null and state <> 'gone'
+                    and acknowledged_at is null and deadline_at > clock_timestamp())
+$$;
+
+-- pool.sql
+-- Makes the number of permits the cap. Permits above it that are held are deleted once they are free.
+create or replace function omicron.set_capacity(p_most integer) returns void
+language plpgsql as $$
+begin
+  insert into omicron.permits (slot) select n from generate_series(1, p_most) n on conflict do nothing;
+  delete from omicron.permits
+   where slot in (select slot from omicron.permits where slot > p_most and runner_id is null for update skip locked);
+end $$;
+
+-- The pool's step: brings unleased runners of this template to `p_idle` and returns how many it wrote. At most
+-- `p_burst` start at once, those that a lease waits for included. Runners of another template, and spare ones, become
+-- `draining` before anything is deleted. A spare runner younger than a minute stays: while a new pool size rolls out,
+-- two replicas disagree on it, and one would remove each second what the other creates.
+create or replace function omicron.plan_pool(p_provider text, p_template text, p_idle integer, p_burst integer) returns integer
+language plpgsql as $$
+declare
+  v_missing integer;
+  v_awaited integer;
+  v_slot integer;
+  v_runner uuid;
+  v_created integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('omicron.pool:' || p_provider, 0));
+  perform omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
+                 where state in ('creating', 'warm') and session_id is null and provider = p_provider and template <> p_template
+                 for update skip locked) stale;
+  select p_idle - count(*) into v_missing from omicron.runners
+   where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template;
+  if v_missing < 0 then
+    perform omicron.drain_runner(id, 'pool is full') from (select id from omicron.runners
+                   where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template
+                     and created_at < clock_timestamp() - interval '1 minute'
+                   order by created_at desc limit -v_missing for update skip locked) spare;
+  end if;
+  select count(*) into v_awaited from omicron.runners
+   where state = 'creating' and session_id is not null and provider = p_provider;
+  while v_created < least(v_missing, p_burst - v_awaited) loop
+    select slot into v_slot from omicron.permits where runner_id is null order by slot limit 1 for update skip locked;
+    exit when v_slot is null;
+    insert into omicron.runners (provider, template) values (p_provider, p_template) returning id into v_runner;
+    update omicron.permits set runner_id = v_runner where slot = v_slot;
+    v_created := v_created + 1;
+  end loop;
+  return v_created;
+end $$;
+
+-- redeem.sql
+-- The point of truth: until this answers `redeemed` a runner holds no lease. Once for a claim, and the same again for the process
+-- that redeemed it: its answer may have been lost, and it alone knows `p_key` (null: it can't ask again).
+--   {outcome: redeemed, user_id, remaining_ms, now_ms} | {outcome: wait} | {outcome: refused, why}
+create or replace function omicron.redeem(
+  p_session uuid, p_epoch integer, p_claim uuid, p_runner uuid, p_boot uuid, p_token_expires timestamptz, p_key uuid
+) returns jsonb language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  r omicron.runners;
+  v_now timestamptz;
+  v_why text;
+  v_again boolean;
+begin
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  select * into r from omicron.runners where id = p_runner for update;
+  v_now := clock_timestamp();
+  v_again := coalesce(r.state = 'leased' and r.redemption_key = p_key, false);
+  v_why := case
+    when s.id is null or r.id is null then 'unknown'
+    when p_token_expires <= v_now then 'token expired'
+    when s.epoch <> p_epoch or s.claim_id is distinct from p_claim then 'superseded'
+    when s.status <> 'starting' and not (v_again and s.status = 'ready') then 'not starting'
+    when s.expires_at <= v_now then 'lease expired'
+    when r.session_id is distinct from s.id or r.epoch is distinct from s.epoch or s.runner_id <> r.id then 'other runner'
+    when r.boot_id is distinct from p_boot then 'other boot'
+    when r.state <> 'claimed' and not v_again then 'already redeemed'
+  end;
+  if v_why is not null then
+    return jsonb_build_object('outcome', 'refused', 'why', v_why);
+  end if;
+  if not v_again then
+    if omicron.may_act(s.id, p_epoch - 1) then
+      return jsonb_build_object('outcome', 'wait');
+    end if;
+    if s.options ? 'profile' and not omicron.open_profile(s, r.id) then
+      return jsonb_build_object('outcome', 'wait');
+    end if;
+  end if;
+  update omicron.runners
+     set state = 'leased', redemption_key = p_key, redeemed_at = coalesce(redeemed_at, v_now), seen_at = v_now,
+         deadline_at = greatest(deadline_at, s.expires_at)
+   where id = r.id;
+  return jsonb_build_object('outcome', 'redeemed', 'user_id', s.user_id, 'restores', s.hibernated_until is not null,
+    'remaining_ms', floor(extract(epoch from s.expires_at - v_now) * 1000),
+    'ends_in_seconds', ceil(extract(epoch from s.ends_at - v_now)),
+    'now_ms', floor(extract(epoch from v_now) * 1000));
+end $$;
+
+-- renew.sql
+-- A caller's heartbeat (O2). Null epoch: the current one.
+-- {outcome: renewed | not_found | superseded | hibernated | ended, session}
+create or replace function omicron.heartbeat(p_session uuid, p_user text, p_epoch integer) returns jsonb
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  v_now timestamptz;
+begin
+  select * into s from omicron.browser_sessions where id = p_session and user_id = coalesce(p_user, user_id) for update;
+  if s.id is null then
+    return jsonb_build_object('outcome', 'not_found');
+  end if;
+  v_now := clock_timestamp();
+  if p_epoch is not null and p_epoch <> s.epoch then
+    return jsonb_build_object('outcome', 'superseded', 'session', to_jsonb(s));
+  end if;
+  if s.status = 'hibernated' and s.expires_at > v_now then
+    return jsonb_build_object('outcome', 'hibernated', 'session', to_jsonb(s));
+  end if;
+  if s.status not in ('starting', 'ready') or s.expires_at <= v_now then
+    return jsonb_build_object('outcome', 'ended', 'session', to_jsonb(s));
+  end if;
+  update omicron.browser_sessions
+     set last_used_at = v_now,
+         expires_at = greatest(expires_at, least(v_now + make_interval(secs => ttl_seconds), ends_at))
+   where id = s.id returning * into s;
+  return jsonb_build_object('outcome', 'renewed', 'session', to_jsonb(s));
+end $$;
+
+-- A runner reports calls and asks for the milliseconds left. Null: its lease is over. Never revives a lease.
+create or replace function omicron.report_activity(p_session uuid, p_epoch integer, p_runner uuid, p_calls integer) returns bigint
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  r omicron.runners;
+  v_now timestamptz;
+begin
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  select * into r from omicron.runners where id = p_runner for update;
+  v_now := clock_timestamp();
+  if s.id is null or s.epoch <> p_epoch or s.runner_id is distinct from p_runner or r.state is distinct from 'leased'
+     or s.status not in ('starting', 'ready') or s.expires_at <= v_now then
+    return null;
+  end if;
+  if p_calls > 0 then
+    update omicron.browser_sessions
+       set last_used_at = v_now, active_at = v_now,
+           expires_at = greatest(expires_at, least(v_now + make_interval(secs => ttl_seconds), ends_at))
+     where id = s.id returning * into s;
+  end if;
+  update omicron.runners set seen_at = v_now, deadline_at = greatest(deadline_at, s.expires_at) where id = r.id;
+  return floor(extract(epoch from s.expires_at - v_now) * 1000);
+end $$;
+
+-- runner-gone.sql
+-- The runner acknowledged its drain: it serves no agent any more.
+create or replace function omicron.drain_acknowledged(p_runner uuid) returns void
+language sql as $$
+  update omicron.runners set acknowledged_at = coalesce(acknowledged_at, clock_timestamp()) where id = p_runner and state = 'draining'
+$$;
+
+-- Its process and its files are removed: the permit is free. A recorded lease that left no video gets a recorded
+-- loss.
+create or replace function omicron.runner_gone(p_runner uuid) returns void
+language plpgsql as $$
+declare
+  r omicron.runners;
+begin
+  update omicron.runners set state = 'gone', gone_at = clock_timestamp(), acknowledged_at = coalesce(acknowledged_at, clock_timestamp())
+   where id = p_runner and state = 'draining' returning * into r;
+  if not found then
+    return;
+  end if;
+  update omicron.permits set runner_id = null where runner_id = p_runner;
+  if r.redeemed_at is not null then
+    insert into omicron.artifacts (session_id, epoch, runner_id, name, state, reason)
+    select r.session_id, r.epoch, r.id, 'recording', 'lost', 'The runner ended and left no recording.'
+     where r.recorded and not exists (select from omicron.artifacts where runner_id = r.id and kind = 'video');
+    perform omicron.write_event(r.session_id, r.epoch, 'runner.gone', jsonb_build_object('runner_id', r.id, 'reason', r.reason));
+  end if;
+end $$;
+
+-- work.sql
+-- The launch and drain loops. Each takes rows, and a row is one worker's until `work_until`.
+
+create or replace function omicron.take_work(p_provider text, p_state text, p_most integer, p_work_seconds integer) returns setof omicron.runners
+language sql as $$
+  update omicron.runners set work_until = clock_timestamp() + make_interval(secs => p_work_seconds)
+   where id in (select id from omicron.runners
+                 where provider = p_provider and state = p_state and state in ('creating', 'draining')
+                   and work_until < (select clock_timestamp())
+                 order by created_at limit p_most for update skip locked)
+  returning *
+$$;
+
+-- A launch ended whose runner is already draining: it may be removed at once, not only when the launcher's turn is
+-- over.
+create or replace function omicron.launch_over(p_runner uuid) returns void
+language sql as $$
+  update omicron.runners set work_until = '-infinity' where id = p_runner and state = 'draining'
+$$;
+
+-- A runner came up: warm, or claimed when a lease has reserved it. Null: it is not wanted any more.
+create or replace function omicron.runner_up(p_runner uuid, p_boot uuid, p_endpoint text) returns text
+language plpgsql as $$
+declare
+  r omicron.runners;
+begin
+  select * into r from omicron.runners where id = p_runner;
+  if r.session_id is not null then
+    perform from omicron.browser_sessions where id = r.session_id for update;
+  end if;
+  update omicron.runners
+     set state = case when session_id is null then 'warm' else 'claimed' end, boot_id = p_boot, endpoint = p_endpoint,
+         warm_at = clock_timestamp(), seen_at = clock_timestamp()
+   where id = p_runner and state = 'creating' returning * into r;
+  if found then
+    return r.state;
+  end if;
+  perform omicron.launch_over(p_runner);
+  return null;
+end $$;
+
+-- runner-lost.sql
+-- A runner died. `ended`: its process is known to have ended; `leaving`: it is stopping and may still act;
+-- `not_started`: its launch was given up, which counts only while it is creating: another worker may have seen it
+-- come up. Its lease, if it is live, becomes an error that says so; a new request starts a new epoch. A runner closes
+-- by its own clock half a second before its lease's end: then the lease has expired, and nothing was lost.
+-- 'lost' | 'expired' | 'leaving': what became of its lease. 'nothing': it had none. Null: it was claimed meanwhile, call again.
+-- A runner that is leaving with a ready lease has `p_grace_seconds` to hibernate it: 'leaving' until then.
+create or replace function omicron.runner_lost(p_runner uuid, p_how text, p_reason text, p_error text, p_grace_seconds integer) returns text
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  r omicron.runners;
+  v_outcome text := 'nothing';
+begin
+  select * into r from omicron.runners where id = p_runner;
+  if r.session_id is not null then
+    select * into s from omicron.browser_sessions where id = r.session_id for update;
+  end if;
+  select * into r from omicron.runners where id = p_runner for update;
+  if r.id is null or r.state = 'gone' or (p_how = 'not_started' and r.state <> 'creating') then
+    perform omicron.launch_over(p_runner);
+    return v_outcome;
+  end if;
+  if r.session_id is distinct from s.id then -- claimed between the two reads; the session must be locked first
+    return null;
+  end if;
+  if s.runner_id = r.id and s.epoch = r.epoch and s.status in ('starting', 'ready') then
+    if s.status = 'ready' and s.expires_at <= clock_timestamp() + interval '1 second' then
+      perform omicron.expire_lease(s);
+      v_outcome := 'expired';
+    elsif p_how = 'leaving' and s.status = 'ready' and p_grace_seconds > 0
+       and coalesce(r.leaving_at, clock_timestamp()) > clock_timestamp() - make_interval(secs => p_grace_seconds) then
+      update omicron.runners set leaving_at = coalesce(leaving_at, clock_timestamp()) where id = r.id;
+      return 'leaving';
+    else
+      perform omicron.close_lease(s, 'error', p_reason, p_error);
+      v_outcome := 'lost';
+    end if;
+  end if;
+  perform omicron.drain_runner(r.id, p_reason || ': ' || p_error);
+  -- the caller's work on it is done; and only an ended process certainly serves no agent
+  update omicron.runners
+     set work_until = '-infinity',
+         acknowledged_at = case when p_how = 'ended' then coalesce(acknowledged_at, clock_timestamp()) else acknowledged_at end
+   where id = r.id;
+  return v_outcome;
+end $$;
+
+-- tallies.sql
+-- What became of leases and recordings, counted where it is written.
+
+create or replace function omicron.tally(p_metric text, p_label text) returns void
+language sql as $$
+  insert into omicron.tallies as t (metric, label, total) values (p_metric, p_label, 1)
+  on conflict (metric, label) do update set total = t.total + 1
+$$;
+
+-- Every end of a lease writes one of these events (close_lease).
+create or replace function omicron.tally_end() returns trigger language plpgsql as $$
+begin
+  perform omicron.tally('sessions_ended', new.data ->> 'reason');
+  return null;
+end $$;
+
+create or replace trigger tally_end after insert on omicron.session_events
+  for each row when (new.kind in ('session.ended', 'session.error')) execute function omicron.tally_end();
+
+-- Counts an event under its kind's last part; the trigger names the metric.
+create or replace function omicron.tally_kind() returns trigger language plpgsql as $$
+begin
+  perform omicron.tally(tg_argv[0], split_part(new.kind, '.', 2));
+  return null;
+end $$;
+
+create or replace trigger tally_freeze after insert on omicron.session_events
+  for each row when (new.kind in ('browser.frozen', 'browser.thawed')) execute function omicron.tally_kind('freezes');
+
+create or replace trigger tally_hibernation after insert on omicron.session_events
+  for each row when (new.kind in ('session.hibernated', 'session.restored', 'session.restore_failed', 'session.hibernate_failed'))
+  execute function omicron.tally_kind('hibernations');
+
+-- A recording reported lost and stored later counts as both: a counter never falls.
+create or replace function omicron.tally_recording() returns trigger language plpgsql as $$
+begin
+  perform omicron.tally('recordings', new.state);
+  return null;
+end $$;
+
+create or replace trigger tally_recording after insert or update of state on omicron.artifacts
+  for each row when (new.kind = 'video' and new.state in ('stored', 'lost')) execute function omicron.tally_recording();
+
+-- user-actions.sql
+-- What an agent asks of its user (A10), and the answer. Null: this runner's lease is over. Repeating it changes
+-- nothing.
+create or replace function omicron.ask_user(p_session uuid, p_epoch integer, p_runner uuid, p_id uuid, p_reason text, p_seconds integer)
+returns omicron.user_actions language plpgsql as $$
+declare
+  a omicron.user_actions;
+begin
+  if omicron.live_lease(p_runner) ->> 'epoch' is distinct from p_epoch::text then
+    return null;
+  end if;
+  insert into omicron.user_actions (id, session_id, epoch, reason, expires_at)
+    values (p_id, p_session, p_epoch, p_reason, clock_timestamp() + make_interval(secs => p_seconds))
+  on conflict (id) do nothing;
+  if found then
+    perform omicron.write_event(p_session, p_epoch, 'user_action.requested', jsonb_build_object('id', p_id, 'reason', p_reason));
+  end if;
+  select * into a from omicron.user_actions where id = p_id and session_id = p_session;
+  return a;
+end $$;
+
+-- One user action as it stands; one whose time is over, or whose lease has ended, is expired.
+create or replace function omicron.user_action(p_session uuid, p_id uuid) returns omicron.user_actions
+language plpgsql as $$
+declare
+  a omicron.user_actions;
+begin
+  update omicron.user_actions u set status = 'expired', answered_at = clock_timestamp()
+   where u.id = p_id and u.session_id = p_session and u.status = 'pending'
+     and (u.expires_at <= clock_timestamp()
+       or not exists (select from omicron.browser_sessions s
+                       where s.id = u.session_id and s.epoch = u.epoch and s.status in ('starting', 'ready')));
+  select * into a from omicron.user_actions where id = p_id and session_id = p_session;
+  return a;
+end $$;
+
+-- The first answer counts. Null: there is no such user action.
+create or replace function omicron.answer_user_action(p_session uuid, p_id uuid, p_status text, p_note text) returns omicron.user_actions
+language plpgsql as $$
+declare
+  a omicron.user_actions;
+begin
+  a := omicron.user_action(p_session, p_id);
+  update omicron.user_actions set status = p_status, note = p_note, answered_at = clock_timestamp()
+   where id = a.id and status = 'pending' returning * into a;
+  if found then
+    perform omicron.write_event(a.session_id, a.epoch, 'user_action.answered', jsonb_build_object('id', a.id, 'status', a.status));
+    return a;
+  end if;
+  return omicron.user_action(p_session, p_id);
+end $$;
+
+-- vault.sql
+-- depends on concat_ws(' ', to_regclass('vault.decrypted_secrets')::oid, to_regrole('service_role')::oid, to_regproc('public.get_vault_secret')::oid, has_schema_privilege(to_regnamespace('vault')::oid, 'usage'), has_schema_privilege('public', 'create'))
+-- Supabase Vault, where it is switched on and this role may use it: read and change one user's document. Called over SQL, or over
+-- PostgREST's rpc by the service role; no other role may execute these functions. A `public.get_vault_secret` is the platform's:
+-- it is read by that one, which nothing here replaces, grants or revokes. <https://supabase.com/docs/guides/database/vault>
+do $vault$
+declare
+  signature text;
+  created text[] := array['public.omicron_change_vault_credential(text, text, jsonb)'];
+begin
+  if to_regclass('vault.decrypted_secrets') is null or not has_schema_privilege('vault', 'usage')
+     or not has_schema_privilege('public', 'create') then
+    return;
+  end if;
+
+  if to_regproc('public.get_vault_secret') is null then
+    create or replace function public.omicron_get_vault_secret(secret_name text) returns text
+    language sql stable security definer set search_path = '' as $$
+      select decrypted_secret from vault.decrypted_secrets where name = secret_name
+    $$;
+    created := created || 'public.omicron_get_vault_secret(text)'::text;
+  end if;
+
+  -- Under a lock: two changes of one document at once must not lose one. A null credential removes the site.
+  create or replace function public.omicron_change_vault_credential(secret_name text, site text, credential jsonb) returns boolean
+  language plpgsql security definer set search_path = '' as $$
+  declare
+    v_id uuid;
+    v_document jsonb;
+  begin
+    perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('omicron.vault:' || secret_name, 0));
+    select id, decrypted_secret::jsonb into v_id, v_document from vault.decrypted_secrets where name = secret_name;
+    if credential is null then
+      if v_document -> 'credentials' -> site is null then
+        return false;
+      end if;
+      perform vault.update_secret(v_id, (v_document #- array['credentials', site])::text);
+      return true;
+    end if;
+    if v_id is null then
+      perform vault.create_secret(
+        pg_catalog.jsonb_build_object('credentials', pg_catalog.jsonb_build_object(site, credential))::text, secret_name);
+    else
+      perform vault.update_secret(v_id, (v_document || pg_catalog.jsonb_build_object('credentials',
+        coalesce(v_document -> 'credentials', '{}') || pg_catalog.jsonb_build_object(site, credential)))::text);
+    end if;
+    return true;
+  end $$;
+
+  foreach signature in array created loop
+    execute format('revoke all on function %s from public', signature);
+    if exists (select from pg_catalog.pg_roles where rolname = 'service_role') then
+      execute format('revoke all on function %s from anon, authenticated', signature);
+      execute format('grant execute on function %s to service_role', signature);
+    end if;
+  end loop;
+end $vault$;
+
+-- Files that a release has applied, and the functions that it created.
+insert into omicron.migrations (name, digest, declares) values ('0001_tables.sql', '7e3eb287470429ead5ee527bac89e9dd7c1689c714458c061b3e150258e953e3', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0004_policies.sql', '49889e9072868c1972d6fdf6d8d18855deace37e46f7a0a020211c31740871c4', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0005_recordings.sql', '0ccd7f41ff34e8ecb9aae70af3549d363df5cdada24d15969d3e12d0ad842d18', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0008_profiles.sql', '3d0a32b6d5c0b7bb567a0cba1a6da9190a8d52ad472078caf11b612bba1b32d9', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0009_files.sql', '2f92a63e0bd5b62afd2ddf2d80b66a17113b0f3c9fc37d25ca3bea4f05c197d7', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0015_profile_chunks.sql', 'd223450bbb72fbc5d09b40a740371b788653800f456e38f901df356bbc77d4eb', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0016_freezes.sql', '49e74e0a001e4963b93af700d2ea9dd177e11dd79c9f17c56a0eec0abf996a08', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0017_profile_retention.sql', 'dbb857dd497075b77d93951dca9245a3e3580b3fb37d40126881a3c39592b71f', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0019_hibernation.sql', '3ca377f38daa2cb6d14cb4f42ffb6ef47ccc64d09318f5161f6dc04cddbadf47', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0020_pages.sql', '96d30c8ba248f0cbc260ecc5e3bca0d4266b51f4d69771c4ec77af1747a689f0', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0021_redemption_key.sql', '92d9567bbf292b2330a0d49a5b04d271953f7219e6ac08ed804c5de09dd38fa1', NULL);
+insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '778698ffd4dc20768d439f1a5d808ab6bbef1c2b1503560d104581c7fb8bcc32', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[])"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'a97423bc063f5487a3a884b700a396884247fa5a009c5782a2416e82c4a0267c', '{"omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'd610dbb29dc698c8cb3f0bbc1431032e8dfb0133ab81e4d99f5858510f542fb1', '{"omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', '6aa57c545dd7af8ec5b2241d5ca96a4198c1e23462aaa928ff78c2ce717a4f07', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', 'bff148de0f7ecb566864630920ea7ca6fa37ae6102a8b35486933ff34de4f24f', '{omicron.live_lease(uuid),omicron.awaited_upload(uuid)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', '1bbff66046ea476cee15e83bfa7b13864b875cee44626e8a5ed9d16c145f5eff', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '4ac61bd7e2f705cf9a2fdb9f7414d24b5f484e0692dcab73c24e0a4b0397b073', '{omicron.guard_session(),omicron.guard_runner()}');
+insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '19190819cb29d5506c03e651d4a0e480678b1cf560bc720ba870340628b3e961', '{"omicron.idle_leases(text, integer, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', '1147dfda67f132fa13a5277ce90c2ac817df0a46bb46ddde6bc284c2c889f707', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '47ce94d7bb82bb5c13abcdf0e3e70e9e86e33819c10004c87953e930d58c3e71', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_of(uuid, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', 'a77475c900fa2a228ea89fc932aad7258295df39855b9c28beb5cbda7dacd524', '{omicron.set_capacity(integer),"omicron.plan_pool(text, text, integer, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/profiles.sql', '754c922c12a47557f421a9fa12c8a9629cac7ca3a9cbfbabfc35488511cf32ae', '{"omicron.profile_holder(text, text, uuid)",omicron.profile_in_use(omicron.browser_sessions),"omicron.has_other_profile(omicron.browser_sessions, jsonb)","omicron.make_profile(text, text)","omicron.claim_profile(text, uuid, jsonb)",omicron.profile_closing(omicron.profiles),"omicron.open_profile(omicron.browser_sessions, uuid)","omicron.profile_content(omicron.profiles, integer)","omicron.lease_profile(uuid, integer, uuid)","omicron.written_profile(uuid, integer, uuid)","omicron.begin_objects(uuid, integer, uuid, text[], bigint[], bigint)","omicron.save_refusal(uuid, integer, uuid)","omicron.commit_save(uuid, integer, uuid, text, text, text, bigint, text[], jsonb, integer)","omicron.drop_versions(uuid, integer)","omicron.lease_chunks(uuid, integer, uuid, text[])","omicron.release_profile(uuid, integer, uuid)",omicron.drop_unused_key(text),"omicron.delete_profile(text, text)","omicron.loose_objects(integer, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/redeem.sql', '20581a4c5125a42bc187e162dca213b478a67e946d13d06c9ea52b38e0e81bf7', '{"omicron.redeem(uuid, integer, uuid, uuid, uuid, timestamp with time zone, uuid)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/renew.sql', '9a3bacbc5a1f11958f522a400cc3c28b9bccfea585de9bd28cf861485cba83b4', '{"omicron.heartbeat(uuid, text, integer)","omicron.report_activity(uuid, integer, uuid, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/runner-gone.sql', '3e0fd4ae71e3d9ba0ae662f8fecc69e2a16d269719a789aec2d1e971ee4272d5', '{omicron.drain_acknowledged(uuid),omicron.runner_gone(uuid)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/runner-lost.sql', '0fc719af45bea94ee87edd17fc63790c18a0eb67c6ce6078e07497f1673f0aff', '{"omicron.runner_lost(uuid, text, text, text, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/snapshot.sql', 'd55f4202385d4d2a0464009e716b13c456d7fb4c5ef459d3c97269a31698da29', '{"omicron.lease_snapshot(uuid, integer, uuid)",omicron.drop_snapshot(uuid),"omicron.restored_options(omicron.browser_sessions, jsonb)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', 'fa832b57e92caaaa4467ca90728304949dec3d24b12bef8f3ca2a4dd4b9dffb3', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
+insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'cd323119290782f99ca12dacc3e7d4b2efac32661e833f455962ab9cf6ba1798', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '67bc078ec2611310cde820744a673fe69b52d63fe3da7ee0718751065414df91', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
+insert into omicron.migrations (name, digest, declares) values ('functions/work.sql', 'fbd830e010a8fe01c0f923e38214da0c5bfe2ff08ac5ac5cd819a8727ff16350', '{"omicron.take_work(text, text, integer, integer)",omicron.launch_over(uuid),"omicron.runner_up(uuid, uuid, text)"}');
