@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { inject, onTestFinished } from 'vitest';
 import type { Database } from '../controller/ports/database.ts';
 import { postgresDatabase } from '../controller/store/postgres.ts';
+import { eventually } from './eventually.ts';
 
 /** A new, empty database on the run's Postgres. */
 export const emptyDatabaseUrl = (): Promise<string> => newDatabaseUrl('template1');
@@ -32,6 +33,15 @@ export async function freshPostgres(connectionsMax = 10): Promise<Database & { u
   onTestFinished(() => database.close());
   return { ...database, url };
 }
+
+/** Resolves once a statement in this database waits for a lock that another transaction holds. */
+export const lockAwaited = (database: Database): Promise<unknown> =>
+  eventually('a statement that waits for a lock', async () => {
+    const waiting = await database.query(
+      `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return waiting.length > 0;
+  });
 
 /** One connection with statements of its own choosing: for schedules in which one transaction waits for another. */
 export async function connection(url: string): Promise<pg.Client> {

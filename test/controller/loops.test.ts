@@ -48,7 +48,7 @@ describe('the pool', () => {
   });
 
   it('[S8] waits after starts that failed, then tries one at a time, and nothing piles up', async () => {
-    const clock = movableClock();
+    const clock = movableClock({ stands: true });
     await using stack = await startStack({ OMICRON_POOL_IDLE: 4, OMICRON_POOL_BURST: 4 }, undefined, clock);
     const failure = new OmicronError('runner_start_failed', 'The disk is full.');
     for (let n = 0; n < 100; n++) stack.machine.failNext(failure);

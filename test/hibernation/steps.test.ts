@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import type { HibernationRequest, SessionSnapshot } from '../../contract/hibernation.ts';
@@ -6,7 +5,7 @@ import { Snapshots } from '../../controller/profiles/snapshots.ts';
 import { sqlFleet } from '../../controller/store/fleet.ts';
 import { sqlHibernations } from '../../controller/store/hibernations.ts';
 import { protocol } from '../controller/protocol.ts';
-import { connection, freshPostgres } from '../postgres.ts';
+import { connection, freshPostgres, lockAwaited } from '../postgres.ts';
 import { keeperOn, stateOf } from '../profiles/keeper.ts';
 
 const WORK = { name: 'work', mode: 'read-write' } as const;
@@ -88,7 +87,7 @@ it('is refused for a lease that was used since, however the two race', async () 
     lease.runner.id,
   ]);
   const keeping = snapshots.keep(p.leaseOf(lease), idle('raced')).catch((error: unknown) => error);
-  await sleep(200); // it waits for the lock; what is right is right at any moment
+  await lockAwaited(database);
   await renewing.query('commit');
   expect(await keeping).toMatchObject({ code: 'lease_in_use' });
 

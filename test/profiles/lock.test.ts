@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { protocol } from '../controller/protocol.ts';
-import { connection, freshPostgres } from '../postgres.ts';
+import { eventually } from '../eventually.ts';
+import { connection, freshPostgres, lockAwaited } from '../postgres.ts';
 import { contentOf, keeperOn, stateOf } from './keeper.ts';
 
 const WORK = { name: 'work', mode: 'read-write' } as const;
@@ -34,14 +34,19 @@ it('admits one writer of ten that ask at once', async () => {
 it('sees a renewal that is under way: an expiring writer keeps its profile', async () => {
   const { database, p } = await world();
   const writer = await p.lease({ profile: WORK, ttlSeconds: 600 });
-  await p.age(writer.session.id, 599.5);
   const renewing = await connection(database.url);
+  await p.age(writer.session.id, 597);
   await renewing.query('begin');
   await renewing.query('select omicron.heartbeat(p_session => $1, p_user => null, p_epoch => null)', [
     writer.session.id,
   ]);
-  await sleep(600); // what it would have had left: the database's clock cannot be stepped
+  // The database's clock cannot be stepped: others still read the old row, in which the lease runs out.
+  await eventually('the end of what the lease had left', async () => {
+    const over = 'select from omicron.browser_sessions where id = $1 and expires_at < clock_timestamp()';
+    return (await database.query(over, [writer.session.id])).length > 0;
+  });
   const other = p.acquire({ conversationId: 'c2', profile: WORK });
+  await lockAwaited(database);
   await renewing.query('commit');
   expect(await other).toMatchObject({ outcome: 'refused', code: 'profile_in_use' });
 });

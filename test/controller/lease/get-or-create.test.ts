@@ -120,9 +120,13 @@ it('answers with the redemption; the agent waits until its runner has read what 
   expect(await sessionOf(stack, lease.session_id)).toMatchObject({ status: 'ready' });
   expect(await stack.lease()).toEqual(expect.objectContaining({ mcp_url: lease.mcp_url, epoch: 1 })); // renewed
   const early = served(lease);
-  expect(await Promise.race([early, new Promise(resolve => setTimeout(resolve, 100, 'waits'))])).toBe('waits');
+  const order: string[] = [];
+  void early.then(() => order.push('served'));
+  await stack.lease(); // meanwhile the controller and the database answer others
+  order.push('let go');
   letGo();
   expect(await early).toEqual({ session_id: lease.session_id, epoch: 1 });
+  expect(order).toEqual(['let go', 'served']);
   const timeline = (await stack.call('GET', `/internal/browser-sessions/${lease.session_id}/events`)).body;
   const { events } = timeline as { events: { kind: string }[] }; // EventList
   expect(events.map(({ kind }) => kind)).toEqual(['session.claimed', 'session.ready']);
