@@ -75,8 +75,38 @@ function probe(path: string): { codec: string; width: number; height: number; pi
   };
 }
 
-function expectPlayable(path: string | undefined, secondsMin: number): void {
-  const video = probe(path ?? 'no file');
+type Colour = readonly number[];
+
+/** The colour of every picture at a place where /animated draws and no other page does. */
+function coloursIn(path: string): Colour[] {
+  const filters = 'crop=8:8:300:200,scale=1:1';
+  const args = [
+    '-v',
+    'error',
+    '-i',
+    path,
+    '-vf',
+    filters,
+    '-fps_mode',
+    'passthrough',
+    '-f',
+    'rawvideo',
+    '-pix_fmt',
+    'rgb24',
+  ];
+  const bytes = execFileSync('ffmpeg', [...args, '-']);
+  return Array.from({ length: bytes.length / 3 }, (_, n) => [...bytes.subarray(3 * n, 3 * n + 3)]);
+}
+
+const isDrawn = (colour: Colour): boolean => Math.max(...colour) - Math.min(...colour) > 60;
+
+/** `last`: the page that the last picture shows. */
+function expectPlayable(path = 'no file', secondsMin = 0, last: 'still' | 'moving' | 'either' = 'still'): void {
+  const colours = coloursIn(path);
+  const drawn = colours.filter(isDrawn).map(String);
+  expect(new Set(drawn).size, `pictures of the moving page among ${colours.join(' ')}`).toBeGreaterThan(1);
+  if (last !== 'either') expect(colours.slice(-1).map(isDrawn)).toEqual([last === 'moving']);
+  const video = probe(path);
   expect(video).toMatchObject({ codec: 'vp8', width: 1920, height: 1080 });
   // A busy machine records fewer frames, but for as long.
   expect(video.pictures).toBeGreaterThan(2);
@@ -130,8 +160,9 @@ test('kill -9 of the browser: the recording is finalised, agents are told, the c
   expect([status, body.phase, body.error?.code]).toEqual([503, 'failed', 'browser_crashed']);
   await client.close();
   expect(await runner.exited).toBe(1);
-  expect(controller.events.map(({ kind }) => kind)).toContain('browser.crashed');
-  expectPlayable(videos(runner.outputDir)[0], 1);
+  const crash = controller.events.find(({ kind }) => kind === 'browser.crashed');
+  expect(crash?.data).toEqual({ detail: 'the browser process ended', exit: 'SIGKILL', stopped: [] });
+  expectPlayable(videos(runner.outputDir)[0], 1, 'moving');
 });
 
 test('kill -9 of the whole runner: the encoder finalises what it has, and the uploader sends it', async () => {
@@ -168,7 +199,7 @@ test('kill -9 of the encoder too: what was seen until a moment before can be pla
   await eventually('the event', () => controller.events.find(({ kind }) => kind === 'recording.stopped'));
   runner.child.kill('SIGKILL');
   await runner.exited;
-  expectPlayable(videos(runner.outputDir)[0], seconds / 4); // a killed encoder takes its buffer along
+  expectPlayable(videos(runner.outputDir)[0], seconds / 4, 'either'); // a killed encoder takes its buffer along
 });
 
 /** Leases the runner, opens a second tab, and closes it when its video has begun. */
@@ -191,6 +222,8 @@ test('every tab has a file of its own', async () => {
   const files = videos(runner.outputDir);
   expect(files).toHaveLength(2);
   for (const file of files) expect(probe(file).pictures).toBeGreaterThan(1);
+  // The first tab never showed the page of the second.
+  expect(coloursIn(files[0] ?? '').filter(isDrawn)).toEqual([]);
 });
 
 test('the end waits for the file of a tab that was closed right before', async () => {
