@@ -75,8 +75,8 @@ async function attach(page: Page) {
   return { session, frameId: frameTree.frame.id };
 }
 
-/** `isNamed`: whether looks are to name the state of the document. */
-export function quietPage(page: Page, isNamed: () => boolean): QuietPage {
+/** `isNamed`: whether looks are to name the state of the document. `answerMs`: a document that does not answer by then is not waited for. */
+export function quietPage(page: Page, isNamed: () => boolean, answerMs = ANSWER_MS): QuietPage {
   const attached = attach(page).catch(() => undefined);
   let world: Promise<number> | undefined;
   /** Has the script, which need not be sent again. */
@@ -126,7 +126,7 @@ export function quietPage(page: Page, isNamed: () => boolean): QuietPage {
 
   async function ask(
     call: string,
-    { answerMs = ANSWER_MS, onSent }: { answerMs?: number; onSent?: () => void } = {},
+    { capMs = 0, onSent }: { capMs?: number; onSent?: () => void } = {},
   ): Promise<{ readonly value: unknown } | undefined> {
     count += 1;
     const own = count;
@@ -142,7 +142,7 @@ export function quietPage(page: Page, isNamed: () => boolean): QuietPage {
       value => ({ value }),
       () => undefined,
     );
-    return Promise.race([answer, delay(answerMs, undefined, { ref: false })]);
+    return Promise.race([answer, delay(capMs + answerMs, undefined, { ref: false })]);
   }
 
   return {
@@ -161,7 +161,7 @@ export function quietPage(page: Page, isNamed: () => boolean): QuietPage {
     quiet: async options =>
       lookIn(
         await ask(`quiet(${JSON.stringify({ ...options, named: isNamed() })})`, {
-          answerMs: options.capMs + ANSWER_MS,
+          capMs: options.capMs,
         }),
       ),
   };

@@ -53,12 +53,12 @@ const LOST_MAX = 3;
 /** A document that is here is shown in this time, or is a download. */
 const COMMIT_MS = 500;
 
-export function settler(context: BrowserContext, nowMs: () => number): Settler {
+export function settler(context: BrowserContext, nowMs: () => number, answerMs?: number): Settler {
   let named = false;
   const requests = watchRequests(context, nowMs);
   const pages = new WeakMap<Page, QuietPage>();
   const quietOf = (page: Page): QuietPage => {
-    const quiet = pages.get(page) ?? quietPage(page, () => named);
+    const quiet = pages.get(page) ?? quietPage(page, () => named, answerMs);
     pages.set(page, quiet);
     return quiet;
   };
