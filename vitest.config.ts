@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { CONTROL_PLANE, PROMISES, SEARCHES, UNIT } from './test/setup/projects.ts';
 
 const INTEGRATION = {
+  setupFiles: ['test/setup/runner-logs.ts'],
   globalSetup: ['test/setup/postgres.ts'],
   pool: 'forks' as const,
   testTimeout: 60_000,

@@ -28,7 +28,7 @@ import { checkLogin } from './profile/check-login.ts';
 import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
 import { restore } from './profile/light-profile.ts';
 import { type Redeemed, redeem } from './redeem.ts';
-import { type Redactor, redactor } from './reporting/redact.ts';
+import { type Redact, type Redactor, redactor } from './reporting/redact.ts';
 import { type ServedLease, type ServeLeaseOptions, serveLease } from './serve-lease.ts';
 
 /** One browser for one lease: warm, then leased, then removed. */
@@ -124,6 +124,8 @@ export function createRunner(options: RunnerOptions): Runner {
   let served: ServedLease | undefined;
   /** Resolves once the lease is served, or is not. */
   let serving: Promise<void> = Promise.resolve();
+  /** Takes the lease's secrets out of what the browser wrote. */
+  let conceal: Redact = text => text;
   let hibernates = false;
   let closedToAgents: Promise<void> = Promise.resolve();
 
@@ -141,7 +143,7 @@ export function createRunner(options: RunnerOptions): Runner {
 
   function watch(launched: RunnerBrowser): void {
     void launched.gone.then(() => {
-      if (launched === browser) onBrowserGone();
+      if (launched === browser) onBrowserGone(launched);
     });
   }
 
@@ -160,9 +162,10 @@ export function createRunner(options: RunnerOptions): Runner {
     return launched;
   }
 
-  function onBrowserGone(): void {
-    const why = browser?.whyEnded();
-    log.error({ why, lines: browser?.lastLines() }, 'browser ended');
+  function onBrowserGone(gone: RunnerBrowser): void {
+    const why = gone.whyEnded();
+    const logged = machine.phase === 'draining' ? 'debug' : 'error';
+    void gone.end().then(end => log[logged]({ why, ...end, lines: end.lines.map(conceal) }, 'browser ended'));
     const detail = why === undefined ? BROWSER_CRASHED : `The browser was ended: ${why}. Request a new lease.`;
     if (!machine.fail(new OmicronError('browser_crashed', detail))) return;
     served?.browserCrashed();
@@ -200,6 +203,7 @@ export function createRunner(options: RunnerOptions): Runner {
       const redeemed = await redeem(controller, token, abort.signal, clock);
       hibernates = redeemed.hibernates;
       const leaseRedactor = redactor(redeemed.secrets);
+      conceal = leaseRedactor.redact;
       const profile =
         browser &&
         (await openLeaseProfile({ ...options, browser, restart }, assignment, redeemed, leaseRedactor, abort.signal));

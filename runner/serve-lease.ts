@@ -196,7 +196,10 @@ export function serveLease(options: ServeLeaseOptions): ServedLease {
     browserCrashed() {
       lifetime.stop();
       freezer.close();
-      events.add('browser.crashed', { detail: options.browser.whyEnded() ?? 'the browser process ended' });
+      const detail = options.browser.whyEnded() ?? 'the browser process ended';
+      void options.browser
+        .end()
+        .then(({ exit = null, stopped }) => events.add('browser.crashed', { detail, exit, stopped: [...stopped] }));
       void recording.stop();
     },
     async close(reason) {

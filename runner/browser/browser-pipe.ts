@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { type ChannelListener, channel } from 'node:diagnostics_channel';
 import { type Stream, Writable } from 'node:stream';
 import { OmicronError } from '../../contract/problem.ts';
+import type { EndRecord } from './browser-end.ts';
 import type { EventGate } from './event-gate.ts';
 import { injectedScript } from './injected-script.ts';
 
@@ -18,7 +19,12 @@ const END = '\0';
  * keep Playwright's script. Throws `runner_start_failed` where Playwright holds its pipe in another way: the browser is not
  * driven without the gate.
  */
-export async function launchGated<T>(executable: string, gate: EventGate, launch: () => Promise<T>): Promise<T> {
+export async function launchGated<T>(
+  executable: string,
+  gate: EventGate,
+  onExit: EndRecord['onExit'],
+  launch: () => Promise<T>,
+): Promise<T> {
   const script = injectedScript();
   let pipe: { read: Stream; write(chunk: string): void } | undefined;
   const onSpawn: ChannelListener = message => {
@@ -27,6 +33,7 @@ export async function launchGated<T>(executable: string, gate: EventGate, launch
     queueMicrotask(() => {
       const [read, out] = [process.stdio[READ], process.stdio[WRITE]];
       if (process.spawnfile !== executable || read == null || !(out instanceof Writable)) return;
+      process.once('exit', onExit);
       const write = out.write.bind(out);
       let message = '';
       // Playwright writes a message and its end one after the other: as one, they are one call of the system's, and wake the browser once.

@@ -10,10 +10,11 @@ import { PROFILE_LIMITS } from '../../contract/profile.ts';
 import { collectGarbage } from '../../process/garbage.ts';
 import { readProcessTree } from '../../process/process-tree.ts';
 import { realClock } from '../../time/clock.ts';
+import { type BrowserEnd, type EndRecord, recordEnd } from './browser-end.ts';
 import { launchGated } from './browser-pipe.ts';
 import { type CancelledDownload, downloadJudge } from './downloads.ts';
 import { eventGate } from './event-gate.ts';
-import { browserLauncher } from './launcher.ts';
+import { browserLauncher, LOG_FLAGS } from './launcher.ts';
 import { type BrowserLimits, browserLimits, DEFAULT_LIMITS } from './limits.ts';
 import { type MemoryVerdict, watchMemory } from './memory-watch.ts';
 import { browserPause, type Pause } from './pause.ts';
@@ -46,6 +47,8 @@ export interface RunnerBrowser {
   whyStopped(): StoppedRenderer | undefined;
   /** Why the whole browser was ended; undefined: it ended by itself, or runs. */
   whyEnded(): string | undefined;
+  /** How it ended, a moment after it is gone. */
+  end(): Promise<BrowserEnd>;
   /** Closes the browser; past 3 s its process group is killed. Never rejects. */
   close(): Promise<void>;
 }
@@ -99,13 +102,15 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     processBytesMax: limits.memoryBytes,
     storedBytesMax: options.storedBytesMax ?? PROFILE_LIMITS.filesBytesMax,
   });
-  const traffic = boundTraffic(limits, launcher.downloads);
+  const record = recordEnd(launcher.lastLines);
+  const traffic = boundTraffic(limits, launcher.downloads, record.onStopped);
   const settings = {
     executablePath: launcher.executable,
     chromiumSandbox: options.sandbox,
     downloadsPath: launcher.downloads,
     args: [
       ...FLAGS,
+      ...LOG_FLAGS,
       ...(options.egressUrl === undefined ? [] : PROXIED_FLAGS),
       ...(options.trustedSpki === undefined ? [] : [`--ignore-certificate-errors-spki-list=${options.trustedSpki}`]),
     ],
@@ -125,7 +130,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     if (browser === null) throw new Error('the context has no browser');
     return { browser, context };
   };
-  const { browser, context: kept } = await launchGated(launcher.executable, traffic.gate, launch).catch(
+  const { browser, context: kept } = await launchGated(launcher.executable, traffic.gate, record.onExit, launch).catch(
     async (cause: unknown) => {
       // Its last lines may arrive after its end.
       await delay(100);
@@ -145,7 +150,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
   const protocol = await protocolGate(browser);
   await traffic.connect(browser, kept === undefined ? await contextId(context) : undefined);
   const pause = browserPause(launcher.pid);
-  const memory = boundMemory(launcher.pid() ?? 0, limits, gone, traffic);
+  const memory = boundMemory(launcher.pid() ?? 0, limits, gone, { ...traffic, onStopped: record.onStopped });
   return {
     context,
     major: Number.parseInt(browser.version(), 10),
@@ -153,6 +158,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     stops: traffic.stops,
     whyStopped: () => memory.whyStopped() ?? traffic.whyStopped(),
     whyEnded: memory.whyEnded,
+    end: () => gone.then(record.read),
     newContext,
     gone,
     isGone: () => !browser.isConnected(),
@@ -179,7 +185,7 @@ const FLOODED = 'it kept writing to its console, or sending requests, faster tha
 const OPENED = 'it kept opening tabs';
 
 /** Cancels downloads, whose files are in `downloads`, and reports tabs that flood, by what passes over the pipe. */
-function boundTraffic(limits: BrowserLimits, downloads: string) {
+function boundTraffic(limits: BrowserLimits, downloads: string, onStopped: EndRecord['onStopped']) {
   const stops = new EventEmitter<BrowserStops>();
   stops.setMaxListeners(0);
   const judge = downloadJudge(limits);
@@ -188,6 +194,7 @@ function boundTraffic(limits: BrowserLimits, downloads: string) {
   let stopped: (StoppedRenderer & { atMs: number }) | undefined;
   const stop = ({ id, type }: { id: string; type: string }, why: string) => {
     stopped = { why, stored: false, atMs: realClock.nowMs() };
+    onStopped(`a ${type}: ${why}`);
     stops.emit('flood', id, why);
     // A worker of no tab (a service worker) is of no page that could close it.
     if (type !== 'page') closeTarget?.(id);
@@ -252,7 +259,11 @@ function boundMemory(
   pid: number,
   limits: BrowserLimits,
   gone: Promise<void>,
-  { closedMs, stopLoudest }: Pick<RunnerMemoryOptions, 'closedMs' | 'stopLoudest'>,
+  {
+    closedMs,
+    stopLoudest,
+    onStopped,
+  }: Pick<RunnerMemoryOptions, 'closedMs' | 'stopLoudest'> & Pick<EndRecord, 'onStopped'>,
 ) {
   const ended = new AbortController();
   void gone.then(() => ended.abort());
@@ -260,6 +271,7 @@ function boundMemory(
   let whyEnded: string | undefined;
   const endBrowser = (why: string) => {
     whyEnded ??= why;
+    onStopped(`the browser: ${why}`);
     killGroup(pid);
   };
   const stop = (verdict: MemoryVerdict) => {
@@ -268,6 +280,7 @@ function boundMemory(
       return;
     }
     stopped = { why: verdict.why, stored: verdict.stored, atMs: realClock.nowMs() };
+    onStopped(`renderer ${verdict.pid}: ${verdict.why}`);
     try {
       process.kill(verdict.pid, 'SIGKILL');
     } catch {

@@ -106,23 +106,37 @@ export function browserLauncher(browser: string, tempDir: string, rules: LaunchR
       return undefined;
     }
   };
-  return { executable, home, downloads, pid, ...listen(pipe, pid) };
+  return { executable, home, downloads, pid, ...listen(pipe) };
 }
 
 /**
- * The headless shell repeats what pages write to their consoles on its standard error, whatever its flags say:
- * secrets, and without end. So that goes into a named pipe, never into a file, and a few lines are kept in memory: once
- * there are pages, errors of the browser process itself. A page does not know its number, so none of its lines looks so.
+ * Errors alone on standard error. The headless shell repeats there what pages write to their consoles, secrets among it and without
+ * end, unless both flags say so (measured with 156: neither does alone).
  */
-function listen(pipe: string, pid: () => number | undefined): Pick<Launcher, 'started' | 'lastLines' | 'close'> {
+export const LOG_FLAGS = ['--enable-logging=stderr', '--log-level=2'] as const;
+
+const ERROR_LINE = /^\[(?:\d+:\d+:)?\d{4}\/\d{6}\.\d+:(?:ERROR|FATAL):/;
+const CONSOLE_LINE = /:CONSOLE[:(]/;
+
+/**
+ * Standard error goes into a named pipe, never into a file, and a few lines of it are kept in memory: once there are pages, errors of
+ * the browser's own. Where a page's console is repeated all the same, a page may write what looks like an error after that: nothing
+ * that came since there are pages is kept then.
+ */
+function listen(pipe: string): Pick<Launcher, 'started' | 'lastLines' | 'close'> {
   execFileSync('mkfifo', ['-m', '600', pipe]);
-  const kept: string[] = [];
-  /** Undefined: all are kept. */
-  let errors: RegExp | undefined;
+  let kept: string[] = [];
+  /** Until the browser has started; undefined: it has not. */
+  let atStart: readonly string[] | undefined;
+  let repeatsConsoles = false;
   // Opened for both ways, the pipe neither waits for its writer nor ends with it.
   const socket = new Socket({ fd: openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK), writable: false });
   const keep = (line: string) => {
-    if (errors?.test(line) === false) return;
+    if (atStart !== undefined) {
+      repeatsConsoles ||= CONSOLE_LINE.test(line);
+      if (repeatsConsoles) kept = [...atStart];
+      if (repeatsConsoles || !ERROR_LINE.test(line)) return;
+    }
     kept.push(line);
     if (kept.length > LOG_LINES) kept.shift();
   };
@@ -138,7 +152,7 @@ function listen(pipe: string, pid: () => number | undefined): Pick<Launcher, 'st
   socket.unref();
   return {
     started() {
-      errors = new RegExp(`^\\[${pid()}:[^\\]]*:(?:ERROR|FATAL):(?!CONSOLE)`);
+      atStart = [...kept];
     },
     lastLines: () => [...kept],
     close: () => socket.destroy(),

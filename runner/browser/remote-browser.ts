@@ -39,6 +39,7 @@ export async function connectBrowser(cdpUrl: string, userDataDir?: string): Prom
     stops: new EventEmitter(),
     whyStopped: () => undefined,
     whyEnded: () => (browser.isConnected() ? undefined : 'its connection was lost'),
+    end: () => gone.then(() => ({ exit: undefined, stopped: [], lines: [] })),
     async close() {
       await within(browser.close(), CLOSE_MS);
     },

@@ -10,6 +10,7 @@ import { type RunnerHealth, runnerHealth } from '../../contract/assignment.ts';
 import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
 import { eventually } from '../eventually.ts';
 import type { FakeController } from '../fakes/controller.ts';
+import { watchRunnerLog } from './runner-logs.ts';
 
 /** A real runner process. */
 export interface RunnerProcess {
@@ -56,6 +57,7 @@ export async function startRunner(
     },
   });
   let output = '';
+  watchRunnerLog(runnerId, () => output);
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text: string) => {
       output += text;

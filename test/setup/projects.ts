@@ -25,7 +25,7 @@ export const UNIT = [
   'test/packages/*.test.ts',
   'test/policies/!(crossguard).test.ts',
   'test/process/*.test.ts',
-  'test/runner/{phase,redeem,settings}.test.ts',
+  'test/runner/{phase,redeem,runner-logs,settings}.test.ts',
   'test/runner/browser/!(forwarder-users|injected-script).test.ts',
   'test/runner/calls/!(browser-work).test.ts',
   'test/runner/capture/{guarded-frames,mask}.test.ts',
