@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Page } from 'playwright-core';
 import { pickerField, type ServerMessage } from '../../contract/live.ts';
 
@@ -72,8 +73,8 @@ const pickScript = (picked: Picked) => `(() => {
 
 export function livePickers({ idOf, say, conceal }: PickersOptions): Pickers {
   let offered: Extract<ServerMessage, { t: 'picker' }> | undefined;
-  /** Looks that began before the last end are of a person who has control no longer. */
-  let ends = 0;
+  /** Looks under way show a field as it was before the last choice, or to a person who has control no longer. */
+  let outdated = 0;
   let looking = false;
   /** Acted in meanwhile. */
   let wanted: Page | undefined;
@@ -85,7 +86,7 @@ export function livePickers({ idOf, say, conceal }: PickersOptions): Pickers {
   }
 
   async function look(page: Page): Promise<void> {
-    const before = ends;
+    const before = outdated;
     // The script runs among the page's own, which may have changed what it calls.
     const field = pickerField.safeParse(await page.evaluate(READ).catch(() => null)).data;
     if (field === undefined) {
@@ -95,9 +96,12 @@ export function livePickers({ idOf, say, conceal }: PickersOptions): Pickers {
     const labels = (await conceal(field.options.map(({ label }) => label).join('\n'))).split('\n');
     const value = field.kind === 'select' ? '' : await conceal(field.value);
     const [min, max, step] = [await conceal(field.min), await conceal(field.max), await conceal(field.step)];
-    if (ends !== before) return;
+    if (outdated !== before) return;
     const options = field.options.map((option, at) => ({ ...option, label: labels[at] ?? '' }));
-    offered = { t: 'picker', tab: idOf(page), field: { ...field, value, min, max, step, options } };
+    const found = { t: 'picker', tab: idOf(page), field: { ...field, value, min, max, step, options } } as const;
+    // The press and the release of one click look twice: told again, the field would lose what the person has filled in meanwhile.
+    if (isDeepStrictEqual(found, offered)) return;
+    offered = found;
     say(offered);
   }
 
@@ -119,11 +123,12 @@ export function livePickers({ idOf, say, conceal }: PickersOptions): Pickers {
     open: () => (offered === undefined ? [] : [offered]),
     async pick(page, picked) {
       if (offered?.tab !== idOf(page)) return;
+      outdated += 1;
       withdraw();
       await page.evaluate(pickScript(picked));
     },
     end() {
-      ends += 1;
+      outdated += 1;
       wanted = undefined;
       withdraw();
     },

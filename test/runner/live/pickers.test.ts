@@ -51,6 +51,32 @@ test('what is chosen is set once', async () => {
   expect(kinds()).toEqual(['picker', 'picker_closed']);
 });
 
+test('a field that is as it was offered is not offered again: a viewer would lose what the person has filled in', async () => {
+  const { state, kinds, acted } = tab();
+  state.field = { ...FIELD };
+  await acted();
+  state.field = structuredClone(FIELD);
+  await acted();
+  expect(kinds()).toEqual(['picker']);
+  state.field = { ...FIELD, y: 50 };
+  await acted();
+  expect(kinds()).toEqual(['picker', 'picker']);
+});
+
+test('a look that began before a choice does not offer the field again', async () => {
+  const { pickers, page, state, kinds, acted } = tab();
+  state.field = FIELD;
+  await acted();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  state.read = promise;
+  await acted();
+  const picked = pickers.pick(page, { options: [0] });
+  resolve();
+  await picked;
+  await new Promise(setImmediate);
+  expect(kinds()).toEqual(['picker', 'picker_closed']);
+});
+
 test('what was being looked at when control ended is not offered', async () => {
   const { pickers, state, told, acted } = tab();
   const { promise, resolve } = Promise.withResolvers<void>();
