@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RefusalCode } from '../../contract/egress.ts';
+import { eventually } from '../eventually.ts';
 import { type ProxyNetwork, proxyNetwork, type TestLease } from './proxy-network.ts';
 import { get, isAnswer, type RawAnswer, tunnel, upgrade } from './raw-client.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
@@ -128,11 +129,9 @@ it("refuses the deployment's own ranges, which no table knows", async () => {
     const { auth } = own.lease();
     for (const host of ['office.test', '93.184.216.34', '1572395042', 'cluster.test', '[2600:1f00::1]'])
       expect((await get(own.egress.port, auth, `http://${host}/`)).refusal).toBe('internal_address');
-    await expect
-      .poll(() => own.controller.denials.map(event => 'address_class' in event && event.address_class), {
-        timeout: 5000,
-      })
-      .toContain('deployment');
+    await eventually('the denial is reported', () =>
+      own.controller.denials.some(event => 'address_class' in event && event.address_class === 'deployment'),
+    );
   } finally {
     await own.close();
   }

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -70,16 +73,19 @@ test('[N9] behind a proxy that buffers, clients that come and go have one browse
 
 test('several clients of one lease share the browser, and one that vanishes in a call blocks no other', async () => {
   const second = await connect(runner.url, mcpToken);
-  const abort = new AbortController();
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`; // a TCP server has a port
+  const [abort, cut] = [new AbortController(), new AbortController()];
+  const begun = once(silent, 'request');
   const slow = client
-    .callTool({ name: 'browser_wait_for', arguments: { time: 2 } }, undefined, { signal: abort.signal })
+    .callTool({ name: 'browser_navigate', arguments: { url } }, undefined, { signal: abort.signal })
     .catch(() => 'gone');
-  const body = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 9,
-    method: 'tools/call',
-    params: { name: 'browser_wait_for', arguments: { time: 25 } },
-  });
+  await begun;
+  abort.abort();
+  expect(await slow).toBe('gone');
+  const begunToo = once(silent, 'request');
+  const params = { name: 'browser_navigate', arguments: { url } };
   const rude = fetch(`${runner.url}/mcp`, {
     method: 'POST',
     headers: {
@@ -88,23 +94,23 @@ test('several clients of one lease share the browser, and one that vanishes in a
       accept: 'application/json, text/event-stream',
       'mcp-session-id': (second.transport as { sessionId?: string }).sessionId ?? '', // the SDK's transport has it
     },
-    body,
-    signal: AbortSignal.timeout(200),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params }),
+    signal: cut.signal,
   }).catch(() => 'cut');
+  await begunToo;
+  cut.abort();
   expect(await rude).toBe('cut');
-  abort.abort();
-  expect(await slow).toBe('gone');
   const text = await callText(second, 'browser_navigate', { url: `${site.url}/` });
   expect(text).toContain('Welcome.');
   // What nobody waits for did not run to its end.
-  const waits = await eventually('both waits in the timeline', () => {
-    const found = controller.events.filter(
-      ({ kind, data }) => kind === 'tool.call' && data.tool === 'browser_wait_for' && data.outcome === 'error',
-    );
+  const left = await eventually('both calls in the timeline', () => {
+    const found = controller.events.filter(({ data }) => JSON.stringify(data.arguments ?? '').includes(url));
     return found.length === 2 && found;
   });
-  for (const { data } of waits)
+  for (const { data } of left)
     expect(data).toMatchObject({ error: expect.stringContaining('The call was cancelled.') });
+  silent.closeAllConnections();
+  silent.close();
   await second.close();
 });
 

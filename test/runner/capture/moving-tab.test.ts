@@ -101,11 +101,7 @@ test.each(['live', 'sparing'] as const)(
     for (let n = 0; n < RESTS; n++) {
       const color = n % 2 === 0 ? 'rgb(0, 255, 0)' : 'rgb(0, 0, 255)';
       await page.evaluate(changeTenTimes(color));
-      await eventually(
-        `its last colour, ${color}`,
-        async () => (await viewer.evaluate(colorOf(last))) === color,
-        5_000,
-      );
+      await eventually(`its last colour, ${color}`, async () => (await viewer.evaluate(colorOf(last))) === color);
     }
   },
 );
