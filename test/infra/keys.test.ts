@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { evaluate } from '../../policies/evaluate.ts';
+import { evaluate } from '../policies/evaluate.ts';
 import { ACCOUNT, arn, REGION } from './aws.ts';
 import { type CapturedStack, capture, stackConfig } from './capture.ts';
 import { all, one } from './find.ts';

@@ -12,6 +12,12 @@ describe('licences', () => {
     expect(names).not.toMatch(/vitest|@pulumi/);
   });
 
+  it('keep packages under the AGPL to the tests: operators run the infrastructure, the manifests and their rules too', async () => {
+    const lock = JSON.parse(await readFile('package-lock.json', 'utf8')).packages;
+    const { packages } = licencesOf(lock, ['infra', 'manifests', 'policies', 'images', 'release', 'cluster']);
+    expect([...packages.keys()].filter(licence => licence.includes('AGPL'))).toEqual([]);
+  });
+
   const lockWith = (license: string | undefined): Lock => ({
     app: { dependencies: { a: '1.0.0', b: '1.0.0' } },
     'node_modules/a': { version: '1.0.0', license: 'MIT', dependencies: { b: '2.0.0' } },

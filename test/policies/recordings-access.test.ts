@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { artifactKey } from '../../contract/artifact-name.ts';
 import { videoPrefix } from '../../contract/names.ts';
 import { LAST_PAGE } from '../../contract/page-names.ts';
-import { type Check, evaluate, type Verdict } from '../../policies/evaluate.ts';
 import { ACCOUNT, arn, REGION } from '../infra/aws.ts';
+import { type Check, evaluate, type Verdict } from './evaluate.ts';
 import { type StackDocuments, stackDocuments } from './stack-documents.ts';
 
 const PREFIX = videoPrefix('dev', 'session-1', 3, 'runner-1');

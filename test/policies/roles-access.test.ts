@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { evaluate, type Verdict } from '../../policies/evaluate.ts';
 import { ACCOUNT, arn, ISSUER, REGION } from '../infra/aws.ts';
+import { evaluate, type Verdict } from './evaluate.ts';
 import { type StackDocuments, stackDocuments } from './stack-documents.ts';
 
 let documents: StackDocuments;
