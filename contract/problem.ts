@@ -1,10 +1,12 @@
 import * as z from 'zod';
 
+type ProblemTable = Record<string, { status: number; title: string }>;
+
 /**
  * Every error of the API: a stable code, its HTTP status and title. An RFC 9457 problem document has the code as
  * `code` and at the end of `type`; `detail` says what is wrong and what to do.
  */
-export const PROBLEMS = {
+export const API_PROBLEMS = {
   invalid_request: { status: 400, title: 'Invalid request' },
   unauthorized: { status: 401, title: 'Invalid token' },
   forbidden: { status: 403, title: 'Not allowed by this token' },
@@ -50,16 +52,26 @@ export const PROBLEMS = {
   secrets_unavailable: { status: 503, title: 'Secret store unavailable' },
   issuer_unavailable: { status: 503, title: 'Issuer of access tokens unavailable' },
   shutting_down: { status: 503, title: 'Shutting down' },
-  // Raised by a client, never sent by a server:
+  // Raised by clients, and answered by the servers that are clients too: a runner, the gateway, the console.
   controller_unreachable: { status: 503, title: 'Controller unreachable' },
   browser_unreachable: { status: 503, title: 'Browser unreachable' },
-  lease_released: { status: 409, title: 'Lease released' },
   lease_starting: { status: 503, title: 'Lease still starting' },
+} as const satisfies ProblemTable;
+
+/** Errors of the SDK and the command within their own process; no server answers them. */
+export const CLIENT_PROBLEMS = {
+  lease_released: { status: 409, title: 'Lease released' },
   not_configured: { status: 422, title: 'Client not configured' },
   stack_running: { status: 409, title: 'Local stack already running' },
-} as const satisfies Record<string, { status: number; title: string }>;
+} as const satisfies ProblemTable;
 
+/** Every code that an OmicronError may have. */
+export const PROBLEMS = { ...API_PROBLEMS, ...CLIENT_PROBLEMS };
+
+export type ApiProblemCode = keyof typeof API_PROBLEMS;
 export type ProblemCode = keyof typeof PROBLEMS;
+
+export const isApiProblem = (code: string): code is ApiProblemCode => Object.hasOwn(API_PROBLEMS, code);
 
 /** RFC 9457 document. A 429 has `limit` and `active`. */
 export const problemSchema = z
@@ -67,7 +79,7 @@ export const problemSchema = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    code: z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]),
+    code: z.enum(Object.keys(API_PROBLEMS) as [ApiProblemCode, ...ApiProblemCode[]]),
     detail: z.string(),
     session_id: z.string().optional(),
     retry_after_seconds: z.int().optional(),
@@ -102,13 +114,15 @@ export class OmicronError extends Error {
     this.extra = extra;
   }
 
+  /** As a server answers it; an error of its process as a client is an `internal_error`. */
   toProblem(): Problem {
-    const { status, title } = PROBLEMS[this.code];
+    const code = isApiProblem(this.code) ? this.code : 'internal_error';
+    const { status, title } = API_PROBLEMS[code];
     return {
-      type: `urn:omicron-browser:problem:${this.code}`,
+      type: `urn:omicron-browser:problem:${code}`,
       title,
       status,
-      code: this.code,
+      code,
       detail: this.message,
       ...(this.retryAfterSeconds === undefined ? {} : { retry_after_seconds: this.retryAfterSeconds }),
       ...this.extra,

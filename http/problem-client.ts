@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { OmicronError, PROBLEMS, type Problem, type ProblemCode, problemSchema } from '../contract/problem.ts';
+import { isApiProblem, OmicronError, type Problem, type ProblemCode, problemSchema } from '../contract/problem.ts';
 import { type Clock, realClock, timeoutSignal } from '../time/clock.ts';
 import type { HttpAnswer, HttpCall } from './call.ts';
 
@@ -100,7 +100,7 @@ function retryAfter(text: string | undefined): number | undefined {
 
 /** Reads a problem of a newer peer too: only its code may be unknown here. */
 const anyProblem = problemSchema.extend({ code: z.string() });
-const isKnown = (problem: z.infer<typeof anyProblem>): problem is Problem => Object.hasOwn(PROBLEMS, problem.code);
+const isKnown = (problem: z.infer<typeof anyProblem>): problem is Problem => isApiProblem(problem.code);
 
 /** The error that an answer outside of 2xx stands for. */
 export function problemOf(peer: ApiPeer, base: string, { status, text, retryAfter: header }: HttpAnswer): OmicronError {

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } from '../contract/assignment.ts';
 import type { hibernateAnswer } from '../contract/hibernation.ts';
-import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../contract/problem.ts';
+import { OmicronError, PROBLEM_TYPE } from '../contract/problem.ts';
 import type { ProfileCheck, profileSaved } from '../contract/profile.ts';
 import { onlyWebSockets } from '../http/upgrade.ts';
 import { serveFiles } from './files-http.ts';
@@ -147,7 +147,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   if (problem.retry_after_seconds !== undefined) response.setHeader('retry-after', problem.retry_after_seconds);
   // What is left of an oversized body is not read.
   if (problem.code === 'payload_too_large' && !request.complete) response.setHeader('connection', 'close');
-  send(response, PROBLEMS[problem.code].status, problem, PROBLEM_TYPE);
+  send(response, problem.status, problem, PROBLEM_TYPE);
 }
 
 async function readToken(request: IncomingMessage): Promise<z.infer<typeof signedToken>> {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
-import { OmicronError, PROBLEM_TYPE, PROBLEMS } from '../../contract/problem.ts';
+import { OmicronError, PROBLEM_TYPE } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
 import { methodsOfPaths } from './methods.ts';
 
@@ -63,7 +63,7 @@ function send(request: FastifyRequest, reply: FastifyReply, error: OmicronError)
   else if (problem.status >= 500) request.log.warn({ err: error }, 'request refused');
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds));
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer');
-  reply.status(PROBLEMS[error.code].status).type(PROBLEM_TYPE).serializer(JSON.stringify).send(problem);
+  reply.status(problem.status).type(PROBLEM_TYPE).serializer(JSON.stringify).send(problem);
 }
 
 /** Answers requests that Fastify refuses before it has found a route. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { PROBLEMS } from '../../contract/problem.ts';
+import { API_PROBLEMS } from '../../contract/problem.ts';
 import { END_REASONS } from '../../contract/session.ts';
 import { prometheusMetrics } from '../../controller/metrics.ts';
 import { egressMetrics } from '../../egress/metrics.ts';
@@ -153,9 +153,9 @@ test('the latency objective counts up to a bucket that the histogram has', async
 });
 
 test("failed outcomes are the controller's own faults: every 5xx of it but a stop, and the cap", () => {
-  // The client's own, and the gateway's, which no acquire ends with.
+  // Errors of clients, and of the gateway, with which no acquire ends.
   const others = ['browser_unreachable', 'controller_unreachable', 'lease_starting', 'issuer_unavailable'];
-  const own = Object.entries(PROBLEMS)
+  const own = Object.entries(API_PROBLEMS)
     .filter(([code, { status }]) => status >= 500 && code !== 'shutting_down' && !others.includes(code))
     .map(([code]) => code);
   expect([...FAILED_OUTCOMES].sort()).toEqual([...own, 'failed', 'capacity_exceeded'].sort());

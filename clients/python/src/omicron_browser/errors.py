@@ -8,7 +8,7 @@ from typing import Any, cast, get_args, get_type_hints
 
 from .wire import Problem
 
-#: Every code that this version knows; `controller_unreachable`, `lease_starting` and the like are the client's own.
+#: Every code that a server answers; `lease_released` is this package's own.
 CODES = frozenset(cast("tuple[str, ...]", get_args(get_type_hints(Problem)["code"])))
 EXTRA = ("session_id", "limit", "active", "errors")
 

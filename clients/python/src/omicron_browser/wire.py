@@ -384,10 +384,7 @@ class Problem(TypedDict):
         "shutting_down",
         "controller_unreachable",
         "browser_unreachable",
-        "lease_released",
         "lease_starting",
-        "not_configured",
-        "stack_running",
     ]
     detail: str
     session_id: NotRequired[str]
