@@ -211,7 +211,7 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     runnerNamePrefix: settings.runnerNamePrefix,
     liveUrl: settings.liveUrl,
     provider: provider.name,
-    isRemote: provider.isRemote,
+    capabilities: provider.capabilities,
     version: manifest.version,
   });
 }

@@ -4,6 +4,7 @@ import { effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { foreignId } from '../../contract/session.ts';
 import type { Changes } from '../lease/changes.ts';
+import type { ProviderCapabilities } from '../ports/runners.ts';
 import type { Directory } from '../store/directory.ts';
 import type { Policies } from '../store/policies.ts';
 import { mayActFor, serviceOnly } from './bearer.ts';
@@ -16,14 +17,14 @@ export interface PolicyRoutes {
   policies: Policies;
   directory: Directory;
   changes: Changes;
-  isRemote: boolean;
+  capabilities: ProviderCapabilities;
 }
 
 /**
  * Policies by layer. An invalid document is refused with the path to its fault, and the previous one stays in force.
  */
 export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, parts) => {
-  const { policies, directory, changes, isRemote } = parts;
+  const { policies, directory, changes, capabilities } = parts;
   app.addHook('onRoute', describeRoutes('service'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
@@ -42,7 +43,7 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
       if (userId === null) return '';
       throw new OmicronError('forbidden', 'A token limited to a user may not read or change the deployment policy.');
     },
-    ...{ policies, changes, isRemote },
+    ...{ policies, changes, capabilities },
   });
   const user = policyLayerRoutes({
     layer: 'user',
@@ -51,13 +52,13 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
       mayActFor({ userId }, user_id);
       return user_id;
     },
-    ...{ policies, changes, isRemote },
+    ...{ policies, changes, capabilities },
   });
   const session = policyLayerRoutes({
     layer: 'session',
     params,
     subjectOf: async ({ session_id }, userId) => (await found(session_id, userId)).id,
-    ...{ policies, changes, isRemote },
+    ...{ policies, changes, capabilities },
   });
   await app.register(deployment, { prefix: '/policy' });
   await app.register(user, { prefix: '/users/:user_id/policy' });

@@ -4,7 +4,8 @@ import * as z from 'zod';
 import { parsePolicy, policyDocument } from '../../contract/policy/document.ts';
 import type { PolicyLayer } from '../../contract/policy/sites.ts';
 import type { Changes } from '../lease/changes.ts';
-import { refuseSiteRules } from '../lease/remote-limits.ts';
+import { refuseUnheldPolicy } from '../lease/provider-limits.ts';
+import type { ProviderCapabilities } from '../ports/runners.ts';
 import type { Policies } from '../store/policies.ts';
 
 /** `parsePolicy` reads the body, and names the path to each fault; its schema is for the document. */
@@ -21,8 +22,8 @@ export interface PolicyLayerParts<Params extends z.ZodObject> {
   /** Whose policy a request is about. Throws when its token may not touch that. */
   subjectOf: (params: z.output<Params>, userId: string | null) => Promise<string> | string;
   policies: Policies;
-  /** Whether browsers are a service's elsewhere, which no rule about sites reaches. */
-  isRemote: boolean;
+  /** What the deployment's browsers can be held to. */
+  capabilities: ProviderCapabilities;
   changes: Changes;
 }
 
@@ -64,7 +65,7 @@ export const policyLayerRoutes = <Params extends z.ZodObject>(
       async request => {
         const subject = await subjectOf(request);
         const policy = parsePolicy(request.body);
-        if (parts.isRemote) refuseSiteRules(policy);
+        refuseUnheldPolicy(policy, parts.capabilities);
         await policies.put(layer, subject, policy);
         changes.kick();
         return { policy };

@@ -11,7 +11,7 @@ import type { Policies } from '../store/policies.ts';
 import type { SessionRow } from '../store/rows.ts';
 import type { Hibernation } from './hibernation.ts';
 import type { McpAccess } from './mcp-access.ts';
-import { refuseUnheld } from './remote-limits.ts';
+import { refuseUnheld } from './provider-limits.ts';
 import { type StartParts, start } from './start.ts';
 import { before, POLL, Waiting } from './waiting.ts';
 
@@ -51,7 +51,7 @@ export class GetOrCreate {
     const { clock } = this.#parts;
     const deadlineMs = clock.nowMs() + request.wait_seconds * 1000;
     if (request.profile) requireProfiles(this.#parts.profileKeeper);
-    if (this.#parts.provider.isRemote) await refuseUnheld(request, this.#parts);
+    await refuseUnheld(request, this.#parts);
     if (request.require_credentials) await this.#requireCredentials(request.user_id);
     for (;;) {
       const acquired = await this.#acquireWithRoom(request, deadlineMs);

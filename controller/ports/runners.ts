@@ -33,12 +33,19 @@ export interface ProviderContext {
 
 export type MakeProvider = (context: ProviderContext) => RunnerProvider | Promise<RunnerProvider>;
 
+/** To which demands of a lease the browsers of a provider can be held; a lease that makes another is refused. */
+export interface ProviderCapabilities {
+  /** Their traffic passes the egress proxy, which holds a policy's rules about sites. */
+  readonly holdsSiteRules: boolean;
+  /** Their files are on the disk of their runner, which keeps them in profiles of the form `complete`. */
+  readonly keepsBrowserFiles: boolean;
+}
+
 /** Where runners live: child processes, with browsers here or elsewhere, or pods. `runnerId` names a runner everywhere; every call may be repeated. */
 export interface RunnerProvider {
   /** In the rows of its runners, e.g. `kubernetes`. */
   readonly name: string;
-  /** Whether its browsers are machines of a service elsewhere: their traffic and their disk are not held here, and a lease that needs that is refused. */
-  readonly isRemote: boolean;
+  readonly capabilities: ProviderCapabilities;
   /** Digest of what `create` would make now; another digest makes warm runners stale. */
   templateDigest(): Promise<string>;
   /** Starts the runner; does nothing when it exists. */

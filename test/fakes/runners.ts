@@ -84,7 +84,7 @@ export function fakeMachine(): FakeMachine {
     },
     provider: ({ controllerUrl, jwks, onChange }) => ({
       name: 'local',
-      isRemote: false,
+      capabilities: { holdsSiteRules: true, keepsBrowserFiles: true },
       templateDigest: async () => machine.template,
       async create(id) {
         const url = await controllerUrl;

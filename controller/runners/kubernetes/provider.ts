@@ -66,7 +66,7 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
 
   return {
     name: 'kubernetes',
-    isRemote: false,
+    capabilities: { holdsSiteRules: true, keepsBrowserFiles: true },
     async start() {
       await Promise.all([pods.start(), templates.start()]);
       ended?.start();

@@ -69,7 +69,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
 
   return {
     name: remote?.name ?? 'local',
-    isRemote: remote !== undefined,
+    capabilities: { holdsSiteRules: remote === undefined, keepsBrowserFiles: remote === undefined },
     templateDigest: () => digest,
 
     async create(runnerId) {
