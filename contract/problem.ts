@@ -144,6 +144,3 @@ export class OmicronError extends Error {
 
 /** Content type of a problem document: <https://www.rfc-editor.org/rfc/rfc9457>. */
 export const PROBLEM_TYPE = 'application/problem+json';
-
-/** S10: the text of a tool result whose action timed out, e.g. `browser_action_timeout:browser_click:5s`. */
-export const actionTimeout = (tool: string, seconds: number): string => `browser_action_timeout:${tool}:${seconds}s`;

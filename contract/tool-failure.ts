@@ -1,3 +1,5 @@
+import type { ToolCode } from './tool-codes.ts';
+
 /** Where a tool result carries its code for programs; its text is for models. */
 export const CODE_META = 'omicron.dev/code';
 
@@ -9,7 +11,7 @@ export type ToolFailure = {
 };
 
 /** Why a call was not carried out, as a model reads it. */
-export interface Refusal<Code extends string = string> {
+export interface Refusal<Code extends ToolCode = ToolCode> {
   /** Stable: programs decide by it. */
   readonly code: Code;
   /** What was wrong, in a sentence. */
@@ -22,7 +24,7 @@ export interface Refusal<Code extends string = string> {
 export const refused = ({ code, why, instead }: Refusal): ToolFailure => toolFailure(code, why, instead);
 
 /** A failure with a stable code, a sentence, and what may help. */
-export const toolFailure = (code: string, message: string, ...hints: string[]): ToolFailure => ({
+export const toolFailure = (code: ToolCode, message: string, ...hints: string[]): ToolFailure => ({
   content: [{ type: 'text', text: JSON.stringify({ success: false, error: { code, message }, hints }) }],
   isError: true,
   _meta: { [CODE_META]: code },

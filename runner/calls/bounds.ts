@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Dialog, Page } from 'playwright-core';
-import { actionTimeout } from '../../contract/problem.ts';
+import { actionTimeout } from '../../contract/tool-codes.ts';
 import { refused } from '../../contract/tool-failure.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { PageGuard } from '../browser/page-guard.ts';

@@ -16,8 +16,9 @@ export const fit =
       tokensMax: view?.tokensMax ?? lease.tokensMax,
       conceal: call.conceal,
     };
-    const { _meta } = result;
-    const fitting = { ...addStructure(await fitResult(result, bounds)), ...(_meta && { _meta }) };
+    const shaped = addStructure(await fitResult(result, bounds));
+    // An answer that is withheld here has a code of its own.
+    const fitting = { ...shaped, _meta: { ...result._meta, ...shaped._meta } };
     const wantsImageText = tool?.definition.own?.imageInText && (args.imageText ?? lease.imageText) === true;
     return wantsImageText ? withImageText(fitting) : fitting;
   };

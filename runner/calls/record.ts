@@ -1,4 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { codeOfEvent } from '../../contract/tool-codes.ts';
+import { CODE_META } from '../../contract/tool-failure.ts';
 import { type Redact, redactJson } from '../reporting/redact.ts';
 import { callSpan } from '../reporting/trace.ts';
 import type { CallLease } from './call-lease.ts';
@@ -15,6 +17,7 @@ export const record =
     const startMs = clock.nowMs();
     const result = await next();
     const { verdict, page } = call;
+    const code = result._meta?.[CODE_META];
     events.add('tool.call', {
       tool: redact(call.name).slice(0, NAME_CHARACTERS_MAX),
       arguments: redactJson(call.given, redact),
@@ -22,6 +25,7 @@ export const record =
       duration_ms: Math.round(clock.nowMs() - startMs),
       ...(page && redactFacts(page, redact)),
       ...span,
+      ...(typeof code === 'string' ? { code: codeOfEvent(code) } : {}),
       ...(result.isError ? { error: redactJson(firstText(result), redact) } : {}),
       ...(verdict === undefined ? {} : { layer: verdict.layer, rule: verdict.index }),
     });

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
-import { actionTimeout } from '../../contract/problem.ts';
+import { actionTimeout, type ToolCode } from '../../contract/tool-codes.ts';
 import { refused, toolFailure } from '../../contract/tool-failure.ts';
 
 /** S2: every result of a custom tool has one shape. */
@@ -33,7 +33,7 @@ export const textOf = ({ content }: Pick<CallToolResult, 'content'>): string =>
   content.map(part => (part.type === 'text' ? part.text : '')).join('\n');
 
 /** A failure with a stable code, a sentence, and what may help. */
-export const failed: (code: string, message: string, ...hints: string[]) => CallToolResult = toolFailure;
+export const failed: (code: ToolCode, message: string, ...hints: string[]) => CallToolResult = toolFailure;
 
 /** Arguments that a tool does not take; `why` says what is wrong with which. */
 export const invalidArguments = (why: string): CallToolResult =>

@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
+import type { ToolCode } from '../../contract/tool-codes.ts';
 import { CODE_META } from '../../contract/tool-failure.ts';
 import { actor, locate, safeTarget, type Target } from '../acting/target.ts';
 import { siteDomain } from '../credentials/login-origins.ts';
@@ -165,5 +166,5 @@ function outcome(status: Status, domain: string, detail: string | undefined): Ca
   const content = [
     { type: 'text' as const, text: JSON.stringify({ success: status === 'ok', status, domain, message }) },
   ];
-  return status === 'ok' ? { content } : { content, isError: true, _meta: { [CODE_META]: status } };
+  return status === 'ok' ? { content } : { content, isError: true, _meta: { [CODE_META]: status satisfies ToolCode } };
 }

@@ -85,7 +85,7 @@ export const requestUserAction = defineTool({
         }
       }
       return cancelled.aborted
-        ? failed('cancelled', 'The call was cancelled.')
+        ? failed('call_cancelled', 'The call was cancelled.')
         : failed('user_action_failed', 'The controller could not be reached in time; the request has no answer.');
     },
   }),

@@ -122,13 +122,16 @@ test('[A6] each call is decided by the rules of every layer, and the timeline sa
     return calls.length > table.length ? calls : undefined;
   });
   expect(
-    events.filter(({ data }) => data.outcome === 'blocked').map(({ data }) => [data.tool, data.layer, data.rule]),
+    events
+      .filter(({ data }) => data.code === 'policy_blocked')
+      .map(({ data }) => [data.tool, data.outcome, data.layer, data.rule]),
   ).toEqual([
-    ['browser_navigate', 'deployment', 1],
-    ['browser_tabs', 'deployment', 1],
-    ['browser_evaluate', 'deployment', 0],
-    ['browser_hover', 'session', null],
+    ['browser_navigate', 'blocked', 'deployment', 1],
+    ['browser_tabs', 'blocked', 'deployment', 1],
+    ['browser_evaluate', 'blocked', 'deployment', 0],
+    ['browser_hover', 'blocked', 'session', null],
   ]);
+  expect(events.filter(({ data }) => data.code !== undefined)).toHaveLength(4);
   // What no arguments could get through is not offered.
   const names = (await client.listTools()).tools.map(({ name }) => name);
   expect(names).toContain('browser_navigate');
