@@ -4,6 +4,7 @@ import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { OmicronError, PROBLEM_TYPE } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
 import { methodsOfPaths } from './methods.ts';
+import { logRefusal } from './refusal-log.ts';
 
 /** Unknown or another user's: the same answer. */
 export const sessionNotFound = () =>
@@ -59,8 +60,7 @@ function toOmicronError(error: FastifyError, request: FastifyRequest): OmicronEr
 
 function send(request: FastifyRequest, reply: FastifyReply, error: OmicronError): void {
   const problem = error.toProblem();
-  if (error.code === 'internal_error') request.log.error({ err: error.cause ?? error }, 'unexpected error');
-  else if (problem.status >= 500) request.log.warn({ err: error }, 'request refused');
+  logRefusal(request, error, problem);
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds));
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer');
   reply.status(problem.status).type(PROBLEM_TYPE).serializer(JSON.stringify).send(problem);
