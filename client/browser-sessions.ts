@@ -27,6 +27,7 @@ import {
   artifactList,
   artifactUrlAnswer,
   type EventPage,
+  type EventQuery,
   eventPage,
   type getOrCreateRequest,
   heartbeatAnswer,
@@ -216,13 +217,13 @@ export class BrowserSessions implements BrowserSource {
     return this.#call({ method: 'POST', path: `${sessionPath(sessionId)}/archive`, answer: sessionSchema, ...options });
   }
 
-  /** A page of the session's timeline, oldest first. */
+  /** A page of the session's timeline, oldest first; with `code` only events that have it, such as calls that were `policy_blocked`. */
   async listEvents(
     sessionId: string,
-    { cursor, limit, ...options }: CallOptions & { cursor?: string | undefined; limit?: number | undefined } = {},
+    { cursor, limit, code, ...options }: CallOptions & Partial<EventQuery> = {},
   ): Promise<EventPage> {
     const path = `${sessionPath(sessionId)}/events`;
-    return this.#call({ method: 'GET', path, query: { cursor, limit }, answer: eventPage, ...options });
+    return this.#call({ method: 'GET', path, query: { cursor, limit, code }, answer: eventPage, ...options });
   }
 
   /** What is kept of the session: its videos, its files, and its pages. */

@@ -229,7 +229,17 @@ export const eventSchema = z
   .meta({ id: 'SessionEvent' });
 export type SessionEvent = z.infer<typeof eventSchema>;
 
-export const eventQuery = z.strictObject({ limit: pageSize, cursor: z.string().max(64).optional() });
+export const eventQuery = z.strictObject({
+  limit: pageSize,
+  cursor: z.string().max(64).optional(),
+  /** Events with this code alone: refused and failed tool calls, and what the egress proxy denied. */
+  code: z
+    .string()
+    .regex(/^[a-z_]{1,64}$/, 'must be a code such as policy_blocked')
+    .optional(),
+});
+export type EventQuery = z.infer<typeof eventQuery>;
+
 export const eventPage = z
   .object({ events: z.array(eventSchema), next_cursor: z.string().nullable() })
   .meta({ id: 'EventPage' });

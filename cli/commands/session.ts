@@ -50,6 +50,7 @@ export function sessionCommands(program: Command, cli: Cli): void {
     .action(options => listSessions(cli, options));
   withSessionName(session.command('show').description('show a session and its recordings'))
     .option('--events', 'include its timeline')
+    .option('--code <code>', 'only events with this code, e.g. policy_blocked (implies --events)')
     .action((id, options) => showSession(cli, sessionName(id, options), options));
   withSessionName(session.command('close').description('end the lease of a session')).action((id, options) =>
     endSession(cli, sessionName(id, options), 'end'),
@@ -140,12 +141,16 @@ async function listSessions(cli: Cli, { user, conversation, tag, ...rest }: List
   );
 }
 
-async function showSession(cli: Cli, name: SessionName, { events }: { events?: boolean }): Promise<void> {
+async function showSession(
+  cli: Cli,
+  name: SessionName,
+  { events, code }: { events?: boolean; code?: string },
+): Promise<void> {
   const sessions = await connectController(cli);
   const session = await findSession(sessions, name);
   const artifacts = await sessions.listArtifacts(session.session_id);
-  if (!events) return cli.out.fields({ ...session, artifacts });
-  const timeline = await allEvents(sessions, session.session_id);
+  if (!events && code === undefined) return cli.out.fields({ ...session, artifacts });
+  const timeline = await allEvents(sessions, session.session_id, code);
   cli.out.rows(
     { ...session, artifacts, events: timeline },
     ['AT', 'EPOCH', 'KIND', 'DATA'],
@@ -159,10 +164,14 @@ async function endSession(cli: Cli, name: SessionName, how: 'end' | 'archive'): 
   cli.out.fields(await sessions[how](session_id));
 }
 
-async function allEvents(sessions: BrowserSessions, sessionId: string): Promise<SessionEvent[]> {
+async function allEvents(
+  sessions: BrowserSessions,
+  sessionId: string,
+  code: string | undefined,
+): Promise<SessionEvent[]> {
   const all: SessionEvent[] = [];
   for (let cursor: string | undefined; ; ) {
-    const { events, next_cursor } = await sessions.listEvents(sessionId, { limit: 200, cursor });
+    const { events, next_cursor } = await sessions.listEvents(sessionId, { limit: 200, cursor, code });
     all.push(...events);
     if (next_cursor === null) return all;
     cursor = next_cursor;

@@ -3322,16 +3322,18 @@ var EVENT_GROUPS = {
 };
 /** What an event is about: a call by its tool, all else by its kind. */
 var eventTitle = ({ kind, data }) => kind === "tool.call" ? String(data.tool) : kind;
+/** Why a call was refused or failed, or a request denied. */
+var codeOf = ({ data: { code } }) => typeof code === "string" ? code : void 0;
 /** They are for a tracing system. */
 var FOR_TRACES = ["trace_id", "span_id"];
 /** One line about an event: what its data says, in the order in which it was written. A call says what it was called with, where it led, and how it ended. */
 function eventLine({ kind, data }) {
 	if (kind !== "tool.call") return pairs(data);
-	const { arguments: given, outcome, duration_ms, status, title } = data;
+	const { arguments: given, outcome, code = "", duration_ms, status, title } = data;
 	return [
 		typeof given === "object" && given !== null ? pairs(given) : "",
 		[status, title].filter((part) => part !== void 0).join(" "),
-		outcome === "ok" ? "" : String(outcome),
+		outcome === "ok" ? "" : `${outcome} ${code}`.trim(),
 		`${String(duration_ms)} ms`
 	].filter((part) => part !== "").join(" · ");
 }
@@ -3732,31 +3734,49 @@ var POLL_MS$2 = 1500;
 /** The session's timeline, newest first; it grows while the session is used. */
 function Timeline({ sessionId, artifacts }) {
 	const [group, setGroup] = d("all");
+	const [code, setCode] = d("");
 	const events = usePolled(`events ${sessionId}`, POLL_MS$2, (signal, known) => newEvents(sessionId, known ?? [], signal));
 	if (!events.value) return events.error ? /* @__PURE__ */ a(Failure, { text: events.error }) : /* @__PURE__ */ a(Loading, { what: "the timeline" });
 	const groups = Object.entries(EVENT_GROUPS);
-	const shown = events.value.filter(({ kind }) => EVENT_GROUPS[group].has(kind)).reverse();
+	const inGroup = events.value.filter(({ kind }) => EVENT_GROUPS[group].has(kind));
+	const codes = [...new Set(events.value.flatMap((event) => codeOf(event) ?? []))].sort();
+	const shown = inGroup.filter((event) => code === "" || codeOf(event) === code).reverse();
 	return /* @__PURE__ */ a($, { children: [
 		/* @__PURE__ */ a(Failure, { text: events.error }),
 		/* @__PURE__ */ a("fieldset", {
 			class: "choices",
-			children: [/* @__PURE__ */ a("legend", {
-				class: "unseen",
-				children: "Events to show"
-			}), groups.map(([name, { title, has }]) => /* @__PURE__ */ a("label", { children: [
-				/* @__PURE__ */ a("input", {
-					type: "radio",
-					name: "events",
-					checked: group === name,
-					onChange: () => setGroup(name)
+			children: [
+				/* @__PURE__ */ a("legend", {
+					class: "unseen",
+					children: "Events to show"
 				}),
-				title,
-				" ",
-				/* @__PURE__ */ a("span", {
-					class: "muted",
-					children: events.value?.filter(({ kind }) => has(kind)).length
+				groups.map(([name, { title, has }]) => /* @__PURE__ */ a("label", { children: [
+					/* @__PURE__ */ a("input", {
+						type: "radio",
+						name: "events",
+						checked: group === name,
+						onChange: () => setGroup(name)
+					}),
+					title,
+					" ",
+					/* @__PURE__ */ a("span", {
+						class: "muted",
+						children: events.value?.filter(({ kind }) => has(kind)).length
+					})
+				] })),
+				codes.length > 0 && /* @__PURE__ */ a("select", {
+					"aria-label": "Code of the events",
+					value: code,
+					onChange: ({ currentTarget }) => setCode(currentTarget.value),
+					children: [/* @__PURE__ */ a("option", {
+						value: "",
+						children: "Any code"
+					}), codes.map((each) => /* @__PURE__ */ a("option", {
+						value: each,
+						children: each
+					}, each))]
 				})
-			] }))]
+			]
 		}),
 		shown.length === 0 && /* @__PURE__ */ a("p", {
 			class: "muted",

@@ -5,18 +5,21 @@ import { CallPicture } from './kept-pages.tsx';
 import { Failure, Loading } from './notices.tsx';
 import { dayAndTime, timeOfDay } from './time.ts';
 import { usePolled } from './use-polled.ts';
-import { EVENT_GROUPS, type EventGroup, eventLine, eventTitle } from './words.ts';
+import { codeOf, EVENT_GROUPS, type EventGroup, eventLine, eventTitle } from './words.ts';
 
 const POLL_MS = 1_500;
 /** The session's timeline, newest first; it grows while the session is used. */
 export function Timeline({ sessionId, artifacts }: { sessionId: string; artifacts: readonly Artifact[] }) {
   const [group, setGroup] = useState<EventGroup>('all');
+  const [code, setCode] = useState('');
   const events = usePolled<SessionEvent[]>(`events ${sessionId}`, POLL_MS, (signal, known) =>
     newEvents(sessionId, known ?? [], signal),
   );
   if (!events.value) return events.error ? <Failure text={events.error} /> : <Loading what="the timeline" />;
   const groups = Object.entries(EVENT_GROUPS) as [EventGroup, (typeof EVENT_GROUPS)[EventGroup]][]; // keys of a literal
-  const shown = events.value.filter(({ kind }) => EVENT_GROUPS[group].has(kind)).reverse();
+  const inGroup = events.value.filter(({ kind }) => EVENT_GROUPS[group].has(kind));
+  const codes = [...new Set(events.value.flatMap(event => codeOf(event) ?? []))].sort();
+  const shown = inGroup.filter(event => code === '' || codeOf(event) === code).reverse();
   return (
     <>
       <Failure text={events.error} />
@@ -28,6 +31,20 @@ export function Timeline({ sessionId, artifacts }: { sessionId: string; artifact
             {title} <span class="muted">{events.value?.filter(({ kind }) => has(kind)).length}</span>
           </label>
         ))}
+        {codes.length > 0 && (
+          <select
+            aria-label="Code of the events"
+            value={code}
+            onChange={({ currentTarget }) => setCode(currentTarget.value)}
+          >
+            <option value="">Any code</option>
+            {codes.map(each => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </select>
+        )}
       </fieldset>
       {shown.length === 0 && <p class="muted">No event of this kind yet.</p>}
       <ol class="timeline" aria-label="Events, newest first">

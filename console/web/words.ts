@@ -35,16 +35,20 @@ export type EventGroup = keyof typeof EVENT_GROUPS;
 /** What an event is about: a call by its tool, all else by its kind. */
 export const eventTitle = ({ kind, data }: SessionEvent): string => (kind === 'tool.call' ? String(data.tool) : kind);
 
+/** Why a call was refused or failed, or a request denied. */
+export const codeOf = ({ data: { code } }: SessionEvent): string | undefined =>
+  typeof code === 'string' ? code : undefined;
+
 /** They are for a tracing system. */
 const FOR_TRACES: readonly string[] = ['trace_id', 'span_id'];
 
 /** One line about an event: what its data says, in the order in which it was written. A call says what it was called with, where it led, and how it ended. */
 export function eventLine({ kind, data }: SessionEvent): string {
   if (kind !== 'tool.call') return pairs(data);
-  const { arguments: given, outcome, duration_ms, status, title } = data;
+  const { arguments: given, outcome, code = '', duration_ms, status, title } = data;
   const called = typeof given === 'object' && given !== null ? pairs(given as Record<string, unknown>) : '';
   const led = [status, title].filter(part => part !== undefined).join(' ');
-  const parts = [called, led, outcome === 'ok' ? '' : String(outcome), `${String(duration_ms)} ms`];
+  const parts = [called, led, outcome === 'ok' ? '' : `${outcome} ${code}`.trim(), `${String(duration_ms)} ms`];
   return parts.filter(part => part !== '').join(' · ');
 }
 

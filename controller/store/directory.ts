@@ -1,6 +1,13 @@
 import * as z from 'zod';
 import { OmicronError } from '../../contract/problem.ts';
-import { type Artifact, artifactSchema, type EventPage, eventSchema, type ListQuery } from '../../contract/session.ts';
+import {
+  type Artifact,
+  artifactSchema,
+  type EventPage,
+  type EventQuery,
+  eventSchema,
+  type ListQuery,
+} from '../../contract/session.ts';
 import { RUNNER_STATES } from '../../contract/states.ts';
 import type { Database } from '../ports/database.ts';
 import { call } from './call.ts';
@@ -30,7 +37,7 @@ export interface Directory {
   runner(runnerId: string): Promise<RunnerRow | null>;
   /** Newest first. Throws `invalid_request` for a cursor that this did not issue. */
   list(query: ListQuery): Promise<{ sessions: SessionRow[]; nextCursor: string | null }>;
-  events(sessionId: string, query: { limit: number; cursor?: string | undefined }): Promise<EventPage>;
+  events(sessionId: string, query: EventQuery): Promise<EventPage>;
   artifacts(sessionId: string): Promise<Artifact[]>;
   archive(sessionId: string, userId: string | null): Promise<SessionRow | null>;
   stats(): Promise<Stats>;
@@ -109,13 +116,14 @@ export function sqlDirectory(database: Database): Directory {
         nextCursor: last ? cursorOf(last.row) : null,
       };
     },
-    async events(sessionId, { limit, cursor }) {
+    async events(sessionId, { limit, cursor, code }) {
       if (cursor !== undefined && !/^\d{1,18}$/.test(cursor))
         throw new OmicronError('invalid_request', 'The cursor is not one that this list issued; start without one.');
       const rows = await database.query<{ row: unknown }>(
         `select to_jsonb(e) as row from omicron.session_events e
-          where session_id = $1 and id > $2::bigint order by id limit $3`,
-        [sessionId, cursor ?? '0', limit + 1],
+          where session_id = $1 and id > $2::bigint and ($3::text is null or data ->> 'code' = $3)
+          order by id limit $4`,
+        [sessionId, cursor ?? '0', code ?? null, limit + 1],
       );
       const events = rows.slice(0, limit).map(({ row }) => eventRow.parse(row));
       return { events, next_cursor: rows.length > limit ? (events.at(-1)?.id ?? null) : null };

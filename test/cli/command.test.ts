@@ -57,6 +57,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     const shown = json(await run('session', 'show', ...names, '--events'));
     expect(shown.session_id).toBe(id);
     expect(shown.events.map((event: { kind: string }) => event.kind)).toContain('session.ready');
+    expect(json(await run('session', 'show', id, '--code', 'policy_blocked')).events).toEqual([]);
 
     // unknown, or id and names that do not belong together: the same error, every time
     for (const wrong of [

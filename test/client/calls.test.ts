@@ -42,8 +42,8 @@ it.each([
   { sent: `DELETE ${SESSION}?epoch=3`, call: () => sessions.end(SESSION_ID, { epoch: 3 }), answer: ended() },
   { sent: `POST ${SESSION}/archive`, call: () => sessions.archive(SESSION_ID), answer: ended() },
   {
-    sent: `GET ${SESSION}/events?cursor=x`,
-    call: () => sessions.listEvents(SESSION_ID, { cursor: 'x' }),
+    sent: `GET ${SESSION}/events?cursor=x&code=policy_blocked`,
+    call: () => sessions.listEvents(SESSION_ID, { cursor: 'x', code: 'policy_blocked' }),
     answer: page('events'),
   },
   {

@@ -114,6 +114,10 @@ describe('sessions', () => {
     await page.getByLabel('Egress denials').check();
     await see('egress.denied');
     await page.getByLabel('Everything').check();
+    await page.getByLabel('Code of the events').selectOption('internal_address');
+    await see('egress.denied');
+    await page.getByText('session.ready').waitFor({ state: 'detached' });
+    await page.getByLabel('Code of the events').selectOption('');
   });
 
   it('a request of the agent appears at once, and the answer reaches the agent', async () => {

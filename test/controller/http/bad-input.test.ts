@@ -173,6 +173,9 @@ describe('every route with a session id', () => {
     'cursor=-1',
     'cursor=1;2',
     `cursor=${'9'.repeat(64)}`,
+    'code=',
+    'code=Policy',
+    'code=a%00b',
     'x=1',
   ])('events refuse ?%s', async query => {
     expectProblem(

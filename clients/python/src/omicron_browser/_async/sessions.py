@@ -219,11 +219,17 @@ class AsyncBrowserSessions:
         return await self._connection.call(wire.Session, "POST", path, user_id=user_id)
 
     async def list_events(
-        self, session_id: str, *, cursor: str | None = None, limit: int | None = None, user_id: str | None = None
+        self,
+        session_id: str,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        code: str | None = None,
+        user_id: str | None = None,
     ) -> wire.EventPage:
-        """A page of the session's timeline, oldest first."""
+        """A page of the session's timeline, oldest first; with `code` only events that have it."""
         path = f"{session_path(session_id)}/events"
-        query: dict[str, Any] = {"cursor": cursor, "limit": limit}
+        query: dict[str, Any] = {"cursor": cursor, "limit": limit, "code": code}
         return await self._connection.call(wire.EventPage, "GET", path, query=query, user_id=user_id)
 
     async def list_artifacts(self, session_id: str, *, user_id: str | None = None) -> Artifacts:
