@@ -1,6 +1,5 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
@@ -59,76 +58,6 @@ describe('a profile on real browsers', () => {
         writer_session_id: null,
       }),
     ]);
-  });
-
-  it('saves a login while the lease goes on, and keeps it though the runner is killed', async () => {
-    const lease = await leaseOf('killed');
-    await logIn(site, lease);
-    expect(await sessions.saveProfile('ada', 'killed')).toBe(1);
-    expect(await sessions.saveProfile('ada', 'killed')).toBe(1); // nothing had changed
-    const { runner_id } = await sessions.get(lease.sessionId);
-    process.kill(await pidOf(runner_id ?? ''), 'SIGKILL');
-    await eventually('the end of the lease', async () => (await sessions.get(lease.sessionId)).status === 'error');
-    const next = await leaseOf('killed');
-    expect(await found(site, next)).toEqual(LOGGED_IN);
-    await next.end();
-    await lease.release();
-  });
-
-  it('keeps the last whole version of a runner that is killed while it saves', async () => {
-    const first = await leaseOf('cut');
-    await logIn(site, first);
-    await sessions.saveProfile('ada', 'cut');
-    for (const share of [0.2, 0.5, 0.8]) {
-      const lease = share === 0.2 ? first : await leaseOf('cut');
-      const pid = await pidOf((await sessions.get(lease.sessionId)).runner_id ?? '');
-      await using browser = await connectBrowser(lease);
-      await browser.goto(site.url);
-      const store = `() => { localStorage.setItem('bulk', '${share}'.repeat(1_000_000)); return true }`;
-      const beganMs = performance.now();
-      await browser.evaluate(store);
-      const saving = sessions.saveProfile('ada', 'cut').catch(() => null);
-      await sleep((performance.now() - beganMs) * share); // somewhere in the save: what is right is right at any moment
-      process.kill(pid, 'SIGKILL');
-      const saved = await saving;
-      await eventually('the end of the lease', async () => (await sessions.get(lease.sessionId)).status === 'error');
-      const state = await sessions.exportProfile('ada', 'cut');
-      expect(state.cookies.map(({ value }) => value).sort()).toEqual([SECRETS.lasting, SECRETS.session]);
-      if (saved !== null) expect((await sessions.getProfile('ada', 'cut')).version).toBeGreaterThanOrEqual(saved);
-      await lease.release();
-    }
-    const last = await leaseOf('cut', 'read-only');
-    expect(await found(site, last)).toEqual(LOGGED_IN);
-    await last.end();
-    await sessions.deleteProfile('ada', 'cut');
-  });
-
-  it('ends in time, with its last version, when a page stores more than a profile holds or never answers', async () => {
-    const lease = await leaseOf('heavy');
-    await logIn(site, lease);
-    await sessions.saveProfile('ada', 'heavy');
-    const browser = await connectBrowser(lease);
-    await browser.goto(`${site.url}/login`);
-    await browser.evaluate(`async () => {
-      const db = await new Promise(done => {
-        const request = indexedDB.open('bulk', 1);
-        request.onupgradeneeded = () => request.result.createObjectStore('s');
-        request.onsuccess = () => done(request.result);
-      });
-      for (let n = 1; n < 40; n++)
-        await new Promise(done => { db.transaction('s', 'readwrite').objectStore('s').put('x'.repeat(1 << 20), n).onsuccess = done });
-      return true;
-    }`);
-    await expect(sessions.saveProfile('ada', 'heavy')).rejects.toMatchObject({ code: 'profile_unavailable' });
-    await browser.evaluate('() => { setTimeout(() => { for (;;); }, 50); return true }');
-    await browser[Symbol.asyncDispose]();
-    await lease.end();
-    const next = await leaseOf('heavy');
-    expect(await found(site, next)).toEqual(LOGGED_IN);
-    const { events } = await sessions.listEvents(lease.sessionId);
-    expect(events.map(({ kind }) => kind)).toContain('profile.save_failed');
-    await next.end();
-    await eventually('the last save', () => sessions.deleteProfile('ada', 'heavy').then(() => true));
   });
 
   it('does not save what a read-only lease did', async () => {
@@ -276,22 +205,20 @@ describe('a profile on real browsers', () => {
 
   it('deletes a profile with all that was stored, and never wrote a value in the clear', async () => {
     const objects = async () => (await filesOf(join(folder, 'profiles'))).length;
-    expect(await objects()).toBe(5); // work 1, killed 1, copy 3
+    expect(await objects()).toBe(4); // work 1, copy 3
     // What a lease leaves on the disk goes with its runner's folder; those that wait for a lease hold nothing.
     await expect.poll(() => clearIn(join(folder, 'runners')), { timeout: 30_000 }).toEqual([]);
     expect((await filesOf(folder)).length).toBeGreaterThan(100); // the embedded database's too
     expect(await clearIn(folder)).toEqual([]);
     expect(Object.values(SECRETS).filter(value => logged.includes(value))).toEqual([]);
     await sessions.deleteProfile('ada', 'copy');
-    expect(await objects()).toBe(2);
-    for (const name of ['work', 'work', 'killed']) await sessions.deleteProfile('ada', name);
+    expect(await objects()).toBe(1);
+    for (const name of ['work', 'work']) await sessions.deleteProfile('ada', name);
     expect(await objects()).toBe(0);
     expect(await sessions.listProfiles('ada')).toEqual([]);
     await expect(leaseOf('work', 'read-only')).rejects.toMatchObject({ code: 'profile_not_found' });
   });
 
-  const pidOf = async (runnerId: string): Promise<number> =>
-    JSON.parse(await readFile(join(folder, 'runners', runnerId, 'process.json'), 'utf8')).pid;
   /** The files with a value in the clear, and which. */
   const clearIn = async (path: string): Promise<string[]> => {
     const clear: string[] = [];
