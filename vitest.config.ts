@@ -18,6 +18,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          isolate: false,
           include: UNIT,
           exclude: SEARCHES,
           setupFiles: ['test/setup/unit.ts'],

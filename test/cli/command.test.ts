@@ -4,12 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { processId, runs } from '../../controller/runners/local/process.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
 import { eventually } from '../eventually.ts';
-import { command, type Finished, newFolder, processTree, runnerPids, type Up, up } from '../local/machine.ts';
+import { command, type Finished, newFolder, processTree, runnerPids, shell, type Up, up } from '../local/machine.ts';
+import { runHere } from './run-here.ts';
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47]);
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
-// each command is a process of its own: a second or two on a busy machine
+// Each group of commands runs as a process once, and so does what only a process has; the others run here.
 describe('omicron-browser', { timeout: 180_000 }, () => {
   let stack: Up;
   let site: DemoSite;
@@ -29,7 +30,8 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     await site.close();
   });
 
-  const run = (...args: string[]) => command(['--folder', stack.folder, ...args]);
+  const inShell = (...args: string[]) => command(['--folder', stack.folder, ...args]);
+  const run = (...args: string[]) => runHere(['--folder', stack.folder, ...args], { environment: shell() });
   const json = ({ code, stdout, stderr }: Finished) => {
     expect(stderr).toBe('');
     expect(code).toBe(0);
@@ -44,7 +46,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
   it('[S1] starts, lists, shows, closes and archives sessions, named by id or by user and conversation', async () => {
     const names = ['--user', 'ada', '--conversation', 'chat-1'];
     const started = json(
-      await run('session', 'start', ...names, '--no-video', '--tag', 'team=search', '--toolset', 'both'),
+      await inShell('session', 'start', ...names, '--no-video', '--tag', 'team=search', '--toolset', 'both'),
     );
     expect(started).toMatchObject({ epoch: 1, mcp_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/) });
     const id = started.session_id;
@@ -54,7 +56,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(json(await run('session', 'list', '--tag', 'team=other')).sessions).toEqual([]);
 
     expect(json(await run('session', 'show', id))).toMatchObject({ session_id: id, status: 'ready', artifacts: [] });
-    const shown = json(await run('session', 'show', ...names, '--events'));
+    const shown = json(await inShell('session', 'show', ...names, '--events'));
     expect(shown.session_id).toBe(id);
     expect(shown.events.map((event: { kind: string }) => event.kind)).toContain('session.ready');
     expect(json(await run('session', 'show', id, '--code', 'policy_blocked')).events).toEqual([]);
@@ -75,7 +77,10 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     }
     expect(json(await run('session', 'show', id)).status).toBe('ready');
 
-    expect(json(await run('session', 'close', ...names))).toMatchObject({ status: 'ended', ended_reason: 'released' });
+    expect(json(await inShell('session', 'close', ...names))).toMatchObject({
+      status: 'ended',
+      ended_reason: 'released',
+    });
     expect(json(await run('session', 'close', id)).status).toBe('ended');
     expect(json(await run('session', 'archive', id)).archived_at).not.toBeNull();
     expect(json(await run('session', 'list', '--user', 'ada')).sessions).toEqual([]);
@@ -110,7 +115,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(none).toEqual({ code: 3, line: expect.stringMatching(/^session_not_found: /) });
     const started = json(await run('session', 'start', ...names, '--no-video', '--toolset', 'both'));
     const by = ['--session', started.session_id];
-    expect(json(await run('page', 'goto', `${site.url}/`, ...by))).toMatchObject({
+    expect(json(await inShell('page', 'goto', `${site.url}/`, ...by))).toMatchObject({
       success: true,
       title: 'The Demo Bakery',
     });
@@ -129,12 +134,12 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect([failed.code, JSON.parse(failed.stdout)]).toEqual([1, expect.objectContaining({ success: false })]);
     expect(json(await run('session', 'show', started.session_id)).epoch).toBe(1);
     json(await run('session', 'close', ...names));
-    const over = refusal(await run('page', 'extract', ...by));
+    const over = refusal(await inShell('page', 'extract', ...by));
     expect(over).toEqual({ code: 4, line: expect.stringMatching(/^lease_ended: /) });
   });
 
   it('prints a link that opens the console, once', async () => {
-    const { link } = json(await run('console'));
+    const { link } = json(await inShell('console'));
     const { origin, hash } = new URL(link);
     const headers = { origin, 'content-type': 'application/json' };
     const signIn = () =>
@@ -192,7 +197,8 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     const who = ['--user', 'ada', '--username', 'ada@example.com'];
     const piped = await command([...set, 'shop', ...who], { input: `${password}\n` });
     expect(json(piped)).toEqual({ site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'] });
-    json(await command([...set, 'bank', ...who, '--password-env', 'BANK_PW'], { env: { BANK_PW: password } }));
+    const environment = { ...shell(), BANK_PW: password };
+    json(await runHere([...set, 'bank', ...who, '--password-env', 'BANK_PW'], { environment }));
     expect(json(await run('credentials', 'list', '--user', 'ada')).sites).toMatchObject([
       { site: 'bank', secret_names: ['BANK_USERNAME', 'BANK_PASSWORD'] },
       { site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'] },
@@ -209,12 +215,11 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(json(both)).toMatchObject({ site: 'mail', totp: true });
     expect(both.stdout).not.toContain(seed);
     json(await run('credentials', 'delete', 'mail', '--user', 'ada'));
-    expect(refusal(await command([...set, 'mail', ...who, '--totp'], { input: `${password}\n` })).line).toContain(
-      'TOTP',
-    );
-
-    expect(refusal(await command([...set, 'shop', ...who])).code).toBe(2);
-    expect(refusal(await command([...set, 'shop', ...who, '--password-env', 'NOT_SET'])).line).toContain('NOT_SET');
+    const setHere = (site: string, more: string[], input = '') =>
+      runHere([...set, site, ...who, ...more], { environment: shell(), input });
+    expect(refusal(await setHere('mail', ['--totp'], `${password}\n`)).line).toContain('TOTP');
+    expect(refusal(await setHere('shop', [])).code).toBe(2);
+    expect(refusal(await setHere('shop', ['--password-env', 'NOT_SET'])).line).toContain('NOT_SET');
     json(await run('credentials', 'delete', 'shop', '--user', 'ada'));
     json(await run('secrets', 'delete', 'shop', '--user', 'ada')); // its old name; nothing is left to delete
     expect(json(await run('credentials', 'list', '--user', 'ada')).sites).toHaveLength(1);
@@ -265,7 +270,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
   it('exits with a code for each kind of failure', async () => {
     const start = (user: string, ...more: string[]) =>
       run('session', 'start', '--user', user, '--no-video', '--wait', '0', ...more);
-    const usage = await run('session', 'start', '--user', 'ada');
+    const usage = await inShell('session', 'start', '--user', 'ada');
     expect(usage.code).toBe(2);
     expect(usage.stderr).toContain('--conversation');
     expect(refusal(await run('session', 'show')).code).toBe(2);
@@ -279,7 +284,8 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     });
     for (const conversation of ['1', '2'])
       json(await run('session', 'start', '--user', 'max', '--conversation', conversation, '--no-video'));
-    expect(refusal(await start('max', '--conversation', '3'))).toEqual({
+    const third = ['--user', 'max', '--conversation', '3', '--no-video', '--wait', '0'];
+    expect(refusal(await inShell('session', 'start', ...third))).toEqual({
       code: 5,
       line: expect.stringMatching(/^user_quota_exceeded: .*2 of 2/),
     });
@@ -291,9 +297,10 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
       line: expect.stringMatching(/^controller_unreachable: /),
     });
     const wrongSecret = { OMICRON_CONTROLLER_URL: stack.url, OMICRON_SERVICE_JWT_SECRET: 'x'.repeat(32) };
-    expect(refusal(await command(['session', 'list'], { env: wrongSecret })).code).toBe(4);
+    expect(refusal(await runHere(['session', 'list'], { environment: { ...shell(), ...wrongSecret } })).code).toBe(4);
     const nowhere = await newFolder();
-    expect(refusal(await command(['--folder', nowhere, 'session', 'list'])).line).toContain('omicron-browser up');
+    const list = ['--folder', nowhere, 'session', 'list'];
+    expect(refusal(await runHere(list, { environment: shell() })).line).toContain('omicron-browser up');
     await rm(nowhere, { recursive: true });
   });
 
@@ -310,7 +317,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
   });
 
   it('[S9] smoke opens a page, extracts title and text, takes a screenshot and archives; doctor finds no problem', async () => {
-    const smoke = await run('smoke', `${site.url}/`);
+    const smoke = await inShell('smoke', `${site.url}/`);
     expect(smoke.code).toBe(0);
     const seen = JSON.parse(smoke.stdout);
     expect(seen).toMatchObject({
@@ -344,7 +351,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     );
     expect((await run('smoke', 'file:///etc/passwd')).code).toBe(2);
 
-    const doctor = json(await run('doctor'));
+    const doctor = json(await inShell('doctor'));
     expect(doctor.ok).toBe(true);
     expect(doctor.checks.map(({ check, ok }: { check: string; ok: boolean }) => [check, ok])).toEqual([
       ['node', true],
@@ -365,7 +372,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
   });
 
   it('refuses a second stack in the folder, and leaves nothing of the first one running on Ctrl-C', async () => {
-    const second = await run('up');
+    const second = await inShell('up');
     expect(refusal(second)).toEqual({ code: 4, line: expect.stringContaining(`${stack.url} (process ${stack.pid})`) });
     json(await run('session', 'start', '--user', 'ada', '--conversation', 'last', '--no-video'));
     const processes = (await runnerPids(stack.folder)).flatMap(processTree).map(processId);
@@ -394,7 +401,8 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
       join(folder, 'stack.json'),
       JSON.stringify({ url: stack.url, consoleUrl: stack.url, pid: stack.pid }),
     );
-    expect(refusal(await command(['--folder', folder, 'session', 'list'])).line).toContain('not_configured');
+    const list = ['--folder', folder, 'session', 'list'];
+    expect(refusal(await runHere(list, { environment: shell() })).line).toContain('not_configured');
     await rm(folder, { recursive: true });
   });
 });

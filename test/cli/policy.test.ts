@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { command, newFolder } from '../local/machine.ts';
+import { newFolder } from '../local/machine.ts';
+import { runHere } from './run-here.ts';
 
-// Each command is a process of its own: seconds on a busy machine.
-describe('policy test, on a file and without a controller', { timeout: 120_000 }, () => {
+describe('policy test, on a file and without a controller', () => {
   let file: string;
   beforeAll(async () => {
     file = join(await newFolder(), 'policy.json');
@@ -24,7 +24,7 @@ describe('policy test, on a file and without a controller', { timeout: 120_000 }
       }),
     );
   });
-  const test = (...args: string[]) => command(['policy', 'test', ...args]);
+  const test = (...args: string[]) => runHere(['policy', 'test', ...args], { environment: {} });
 
   it('names the rule that blocks, and the other rules that match', async () => {
     const { code, stdout } = await test('browser_navigate', '{"url": "http://example.com"}', '--file', file);

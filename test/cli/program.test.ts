@@ -1,9 +1,8 @@
-import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { runCommand } from '../../cli/program.ts';
 import { json } from '../fakes/controller/answer.ts';
 import { ended, ready, SESSION_ID } from '../fakes/controller/clients.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
+import { runHere } from './run-here.ts';
 
 let controller: FakeController;
 beforeAll(async () => {
@@ -14,28 +13,12 @@ beforeEach(() => {
   controller.seen.length = 0;
 });
 
-/** Runs a command line in this process. */
-async function run(line: string, { isTTY = false } = {}) {
-  let stdout = '';
-  let stderr = '';
-  const code = await runCommand(line.split(' '), {
+const run = (line: string, { isTTY = false } = {}) =>
+  runHere(line.split(' '), {
     environment: { OMICRON_CONTROLLER_URL: controller.url, OMICRON_SERVICE_JWT_SECRET: controller.serviceSecret },
-    signal: new AbortController().signal,
-    stdin: new PassThrough().end('secret\n') as unknown as NodeJS.ReadStream, // a pipe, as far as the commands use it
-    stdout: {
-      isTTY,
-      write: text => {
-        stdout += text;
-      },
-    },
-    stderr: {
-      write: text => {
-        stderr += text;
-      },
-    },
+    input: 'secret\n',
+    isTTY,
   });
-  return { code, stdout, stderr };
-}
 
 it.each([
   ['session list -o xml', 'json, table'],

@@ -3,10 +3,11 @@
 /**
  * Tests without Postgres, browser and processes of their own; test/setup/unit.ts holds them to it. All others are integration
  * tests: those of these folders too that start a program (Pulumi's, promtool, a shell), and the model's that take a core half a
- * minute. Tests on a cluster have a configuration of their own, so that no cluster is touched by accident.
+ * minute. They share one process and its modules, so a file that depends on the state of a module (config.test.ts: the words of zod's
+ * errors) is not among them. Tests on a cluster have a configuration of their own, so that no cluster is touched by accident.
  */
 export const UNIT = [
-  'test/cli/program.test.ts',
+  'test/cli/{policy,program}.test.ts',
   'test/client/*.test.ts',
   'test/console/{login-form,one-time-links,sign-ins}.test.ts',
   'test/contract/!(tokens).test.ts',
@@ -19,7 +20,7 @@ export const UNIT = [
   'test/egress/{address,lease-watch,leases,proxy}.test.ts',
   'test/http/*.test.ts',
   'test/images/*.test.ts',
-  'test/infra/!(program|user-data).test.ts',
+  'test/infra/!(config|program|user-data).test.ts',
   'test/manifests/!(alerts).test.ts',
   'test/model/!(holes|protocol|worlds).test.ts',
   'test/packages/*.test.ts',

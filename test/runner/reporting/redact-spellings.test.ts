@@ -143,28 +143,27 @@ test('ordinary text stays as it is', () => {
   expect(redact(text)).toBe(text);
 });
 
-test('hostile text takes no longer than any other of its length', () => {
+// No clock: text that takes more than linear time does not end within the time limit of a test.
+test.each([
+  'a',
+  '&',
+  '&amp;',
+  '\\',
+  '%',
+  '%25',
+  '<',
+  '- a:',
+  'aa bb cc ',
+  '12,',
+  '&#',
+  '\\u',
+  '\u0301',
+  '<secret>',
+  '"a",',
+  '{"a":"b"}',
+  'name="',
+  'YWFh',
+])('hostile text takes no longer than any other of its length: %j', piece => {
   const { redact } = redactor({ X_PASSWORD: 'aaaaaaaaaaaaaaaaab', Y_PASSWORD: '&amp;&amp;%25%25\\\\\\\\' });
-  // No clock: what is more than linear does not end within the time of a test.
-  for (const piece of [
-    'a',
-    '&',
-    '&amp;',
-    '\\',
-    '%',
-    '%25',
-    '<',
-    '- a:',
-    'aa bb cc ',
-    '12,',
-    '&#',
-    '\\u',
-    '\u0301',
-    '<secret>',
-    '"a",',
-    '{"a":"b"}',
-    'name="',
-    'YWFh',
-  ])
-    expect(redact(piece.repeat(Math.ceil(1_000_000 / piece.length))).length).toBeGreaterThan(0);
+  expect(redact(piece.repeat(Math.ceil(400_000 / piece.length))).length).toBeGreaterThan(0);
 });
