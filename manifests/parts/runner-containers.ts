@@ -95,8 +95,12 @@ export function browser(env: Environment): k8s.Container {
     startupProbe: { ...health, periodSeconds: 1, failureThreshold: 60 },
     // O11: only the port, so that a slow page does not remove the runner from its Service.
     readinessProbe: { tcpSocket: { port: port(PORTS.runner) }, periodSeconds: 5, timeoutSeconds: 2 },
-    // Asks the browser, so that a dead Chromium in a live process is noticed.
-    livenessProbe: { ...health, periodSeconds: 10, failureThreshold: 3 },
+    // Asks the browser, so that a dead Chromium in a live process is noticed. A runner that does not answer is gone within 30 s: at most
+    // 18 until the probe has failed three times, and 10 for one that can still finish its video.
+    livenessProbe: {
+      ...health,
+      ...{ timeoutSeconds: 3, periodSeconds: 5, failureThreshold: 3, terminationGracePeriodSeconds: 10 },
+    },
     // The end of its log becomes the reason of a failed start.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     resources: resources(env.runner.browser),

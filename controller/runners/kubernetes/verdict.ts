@@ -7,6 +7,9 @@ const BROWSER = 'browser';
 /** Characters of a container's last log line. */
 const LAST_LINE_MAX = 500;
 
+/** 128 and SIGKILL, which the kubelet sends to a container that does not end when it is told to. */
+const KILLED = 137;
+
 const ASK_AGAIN = 'Request a new lease.';
 export const POD_GONE = `The pod no longer exists. ${ASK_AGAIN}`;
 
@@ -21,6 +24,8 @@ function terminated(status: V1ContainerStatus | undefined): string | undefined {
   if (!end) return undefined;
   if (end.reason === 'OOMKilled')
     return 'The browser ran out of memory (OOMKilled); give runners more memory, or visit lighter pages.';
+  if (end.exitCode === KILLED)
+    return `The browser's container was killed (exit code ${KILLED}): most often it did not answer its liveness probe.`;
   // The end of its log, by the template's terminationMessagePolicy.
   const lastLine = end.message?.trim().split('\n').at(-1)?.slice(0, LAST_LINE_MAX);
   return `The browser's container ended (${end.reason ?? 'no reason'}, exit code ${end.exitCode})${lastLine ? `: ${lastLine}` : ''}.`;

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type Clock, neverAborts } from '../../../time/clock.ts';
 import type { Death } from '../../ports/runners.ts';
+import { type AnswerWatch, type AnswerWatchOptions, answerWatch } from './answer-watch.ts';
 import type { RunnerFolder } from './folder.ts';
 import { type MemoryLimit, memoryLimit } from './memory-limit.ts';
 import { killAll, type ProcessId, runs, signal } from './process.ts';
@@ -10,12 +11,12 @@ const KILL_AFTER_MS = 15_000;
 /** Within which this process learns how its runner ended, and a new runner's process file is written. */
 const SETTLE_MS = 200;
 
-interface RunnerProcessesOptions {
+interface RunnerProcessesOptions extends Pick<AnswerWatchOptions, 'answers'> {
   readonly clock: Clock;
   readonly log: Logger;
   /** Memory that all processes of one runner may take together. */
   readonly memoryBytesMax: number;
-  /** Called when a runner was killed for its memory. */
+  /** Called when a runner was killed. */
   readonly onChange: () => void;
 }
 
@@ -25,11 +26,12 @@ export class RunnerProcesses {
   readonly #log: Logger;
   readonly #ids = new Map<string, ProcessId>();
   readonly #memory: MemoryLimit;
+  readonly #answers: AnswerWatch;
   /** How those that this process started, or killed, have ended. */
   readonly #exits = new Map<string, string>();
   readonly #terminatedAtMs = new Map<string, number>();
 
-  constructor({ clock, log, memoryBytesMax, onChange }: RunnerProcessesOptions) {
+  constructor({ clock, log, memoryBytesMax, answers, onChange }: RunnerProcessesOptions) {
     this.#clock = clock;
     this.#log = log;
     this.#memory = memoryLimit({
@@ -42,11 +44,24 @@ export class RunnerProcesses {
         onChange();
       },
     });
+    this.#answers = answerWatch({
+      answers,
+      clock,
+      onSilent: (runnerId, why) => {
+        const id = this.#ids.get(runnerId);
+        if (id === undefined || !runs(id)) return;
+        log.warn({ runner_id: runnerId, why }, 'runner does not answer; killing it');
+        this.exited(runnerId, why);
+        signal(id, 'SIGKILL');
+        onChange();
+      },
+    });
   }
 
   started(runnerId: string, id: ProcessId): void {
     this.#ids.set(runnerId, id);
     this.#memory.watch(runnerId, id);
+    this.#answers.watch(runnerId);
   }
 
   /** The first reason stays: a signal says less than why it was sent. */
@@ -82,6 +97,7 @@ export class RunnerProcesses {
 
   forget(runnerId: string): void {
     this.#memory.forget(runnerId);
+    this.#answers.forget(runnerId);
     for (const known of [this.#ids, this.#exits, this.#terminatedAtMs]) known.delete(runnerId);
   }
 

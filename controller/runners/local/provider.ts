@@ -39,6 +39,8 @@ const program = (path: string): string =>
 const RUNNER = program(RUNNER_COMMAND.main);
 const UPLOADER = program(RUNNER_COMMAND.uploaderMain);
 
+const endpointOf = (port: number): string => `http://127.0.0.1:${port}`;
+
 const HEALTH_TIMEOUT_MS = 1_000;
 const POLL_MS = 30;
 const LOG_LINES = 5;
@@ -50,7 +52,13 @@ const LOG_LINES = 5;
 export function localRunners(options: LocalRunners): RunnerProvider {
   const { root, controllerUrl, publicUrl, jwks, artifactStore, remote, onChange, log } = options;
   const folder = (runnerId: string) => new RunnerFolder(root, runnerId);
-  const processes = new RunnerProcesses(options);
+  const processes = new RunnerProcesses({
+    ...options,
+    async answers(runnerId, signal) {
+      const port = await folder(runnerId).readPort();
+      return port === null ? undefined : (await options.healthOf(endpointOf(port), signal)) !== null;
+    },
+  });
   const ended = tombstones(options);
   const environment = async () => ({
     ...options.environment,
@@ -146,8 +154,8 @@ async function whenWarm(
       throw new OmicronError('runner_start_failed', `${death.reason} Last lines of its log: ${lines || '(none)'}`);
     }
     const port = await home.readPort();
-    const endpoint = `http://127.0.0.1:${port}`;
     const bound = AbortSignal.any([signal, timeoutSignal(HEALTH_TIMEOUT_MS, clock)]);
+    const endpoint = port === null ? '' : endpointOf(port);
     const health = port === null ? null : await healthOf(endpoint, bound);
     if (health?.phase === 'warm') return { bootId: health.boot_id, endpoint };
     if (health?.phase === 'failed') throw startFailureOf(health);

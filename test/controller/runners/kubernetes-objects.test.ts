@@ -76,6 +76,11 @@ describe('what a pod’s state means for its lease', () => {
       { ended: true, reason: /out of memory/ },
     ],
     [
+      'was killed by its kubelet',
+      pod({ ...browser({ terminated: { reason: 'Error', exitCode: 137, message: '{"phase":"leased"}' } }) }),
+      { ended: true, reason: /did not answer its liveness probe/ },
+    ],
+    [
       'crashed',
       pod({ ...browser({ terminated: { reason: 'Error', exitCode: 1, message: 'first\nno browser was found\n' } }) }),
       { ended: true, reason: /exit code 1\): no browser was found\./ },

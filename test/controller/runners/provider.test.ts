@@ -92,3 +92,19 @@ it('local: kills a runner with its browser when they take too much memory, also 
   });
   await eventually('all its processes end', async () => (await processesOf(id)).length === 0);
 });
+
+it('local: a runner that does not answer is killed within 30 s, and its death says why', async () => {
+  await using under = await realRunners();
+  const id = randomUUID();
+  const provider = under.another();
+  await provider.create(id);
+  await provider.whenWarm(id, AbortSignal.timeout(20_000));
+  const { pid } = JSON.parse(await readFile(join(under.root, id, 'process.json'), 'utf8'));
+  process.kill(pid, 'SIGSTOP');
+  const death = await eventually('its death', () => provider.deathOf(id), 30_000);
+  expect(death).toMatchObject({
+    ended: true,
+    reason: expect.stringMatching(/had not answered over HTTP for \d\d s, and was killed/),
+  });
+  await eventually('all its processes end', async () => (await processesOf(id)).length === 0);
+});
