@@ -61,6 +61,8 @@ const DISABLED_FEATURES = [
   'RenderDocument',
   // Playwright enables it. With it Chromium's main process crashes when a renderer dies under a picture: docs/upstream/screenshot-crash.md.
   'CDPScreenshotNewSurface',
+  // Opens sockets for mDNS and sends queries beside the proxy. It hides addresses of this host in WebRTC's candidates, of which there are none.
+  'WebRtcHideLocalIpsWithMdns',
 ];
 /** Added to those that it enables. https://source.chromium.org/chromium/chromium/src/+/main:storage/browser/quota/quota_features.cc */
 const storageFeature = (bytesMax: number): string => `StorageQuotaSettings:PoolSizeBytes/${bytesMax}`;

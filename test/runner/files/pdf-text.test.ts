@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { processTreeOfProc } from '../../../http/process-tree.ts';
+import { processTreeOfProc } from '../../../process/process-tree.ts';
 import { readPdf } from '../../../runner/files/pdf-text.ts';
 import { pdfOf } from '../../site/pdf.ts';
 import { PDF_BOMBS } from './pdf-bombs.ts';
