@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { APP_TOOLS, SHOW_TOOL } from '../../contract/app-names.ts';
 import { APP_URI, SHOWS_APPS } from '../../contract/mcp-app.ts';
+import { ENV } from '../../contract/names.ts';
 import { withPresets } from '../../contract/policy/presets.ts';
 import { processId, runs } from '../../controller/runners/local/process.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
@@ -15,6 +16,7 @@ import { StackFolder } from '../../local/stack-folder.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, processTree, ROOT, shell, type Up, up } from '../local/machine.ts';
 import { freePort } from '../port.ts';
+import { migratedDatabaseUrl } from '../postgres.ts';
 
 const BIN = `${ROOT}cli/bin.js`;
 const textOf = (result: unknown) => JSON.stringify((result as { content: unknown }).content); // of every tool result
@@ -98,7 +100,10 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
   beforeAll(async () => {
     site = await startDemoSite();
     const { hostname, port } = new URL(site.url);
-    stack = await up(await newFolder(), { OMICRON_EGRESS_ALLOWED_CIDRS: `${hostname}/32` });
+    stack = await up(await newFolder(), {
+      OMICRON_EGRESS_ALLOWED_CIDRS: `${hostname}/32`,
+      [ENV.databaseUrl]: await migratedDatabaseUrl(),
+    });
     const running = await new StackFolder(stack.folder).running();
     if (running === null) throw new Error('the stack does not run');
     sessions = new BrowserSessions(running);

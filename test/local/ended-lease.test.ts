@@ -7,6 +7,7 @@ import { ENV } from '../../contract/names.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../port.ts';
+import { migratedDatabaseUrl } from '../postgres.ts';
 import { CLIENTS, v2 } from '../runner/mcp-clients.ts';
 import { newFolder, runnerPids, shell } from './machine.ts';
 
@@ -18,7 +19,14 @@ describe('a client that is connected when its lease ends', () => {
   let sessions: BrowserSessions;
   beforeAll(async () => {
     folder = await newFolder();
-    stack = await startStack({ folder, log: pino({ level: 'silent' }), egress: 'off', runnerEnv: shell() });
+    const databaseUrl = await migratedDatabaseUrl();
+    stack = await startStack({
+      folder,
+      databaseUrl,
+      log: pino({ level: 'silent' }),
+      egress: 'off',
+      runnerEnv: shell(),
+    });
     sessions = new BrowserSessions(stack);
   });
   afterAll(async () => {
@@ -101,7 +109,8 @@ it('a client that reaches the controller alone is passed on to its runner, and r
   const publicUrl = `http://localhost:${port}`;
   const settings = { [ENV.publicUrl]: publicUrl, [ENV.serviceSecret]: serviceSecret };
   const stack = await startStack({
-    ...{ folder, port, settings, egress: 'off', runnerEnv: shell(), log: pino({ level: 'silent' }) },
+    ...{ folder, port, settings, databaseUrl: await migratedDatabaseUrl() },
+    ...{ egress: 'off', runnerEnv: shell(), log: pino({ level: 'silent' }) },
   });
   try {
     const sessions = new BrowserSessions({ url: publicUrl, serviceSecret });

@@ -12,9 +12,11 @@ import { ENV } from '../../contract/names.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
+import { runHere } from '../cli/run-here.ts';
 import { eventually } from '../eventually.ts';
+import { migratedDatabaseUrl } from '../postgres.ts';
 import { pdfOf } from '../site/pdf.ts';
-import { command, newFolder, shell } from './machine.ts';
+import { newFolder, shell } from './machine.ts';
 
 const INVOICE = pdfOf('Invoice 4711', 'Total 12.50');
 const LETTER = 'Sehr geehrte Frau Löwe';
@@ -40,6 +42,7 @@ beforeAll(async () => {
   stack = await startStack({
     folder,
     log: pino({ level: 'silent' }),
+    databaseUrl: await migratedDatabaseUrl(),
     egress: { allowedCidrs: ['127.0.0.1/32'] },
     runnerEnv: { ...shell(), [ENV.fileMb]: '1', [ENV.filesMb]: '2', [ENV.filesMax]: '4' },
   });
@@ -58,7 +61,7 @@ afterAll(async () => {
 });
 
 const cli = async (...args: string[]) => {
-  const { code, stdout, stderr } = await command(['--folder', folder, ...args]);
+  const { code, stdout, stderr } = await runHere(['--folder', folder, ...args], { environment: shell() });
   return code === 0 ? JSON.parse(stdout) : { code, stderr };
 };
 

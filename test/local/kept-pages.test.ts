@@ -1,23 +1,24 @@
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { BrowserSessions } from '../../client/browser-sessions.ts';
+import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
 import type { Toolset } from '../../contract/assignment.ts';
 import { ENV } from '../../contract/names.ts';
 import { type KeepPages, LAST_PAGE } from '../../contract/page-names.ts';
 import type { Artifact } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
-import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
+import type { DemoSite } from '../../local/demo-site.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
-import { type Stack, startStack } from '../../local/stack.ts';
+import type { Stack } from '../../local/stack.ts';
+import { runHere } from '../cli/run-here.ts';
 import { eventually } from '../eventually.ts';
-import { command, newFolder, shell } from './machine.ts';
+import { shell } from './machine.ts';
+import { type SiteStack, startSiteStack } from './site-stack.ts';
 
 const JPEG = Buffer.from([0xff, 0xd8]);
 
@@ -25,6 +26,7 @@ const JPEG = Buffer.from([0xff, 0xd8]);
 const ECHO = `<!doctype html><title>Echo</title><p id=out></p><input id=password type=password
 oninput="out.textContent = document.title = value; location.hash = value">`;
 
+let on: SiteStack;
 let site: DemoSite;
 let echo: Server;
 let echoUrl: string;
@@ -32,32 +34,24 @@ let folder: string;
 let stack: Stack;
 let sessions: BrowserSessions;
 beforeAll(async () => {
-  site = await startDemoSite();
-  const { hostname, port } = new URL(site.url);
   echo = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(ECHO));
-  await once(echo.listen(0, hostname), 'listening');
-  const { port: echoPort } = echo.address() as AddressInfo; // a TCP server has one
-  echoUrl = `http://${hostname}:${echoPort}`;
-  folder = await newFolder();
-  stack = await startStack({
-    folder,
-    log: pino({ level: 'silent' }),
-    egress: { allowedCidrs: [`${hostname}/32`] },
-    runnerEnv: { ...shell(), [ENV.insecureLoginOrigins]: echoUrl },
+  on = await startSiteStack(async ({ url }) => {
+    const { hostname } = new URL(url);
+    await once(echo.listen(0, hostname), 'listening');
+    const { port } = echo.address() as AddressInfo; // a TCP server has one
+    echoUrl = `http://${hostname}:${port}`;
+    return { runnerEnv: { [ENV.insecureLoginOrigins]: echoUrl }, ports: [port] };
   });
-  sessions = new BrowserSessions(stack);
-  await sessions.putPolicy({}, { version: 1, sites: { ports: [Number(port), echoPort] } });
+  ({ site, folder, stack, sessions } = on);
   await sessions.putCredential('ada', 'bakery', site.login);
 });
 afterAll(async () => {
-  await stack?.stop();
-  await site?.close();
+  await on?.[Symbol.asyncDispose]();
   echo?.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const cli = async (...args: string[]) => {
-  const { code, stdout, stderr } = await command(['--folder', folder, ...args]);
+  const { code, stdout, stderr } = await runHere(['--folder', folder, ...args], { environment: shell() });
   return code === 0 ? JSON.parse(stdout) : { code, stderr };
 };
 

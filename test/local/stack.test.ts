@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
@@ -6,13 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { browserSource } from '../../client/browser-source.ts';
 import { ENV } from '../../contract/names.ts';
-import { processId, runs } from '../../controller/runners/local/process.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
 import { connectBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { eventually } from '../eventually.ts';
-import { framesOf, newFolder, processTree, runnerPids, shell, up } from './machine.ts';
+import { framesOf, newFolder, shell } from './machine.ts';
 
 const log = pino({ level: 'silent' });
 const RECORDING_SECONDS = 30;
@@ -105,7 +104,7 @@ describe('the local stack', () => {
     await lease.release();
   });
 
-  it('tells the holder of a lease that it was ended elsewhere', async () => {
+  it.concurrent('tells the holder of a lease that it was ended elsewhere', async () => {
     const lost: unknown[] = [];
     const lease = await sessions.acquire({
       userId: 'ada',
@@ -119,7 +118,7 @@ describe('the local stack', () => {
     expect(lost).toEqual([expect.objectContaining({ code: 'lease_ended' })]);
   });
 
-  it('renews a lease for longer than its time to live', async () => {
+  it.concurrent('renews a lease for longer than its time to live', async () => {
     const lease = await sessions.acquire({
       userId: 'ada',
       conversationId: 'long',
@@ -137,7 +136,7 @@ describe('the local stack', () => {
     await lease.end();
   });
 
-  it('serves a chat request by request: each finds the tabs of the one before, and the browser idles out by its TTL', async () => {
+  it.concurrent('serves a chat request by request: each finds the tabs of the one before, and the browser idles out by its TTL', async () => {
     const request = { userId: 'ada', conversationId: 'requests', recordVideo: false, ttlSeconds: 5 };
     let sessionId: string;
     {
@@ -213,70 +212,5 @@ describe('the local stack', () => {
     const second = startStack({ folder, log });
     await expect(second).rejects.toMatchObject({ code: 'stack_running', message: expect.stringContaining(stack.url) });
     expect((await sessions.list({ limit: 1 })).sessions).toHaveLength(1);
-  });
-});
-
-// stacks are started one after the other: a minute on a busy machine
-describe('the end of the local stack', { timeout: 180_000 }, () => {
-  it('leaves no process, runner folder or URL behind, and stores the recording of a live lease', async () => {
-    const folder = await newFolder();
-    const site = await startDemoSite();
-    const { NODE_COMPILE_CACHE: _, ...runnerEnv } = shell();
-    const stack = await startStack({ folder, log, poolIdle: 1, runnerEnv });
-    const sessions = new BrowserSessions(stack);
-    const lease = await sessions.acquire({ userId: 'ada', conversationId: 'c' });
-    const browser = await connectBrowser(lease);
-    await browser.call('browser_navigate', { url: site.url });
-    const processes = (await runnerPids(folder)).flatMap(processTree).map(processId);
-    expect(processes.length).toBeGreaterThan(3);
-
-    await Promise.all([stack.stop(), stack.stop()]);
-    expect(processes.filter(runs)).toEqual([]);
-    expect(await readdir(join(folder, 'runners'))).toEqual([]);
-    expect(await readdir(folder)).not.toContain('stack.json');
-    expect(await readdir(join(folder, 'compile-cache'), { recursive: true })).not.toHaveLength(0); // for the next runner
-    await expect(fetch(stack.url)).rejects.toThrow();
-
-    const next = await startStack({ folder, log, poolIdle: 0 });
-    const after = new BrowserSessions(next);
-    expect(next.url).toBe(stack.url);
-    expect(await after.get(lease.sessionId)).toMatchObject({ status: 'ended', ended_reason: 'shutdown' });
-    const video = (await after.listArtifacts(lease.sessionId)).find(({ kind }) => kind === 'video');
-    expect(video?.state).toBe('stored');
-    expect(await framesOf(fileURLToPath(video?.uri ?? ''))).toBeGreaterThan(0);
-    await next.stop();
-    await site.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  it('keeps leases when it is killed: the next stack in the folder continues them', async () => {
-    const site = await startDemoSite();
-    const killed = await up(await newFolder());
-    try {
-      const { serviceSecret } = JSON.parse(await readFile(join(killed.folder, 'keys.json'), 'utf8'));
-      const connection = { url: killed.url, serviceSecret };
-      const request = { userId: 'ada', conversationId: 'c', recordVideo: false };
-      const lease = await new BrowserSessions(connection).acquire(request);
-      {
-        await using browser = await connectBrowser(lease);
-        await browser.call('browser_navigate', { url: `${site.url}/login` });
-      }
-      await killed.end('SIGKILL');
-      const next = await startStack({ folder: killed.folder, log, runnerEnv: shell() });
-      try {
-        expect(next.url).toBe(killed.url);
-        const again = await new BrowserSessions(next).acquire(request);
-        expect(again).toMatchObject({ sessionId: lease.sessionId, epoch: lease.epoch, mcpUrl: lease.mcpUrl });
-        await using browser = await connectBrowser(again);
-        expect(await browser.evaluate('() => location.pathname')).toBe('/login');
-        await lease.heartbeat();
-      } finally {
-        await next.stop();
-      }
-      expect(await readdir(join(killed.folder, 'runners'))).toEqual([]);
-    } finally {
-      await killed.dispose();
-      await site.close();
-    }
   });
 });
