@@ -4,6 +4,8 @@
 export const CONSOLE_ROUTES = {
   /** `GET`: the ways to sign in. `POST {token}` signs in with a link, `POST {access_token}` with a token of the platform; `DELETE` signs out. */
   signIn: '/api/sign-in',
+  /** `POST {access_token}`: whose token of the platform it is. Signs no one in: a stranger's link has a stranger's token. */
+  account: '/api/sign-in/account',
   /** `GET` leads to the identity provider, and from it back to `oidcCallback`. */
   oidc: '/api/sign-in/oidc',
   oidcCallback: '/api/sign-in/oidc/callback',

@@ -20,6 +20,8 @@ export function liveTokenOf(protocols: string | undefined): string | undefined {
 export const liveRole = z.enum(['view', 'control']).meta({ id: 'LiveRole' });
 export type LiveRole = z.infer<typeof liveRole>;
 
+const viewerId = z.string().min(1).max(256);
+
 /** Claims of a viewer's token (EdDSA; audience: live views of this runner): one socket to one lease, within a minute. */
 export const liveTokenClaims = z.object({
   /** A token opens one socket. */
@@ -29,11 +31,13 @@ export const liveTokenClaims = z.object({
   role: liveRole,
   /** Who watches: shown to other viewers and written to the timeline. */
   viewer: z.string().min(1).max(256),
+  /** Of this viewer alone: two people may have one name. Absent: the name is theirs alone, as the platform vouches. */
+  viewer_id: viewerId.optional(),
 });
 export type LiveTokenClaims = z.infer<typeof liveTokenClaims>;
 
 /** The person in the chat, who watches by an MCP App: the host shows it to no other. */
-export const CHAT_VIEWER = { role: 'control', viewer: 'the person in the chat' } as const;
+export const CHAT_VIEWER = { role: 'control', viewer: 'the person in the chat', viewer_id: 'chat' } as const;
 
 /** Body of `POST /internal/browser-sessions/{session_id}/live-token`. */
 export const liveTokenRequest = z
@@ -41,6 +45,8 @@ export const liveTokenRequest = z
     role: liveRole.default('view'),
     /** Who watches; the session's user unless told. */
     viewer: z.string().min(1).max(256).optional(),
+    /** Who that is, where names are not unique: control passes to another connection of the same id only. */
+    viewer_id: viewerId.optional(),
   })
   .meta({ id: 'LiveTokenRequest' });
 

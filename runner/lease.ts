@@ -131,13 +131,15 @@ export function openLease(options: LeaseOptions): ServedTools & {
   const live = liveView({
     ...{ context: options.context, captures, freezer: options.freezer, conceal, clock },
     beforeAgent: typedPasswords({ context: options.context, fields, documents, pictures: options.pictures, add }),
-    onTaken: (viewer, from) =>
+    onTaken: ({ name, identity }, from) =>
       events.add('control.taken', {
-        viewer: redactJson(viewer, redact),
+        ...{ viewer: redactJson(name, redact), identity: redactJson(identity, redact) },
         ...(from && { from: redactJson(from.name, redact), reason: from.reason }),
       }),
-    onControlEnded: (viewer, why, seconds) =>
-      events.add('control.given_back', { viewer: redactJson(viewer, redact), why, seconds }),
+    onControlEnded: ({ name, identity }, why, seconds) =>
+      events.add('control.given_back', {
+        ...{ viewer: redactJson(name, redact), identity: redactJson(identity, redact), why, seconds },
+      }),
   });
   const files = sessionFiles({
     ...{ outputDir: options.outputDir, limits: options.fileLimits, beforeFirst: options.writeOrder, conceal },

@@ -475,6 +475,8 @@ function G(n, t) {
 var CONSOLE_ROUTES = {
 	/** `GET`: the ways to sign in. `POST {token}` signs in with a link, `POST {access_token}` with a token of the platform; `DELETE` signs out. */
 	signIn: "/api/sign-in",
+	/** `POST {access_token}`: whose token of the platform it is. Signs no one in: a stranger's link has a stranger's token. */
+	account: "/api/sign-in/account",
 	/** `GET` leads to the identity provider, and from it back to `oidcCallback`. */
 	oidc: "/api/sign-in/oidc",
 	oidcCallback: "/api/sign-in/oidc/callback",
@@ -4221,14 +4223,19 @@ var isLive = ({ status }) => status === "ready" || status === "starting";
 /** Why an identity provider's answer was not taken, by the problem's code. */
 var REFUSED = {
 	forbidden: "Your account has no role in this console. Ask its administrator for one.",
+	too_many_requests: "Too many people sign in from this address. Try again in a minute.",
 	issuer_unavailable: "The identity provider does not answer. Try again."
 };
-/** Signs in with what the fragment of a link holds, if it holds anything; else shows the ways to sign in. */
+/**
+* Signs in with the one-time link that was opened; asks first where the link has a token of the platform, for anyone who has an
+* account there can write such a link, and would be told what is typed under their account. Else shows the ways to sign in.
+*/
 function SignInPage({ url, onSignedIn }) {
 	const fragment = url.pathname === "/sign-in" ? url.hash.slice(1) : "";
 	const refused = url.searchParams.get("refused");
 	const [failure, setFailure] = d(refused === null ? void 0 : REFUSED[refused] ?? "The identity provider did not sign you in. Try again.");
 	const [isTrying, setTrying] = d(fragment !== "");
+	const [brought, setBrought] = d();
 	const tried = T("");
 	A(() => {
 		document.title = "Sign in · omicron-browser";
@@ -4236,16 +4243,48 @@ function SignInPage({ url, onSignedIn }) {
 		tried.current = fragment;
 		history.replaceState(null, "", "/sign-in");
 		const access_token = new URLSearchParams(fragment).get("access_token");
-		call("POST", "/sign-in", access_token === null ? { token: fragment } : { access_token }).then(onSignedIn).catch((error) => setFailure(messageOf(error))).finally(() => setTrying(false));
+		setTrying(true);
+		(access_token === null ? call("POST", "/sign-in", { token: fragment }).then(onSignedIn) : call("POST", "/sign-in/account", { access_token }).then((account) => setBrought({
+			access_token,
+			account
+		}))).catch((error) => setFailure(messageOf(error))).finally(() => setTrying(false));
 	}, [fragment, onSignedIn]);
 	return /* @__PURE__ */ a("main", {
 		class: "sign-in",
 		children: [
 			/* @__PURE__ */ a("h1", { children: "Sign in to the console" }),
 			/* @__PURE__ */ a(Failure, { text: failure }),
-			isTrying ? /* @__PURE__ */ a(Loading, { what: "the console" }) : /* @__PURE__ */ a(Ways, { url })
+			isTrying && /* @__PURE__ */ a(Loading, { what: "the console" }),
+			!isTrying && brought && /* @__PURE__ */ a(Question, {
+				...brought,
+				onCancel: () => setBrought(void 0),
+				onSignIn: () => call("POST", "/sign-in", { access_token: brought.access_token }).then(onSignedIn).catch((error) => setFailure(messageOf(error)))
+			}),
+			!isTrying && !brought && /* @__PURE__ */ a(Ways, { url })
 		]
 	});
+}
+function Question({ account, onSignIn, onCancel }) {
+	return /* @__PURE__ */ a($, { children: [/* @__PURE__ */ a("p", { children: [
+		"This link signs you in as ",
+		/* @__PURE__ */ a("strong", { children: account.name }),
+		" (",
+		account.role,
+		"). Continue only if that is your own account: its owner sees what you do in it."
+	] }), /* @__PURE__ */ a("p", { children: [
+		/* @__PURE__ */ a("button", {
+			type: "button",
+			onClick: () => void onSignIn(),
+			children: ["Sign in as ", account.name]
+		}),
+		" ",
+		/* @__PURE__ */ a("button", {
+			type: "button",
+			class: "quiet",
+			onClick: onCancel,
+			children: "Cancel"
+		})
+	] })] });
 }
 function Ways({ url }) {
 	const wanted = url.pathname === "/sign-in" ? "/" : url.pathname + url.search;

@@ -20,7 +20,6 @@ const pageHeaders = (frameAncestors: string, resourcePolicy: 'same-origin' | 'cr
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': resourcePolicy,
     'referrer-policy': 'no-referrer',
-    'x-content-type-options': 'nosniff',
     'cache-control': 'no-cache', // the ETag says whether what the browser has is current
   }) as const;
 

@@ -1,8 +1,10 @@
-import Fastify, { type FastifyInstance, LogController } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { LIMITS } from '../../contract/session.ts';
 import { serviceKey } from '../../contract/tokens.ts';
+import { parseJsonBody } from '../../http/json-body.ts';
+import { neverSniff } from '../../http/never-sniff.ts';
 import { type Clock, realClock } from '../../time/clock.ts';
 import { serveAssets } from './assets.ts';
 import { controllerRoutes } from './controller-routes.ts';
@@ -74,6 +76,11 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   // In the fragment: it reaches no server and no log, and a preview of the link does not use it up.
   const newLink = () => `${url.origin}/sign-in#${tokens.make()}`;
 
+  neverSniff(app.server);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: FastifyRequest, body: string) =>
+    parseJsonBody(body),
+  );
   answerProblems(app);
   app.get(HEALTH, async () => ({ status: 'ok' }));
   app.addHook('onRequest', async request => {
@@ -84,7 +91,8 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     ...{ serviceKey: controller.serviceKey, signIns, vouchForToken: identity?.vouchForToken },
     ...{ links: identity ? undefined : { tokens, newLink }, hasProvider: identity?.provider !== undefined },
   });
-  if (identity?.provider) oidcRoutes(app, { provider: identity.provider, signIns, url, clock });
+  if (identity?.provider)
+    oidcRoutes(app, { provider: identity.provider, signIns, url, clock, secret: controller.serviceKey });
   controllerRoutes(app, controller);
   liveViews(app, { url, signIns, controller });
   polledViewRoutes(app, controller);

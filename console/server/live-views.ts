@@ -112,10 +112,15 @@ export async function liveToken(
   controller: ControllerAccess,
   sessionId: string,
   role: LiveRole,
-  { name, userId }: SignIn,
+  { id, name, userId }: SignIn,
 ): Promise<string> {
   const path = `/internal/browser-sessions/${sessionId}/live-token`;
-  const answer = await askController(controller, { method: 'POST', path, body: { role, viewer: name }, userId });
+  const answer = await askController(controller, {
+    method: 'POST',
+    path,
+    body: { role, viewer: name, viewer_id: id },
+    userId,
+  });
   if (!answer.ok) {
     const { code, detail } = problemSchema.parse(await answer.json());
     throw new OmicronError(code, detail);

@@ -1,17 +1,23 @@
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
 import * as z from 'zod';
 import { CONSOLE_ROUTES } from '../../contract/console.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import type { Clock } from '../../time/clock.ts';
 import { hostCookie } from './host-cookie.ts';
 import type { Begun, IdentityProvider } from './oidc.ts';
+import { peerLimit } from './peer-limit.ts';
 import { problemOf } from './problems.ts';
+import { sealedCookie } from './sealed-cookie.ts';
 import type { SignIns } from './sign-ins.ts';
 
 /** A person who takes longer at the provider begins again. */
 const BEGUN_MS = 10 * 60_000;
-/** Sign-ins that were begun and not finished; older ones are forgotten. */
-const BEGUN_MAX = 10_000;
+/** Sign-ins that one peer begins, and finishes, in a minute: each of them is work, and the second a request to the provider. */
+const PER_PEER = 600;
+/** A browser keeps no cookie of more than 4,096 characters, its name and attributes included. */
+const SEALED_CHARS_MAX = 3_800;
+
+const begunSignIn = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), page: z.string() });
 
 /** The page that a person wanted to see. */
 const wanted = z.object({ to: z.string().max(2_000) }).catch({ to: '/' });
@@ -27,40 +33,54 @@ export interface OidcRoutes {
   signIns: SignIns;
   url: URL;
   clock: Clock;
+  /** Seals what a begun sign-in remembers. */
+  secret: Uint8Array;
 }
 
 /** Signing in at the identity provider, and being signed out by it. */
-export function oidcRoutes(app: FastifyInstance, { provider, signIns, url, clock }: OidcRoutes): void {
-  const begun = new Map<string, Begun & { readonly expiresMs: number; readonly page: string }>();
+export function oidcRoutes(app: FastifyInstance, { provider, signIns, url, clock, secret }: OidcRoutes): void {
+  const begun = sealedCookie(secret, 'begun sign-in', begunSignIn);
+  const mayBegin = peerLimit(clock, PER_PEER);
+  const mayFinish = peerLimit(clock, PER_PEER);
   // A sign-in is finished by the browser that began it: its cookie holds the state, or another person's code could be slipped in.
   const cookie = hostCookie(url, '-oidc', 'Lax'); // the provider's redirect comes from another site
 
-  function forget(): void {
-    const nowMs = clock.nowMs();
-    for (const [state, { expiresMs }] of begun) if (expiresMs <= nowMs || begun.size > BEGUN_MAX) begun.delete(state);
+  /** With the page that was wanted, unless its address is too long for a cookie. */
+  function seal(mine: Begun, page: string): string {
+    const expiresMs = clock.nowMs() + BEGUN_MS;
+    const sealed = begun.seal({ ...mine, page }, expiresMs);
+    return sealed.length <= SEALED_CHARS_MAX ? sealed : begun.seal({ ...mine, page: url.href }, expiresMs);
   }
+
+  /** A page for the person and a status for programs. */
+  const refuseFlood = (reply: FastifyReply) =>
+    reply
+      .status(429)
+      .headers({ 'retry-after': 60, 'cache-control': 'no-store' })
+      .type('text/html; charset=utf-8')
+      .send(
+        '<!doctype html><title>Too many requests</title><meta http-equiv="refresh" content="0; url=/sign-in?refused=too_many_requests">',
+      );
 
   /** Where a person reads, in words, why they are not signed in. */
   const refusedAt = (error: unknown, log: FastifyBaseLogger) => `/sign-in?refused=${problemOf(error, log).code}`;
 
   app.get(CONSOLE_ROUTES.oidc, async (request, reply) => {
+    if (!mayBegin(request.ip)) return refuseFlood(reply);
     try {
       const page = addressOf(wanted.parse(request.query).to, url);
       const { to, begun: mine } = await provider.begin();
-      forget();
-      begun.set(mine.state, { ...mine, page, expiresMs: clock.nowMs() + BEGUN_MS });
-      return reply.header('set-cookie', cookie.set(mine.state, BEGUN_MS / 1_000)).redirect(to);
+      return reply.header('set-cookie', cookie.set(seal(mine, page), BEGUN_MS / 1_000)).redirect(to);
     } catch (error) {
       return reply.redirect(refusedAt(error, request.log));
     }
   });
 
   app.get(CONSOLE_ROUTES.oidcCallback, async (request, reply) => {
-    const state = cookie.read(request.headers.cookie) ?? '';
-    const mine = begun.get(state);
-    begun.delete(state);
+    if (!mayFinish(request.ip)) return refuseFlood(reply);
+    const mine = begun.open(cookie.read(request.headers.cookie) ?? '', clock.nowMs());
     try {
-      if (mine === undefined || mine.expiresMs <= clock.nowMs())
+      if (mine === undefined)
         throw new OmicronError('unauthorized', 'This sign-in was not begun here, or took too long.');
       const person = await provider.finish(new URL(request.url, url).search, mine);
       return reply.header('set-cookie', [signIns.open(person), cookie.set('', 0)]).redirect(mine.page);

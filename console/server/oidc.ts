@@ -89,8 +89,8 @@ export function identityProvider(options: OidcOptions): IdentityProvider {
           ...{ issuer, audience: clientId, requiredClaims: ['iat', 'jti'], maxTokenAge: '2m' },
         });
         const { sub, sid } = logoutClaims.parse(payload);
-        return ({ subject, providerSession }) =>
-          subject !== undefined && (sid === undefined ? subject === sub : providerSession === sid);
+        return person =>
+          person.issuer === issuer && (sid === undefined ? person.subject === sub : person.providerSession === sid);
       } catch (cause) {
         throw new OmicronError('unauthorized', 'The logout token was refused.', { cause });
       }

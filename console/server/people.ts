@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { CONSOLE_ROLES, type ConsoleRole } from '../../contract/console.ts';
 import { OmicronError } from '../../contract/problem.ts';
@@ -27,22 +28,31 @@ export function personOf(claims: Claims, names: ClaimNames): Person {
   const role = CONSOLE_ROLES.findLast(each => held.includes(names.roles[each])) ?? names.roleWithout;
   const user = foreignId.safeParse(claimAt(claims, names.user));
   const subject = text.safeParse(claims.sub);
+  const issuer = z.string().min(1).safeParse(claims.iss);
   if (role === null)
     throw new OmicronError('forbidden', 'Your account has no role in this console. Ask its administrator for one.');
-  if (!user.success || !subject.success)
+  if (!user.success || !subject.success || !issuer.success)
     throw new OmicronError(
       'unauthorized',
       `The identity provider did not say who you are: the claim "${names.user}" is missing.`,
     );
   const name = text.safeParse(claims.email ?? claims.preferred_username ?? claims.name).data ?? subject.data;
   return {
+    id: personId(issuer.data, subject.data),
     name,
     role,
     userId: role === 'admin' ? null : user.data,
+    issuer: issuer.data,
     subject: subject.data,
     providerSession: text.safeParse(claims.sid).data,
   };
 }
+
+/** A subject is unique at its issuer alone (OpenID Connect Core 1.0, section 5.7), and names and addresses nowhere. */
+const personId = (issuer: string, subject: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([issuer, subject]))
+    .digest('base64url');
 
 const claimAt = (claims: Claims, path: string): unknown =>
   path

@@ -49,7 +49,7 @@ export function polledViewRoutes(app: FastifyInstance, controller: ControllerAcc
   /** The view of this request. Another person's is not found. */
   function asked(request: FastifyRequest): Known {
     const known = views.get(z.object({ view: z.string() }).parse(request.params).view);
-    if (known === undefined || known.signIn.name !== signInOf(request).name)
+    if (known === undefined || known.signIn.id !== signInOf(request).id)
       throw new OmicronError('lease_ended', 'This live view is closed; open another one.');
     known.askedAtMs = performance.now();
     return known;

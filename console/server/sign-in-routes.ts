@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import * as z from 'zod';
-import { CONSOLE_ROUTES, type SignInWays } from '../../contract/console.ts';
+import { CONSOLE_ROUTES, type Me, type SignInWays } from '../../contract/console.ts';
 import type { ConsoleLink } from '../../contract/console-link.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
@@ -8,10 +9,8 @@ import { verifyServiceToken } from '../../contract/tokens.ts';
 import type { OneTimeLinks } from './one-time-links.ts';
 import type { Person, SignIns } from './sign-ins.ts';
 
-const signInRequest = z.union([
-  z.strictObject({ token: z.string().min(1).max(256) }),
-  z.strictObject({ access_token: z.string().min(1).max(16_384) }),
-]);
+const platformToken = z.strictObject({ access_token: z.string().min(1).max(16_384) });
+const signInRequest = z.union([z.strictObject({ token: z.string().min(1).max(256) }), platformToken]);
 
 /** Who holds an access token of the platform. Throws `unauthorized`. */
 export type VouchForToken = (accessToken: string) => Promise<Person>;
@@ -44,11 +43,22 @@ export function signInRoutes(app: FastifyInstance, parts: SignInRoutes): void {
     if (data && 'access_token' in data) person = await vouchForToken?.(data.access_token);
     else if (data && links?.tokens.redeem(data.token)) {
       operators += 1;
-      person = { name: `operator ${operators}`, role: 'admin', userId: null }; // whoever reads the stack's terminal owns it
+      person = { id: `link ${randomUUID()}`, name: `operator ${operators}`, role: 'admin', userId: null }; // whoever reads the stack's terminal owns it
     }
     if (person === undefined)
       throw new OmicronError('unauthorized', 'This link was opened before, or is too old. Ask for a new one.');
     return reply.status(204).header('set-cookie', signIns.open(person)).send();
+  });
+
+  app.post(CONSOLE_ROUTES.account, async (request): Promise<Me> => {
+    const { data } = platformToken.safeParse(request.body);
+    const person = data && (await vouchForToken?.(data.access_token));
+    if (!person)
+      throw new OmicronError(
+        'unauthorized',
+        'This link does not sign in here. Open the console from your application.',
+      );
+    return { name: person.name, role: person.role, user_id: person.userId };
   });
 
   app.delete(CONSOLE_ROUTES.signIn, async (request, reply) =>

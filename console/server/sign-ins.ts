@@ -3,6 +3,8 @@ import type { ConsoleRole } from '../../contract/console.ts';
 import type { Clock } from '../../time/clock.ts';
 import { type HostCookie, hostCookie } from './host-cookie.ts';
 
+/** A person's older sign-ins end: each takes memory until then. */
+const SIGN_INS_MAX = 50;
 /** A sign-in ends after this time, however much it is used. */
 const SIGN_IN_MS = 12 * 3_600_000;
 
@@ -10,12 +12,15 @@ const digest = (value: string): string => createHash('sha256').update(value).dig
 
 /** Who signs in, by what vouches for them: a link or an identity provider. */
 export interface Person {
-  /** Shown to other viewers and written to the timeline. */
+  /** Of this person alone, whatever they are called: derived from issuer and subject, or from the link that was opened. */
+  readonly id: string;
+  /** Not unique, and people may choose it at some providers. Shown to other viewers and written to the timeline. */
   readonly name: string;
   readonly role: ConsoleRole;
   /** Whose sessions they have; null: everyone's. */
   readonly userId: string | null;
   /** How an identity provider names them and their session there, to end it. */
+  readonly issuer?: string;
   readonly subject?: string;
   readonly providerSession?: string | undefined;
 }
@@ -41,6 +46,8 @@ export class SignIns {
   open(person: Person): string {
     const nowMs = this.#clock.nowMs();
     for (const [key, { expiresMs }] of this.#known) if (expiresMs <= nowMs) this.#known.delete(key);
+    const theirs = [...this.#known].filter(([, known]) => known.person.id === person.id);
+    for (const [key] of theirs.slice(0, Math.max(0, theirs.length + 1 - SIGN_INS_MAX))) this.#known.delete(key);
     const value = randomBytes(32).toString('base64url');
     this.#known.set(digest(value), { person, expiresMs: nowMs + SIGN_IN_MS });
     return this.#cookie.set(value, SIGN_IN_MS / 1_000);

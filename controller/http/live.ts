@@ -33,8 +33,8 @@ export const liveRoutes: FastifyPluginAsyncZod<LiveRoutes> = async (app, { servi
     },
     async request => {
       const runner = await liveRunner(directory, request.params.session_id, request.userId);
-      const { role = 'view', viewer = runner.session.user_id } = request.body ?? {};
-      const { token, expiresMs } = liveToken(keys, runner, { role, viewer });
+      const { role = 'view', viewer = runner.session.user_id, viewer_id } = request.body ?? {};
+      const { token, expiresMs } = liveToken(keys, runner, { role, viewer, viewer_id });
       return { token, role, epoch: runner.session.epoch, expires_at: new Date(expiresMs).toISOString() };
     },
   );

@@ -10,7 +10,7 @@ import type { LiveRunner } from './live-runner.ts';
 export function liveToken(
   { signing }: Pick<Keys, 'signing'>,
   { session, runnerId, bootId }: LiveRunner,
-  who: Pick<LiveTokenClaims, 'role' | 'viewer'>,
+  who: Pick<LiveTokenClaims, 'role' | 'viewer' | 'viewer_id'>,
 ): { token: string; expiresMs: number } {
   const claims: LiveTokenClaims = { jti: randomUUID(), session_id: session.id, epoch: session.epoch, ...who };
   const times = { nowMs: Date.now(), seconds: LIVE_LIMITS.tokenSeconds };

@@ -3,9 +3,12 @@ import { LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { alarm } from '../../time/alarm.ts';
 import type { Clock } from '../../time/clock.ts';
 
-/** A viewer that may take control: one socket, by its id, and the person behind it, by name. */
+/** A viewer that may take control: one socket, by its id, and the person behind it. */
 export interface Person {
   readonly id: string;
+  /** The same on each of their connections, and no other person's. */
+  readonly identity: string;
+  /** Not unique. */
   readonly name: string;
 }
 
@@ -113,7 +116,7 @@ export function agentControl({ clock, onChange, onTaken, onEnded }: ControlOptio
   function takeFrom(before: Holding, person: Person, reason: string | null): void {
     end(before, 'taken');
     const done = begin();
-    ask(person, { ...before.person, reason });
+    ask(person, { id: before.person.id, name: before.person.name, reason });
     void lifted.then(done);
   }
 
@@ -147,7 +150,7 @@ export function agentControl({ clock, onChange, onTaken, onEnded }: ControlOptio
       }
       if (holding.state === 'leaving') return false;
       // The same person on a new connection, after a reload for instance.
-      if (holding.person.name === person.name) {
+      if (holding.person.identity === person.identity) {
         lost.clear();
         holding = { ...holding, person };
         onChange();

@@ -15,7 +15,7 @@ export interface Exchanges {
 export interface ExchangesOptions {
   readonly live: Pick<LiveView, 'connect'>;
   /** Who watches. */
-  readonly claims: Pick<LiveTokenClaims, 'viewer' | 'role'>;
+  readonly claims: Pick<LiveTokenClaims, 'viewer' | 'viewer_id' | 'role'>;
   readonly clock: Clock;
 }
 

@@ -13,7 +13,7 @@ import type { Clock } from '../../time/clock.ts';
 import type { Freezer } from '../browser/freezer.ts';
 import type { Captures } from '../capture/captures.ts';
 import { liveAsking } from './asking.ts';
-import { agentControl, type Control } from './control.ts';
+import { agentControl, type Control, type Person } from './control.ts';
 import { deviceInput } from './input.ts';
 import { personInput } from './person-input.ts';
 import { livePickers } from './pickers.ts';
@@ -29,7 +29,7 @@ export interface LiveView {
   /** Whether one more viewer is admitted. */
   isFull(): boolean;
   /** Serves a socket whose token was checked. */
-  connect(socket: ViewerSocket, claims: Pick<LiveTokenClaims, 'viewer' | 'role'>): void;
+  connect(socket: ViewerSocket, claims: Pick<LiveTokenClaims, 'viewer' | 'viewer_id' | 'role'>): void;
   /** A call of the agent has ended, after which it acts on this tab: viewers see that one. */
   agentActed(tool: string, tab: Page | undefined): void;
   /** Closes every socket; control goes back. Resolves when what was held is lifted. */
@@ -45,8 +45,8 @@ export interface LiveViewOptions {
   readonly clock: Clock;
   /** Awaited when a person's control has ended, before the agent goes on. Never rejects. */
   readonly beforeAgent: () => Promise<void>;
-  readonly onTaken: (viewer: string, from: LiveControl['taken_from']) => void;
-  readonly onControlEnded: (viewer: string, why: ControlEnd, seconds: number) => void;
+  readonly onTaken: (person: Person, from: LiveControl['taken_from']) => void;
+  readonly onControlEnded: (person: Person, why: ControlEnd, seconds: number) => void;
 }
 
 const TITLES_EVERY_MS = 1_000;
@@ -94,12 +94,12 @@ export function liveView({
   const control = agentControl({
     clock,
     onChange: () => sayAll({ t: 'control', control: control.state() }),
-    onTaken: ({ name }, from) => onTaken(name, from),
-    async onEnded({ name }, why, seconds) {
+    onTaken,
+    async onEnded(person, why, seconds) {
       await input.end();
       pickers.end();
       await beforeAgent();
-      onControlEnded(name, why, seconds);
+      onControlEnded(person, why, seconds);
     },
   });
   const watchPage = (page: Page) => asking.watch(page);
@@ -175,7 +175,7 @@ export function liveView({
   async function take(viewer: Viewer, { from, reason }: Extract<ViewerMessage, { t: 'take' }>): Promise<void> {
     const told = reason === undefined ? null : await conceal(reason);
     const isTaken = control.take(
-      { id: viewer.id, name: viewer.name },
+      { id: viewer.id, identity: viewer.identity, name: viewer.name },
       from === undefined ? undefined : { id: from, reason: told },
     );
     if (!isTaken) viewer.say({ t: 'refused', why: 'held', text: 'Another person has control.' });
@@ -192,13 +192,15 @@ export function liveView({
   return {
     ...{ control, requests },
     isFull: () => open >= LIVE_LIMITS.viewersMax,
-    connect(socket, { viewer: name, role }) {
+    connect(socket, { viewer: name, viewer_id, role }) {
+      // A name that a platform vouches for is never taken for an id.
+      const identity = viewer_id === undefined ? `name ${name}` : `id ${viewer_id}`;
       count += 1;
       open += 1;
       const unused = freezer.use();
       const id = `v${count}`;
       const viewer = liveViewer({
-        ...{ id, name, role, socket, clock },
+        ...{ id, identity, name, role, socket, clock },
         onMessage: message => read(viewer, message),
         onClose() {
           open -= 1;

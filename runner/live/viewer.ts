@@ -1,6 +1,7 @@
 import { WebSocket } from 'ws';
 import { type LiveRole, type ServerMessage, type ViewerMessage, viewerMessage } from '../../contract/live.ts';
 import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
+import { parseJsonBody } from '../../http/json-body.ts';
 import type { Clock } from '../../time/clock.ts';
 
 /** What a viewer needs of its socket. */
@@ -20,6 +21,8 @@ export interface ViewerSocket {
 /** One socket of a live view. */
 export interface Viewer {
   readonly id: string;
+  /** Of the person, on all of their sockets. */
+  readonly identity: string;
   readonly name: string;
   readonly role: LiveRole;
   say(message: ServerMessage): void;
@@ -33,6 +36,8 @@ export interface Viewer {
 
 export interface ViewerOptions {
   readonly id: string;
+  /** Of the person, on all of their sockets. */
+  readonly identity: string;
   readonly name: string;
   readonly role: LiveRole;
   readonly socket: ViewerSocket;
@@ -44,7 +49,7 @@ export interface ViewerOptions {
 /** A socket that does not take its own close message in this time is cut. */
 const CLOSE_MS = 500;
 
-export function liveViewer({ id, name, role, socket, onMessage, onClose, clock }: ViewerOptions): Viewer {
+export function liveViewer({ id, identity, name, role, socket, onMessage, onClose, clock }: ViewerOptions): Viewer {
   let credits: number = LIVE_LIMITS.credits;
   let newest: Uint8Array | undefined;
   let heardMs = clock.nowMs();
@@ -109,7 +114,7 @@ export function liveViewer({ id, name, role, socket, onMessage, onClose, clock }
   socket.on('error', () => socket.terminate());
   socket.once('close', onClose);
   return {
-    ...{ id, name, role, say, show, close },
+    ...{ id, identity, name, role, say, show, close },
     isClosed: () => socket.readyState !== WebSocket.OPEN,
     ping() {
       if (clock.nowMs() - heardMs > LIVE_LIMITS.silentSeconds * 1_000) close(LIVE_CLOSE.silent, 'no answer');
@@ -120,7 +125,7 @@ export function liveViewer({ id, name, role, socket, onMessage, onClose, clock }
 
 function parsed(text: string): ViewerMessage | undefined {
   try {
-    return viewerMessage.safeParse(JSON.parse(text)).data;
+    return viewerMessage.safeParse(parseJsonBody(text)).data;
   } catch {
     return undefined;
   }

@@ -119,6 +119,34 @@ describe('an OpenID Connect provider', () => {
     }
   });
 
+  it('does not take a person for another who has their e-mail address and name: not a polled view, nor control', async () => {
+    await signIn('ada', 'omicron-admin');
+    await sessionsHeading().waitFor();
+    const open = () =>
+      page.evaluate(async id => {
+        const headers = { 'content-type': 'application/json' };
+        const answer = await fetch(`/api/browser-sessions/${id}/polled-views`, {
+          method: 'POST',
+          headers,
+          body: '{"role":"control"}',
+        });
+        return ((await answer.json()) as { view: string }).view;
+      }, lease.sessionId);
+    const view = await open();
+    const at = `/polled-views/${view}`;
+    expect(await ask(`${at}?after=0&picture=-1`)).toBe(200);
+
+    await context.clearCookies();
+    provider.person = { ...person('mallory', 'omicron-admin'), email: 'ada@example.com' };
+    await page.goto(served.url);
+    await page.getByRole('link', { name: 'Sign in with your organisation' }).click();
+    await sessionsHeading().waitFor();
+    expect(await ask(`${at}?after=0&picture=-1`)).toBe(409);
+    expect(await ask(`${at}/picture`)).toBe(409);
+    expect(await ask(`${at}/messages`, 'POST', { picture: 0, messages: [{ t: 'take' }] })).toBe(409);
+    expect(await ask(at, 'DELETE')).toBe(409);
+  });
+
   it('a viewer sees their own sessions, and changes nothing', async () => {
     await signIn('ada', 'omicron-viewer');
     await page.getByRole('link', { name: 'bread' }).click();
@@ -207,8 +235,24 @@ describe("the platform's own tokens", () => {
 
   it('sign in with the role that they name, and leave the address bar', async () => {
     await open(await token());
+    await page.getByRole('button', { name: 'Sign in as ada@example.com' }).click();
     await page.getByRole('link', { name: 'bread' }).waitFor();
     expect(page.url()).toBe(`${served.url}/`);
+  });
+
+  it('of a stranger, in a link, sign no one in before they say so, and name the account; who is signed in stays so', async () => {
+    await signIn('ada', 'omicron-operator');
+    await sessionsHeading().waitFor();
+    const me = () => page.evaluate(() => fetch('/api/me').then(answer => answer.json()));
+    const strangers = await provider.sign({ aud: 'authenticated', ...person('mallory', 'omicron-operator') });
+    await page.goto('about:blank');
+    await open(strangers);
+    await page.getByText('This link signs you in as mallory@example.com').waitFor();
+    expect(page.url()).not.toContain(strangers);
+    expect(await me()).toMatchObject({ name: 'ada@example.com' });
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('Open the console from the application').waitFor();
+    expect(await me()).toMatchObject({ name: 'ada@example.com' });
   });
 
   it.each([
@@ -218,5 +262,27 @@ describe("the platform's own tokens", () => {
   ])('are refused: one %s', async (_what, change) => {
     await open(await token(change));
     await page.getByRole('alert').getByText('sign in there again').waitFor();
+  });
+});
+
+// Last, since all that is here is one peer.
+describe('a flood of begun sign-ins', () => {
+  it('keeps a begun sign-in however many others begin, and refuses a flood from one peer', async () => {
+    provider.person = person('ada', 'omicron-viewer');
+    const ask = (url: string, cookie = '') => fetch(url, { redirect: 'manual', headers: { cookie } });
+    const begin = () => ask(`${served.url}/api/sign-in/oidc?to=/requests`);
+    const begun = await begin();
+    const [cookie = ''] = begun.headers.getSetCookie().map(each => each.split(';')[0] ?? '');
+
+    const statuses: number[] = [];
+    for (let i = 0; i < 200; i++)
+      for (const { status } of await Promise.all(Array.from({ length: 8 }, begin))) statuses.push(status);
+    expect(statuses).toContain(429);
+
+    const back = await ask(begun.headers.get('location') ?? '');
+    const callback = back.headers.get('location') ?? '';
+    const forged = `${cookie.slice(0, -9)}AAAAAAAAA`;
+    expect((await ask(callback, forged)).headers.get('location')).toBe('/sign-in?refused=unauthorized');
+    expect((await ask(callback, cookie)).headers.get('location')).toBe(`${served.url}/requests`);
   });
 });

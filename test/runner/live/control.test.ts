@@ -5,8 +5,8 @@ import { agentControl } from '../../../runner/live/control.ts';
 import { controlledTurn } from '../../../runner/live/controlled-turn.ts';
 import { steppedClock } from '../../fakes/clock.ts';
 
-const ADA = { id: 'v1', name: 'ada' };
-const GRACE = { id: 'v2', name: 'grace' };
+const ADA = { id: 'v1', identity: 'id 1', name: 'ada' };
+const GRACE = { id: 'v2', identity: 'id 2', name: 'grace' };
 
 function lease() {
   const clock = steppedClock();
@@ -76,7 +76,7 @@ test('a person takes control from another: nothing is done by anyone until what 
   await settled();
   expect(control.mayAct(GRACE.id)).toBe(true);
   expect(control.mayAct(ADA.id)).toBe(false);
-  expect(control.state()).toMatchObject({ holder: GRACE.id, taken_from: { ...ADA, reason: 'it is urgent' } });
+  expect(control.state()).toMatchObject({ holder: GRACE.id, taken_from: { id: ADA.id, name: ADA.name, reason: 'it is urgent' } });
   expect(told).toEqual(['taken by ada', 'ended for ada: taken after 5 s', 'taken by grace from ada: it is urgent']);
   control.giveBack(ADA.id, 'lost'); // who has none gives none back
   expect(state()).toBe('person');
@@ -87,7 +87,7 @@ test('control is taken from the person who was named, and from no other', async 
   control.take(ADA);
   control.take(GRACE, fromAda);
   await settled();
-  expect(control.take({ id: 'v3', name: 'lin' }, fromAda)).toBe(false);
+  expect(control.take({ id: 'v3', identity: 'id 3', name: 'lin' }, fromAda)).toBe(false);
   expect(control.state().holder).toBe(GRACE.id);
 });
 
@@ -148,7 +148,7 @@ test('a lost connection gives control back after ten seconds, but a reload keeps
   control.take(ADA);
   control.connectionLost(ADA.id);
   await pass(LIVE_LIMITS.lostSeconds - 1);
-  expect(control.take({ id: 'v3', name: 'ada' })).toBe(true);
+  expect(control.take({ ...ADA, id: 'v3' })).toBe(true);
   await pass(LIVE_LIMITS.lostSeconds);
   expect(state()).toBe('person');
   expect(control.mayAct('v3')).toBe(true);
@@ -185,4 +185,13 @@ test('eight calls wait for the person and are refused after 45 seconds, a ninth 
   const waits = turn(signal, async () => done);
   control.giveBack(ADA.id, 'released');
   expect(await waits).toBe(done);
+});
+
+test('a person of the same name does not have the control of another; the same person on a new connection has', () => {
+  const { control } = lease();
+  control.take(ADA);
+  expect(control.take({ id: 'v3', identity: 'id 3', name: ADA.name })).toBe(false);
+  expect(control.take({ id: 'v4', identity: 'name ada', name: ADA.name })).toBe(false);
+  expect(control.mayAct('v3')).toBe(false);
+  expect(control.take({ id: 'v5', identity: ADA.identity, name: 'ada, renamed' })).toBe(true);
 });

@@ -17,7 +17,7 @@ test('a viewer that acknowledges pictures and reads none is closed before they f
     },
   });
   const viewer = liveViewer({
-    ...{ id: 'v1', name: 'eve', role: 'view', socket, clock: steppedClock() },
+    ...{ id: 'v1', identity: 'id 1', name: 'eve', role: 'view', socket, clock: steppedClock() },
     ...{ onMessage: () => undefined, onClose: () => undefined },
   });
   const picture = new Uint8Array(100_000);
