@@ -1,11 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import type { Registry } from 'prom-client';
+import { neverSniff } from '../http/never-sniff.ts';
 
 /**
  * `/healthz` and `/metrics`, on a port of its own that no runner can reach. `live` is false while the proxy stops.
  */
 export function adminServer(registry: Registry, live: () => boolean): Server {
-  return createServer((request, response) => {
+  const server = createServer((request, response) => {
     if (request.url === '/healthz')
       return void response
         .writeHead(live() ? 200 : 503, { 'content-type': 'application/json' })
@@ -16,4 +17,6 @@ export function adminServer(registry: Registry, live: () => boolean): Server {
       () => response.writeHead(500).end(),
     );
   });
+  neverSniff(server);
+  return server;
 }

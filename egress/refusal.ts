@@ -36,6 +36,7 @@ export function refusalHeaders({ refused }: Refusal, page: string): string[] {
     ...['Content-Type', 'text/html; charset=utf-8'],
     ...['Content-Length', String(Buffer.byteLength(page))],
     ...['Content-Security-Policy', "default-src 'none'"],
+    ...['X-Content-Type-Options', 'nosniff'],
     ...['Cache-Control', 'no-store'],
     ...['Connection', 'close'],
   ];

@@ -1,4 +1,5 @@
 import { byteRange } from './byte-range.ts';
+import { NOSNIFF } from './never-sniff.ts';
 
 /** Status, headers and bytes of an answer with a content, or with the part of it that `Range` asks for. */
 export interface ContentAnswer {
@@ -16,7 +17,7 @@ export function contentAnswer(
   const headers = {
     'accept-ranges': 'bytes',
     'cache-control': 'private, no-store',
-    'x-content-type-options': 'nosniff',
+    ...NOSNIFF,
   };
   const asked = byteRange(range, bytes);
   if (asked === 'unsatisfiable')

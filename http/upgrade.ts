@@ -1,6 +1,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { PROBLEM_TYPE, type Problem } from '../contract/problem.ts';
+import { NOSNIFF } from './never-sniff.ts';
 
 /**
  * For servers of WebSockets. A request that offers another protocol is answered as if it did not (RFC 9110, section 7.8): Java's
@@ -22,6 +23,7 @@ export function refuseUpgrade(socket: Duplex, problem: Problem): void {
   const head = answerHead(problem.status, {
     'content-type': PROBLEM_TYPE,
     'content-length': String(Buffer.byteLength(body)),
+    ...NOSNIFF,
     connection: 'close',
   });
   socket.end(head + body, () => socket.destroy());

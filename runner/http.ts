@@ -5,6 +5,8 @@ import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } f
 import type { hibernateAnswer } from '../contract/hibernation.ts';
 import { OmicronError, PROBLEM_TYPE } from '../contract/problem.ts';
 import type { ProfileCheck, profileSaved } from '../contract/profile.ts';
+import { parseJsonBody } from '../http/json-body.ts';
+import { neverSniff } from '../http/never-sniff.ts';
 import { onlyWebSockets } from '../http/upgrade.ts';
 import { serveFiles } from './files-http.ts';
 import { serveLive } from './live-upgrade.ts';
@@ -109,6 +111,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
   const server = createServer(onlyWebSockets, (request, response) => {
     serve(request, response).catch((error: unknown) => refuse(request, response, error, log));
   });
+  neverSniff(server);
   serveLive(server, runner, { origins: mcpOrigins, log });
   server.requestTimeout = 30_000;
   server.headersTimeout = 10_000;
@@ -160,11 +163,7 @@ async function json(request: IncomingMessage, bytesMax: number): Promise<unknown
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
     throw new OmicronError('unsupported_media_type', 'Send the body as application/json.');
   const chunks = await bodyOf(request, bytesMax);
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
-  } catch {
-    throw new OmicronError('invalid_request', 'The body is not valid JSON.');
-  }
+  return parseJsonBody(Buffer.concat(chunks).toString('utf8'));
 }
 
 /** By events: in a process that has run little, an asynchronous iterator takes as long again. */

@@ -87,7 +87,12 @@ export function clientErrorHandler(error: Error & { code?: string }, socket: Soc
     UNREAD.get(error.code ?? '') ?? 'The request is not well-formed HTTP.',
   ).toProblem();
   const body = JSON.stringify(problem);
-  const head = [`HTTP/1.1 ${problem.status} Bad Request`, `content-type: ${PROBLEM_TYPE}`, 'connection: close'];
+  const head = [
+    `HTTP/1.1 ${problem.status} Bad Request`,
+    `content-type: ${PROBLEM_TYPE}`,
+    'x-content-type-options: nosniff',
+    'connection: close',
+  ];
   socket.end([...head, `content-length: ${Buffer.byteLength(body)}`, '', body].join('\r\n'));
 }
 

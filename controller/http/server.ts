@@ -1,9 +1,11 @@
 import swagger from '@fastify/swagger';
-import Fastify, { type FastifyInstance, LogController } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import { OmicronError } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
+import { parseJsonBody } from '../../http/json-body.ts';
+import { neverSniff } from '../../http/never-sniff.ts';
 import { onlyWebSockets } from '../../http/upgrade.ts';
 import { type AgentProfileRoutes, agentProfileRoutes } from './agent-profiles.ts';
 import { type ArtifactRoutes, artifactRoutes } from './artifacts.ts';
@@ -71,6 +73,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     genReqId: () => crypto.randomUUID(),
     rewriteUrl: underRunnersName(parts.runnerNamePrefix),
   }) as unknown as FastifyInstance; // its logger is pino's, which Fastify's default type does not name
+  neverSniff(app.server);
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   answerProblems(app);
@@ -124,10 +127,8 @@ function stopGracefully(app: FastifyInstance, { getOrCreate }: ServerParts): () 
 
 /** Nothing but JSON; a POST without a body may still say that it is JSON, as many clients do. */
 function acceptOnlyJson(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, undefined);
-    else parse(request, String(body), done);
-  });
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: FastifyRequest, body: string) =>
+    body === '' ? undefined : parseJsonBody(body),
+  );
 }

@@ -38,6 +38,11 @@ test.each([
   ['a body too long', { method: 'POST', headers: json, body: JSON.stringify({ token: 'x'.repeat(40_000) }) }, 413],
   ['another media type', { method: 'POST', headers: { 'content-type': 'text/plain' }, body: '{}' }, 415],
   ['bytes that are no text', { method: 'POST', headers: json, body: new Uint8Array([0xff, 0xfe, 0]) }, 400],
+  [
+    'a body nested deep',
+    { method: 'POST', headers: json, body: `{"token":${'['.repeat(5_000)}${']'.repeat(5_000)}}` },
+    400,
+  ],
   ['GET', { method: 'GET' }, 405],
 ] satisfies [string, RequestInit, number][])(
   '/assign and /drain answer %s with a problem document',
@@ -46,6 +51,7 @@ test.each([
       const answer = await send(path, init);
       expect(answer.status).toBe(status);
       expect(answer.headers.get('content-type')).toBe('application/problem+json');
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
       const problem = problemSchema.parse(await answer.json());
       expect(problem.status).toBe(status);
       expect(JSON.stringify(problem)).not.toMatch(/\\n +at |\.ts:/);

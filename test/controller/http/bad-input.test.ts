@@ -87,6 +87,7 @@ describe('get-or-create', () => {
     ['65 KiB', JSON.stringify({ ...ids, padding: 'x'.repeat(65 * 1024) }), 'payload_too_large'],
     ['nothing', '', 'invalid_request'],
     ['deep nesting', `${'['.repeat(20_000)}${']'.repeat(20_000)}`, 'invalid_request'],
+    ['deep nesting of what is ignored', `{"a":${'{"a":'.repeat(8_000)}1${'}'.repeat(8_001)}`, 'invalid_request'],
     ['bytes that are no UTF-8', '{"user_id":"\ufffd\ufffd","conversation_id":7}', 'invalid_request'],
   ])('refuses a body of %s', async (_what, raw, code, headers) => {
     expectProblem(await stack.call('POST', GET_OR_CREATE, { raw, ...(headers ? { headers } : {}) }), code);

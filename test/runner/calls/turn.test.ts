@@ -53,7 +53,7 @@ test('a lease that ended while the call waited runs it no more', async () => {
 
 test('a call is refused when it is cancelled while a person has control, and tells of the person afterwards', async () => {
   const { stage, control } = lease();
-  control.take({ id: 'v1', name: 'ada' });
+  control.take({ id: 'v1', identity: 'v1', name: 'ada' });
   const abort = new AbortController();
   const waiting = stage(stageCall({ signal: abort.signal }), unreached);
   abort.abort();
