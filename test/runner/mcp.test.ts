@@ -79,13 +79,13 @@ test('several clients of one lease share the browser, and one that vanishes in a
   const [abort, cut] = [new AbortController(), new AbortController()];
   const begun = once(silent, 'request');
   const slow = client
-    .callTool({ name: 'browser_navigate', arguments: { url } }, undefined, { signal: abort.signal })
+    .callTool({ name: 'browser_navigate', arguments: { url: `${url}?slow` } }, undefined, { signal: abort.signal })
     .catch(() => 'gone');
   await begun;
   abort.abort();
   expect(await slow).toBe('gone');
   const begunToo = once(silent, 'request');
-  const params = { name: 'browser_navigate', arguments: { url } };
+  const params = { name: 'browser_navigate', arguments: { url: `${url}?rude` } };
   const rude = fetch(`${runner.url}/mcp`, {
     method: 'POST',
     headers: {
