@@ -5,13 +5,12 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { expect } from 'vitest';
-import { ENV } from '../../contract/names.ts';
 import { eventually } from '../eventually.ts';
 import type { FakeController } from '../fakes/controller.ts';
 import { callText, type RunnerProcess } from './start.ts';
 import { startLease } from './start-lease.ts';
 
-/** A lease of a runner with little memory, and a site whose pages exhaust it. */
+/** A lease of a runner with little memory, and a site whose pages exhaust it, or download without an end. */
 export interface AttackedLease extends AsyncDisposable {
   readonly site: string;
   readonly controller: FakeController;
@@ -20,7 +19,7 @@ export interface AttackedLease extends AsyncDisposable {
   /** Address of the page that runs the script of that name, from 100 ms after it was loaded. */
   urlOf(name: string): string;
   /** Lists tabs until a result says it, and resolves with all results; `first` may say it already. */
-  told(words: string, first: string): Promise<string>;
+  told(words: RegExp, first: string): Promise<string>;
   expectServed(): Promise<void>;
 }
 
@@ -29,11 +28,16 @@ export const FLOOD = `for (let i = 0; ; i++) console.log('line ' + i)`;
 /** A slow machine takes its time to exhaust itself. */
 const TOLD_MS = 60_000;
 
-export async function startAttackedLease(scripts: Readonly<Record<string, string>>): Promise<AttackedLease> {
+export async function startAttackedLease(
+  scripts: Readonly<Record<string, string>>,
+  env: Record<string, string>,
+): Promise<AttackedLease> {
   const serveSite = (request: IncomingMessage, response: ServerResponse): void => {
     request.resume();
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://site');
     if (searchParams.has('unanswered')) return;
+    if (pathname === '/endless') return void endless(response);
+    if (pathname === '/file') return void response.writeHead(200, { 'content-disposition': 'attachment' }).end('file');
     const script = pathname === '/flood' ? FLOOD : (scripts[searchParams.get('attack') ?? ''] ?? '');
     const html = `<!doctype html><title>Page</title><h1>Shop</h1><script>setTimeout(() => { ${script} }, 100)</script>`;
     response.writeHead(200, { 'content-type': 'text/html' }).end(html);
@@ -41,24 +45,21 @@ export async function startAttackedLease(scripts: Readonly<Record<string, string
   const server = createServer(serveSite).on('upgrade', acceptSocket).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server has one
-  const lease = await startLease({
-    env: { [ENV.browserMemoryMb]: '1200', [ENV.runnerMemoryMb]: '160', [ENV.downloadsMax]: '3' },
-  });
+  const lease = await startLease({ env });
   const { controller, runner, client } = lease;
   return {
     ...{ site, controller, runner, client },
     urlOf: name => `${site}/?${new URLSearchParams({ attack: name })}`,
     async told(words, first) {
       let results = first;
-      await eventually(
-        `a result with "${words}"`,
-        async () => {
-          results += await callText(client, 'browser_tabs', { action: 'list' });
-          return results.includes(words);
-        },
-        TOLD_MS,
-      );
-      return results;
+      if (words.test(first)) return first;
+      const look = async () => {
+        const text = await callText(client, 'browser_tabs', { action: 'list' });
+        results += text;
+        if (!words.test(text)) throw new Error(`the last result is: ${text.slice(0, 300)}`);
+        return results;
+      };
+      return eventually(`a result with ${words}`, look, TOLD_MS);
     },
     async expectServed() {
       const navigate = () => callText(client, 'browser_navigate', { url: `${site}/` });
@@ -74,6 +75,19 @@ export async function startAttackedLease(scripts: Readonly<Record<string, string
       server.close();
     },
   };
+}
+
+/** An attachment without an end. */
+function endless(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment' });
+  const chunk = Buffer.alloc(1024 * 1024, 1);
+  const more = () => {
+    while (!response.destroyed && response.write(chunk)) {
+      // until its buffer is full
+    }
+  };
+  response.on('drain', more);
+  more();
 }
 
 /** Reads what a web socket sends, and forgets it. */

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, test } from 'vitest';
+import { ENV } from '../../contract/names.ts';
 import { openSearch } from '../search.ts';
 import { type AttackedLease, FLOOD, startAttackedLease } from './attacked-lease.ts';
 import { callText } from './start.ts';
@@ -6,14 +7,14 @@ import { callText } from './start.ts';
 interface Attack {
   readonly script: string;
   /** What a result says of the page, sooner or later; undefined: it takes nothing that has to be stopped. */
-  readonly told?: string;
+  readonly told?: RegExp;
 }
 
 const worker = (code: string) => `URL.createObjectURL(new Blob([${JSON.stringify(code)}]))`;
 const download = (href: string) =>
   `const a = document.createElement('a'); a.href = ${href}; a.download = 'x'; setInterval(() => a.click(), 10)`;
 
-const CLOSED = 'was closed';
+const CLOSED = /was closed/;
 const ATTACKS: Readonly<Record<string, Attack>> = {
   'console of shared workers': {
     script: `for (let n = 0; n < 2; n++) new SharedWorker(${worker(FLOOD)}, 'n' + n)`,
@@ -54,7 +55,7 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
   },
   'downloads of a blob': {
     script: download('URL.createObjectURL(new Blob([new Uint8Array(1e6)]))'),
-    told: 'was cancelled: ',
+    told: /was cancelled: /,
   },
   'downloads of a data URL': { script: download(`'data:application/octet-stream,' + 'x'.repeat(1e6)`) },
   'a data URL of 100 MB': {
@@ -84,9 +85,12 @@ const search = openSearch();
 
 let lease: AttackedLease;
 beforeAll(async () => {
-  lease = await startAttackedLease(
-    Object.fromEntries(Object.entries(ATTACKS).map(([name, { script }]) => [name, script])),
-  );
+  const scripts = Object.fromEntries(Object.entries(ATTACKS).map(([name, { script }]) => [name, script]));
+  lease = await startAttackedLease(scripts, {
+    [ENV.browserMemoryMb]: '1200',
+    [ENV.runnerMemoryMb]: '160',
+    [ENV.downloadsMax]: '3',
+  });
 });
 afterEach(() => callText(lease.client, 'browser_close'));
 afterAll(() => lease?.[Symbol.asyncDispose]());

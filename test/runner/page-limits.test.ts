@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { ENV } from '../../contract/names.ts';
 import { eventually } from '../eventually.ts';
 import { type AttackedLease, startAttackedLease } from './attacked-lease.ts';
 import { callText } from './start.ts';
@@ -12,7 +13,7 @@ const SCRIPTS = {
 
 let lease: AttackedLease;
 beforeAll(async () => {
-  lease = await startAttackedLease(SCRIPTS);
+  lease = await startAttackedLease(SCRIPTS, { [ENV.browserMemoryMb]: '1200', [ENV.runnerMemoryMb]: '160' });
 });
 afterEach(() => callText(lease.client, 'browser_close'));
 afterAll(() => lease?.[Symbol.asyncDispose]());
@@ -34,7 +35,7 @@ test("a page that fills the runner's own memory is closed with an explanation an
   timeout: 120_000,
 }, async () => {
   const url = lease.urlOf('requests that are kept');
-  await lease.told('was closed: it made the runner take', await callText(lease.client, 'browser_navigate', { url }));
+  await lease.told(/was closed: it made the runner take/, await callText(lease.client, 'browser_navigate', { url }));
   await lease.expectServed();
   const closed = await eventually('the event', () =>
     lease.controller.events.find(({ data }) => String(data.reason).startsWith('it made the runner take')),
