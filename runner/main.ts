@@ -17,7 +17,6 @@ import { egressForwarder } from './browser/egress-forwarder.ts';
 import { browserLimits } from './browser/limits.ts';
 import { connectBrowser } from './browser/remote-browser.ts';
 import { createTempDir } from './browser/temp-dir.ts';
-import { fileLimits } from './files/limits.ts';
 import { runnerServer } from './http.ts';
 import { abandoned } from './reporting/abandoned.ts';
 import { controllerClient } from './reporting/controller-client.ts';
@@ -97,20 +96,10 @@ const runner = createRunner({
     if (remote === undefined) await warmUp(browser, temp.path);
   },
   forwarder,
-  toolset: settings.toolset,
-  snapshot: settings.snapshot,
-  keepPages: settings.keepPages,
-  tokensMax: settings.tokensMax,
-  imageText: settings.imageText,
-  insecureLoginOrigins: settings.insecureLoginOrigins,
-  outputDir: settings.outputDir,
+  settings: { ...settings, ffmpegPath: ffmpeg ?? settings.ffmpegPath },
   filesDir: temp.files,
-  fileLimits: fileLimits(settings),
   profileDir: temp.profile,
-  checkpointMs: settings.checkpointSeconds * 1_000,
-  freezeMs: settings.freezeSeconds * 1_000,
   clock: realClock,
-  ffmpeg: ffmpeg ?? settings.ffmpegPath,
   log,
 });
 

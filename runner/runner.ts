@@ -15,21 +15,22 @@ import { LIVE_LIMITS } from '../contract/live-limits.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import type { ProfileCheck } from '../contract/profile.ts';
-import { type ControllerKeys, verifyControllerToken } from '../contract/tokens.ts';
+import { verifyControllerToken } from '../contract/tokens.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { guardPages } from './browser/page-guard.ts';
 import { type BrowserWork, browserWork } from './calls/browser-work.ts';
 import type { SessionFiles } from './files/session-files.ts';
+import { type ServedLease, serveLease } from './lease/lease.ts';
+import type { RunnerParts } from './lease/options.ts';
+import { type PhaseMachine, phaseMachine } from './lease/phase.ts';
+import { type Redeemed, redeem } from './lease/redeem.ts';
 import type { LiveView } from './live/live-view.ts';
 import { opensLease } from './mcp/bearer.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
-import { type PhaseMachine, phaseMachine } from './phase.ts';
 import { checkLogin } from './profile/check-login.ts';
 import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
 import { restore } from './profile/light-profile.ts';
-import { type Redeemed, redeem } from './redeem.ts';
 import { type Redact, type Redactor, redactor } from './reporting/redact.ts';
-import { type ServedLease, type ServeLeaseOptions, serveLease } from './serve-lease.ts';
 
 /** One browser for one lease: warm, then leased, then removed. */
 export interface Runner {
@@ -71,27 +72,8 @@ export interface AdmittedViewer {
   readonly live: LiveView;
 }
 
-export interface RunnerOptions
-  extends Pick<
-    ServeLeaseOptions,
-    | 'controller'
-    | 'forwarder'
-    | 'toolset'
-    | 'snapshot'
-    | 'keepPages'
-    | 'tokensMax'
-    | 'imageText'
-    | 'freezeMs'
-    | 'checkpointMs'
-    | 'insecureLoginOrigins'
-    | 'outputDir'
-    | 'ffmpeg'
-    | 'fileLimits'
-    | 'clock'
-    | 'log'
-  > {
+export interface RunnerOptions extends RunnerParts {
   readonly runnerId: string;
-  readonly keys: ControllerKeys;
   /** With a folder, the browser keeps there what sites store. */
   readonly launch: (userDataDir?: string) => Promise<RunnerBrowser>;
   /** Runs before the runner is warm; when it fails, the runner is only slower. */

@@ -12,8 +12,9 @@ import { controllerKeys, type SigningKey, sha256Hex, signControllerToken, signin
 import { realClock } from '../time/clock.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { TOKENS_DEFAULT } from './budget/fit.ts';
-import { DEFAULT_FILE_LIMITS, fileLimits } from './files/limits.ts';
+import { DEFAULT_FILE_LIMITS } from './files/limits.ts';
 import { runnerServer } from './http.ts';
+import type { LeaseSettings } from './lease/settings.ts';
 import { controllerClient } from './reporting/controller-client.ts';
 import { createRunner } from './runner.ts';
 import { ariaTree } from './snapshot/aria-tree.ts';
@@ -22,6 +23,19 @@ import { navigate } from './tools/navigate.ts';
 /** Each request, and so the whole, ends in bounded time. */
 const REQUEST_MS = 5_000;
 const LEASE_MS = 60_000;
+
+const SETTINGS: Omit<LeaseSettings, 'outputDir'> = {
+  ...DEFAULT_FILE_LIMITS,
+  toolset: 'playwright',
+  snapshot: 'changes',
+  keepPages: 'none',
+  tokensMax: TOKENS_DEFAULT,
+  imageText: false,
+  checkpointSeconds: 0,
+  freezeSeconds: 0,
+  insecureLoginOrigins: [],
+  ffmpegPath: '',
+};
 
 /**
  * Runs one whole lease against a controller of its own, under keys that are discarded, in a browser context that is
@@ -63,20 +77,10 @@ async function warmUpLease(
   const runner = createRunner({
     runnerId,
     filesDir,
-    outputDir: filesDir,
     profileDir: filesDir,
-    freezeMs: 0,
-    checkpointMs: 0,
-    ffmpeg: '',
-    fileLimits: fileLimits(DEFAULT_FILE_LIMITS),
+    settings: { ...SETTINGS, outputDir: filesDir },
     log,
     clock: realClock,
-    insecureLoginOrigins: [],
-    toolset: 'playwright',
-    snapshot: 'changes',
-    keepPages: 'none',
-    tokensMax: TOKENS_DEFAULT,
-    imageText: false,
     forwarder: undefined,
     keys: controllerKeys(JSON.stringify({ keys: [key.publicJwk] })),
     controller: controllerClient(controllerUrl),

@@ -7,9 +7,9 @@ import { launchBrowser, type RunnerBrowser } from '../../../runner/browser/brows
 import { browserPath, commandPath } from '../../../runner/browser/browser-path.ts';
 import { createTempDir, type TempDir } from '../../../runner/browser/temp-dir.ts';
 import { captureTabs } from '../../../runner/capture/captures.ts';
+import { uploadOrderWriter } from '../../../runner/lease/upload-order.ts';
 import { startRecording } from '../../../runner/recording/recording.ts';
 import { guardPictures } from '../../../runner/secrecy/pictures.ts';
-import { uploadOrderWriter } from '../../../runner/upload-order.ts';
 import { realClock } from '../../../time/clock.ts';
 import { eventually } from '../../eventually.ts';
 

@@ -10,10 +10,10 @@ import { launchBrowser } from '../../../runner/browser/browser.ts';
 import { browserPath, commandPath } from '../../../runner/browser/browser-path.ts';
 import { createTempDir } from '../../../runner/browser/temp-dir.ts';
 import { captureTabs } from '../../../runner/capture/captures.ts';
+import { uploadOrderWriter } from '../../../runner/lease/upload-order.ts';
 import { startRecording } from '../../../runner/recording/recording.ts';
 import { guardPictures, isWithheld, type Pictures } from '../../../runner/secrecy/pictures.ts';
 import { putText } from '../../../runner/secrecy/secret-field.ts';
-import { uploadOrderWriter } from '../../../runner/upload-order.ts';
 import { realClock } from '../../../time/clock.ts';
 
 /** Full blocks in green: wherever it is drawn, however small, a picture has many green pixels. */

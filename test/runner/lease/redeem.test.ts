@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { RedeemAnswer } from '../../contract/assignment.ts';
-import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
-import { redeem } from '../../runner/redeem.ts';
-import type { ControllerClient } from '../../runner/reporting/controller-client.ts';
-import { type SteppedClock, steppedClock } from '../fakes/clock.ts';
+import type { RedeemAnswer } from '../../../contract/assignment.ts';
+import { OmicronError, type ProblemCode } from '../../../contract/problem.ts';
+import { redeem } from '../../../runner/lease/redeem.ts';
+import type { ControllerClient } from '../../../runner/reporting/controller-client.ts';
+import { type SteppedClock, steppedClock } from '../../fakes/clock.ts';
 
 const answer: RedeemAnswer = {
   secrets: {},

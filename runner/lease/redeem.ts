@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { RedeemAnswer } from '../contract/assignment.ts';
-import type { EffectivePolicy } from '../contract/policy/document.ts';
-import { OmicronError } from '../contract/problem.ts';
-import { backoffMs, RETRY } from '../time/backoff.ts';
-import type { Clock } from '../time/clock.ts';
-import { type ControllerClient, worthRetrying } from './reporting/controller-client.ts';
+import type { RedeemAnswer } from '../../contract/assignment.ts';
+import type { EffectivePolicy } from '../../contract/policy/document.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import { backoffMs, RETRY } from '../../time/backoff.ts';
+import type { Clock } from '../../time/clock.ts';
+import { type ControllerClient, worthRetrying } from '../reporting/controller-client.ts';
 
 /** An assignment not redeemed in this time is stale: its claimer has given up (by its own cap of two minutes). */
 const FRESH_MS = 60_000;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { OmicronError } from '../contract/problem.ts';
-import { NEXT_RUNNER_PHASES, type RunnerPhase } from '../contract/states.ts';
+import type { OmicronError } from '../../contract/problem.ts';
+import { NEXT_RUNNER_PHASES, type RunnerPhase } from '../../contract/states.ts';
 
 /** What happens to a runner. */
 export type PhaseEvent = 'launched' | 'assigned' | 'redeemed' | 'failed' | 'stopped';

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { OmicronError } from '../../contract/problem.ts';
-import { NEXT_RUNNER_PHASES, RUNNER_PHASES } from '../../contract/states.ts';
-import { nextPhase, type PhaseEvent, phaseMachine } from '../../runner/phase.ts';
+import { OmicronError } from '../../../contract/problem.ts';
+import { NEXT_RUNNER_PHASES, RUNNER_PHASES } from '../../../contract/states.ts';
+import { nextPhase, type PhaseEvent, phaseMachine } from '../../../runner/lease/phase.ts';
 
 const EVENTS: PhaseEvent[] = ['launched', 'assigned', 'redeemed', 'failed', 'stopped'];
 

@@ -1,0 +1,59 @@
+import type { Conceal } from '../budget/cut.ts';
+import type { Captures } from '../capture/captures.ts';
+import { type Credentials, credentials } from '../credentials/credentials.ts';
+import { loginOrigins } from '../credentials/login-origins.ts';
+import { totpCodes } from '../credentials/totp.ts';
+import { type BeforeFill, beforeFill } from '../secrecy/before-fill.ts';
+import { type Documents, trackDocuments } from '../secrecy/documents.ts';
+import { type FilledFields, filledFields } from '../secrecy/filled-fields.ts';
+import { maskFields } from '../secrecy/mask-fields.ts';
+import type { Pictures } from '../secrecy/pictures.ts';
+import type { LeaseOptions } from './options.ts';
+import type { LeaseReports } from './reports.ts';
+
+/** The secrets of a lease, and everything that knows where in its browser they may be. */
+export interface LeaseSecrets {
+  readonly documents: Documents;
+  readonly before: BeforeFill;
+  readonly fields: FilledFields;
+  readonly credentials: Credentials;
+  /** Takes secrets, and what fields with secrets hold, out of a text. */
+  readonly conceal: Conceal;
+  readonly pictures: Pictures;
+}
+
+export function leaseSecrets(
+  options: LeaseOptions,
+  { policy }: Pick<LeaseReports, 'policy'>,
+  { captures, pictures }: { readonly captures: Captures; readonly pictures: Pictures },
+): LeaseSecrets {
+  const { redeemed, redactor, controller, clock, settings } = options;
+  const { context } = options.browser;
+  const { secrets, sites, leaseToken } = redeemed;
+  const { redact, holds, add } = redactor;
+  const mint = (site: string, signal: AbortSignal) => controller.totp(leaseToken, site, signal);
+  const codes = totpCodes(mint, clock, (code, isSecret) => add('TOTP', code, 'code', isSecret));
+  const documents = trackDocuments(context, holds);
+  const before = beforeFill(context, documents.isTainted);
+  // A site may have stored a password in what was restored.
+  if (options.profile?.isTainted === true || options.restored?.tainted === true) documents.guard();
+  const fields = filledFields({ holdsSecret: holds, onEdited: (name, text) => add(name, text, 'edited') });
+  return {
+    documents,
+    before,
+    fields,
+    pictures,
+    credentials: credentials({
+      secrets,
+      sites,
+      origins: loginOrigins({ sites, policy: policy.current, insecureOrigins: settings.insecureLoginOrigins }),
+      code: codes.now,
+      withoutPictures: captures.withoutPictures,
+      pictures,
+      documents,
+      fields,
+      before,
+    }),
+    conceal: async text => redact(maskFields(text, await fields.texts())),
+  };
+}

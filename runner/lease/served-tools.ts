@@ -1,0 +1,87 @@
+import { type ReadResourceResult, ResourceNotFoundError } from '@modelcontextprotocol/server';
+import { SHOW_TOOL } from '../../contract/app-names.ts';
+import { CHAT_VIEWER } from '../../contract/live.ts';
+import { APP_RESOURCE, APP_URI, appContents, isAppTool, withApp } from '../../contract/mcp-app.ts';
+import { SESSION_MISMATCH } from '../calls/admit.ts';
+import type { Caller } from '../calls/caller.ts';
+import { UNTRUSTED } from '../calls/conceal.ts';
+import { callStarted } from '../calls/keep-alive.ts';
+import { listTools } from '../calls/lease-tools.ts';
+import { runStages } from '../calls/stage.ts';
+import { appCalls } from '../live/app-calls.ts';
+import { liveExchanges } from '../live/exchanges.ts';
+import type { ServedTools } from '../mcp/endpoint.ts';
+import { callSpan } from '../reporting/trace.ts';
+import type { CallParts, LeaseCalls } from './calls.ts';
+import { instructions } from './instructions.ts';
+import type { LeaseOptions } from './options.ts';
+
+const URI_CHARACTERS_MAX = 128;
+
+/** Tools and resources of a lease for its MCP endpoint. */
+export function servedTools(options: LeaseOptions, parts: CallParts, calls: LeaseCalls): ServedTools {
+  const { redeemed, redactor, controller, clock } = options;
+  const { leaseToken } = redeemed;
+  const { live, policy, lifetime } = parts;
+  const { stages, available, resources, isOwnName } = calls;
+  const socket = (signal: AbortSignal) => controller.liveSocket(leaseToken, signal);
+  const app = appCalls({
+    live,
+    exchanges: liveExchanges({ live, claims: CHAT_VIEWER, clock }),
+    socket,
+    answer: (id, given, signal) => controller.answerUser(leaseToken, id, given, signal),
+  });
+  const opensApp = (showsApps: boolean) => showsApps && policy.lists(SHOW_TOOL);
+
+  return {
+    instructions: instructions(parts.credentials.names, options.profile?.expired ?? []),
+    listTools(showsApps) {
+      const tools = listTools(available, policy);
+      return opensApp(showsApps) ? withApp(tools) : tools;
+    },
+    listResources: showsApps => [
+      ...(opensApp(showsApps) ? [APP_RESOURCE] : []),
+      ...resources.list().map(file => ({ ...file, name: redactor.redact(file.name) })),
+    ],
+    async readResource(uri, caller) {
+      if (uri !== APP_URI) return readFileResource(options, parts, calls, uri, caller);
+      const opened = await socket(caller.signal).catch(() => null); // without one the page shows the browser by calls
+      return { contents: [appContents(opened === null ? [] : [new URL(opened.url).origin])] };
+    },
+    async call(name, args, caller) {
+      if (!isAppTool(name) || !opensApp(caller.showsApps) || lifetime.isOver())
+        return runStages(stages, { name, given: args, caller });
+      const { sessionId, ...given } = args;
+      return isOwnName(sessionId) ? app.call(name, given, caller.signal) : SESSION_MISMATCH;
+    },
+  };
+}
+
+/** Reads a file as a resource: it counts as activity and is in the timeline, like a call. */
+async function readFileResource(
+  { redactor: { redact }, clock }: LeaseOptions,
+  { lifetime, freezer, hibernation, events }: CallParts,
+  { resources }: LeaseCalls,
+  uri: string,
+  { traceparent }: Pick<Caller, 'traceparent'>,
+): Promise<ReadResourceResult> {
+  if (lifetime.isOver()) throw new ResourceNotFoundError(uri, 'The lease has ended.');
+  const finished = callStarted({ lifetime, freezer });
+  const startMs = clock.nowMs();
+  let outcome = 'error';
+  try {
+    if (await hibernation.overtook()) throw new ResourceNotFoundError(uri, 'The lease has ended.');
+    const contents = [await resources.read(uri)];
+    outcome = 'ok';
+    return { contents, _meta: UNTRUSTED };
+  } finally {
+    events.add('tool.call', {
+      tool: 'resources/read',
+      arguments: { uri: redact(uri).slice(0, URI_CHARACTERS_MAX) },
+      outcome,
+      duration_ms: Math.round(clock.nowMs() - startMs),
+      ...callSpan(traceparent),
+    });
+    finished();
+  }
+}
