@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import type { Refusal } from '../../contract/tool-failure.ts';
 import { at, drawnFor } from './drawn-box.ts';
 import { choicesOf, OFF, ON } from './options-of.ts';
-import { actor, pinned, type Target } from './target.ts';
+import { actor, pinTarget, type Target } from './target.ts';
 
 const CHOICE_MS = 5_000;
 const OPTIONS_TOLD_MAX = 30;
@@ -13,7 +13,7 @@ const OPTION_CHARACTERS_MAX = 80;
  * its label or its value. Resolves with a refusal, `chosen`, `text`: the element is to be typed into, or `file`: it takes files.
  */
 export async function choose(page: Page, target: Target, text: string): Promise<Refusal | 'chosen' | 'text' | 'file'> {
-  const element = await pinned(page, target);
+  const element = await pinTarget(page, target);
   if (element === undefined) return 'text';
   const { kind, names, options } = await choicesOf(element);
   const wanted = text.trim();

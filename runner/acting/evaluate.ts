@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { JSHandle, Page } from 'playwright-core';
 import * as z from 'zod';
 import { type Refusal, refused } from '../../contract/tool-failure.ts';
-import { existing, pinned } from '../acting/target.ts';
+import { existing, pinTarget } from '../acting/target.ts';
 import { pageScript } from '../browser/page-script.ts';
 import { sessionOf } from '../browser/page-session.ts';
 import { notOneElement } from '../results/result.ts';
@@ -22,7 +22,7 @@ export async function evaluateInDocument(
 ): Promise<CallToolResult> {
   const { function: expression, target } = evaluateArguments.parse(args);
   const subject: JSHandle | undefined =
-    target === undefined ? await page.evaluateHandle('document') : await pinned(page, target);
+    target === undefined ? await page.evaluateHandle('document') : await pinTarget(page, target);
   if (subject === undefined) return notOneElement(String(target));
   const closed = await refusal();
   if (closed !== undefined) return refused(closed);

@@ -2,7 +2,7 @@ import type { ElementHandle, Page } from 'playwright-core';
 import * as z from 'zod';
 import type { BeforeFill } from '../secrecy/before-fill.ts';
 import type { Choice } from '../secrecy/rules.ts';
-import { pinned } from './target.ts';
+import { pinTarget } from './target.ts';
 
 const FIND_MS = 1_000;
 
@@ -19,7 +19,7 @@ export const choicesOf = async (element: ElementHandle): Promise<z.infer<typeof 
 
 /** Whether a text would be compared with what the target's element offers, and did not offer before a secret was filled in. */
 export async function choosesAnew(page: Page, { target, texts }: Choice, before: BeforeFill): Promise<boolean> {
-  const element = await pinned(page, target, FIND_MS);
+  const element = await pinTarget(page, target, FIND_MS);
   if (element === undefined) return false;
   const { kind } = await choicesOf(element);
   if (kind === 'list') return !(await before.isSameList(element));

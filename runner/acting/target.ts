@@ -3,7 +3,7 @@ import type { ElementHandle, Locator, Page } from 'playwright-core';
 import * as z from 'zod';
 import { type KnownNames, refusedSelector } from '../secrecy/selectors.ts';
 
-/** Playwright MCP reads its targets with this function of the same, pinned, bundle. */
+/** Playwright MCP reads its targets with this function of the same, pinTarget, bundle. */
 const asSelector = z.custom<(language: 'javascript', text: string, testIdAttribute: string) => string>(
   value => typeof value === 'function',
 );
@@ -46,7 +46,7 @@ export type Target = string | ElementHandle;
 /**
  * The one element of a target, pinned to its document: it is of no use in another one. Undefined: none, or several.
  */
-export const pinned = async (page: Page, target: Target, ms = FIND_MS): Promise<ElementHandle | undefined> =>
+export const pinTarget = async (page: Page, target: Target, ms = FIND_MS): Promise<ElementHandle | undefined> =>
   typeof target === 'string'
     ? ((await locate(page, target)
         .elementHandle({ timeout: ms })
@@ -62,4 +62,4 @@ export const actor = (page: Page, target: Target): Locator | ElementHandle =>
  * none. Undefined: it is not there now.
  */
 export const safeTarget = async (page: Page, target: string, known: KnownNames): Promise<Target | undefined> =>
-  refusedSelector(target, known) === undefined ? target : pinned(page, target);
+  refusedSelector(target, known) === undefined ? target : pinTarget(page, target);

@@ -8,7 +8,7 @@ import type { RunnerBrowser } from '../browser/browser.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { recoverPages } from '../browser/recover-page.ts';
 import { obstacleIn } from '../results/obstacle.ts';
-import { failed, failure, textOf, timedOut } from '../results/result.ts';
+import { failed, failure, textOf, timeoutResult } from '../results/result.ts';
 
 export const CANCELLED = refused({
   code: 'call_cancelled',
@@ -23,8 +23,8 @@ const crashed = (why: string | undefined): CallToolResult =>
     instead: 'Do not retry here: ask for the session again and connect to the new address.',
   });
 
-/** Its result is no longer awaited. */
-export const ended = (signal: AbortSignal): Promise<undefined> =>
+/** Resolves when the result of work is no longer awaited. */
+export const untilAborted = (signal: AbortSignal): Promise<undefined> =>
   signal.aborted ? Promise.resolve(undefined) : once(signal, 'abort').then(() => undefined);
 
 const DIALOG_OPEN = refused({
@@ -57,7 +57,7 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard, isGuarding:
     const seconds = Number(timeout[1]) / 1_000;
     const obstacle = obstacleIn(text);
     return obstacle === undefined
-      ? timedOut(name, seconds, text)
+      ? timeoutResult(name, seconds, text)
       : failed(actionTimeout(name, seconds), obstacle.why, obstacle.instead);
   }
   return {
@@ -72,7 +72,7 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard, isGuarding:
         if (signal.aborted) return CANCELLED;
         if (isTimeout(error)) {
           const notes = await recoverPages(browser.context, guard);
-          return timedOut(name, seconds, 'The call was given up; the next one is served.', ...notes);
+          return timeoutResult(name, seconds, 'The call was given up; the next one is served.', ...notes);
         }
         return explained(name, failure(error instanceof Error ? error.message : 'The call failed.'));
       }
@@ -98,18 +98,18 @@ export async function workOnPage(
   work: (page: Page, signal: AbortSignal) => Promise<CallToolResult>,
 ): Promise<CallToolResult> {
   const abort = new AbortController();
-  const { promise: ended, resolve: end, reject: giveUp } = Promise.withResolvers<CallToolResult>();
+  const { promise: stopped, resolve: end, reject: giveUp } = Promise.withResolvers<CallToolResult>();
   const onAbort = () => end(CANCELLED);
   const onDialog = (dialog: Dialog) => end(interrupted(dialog));
   const late = setTimeout(() => giveUp(new SdkError(SdkErrorCode.RequestTimeout, 'late')), seconds * 1_000);
-  ended.catch(() => undefined);
+  stopped.catch(() => undefined);
   signal.addEventListener('abort', onAbort, { once: true });
   page.once('dialog', onDialog);
   try {
     if (guard.showsDialog(page)) return DIALOG_OPEN;
     const worked = work(page, abort.signal);
     worked.catch(() => undefined);
-    return await Promise.race([worked, ended]);
+    return await Promise.race([worked, stopped]);
   } finally {
     clearTimeout(late);
     signal.removeEventListener('abort', onAbort);

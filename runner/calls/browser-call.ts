@@ -11,7 +11,7 @@ import { passedArguments, typedTexts } from '../upstream/arguments.ts';
 import { chooserNotes } from '../upstream/file-choosers.ts';
 import { closeTabs } from '../upstream/tabs.ts';
 import { upstreamTabOf } from '../upstream/upstream-tab.ts';
-import { ended, workOnPage } from './bounds.ts';
+import { untilAborted, workOnPage } from './bounds.ts';
 import type { BrowserParts } from './browser-work.ts';
 import { settleAction } from './settle.ts';
 import { addSnapshotAfter, readRecovering } from './snapshot-after.ts';
@@ -56,7 +56,7 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
     const fromUrl = page.url();
     const bounds = { seconds, signal, interrupted: dialogOpened };
     const result = await workOnPage(page, guard, bounds, async (page, inTime) => {
-      const work = async () => Promise.race([action(page, inTime), ended(inTime)]);
+      const work = async () => Promise.race([action(page, inTime), untilAborted(inTime)]);
       return (await settleAction(settler, form, page, work, true)) ?? { content: [] };
     });
     const namesPage = result.content.length === 0 || page.url() !== fromUrl;

@@ -2,7 +2,7 @@ import type { ElementHandle, Frame, Page } from 'playwright-core';
 import { secretNames } from '../../contract/secrets.ts';
 import type { Refusal } from '../../contract/tool-failure.ts';
 import { loadedAnew } from '../acting/fresh-document.ts';
-import { pinned, type Target } from '../acting/target.ts';
+import { pinTarget, type Target } from '../acting/target.ts';
 import type { BeforeFill } from '../secrecy/before-fill.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import type { FilledFields } from '../secrecy/filled-fields.ts';
@@ -73,6 +73,22 @@ interface Secret {
 
 const CODE_SUFFIX = /_USERNAME$/;
 
+/** The name of a site's secret of this kind. */
+function nameOf({ site }: Site, kind: SecretKind): string {
+  const [username = '', password = ''] = secretNames(site);
+  return { username, password, code: username.replace(CODE_SUFFIX, '_TOTP') }[kind];
+}
+
+function secretsByName(sites: readonly Site[]): ReadonlyMap<string, Secret> {
+  const byName = new Map<string, Secret>();
+  for (const site of sites) {
+    byName.set(nameOf(site, 'username'), { site, kind: 'username' });
+    byName.set(nameOf(site, 'password'), { site, kind: 'password' });
+    if (site.totp) byName.set(nameOf(site, 'code'), { site, kind: 'code' });
+  }
+  return byName;
+}
+
 export function credentials({
   secrets,
   sites,
@@ -84,16 +100,7 @@ export function credentials({
   fields,
   before,
 }: CredentialsOptions): Credentials {
-  const byName = new Map<string, Secret>();
-  const nameOf = ({ site }: Site, kind: SecretKind): string => {
-    const [username = '', password = ''] = secretNames(site);
-    return { username, password, code: username.replace(CODE_SUFFIX, '_TOTP') }[kind];
-  };
-  for (const site of sites) {
-    byName.set(nameOf(site, 'username'), { site, kind: 'username' });
-    byName.set(nameOf(site, 'password'), { site, kind: 'password' });
-    if (site.totp) byName.set(nameOf(site, 'code'), { site, kind: 'code' });
-  }
+  const byName = secretsByName(sites);
 
   /**
    * The target's frame and every frame around it must be of an allowed origin: so none can be framed by a stranger.
@@ -144,7 +151,7 @@ export function credentials({
       // Before anything else of the page is looked at.
       const refused = refusedFrames(secret.site, page.mainFrame());
       if (refused !== undefined) return refused;
-      const field = await pinned(page, target);
+      const field = await pinTarget(page, target);
       if (field === undefined)
         return refusal('field_not_found', `${named(target)} does not name exactly one element of the page.`);
       try {
@@ -156,12 +163,12 @@ export function credentials({
     },
     noneFilled,
     async isFilled(page, target) {
-      const field = await pinned(page, target);
+      const field = await pinTarget(page, target);
       return field !== undefined && (await fields.holds(field));
     },
     async replace(page, target, text) {
       if (noneFilled()) return 'not_secret';
-      const field = await pinned(page, target);
+      const field = await pinTarget(page, target);
       // What is not there is for the tool to say.
       if (field === undefined) return 'not_secret';
       const holds = await fields.holds(field);

@@ -5,6 +5,7 @@ import {
   type CallToolRequest,
   type CallToolResult,
   createMcpHandler,
+  type InputRequiredResult,
   isInputRequiredResult,
   type McpHttpHandler,
   type ReadResourceResult,
@@ -117,34 +118,12 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
         (requestInfo?.headers.get(VERSION_HEADER) ?? '') >= LINKS_SINCE && !requestInfo?.headers.has(NO_LINKS_HEADER);
       const name = requestInfo?.headers.get(SESSION_HEADER) ?? undefined;
       const caller = name ?? randomUUID();
-      const showsAppsTo = ({ mcpReq }: ServerContext) => namesApps(name) || declaresApps(mcpReq.envelope);
-      // The low-level Server: tools are passed on as they are.
-      const server = new Server(
-        { name: 'omicron-browser', version: '1' },
-        {
-          capabilities: { tools: { listChanged: true }, resources: {}, ...UI_CAPABILITY },
-          instructions: served.instructions,
-          cacheHints: { 'tools/list': { ttlMs: LIST_MS, cacheScope: 'private' } },
-        },
-      );
-      server.setRequestHandler('tools/list', (_request, context) => ({
-        tools: served.listTools(showsAppsTo(context)),
-      }));
-      server.setRequestHandler('tools/call', async ({ params }, context) => {
-        const showsApps = showsAppsTo(context);
+      return leaseServer(served, name, async (params, context, showsApps) => {
         const result = await calls.run(caller, context.mcpReq.id, cancelled =>
           call(params, context, { cancelled, showsApps }),
         );
         return takesLinks || isInputRequiredResult(result) ? result : withoutLinks(result);
       });
-      server.setRequestHandler('resources/list', (_request, context) => ({
-        resources: served.listResources(showsAppsTo(context)),
-      }));
-      server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
-      server.setRequestHandler('resources/read', ({ params }, { mcpReq: { signal } }) =>
-        served.readResource(params.uri, { signal, traceparent: params._meta?.traceparent }),
-      );
-      return server;
     });
   let handler = open();
   let serve = nodeHandler(handler);
@@ -177,6 +156,35 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
       await last.close();
     },
   };
+}
+
+type RunCall = (
+  params: CallToolParams,
+  context: ServerContext,
+  showsApps: boolean,
+) => Promise<CallToolResult | InputRequiredResult>;
+
+/** Answers the requests of one client. The low-level Server: tools are passed on as they are. */
+function leaseServer(served: ServedTools, sessionName: string | undefined, run: RunCall): Server {
+  const showsAppsTo = ({ mcpReq }: ServerContext) => namesApps(sessionName) || declaresApps(mcpReq.envelope);
+  const server = new Server(
+    { name: 'omicron-browser', version: '1' },
+    {
+      capabilities: { tools: { listChanged: true }, resources: {}, ...UI_CAPABILITY },
+      instructions: served.instructions,
+      cacheHints: { 'tools/list': { ttlMs: LIST_MS, cacheScope: 'private' } },
+    },
+  );
+  server.setRequestHandler('tools/list', (_request, context) => ({ tools: served.listTools(showsAppsTo(context)) }));
+  server.setRequestHandler('tools/call', ({ params }, context) => run(params, context, showsAppsTo(context)));
+  server.setRequestHandler('resources/list', (_request, context) => ({
+    resources: served.listResources(showsAppsTo(context)),
+  }));
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
+  server.setRequestHandler('resources/read', ({ params }, { mcpReq: { signal } }) =>
+    served.readResource(params.uri, { signal, traceparent: params._meta?.traceparent }),
+  );
+  return server;
 }
 
 /** Without the `connection: keep-alive` of the library's streams: the runner's server decides that, which may be about to end. */

@@ -4,7 +4,7 @@ import { actionTimeout, type ToolCode } from '../../contract/tool-codes.ts';
 import { refused, toolFailure } from '../../contract/tool-failure.ts';
 
 /** S2: every result of a custom tool has one shape. */
-export async function succeeded(
+export async function pageResult(
   page: Page,
   fields: Record<string, unknown> = {},
   hints: readonly string[] = [],
@@ -48,7 +48,7 @@ export const notOneElement = (target: string): CallToolResult =>
   });
 
 /** A call that took longer than it may; what is known beside. */
-export const timedOut = (tool: string, seconds: number, ...known: string[]): CallToolResult =>
+export const timeoutResult = (tool: string, seconds: number, ...known: string[]): CallToolResult =>
   failed(actionTimeout(tool, seconds), known.join(' '), 'The page may still be loading: wait, then look at it again.');
 
 const HINTS: readonly [RegExp, string][] = [

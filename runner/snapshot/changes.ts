@@ -26,7 +26,7 @@ const UNIT_LINES_MAX = 30;
 /** What these say is in the line of the element around them. */
 const PARTS = new Set(['text', '/url', 'option']);
 
-export function known(outline: readonly Outline[]): Known {
+export function indexLines(outline: readonly Outline[]): Known {
   const places = new Map<string, Place>();
   const note = (lines: readonly Outline[], parent: string): string[] =>
     keysOf(lines, parent).map((key, index) => {
@@ -51,7 +51,7 @@ function keysOf(lines: readonly Outline[], parent: string): string[] {
 
 /** What an agent that saw `before` does not know of `outline`. */
 export function changesSince(before: Known, outline: readonly Outline[]): Changes {
-  const now = known(outline);
+  const now = indexLines(outline);
   let different = 0;
   const kept = (lines: readonly Outline[], parent: string): Outline[] => {
     const moved = isReordered(before.get(parent), now.get(parent));

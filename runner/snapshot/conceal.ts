@@ -5,7 +5,7 @@ import type { Outline } from './outline.ts';
  * The same lines without secrets, which are looked for in the whole text: one may lie across several lines. Then its lines
  * are one, and how they lay in each other is not known any more: `whole` is false.
  */
-export async function concealed(
+export async function concealOutline(
   outline: readonly Outline[],
   conceal: Conceal,
 ): Promise<{ outline: readonly Outline[]; whole: boolean }> {

@@ -4,8 +4,8 @@ import { within } from '../../http/within.ts';
 import type { Conceal } from '../budget/cut.ts';
 import { estimateTokens } from '../budget/estimate.ts';
 import { ariaTree } from './aria-tree.ts';
-import { changesSince, type Known, known } from './changes.ts';
-import { concealed } from './conceal.ts';
+import { changesSince, indexLines, type Known } from './changes.ts';
+import { concealOutline } from './conceal.ts';
 import { find, type Pattern } from './find.ts';
 import { layout } from './layout.ts';
 import { type Outline, outlineOf, withBoundedLines } from './outline.ts';
@@ -87,7 +87,7 @@ export function snapshotWriter(
       looked?.title ?? page.title().catch(() => ''),
       tabsOf(context, page),
     ]);
-    const { outline, whole } = await concealed(withBoundedLines(outlineOf(tree)), conceal);
+    const { outline, whole } = await concealOutline(withBoundedLines(outlineOf(tree)), conceal);
     const [address, state] = [page.url(), looked?.state ?? null];
     return { outline, whole, address, title: await conceal(title), tabs: await conceal(tabs), state };
   }
@@ -97,7 +97,7 @@ export function snapshotWriter(
   function show(page: Page, { outline, whole, ...result }: Read): number {
     count += 1;
     opened = false;
-    seen = whole ? { ...result, page, number: count, lines: known(outline) } : undefined;
+    seen = whole ? { ...result, page, number: count, lines: indexLines(outline) } : undefined;
     return count;
   }
 
@@ -136,16 +136,7 @@ export function snapshotWriter(
       const changes = changesSince(before.lines, result.outline);
       if (changes.share > CHANGED_MAX) return wholePage(page, result, view);
       const hasTabs = opened || before.tabs !== result.tabs;
-      const head = [
-        changesHead(show(page, result), before),
-        ...(before.address === result.address ? [] : [`- Page URL: ${result.address}`]),
-        ...(before.title === result.title ? [] : [`- Page Title: ${result.title}`]),
-        ...(hasTabs ? ['### Open tabs', result.tabs === '' ? 'only this one' : result.tabs] : []),
-      ].join('\n');
-      const gone = goneLine(changes.gone);
-      const room = roomFor(head + gone, view.tokensMax);
-      const text = changes.outline.length === 0 ? '' : layout(changes.outline, { tokensMax: room });
-      return [head, text, gone, text + gone === '' ? NO_CHANGES : ''].filter(each => each !== '').join('\n');
+      return writeChanges({ number: show(page, result), before, result, changes, hasTabs, tokensMax: view.tokensMax });
     },
     async whole(page, wanted, signal) {
       await elementsOf(page);
@@ -162,13 +153,37 @@ export function snapshotWriter(
     },
     async find(page, pattern, { timeoutMs, tokensMax }, signal) {
       await elementsOf(page);
-      const { outline } = await concealed(outlineOf(await ariaTree(page, timeoutMs, signal)), conceal);
+      const { outline } = await concealOutline(outlineOf(await ariaTree(page, timeoutMs, signal)), conceal);
       return find(outline, pattern, tokensMax);
     },
   };
 }
 
 const NO_CHANGES = 'No changes.';
+
+interface WrittenChanges {
+  /** Of the snapshot that is written. */
+  readonly number: number;
+  readonly before: Seen;
+  readonly result: Pick<Seen, 'address' | 'title' | 'tabs'>;
+  readonly changes: ReturnType<typeof changesSince>;
+  readonly hasTabs: boolean;
+  readonly tokensMax: number;
+}
+
+/** The changes of a page since the snapshot before, with all of its head that changed. */
+function writeChanges({ number, before, result, changes, hasTabs, tokensMax }: WrittenChanges): string {
+  const head = [
+    changesHead(number, before),
+    ...(before.address === result.address ? [] : [`- Page URL: ${result.address}`]),
+    ...(before.title === result.title ? [] : [`- Page Title: ${result.title}`]),
+    ...(hasTabs ? ['### Open tabs', result.tabs === '' ? 'only this one' : result.tabs] : []),
+  ].join('\n');
+  const gone = goneLine(changes.gone);
+  const room = roomFor(head + gone, tokensMax);
+  const text = changes.outline.length === 0 ? '' : layout(changes.outline, { tokensMax: room });
+  return [head, text, gone, text + gone === '' ? NO_CHANGES : ''].filter(each => each !== '').join('\n');
+}
 
 const changesHead = (number: number, before: Seen): string =>
   `### Snapshot ${number}, changes since snapshot ${before.number}`;

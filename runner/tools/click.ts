@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { at, drawnBox } from '../acting/drawn-box.ts';
 import { existing, locate } from '../acting/target.ts';
 import { unfitFields } from '../acting/unfit-fields.ts';
-import { invalidArguments, succeeded } from '../results/result.ts';
+import { invalidArguments, pageResult } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
 import { pageForm } from './own-form.ts';
 import { ACTION, ANSWERS, onPage, TARGET } from './playwright-form.ts';
@@ -59,7 +59,7 @@ export const click = defineTool({
         });
       else if (x !== undefined && y !== undefined) await settled(page, () => page.mouse.click(x, y));
       else return invalidArguments('Give a selector, or both x and y.');
-      return succeeded(page, {}, await unfitFields(page, lease.documents));
+      return pageResult(page, {}, await unfitFields(page, lease.documents));
     },
   }),
 });

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import { actor, pinned, safeTarget, type Target } from '../acting/target.ts';
+import { actor, pinTarget, safeTarget, type Target } from '../acting/target.ts';
 import { unfitFields } from '../acting/unfit-fields.ts';
-import { notOneElement, succeeded } from '../results/result.ts';
+import { notOneElement, pageResult } from '../results/result.ts';
 import { choicesOfFields, fieldsIn } from '../secrecy/rules.ts';
 import { defineTool } from './define-tool.ts';
 import { pageForm } from './own-form.ts';
@@ -59,14 +59,14 @@ export const fillAndSubmit = defineTool({
       }
       const last = steps.at(-1)?.selector ?? 'body';
       await settled(page, () => (submit === undefined ? submitFrom(page, last) : actor(page, submit).click(ACTION)));
-      return succeeded(page, {}, await unfitFields(page, lease.documents));
+      return pageResult(page, {}, await unfitFields(page, lease.documents));
     },
   }),
 });
 
 /** A list takes Enter for itself. */
 async function submitFrom(page: Page, target: Target): Promise<void> {
-  const element = await pinned(page, target, ACTION.timeout);
+  const element = await pinTarget(page, target, ACTION.timeout);
   if (element === undefined || !(await element.evaluate(askForm))) await actor(page, target).press('Enter', ACTION);
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { contentOf, inTime, type ShownFrame, shownFrames } from '../acting/frames.ts';
 import { shownAddress } from '../browser/shown.ts';
 import { type Conceal, cut } from '../budget/cut.ts';
-import { succeeded } from '../results/result.ts';
+import { pageResult } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
 import { pageForm } from './own-form.ts';
 
@@ -74,7 +74,7 @@ export const getContent = defineTool({
           const mark = (url: string) =>
             format === 'text' ? `--- frame ${url} ---` : `<!-- frame ${url.replaceAll('--', '%2D%2D')} -->`;
           const all = [text, ...framed.map(({ url, found }) => `${mark(url)}\n${found}`)].join('\n\n');
-          return succeeded(page, { format, ...(await content(all)) });
+          return pageResult(page, { format, ...(await content(all)) });
         }
         case 'links': {
           const [first, ...parts] = await each(async ({ frame }) => link.array().parse(await contentOf(frame, format)));
@@ -83,7 +83,7 @@ export const getContent = defineTool({
             text: (await cut(text, LINK_TEXT_MAX, conceal)).content,
             href: (await cut(href, LINK_ADDRESS_MAX, conceal)).content,
           }));
-          return succeeded(page, { format, links: await Promise.all(links), truncated: all.length > LINKS_MAX });
+          return pageResult(page, { format, links: await Promise.all(links), truncated: all.length > LINKS_MAX });
         }
         case 'accessibility': {
           const [first, ...parts] = await each(async ({ frame, selectorOf }) => ({
@@ -104,7 +104,7 @@ export const getContent = defineTool({
             found.forms.length + found.fields.length === 0
               ? []
               : ['Pass a selector to browser_type, browser_click, browser_fill_and_submit or browser_login.'];
-          return succeeded(page, { format, ...found, ...(await content(trees.join('\n\n'))) }, hints);
+          return pageResult(page, { format, ...found, ...(await content(trees.join('\n\n'))) }, hints);
         }
       }
     },

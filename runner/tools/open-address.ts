@@ -3,7 +3,7 @@ import { refused } from '../../contract/tool-failure.ts';
 import { goTo, urlOf } from '../acting/go-to.ts';
 import { screenshotPart } from '../acting/screenshot.ts';
 import { refusedUrl } from '../browser/addresses.ts';
-import { succeeded, withNotes } from '../results/result.ts';
+import { pageResult, withNotes } from '../results/result.ts';
 import type { PageContext } from './own-form.ts';
 
 /** Goes there, and resolves with what the page is then, or with a refusal. */
@@ -16,7 +16,7 @@ export async function openAddress(
   if (closed !== undefined) return refused(closed);
   const response = await settled(page, () => goTo(page, address, signal), { firstMs: 0 });
   const isError = response !== undefined && response.status() >= 400;
-  return succeeded(page, fields, isError ? [`The site answered ${response.status()} ${response.statusText()}.`] : []);
+  return pageResult(page, fields, isError ? [`The site answered ${response.status()} ${response.statusText()}.`] : []);
 }
 
 /** The result with a picture of the page, or why there is none. */

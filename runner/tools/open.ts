@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { succeeded } from '../results/result.ts';
+import { pageResult } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
 import { openAddress, withPicture } from './open-address.ts';
 import { pageForm } from './own-form.ts';
@@ -23,7 +23,7 @@ export const open = defineTool({
     output: { status: z.string().optional(), sessionId: z.string().optional() },
     async run({ url, screenshot }, context) {
       const fields = { status: 'opened', sessionId: context.lease.sessionId };
-      const result = await (url === undefined ? succeeded(context.page, fields) : openAddress(url, context, fields));
+      const result = await (url === undefined ? pageResult(context.page, fields) : openAddress(url, context, fields));
       return screenshot ? withPicture(result, context) : result;
     },
     settles: 'itself',

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { pictureOf, withheldPicture } from '../acting/screenshot.ts';
-import { succeeded } from '../results/result.ts';
+import { pageResult } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
 import { pageForm } from './own-form.ts';
 
@@ -23,7 +23,7 @@ export const screenshot = defineTool({
     async run({ fullPage }, { page, lease: { pictures } }) {
       const picture = await pictureOf(page, pictures, { fullPage, type: 'png' });
       if ('withheld' in picture) return withheldPicture(picture.withheld);
-      const { content } = await succeeded(page, { mimeType: 'image/png' });
+      const { content } = await pageResult(page, { mimeType: 'image/png' });
       return { content: [...content, picture] };
     },
     settles: 'nothing',

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { pageScript } from '../browser/page-script.ts';
-import { succeeded } from '../results/result.ts';
+import { pageResult } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
 import { pageForm } from './own-form.ts';
 
@@ -31,7 +31,7 @@ export const scroll = defineTool({
       const by = (pixels: number) => page.evaluate(`(${SCROLL})(${JSON.stringify({ x: x * pixels, y: y * pixels })})`);
       await settled(page, () => by(amount), { firstMs: FIRST_MS });
       // What came meanwhile moved the end.
-      return succeeded(page, where.parse(await by(0)));
+      return pageResult(page, where.parse(await by(0)));
     },
     settles: 'itself',
     snapshotAfter: false,

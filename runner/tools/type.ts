@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import * as z from 'zod';
 import { existing } from '../acting/target.ts';
-import { succeeded } from '../results/result.ts';
+import { pageResult } from '../results/result.ts';
 import { choicesOfFields } from '../secrecy/rules.ts';
 import { defineTool } from './define-tool.ts';
 import { pageForm } from './own-form.ts';
@@ -67,6 +67,6 @@ export const type = defineTool({
       (await settled(page, () => putText(page, selector, text, lease, signal), {
         unless: refused => refused !== undefined,
       })) ??
-      succeeded(page),
+      pageResult(page),
   }),
 });

@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import type { Conceal } from '../budget/cut.ts';
-import { invalidArguments, textResult, timedOut } from '../results/result.ts';
+import { invalidArguments, textResult, timeoutResult } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
 import { ACTION, type BrowserCall, onPage } from './playwright-form.ts';
 
@@ -63,7 +63,7 @@ async function waitForText(
   const endMs = performance.now() + TEXT_SECONDS * 1_000;
   while (!(await answered())) {
     if (performance.now() > endMs)
-      return timedOut(waitFor.name, TEXT_SECONDS, 'The text was waited for on the page without secrets.');
+      return timeoutResult(waitFor.name, TEXT_SECONDS, 'The text was waited for on the page without secrets.');
     await delay(LOOK_AGAIN_MS, undefined, { signal });
   }
   return textResult(`Waited for ${text ?? textGone}`);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import { locate } from '../acting/target.ts';
-import { invalidArguments, succeeded } from '../results/result.ts';
+import { invalidArguments, pageResult } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
 import { pageForm } from './own-form.ts';
 
@@ -30,7 +30,7 @@ export const wait = defineTool({
           .waitFor({ state: 'visible', timeout: ms ?? 10_000 });
       else if (ms !== undefined) await delay(ms, undefined, { signal });
       else return invalidArguments('Give ms, a selector, or both.');
-      return succeeded(page);
+      return pageResult(page);
     },
     settles: 'nothing',
     snapshotAfter: false,

@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { within } from '../../http/within.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { shownAddress, shownTitle } from '../browser/shown.ts';
-import { timedOut } from '../results/result.ts';
+import { timeoutResult } from '../results/result.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
 
 /** The page on which Playwright MCP's next tool would act; undefined: it would open one. */
@@ -50,6 +50,6 @@ export async function closeTabs(
     while (others().length > 0 && !late.aborted) await Promise.all(others().map(page => page.close()));
   };
   await Promise.race([closeOthers(), once(late, 'abort')]);
-  if (late.aborted) return timedOut(name, seconds, 'A page did not close.');
+  if (late.aborted) return timeoutResult(name, seconds, 'A page did not close.');
   return { content: [{ type: 'text', text: 'All tabs were closed; one blank tab is open.' }] };
 }

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import type { AriaNode } from '../../../runner/snapshot/aria-tree.ts';
-import { changesSince, known } from '../../../runner/snapshot/changes.ts';
-import { concealed } from '../../../runner/snapshot/conceal.ts';
+import { changesSince, indexLines } from '../../../runner/snapshot/changes.ts';
+import { concealOutline } from '../../../runner/snapshot/conceal.ts';
 import { layout } from '../../../runner/snapshot/layout.ts';
 import { outlineOf } from '../../../runner/snapshot/outline.ts';
 
 const item = (ref: string, text: string): AriaNode => ({ role: 'listitem', ref, text });
 const list = (...children: AriaNode[]): AriaNode[] => [{ role: 'list', ref: 'e1', children }];
-const changes = (before: AriaNode[], now: AriaNode[]) => changesSince(known(outlineOf(before)), outlineOf(now));
+const changes = (before: AriaNode[], now: AriaNode[]) => changesSince(indexLines(outlineOf(before)), outlineOf(now));
 const text = (before: AriaNode[], now: AriaNode[]) => layout(changes(before, now).outline, { tokensMax: 1_000 });
 
 test('equal pages have no changes', () => {
@@ -50,7 +50,7 @@ test('a cell that changed is shown with its row', () => {
 test('a secret across lines is taken out before anything is compared', async () => {
   const page = outlineOf(list(item('e2', 'hunter'), item('e3', 'two'), item('e4', 'rest')));
   const conceal = async (given: string) => given.replace(/hunter\n.*two/, '<secret>SHOP_PASSWORD</secret>');
-  const { outline, whole } = await concealed(page, conceal);
+  const { outline, whole } = await concealOutline(page, conceal);
   expect(whole).toBe(false);
   expect(layout(outline, { tokensMax: 500 })).toMatch(/SHOP_PASSWORD.*rest/s);
   expect(layout(outline, { tokensMax: 500 })).not.toContain('hunter');
