@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { LeaseTool } from '../../../runner/calls/lease-tools.ts';
 import type { Admitted, Call } from '../../../runner/calls/stage.ts';
 import { TOOLS } from '../../../runner/tools/all.ts';
