@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { CODE_META } from '../../../contract/tool-failure.ts';
 import { fit } from '../../../runner/calls/fit.ts';
 import type { Call } from '../../../runner/calls/stage.ts';
 import { actingTool, answering, stageCall, text, toolNamed } from './stage-call.ts';
@@ -17,6 +18,12 @@ test('an answer is cut to the tokens of the call, with the advice of its tool', 
 test('secrets are taken out of texts, and JSON is given as structure too', async () => {
   const result = await stage(concealed(stageCall()), answering(text('{"success":true,"text":"hunter22"}')));
   expect(result.structuredContent).toEqual({ success: true, text: 'XXX' });
+});
+
+test('an answer whose JSON is broken by what was taken out is withheld, under a code of its own', async () => {
+  const broken = { ...text('{"success":true,"text":"hunter22'), _meta: { mark: true } };
+  const { isError, _meta } = await stage(concealed(stageCall()), answering(broken));
+  expect({ isError, _meta }).toEqual({ isError: true, _meta: { mark: true, [CODE_META]: 'result_withheld' } });
 });
 
 test('an answer that was not concealed is not given', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { toolFailure } from '../../../contract/tool-failure.ts';
 import type { CallLease } from '../../../runner/calls/call-lease.ts';
 import { record } from '../../../runner/calls/record.ts';
 import { steppedClock } from '../../fakes/clock.ts';
@@ -32,6 +33,13 @@ test('a call is in the timeline with its arguments, its time and its page, witho
       ...{ arguments: { target: 'e1', text: 'XXX' }, url: 'https://shop.example/?XXX' },
     }),
   ]);
+});
+
+test('a failure has its code, without what is particular to one call', async () => {
+  const { stage, events } = lease();
+  for (const code of ['tabs_full', 'browser_action_timeout:browser_click:5s'] as const)
+    await stage(stageCall(), async () => toolFailure(code, 'Not done.'));
+  expect(events.map(({ code }) => code)).toEqual(['tabs_full', 'browser_action_timeout']);
 });
 
 test('a failure has its text, a blocked call its layer and rule', async () => {
