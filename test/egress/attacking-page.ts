@@ -1,0 +1,105 @@
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { eventually } from '../eventually.ts';
+import { type ProxiedBrowser, proxiedBrowser } from './proxied-browser.ts';
+import { type ProxyNetwork, proxyNetwork, type TestLease } from './proxy-network.ts';
+import { SSRF_VECTORS, SSRF_ZONE, vectorUrl } from './ssrf-vectors.ts';
+
+/** Addresses as they are typed, those that a browser takes for one at all; and as it reads them, each once. */
+export interface Vectors {
+  readonly typed: readonly string[];
+  readonly read: readonly string[];
+}
+
+/** A browser behind the forwarder and the proxy, with a page of the public site that asks for addresses (`attack-page.js`). */
+export interface AttackingPage extends AsyncDisposable {
+  readonly network: ProxyNetwork;
+  readonly lease: TestLease;
+  readonly chromium: ProxiedBrowser;
+  readonly vectors: Vectors;
+  /** Asks for a page of the public site in the given way; resolves when the site was asked. */
+  reachSite(way: string): Promise<void>;
+  /** Asks for every URL in the given way, at most so many at once; resolves when the host of each was refused. */
+  askAll(way: string, urls: readonly string[], atOnce?: number): Promise<void>;
+  /** Expects that nothing reached the trap, and that a judgement refused whatever was asked for. */
+  expectJudged(): void;
+}
+
+/** Hundreds of requests, on machines that have other work. */
+const ARRIVAL_MS = 60_000;
+
+const hostOf = (url: string) => new URL(url).hostname;
+
+export async function attackingPage(): Promise<AttackingPage> {
+  await using started = new AsyncDisposableStack();
+  const network = await proxyNetwork(SSRF_ZONE, {
+    OMICRON_EGRESS_CONNECTIONS_PER_LEASE: '5000',
+    OMICRON_EGRESS_DNS_SECONDS: '10', // hundreds of lookups at once
+  });
+  started.defer(() => network.close());
+  const lease = network.lease({ deny: ['denied.test'] });
+  const chromium = await proxiedBrowser(network, lease);
+  started.defer(() => chromium.close());
+  const site = `http://site.test:${network.site.port}`;
+  let page: Page;
+
+  async function openPage(): Promise<void> {
+    page = await chromium.browser.context.newPage();
+    await page.goto(`${site}/`);
+    await page.addScriptTag({ path: join(import.meta.dirname, 'attack-page.js') });
+  }
+
+  /** Begins again with a page of its own, between rounds: pages that a vector opened pile up, and one may open only so many. */
+  async function clear(): Promise<void> {
+    const before = chromium.browser.context.pages();
+    await openPage();
+    await Promise.all(before.map(other => other.close().catch(() => {})));
+  }
+
+  const attempt = (way: string, urls: readonly string[]) =>
+    page.evaluate(`attempt(${JSON.stringify(way)}, ${JSON.stringify(urls)})`);
+  const arrival = (path: string) =>
+    eventually(`a request of ${path}`, () => network.site.requests.some(({ url }) => url === path), ARRIVAL_MS);
+  const pathOf = (name: string) => `/${name.replaceAll(/\W/g, '-')}`;
+
+  await openPage();
+  const typed = SSRF_VECTORS.map(vector => vectorUrl(vector, network.trap.port)).filter(url => URL.canParse(url));
+  const parts = started.move();
+  return {
+    ...{ network, lease, chromium },
+    vectors: { typed, read: [...new Set(typed.map(url => new URL(url).href))] },
+    async reachSite(way) {
+      const path = pathOf(`control ${way}`);
+      await attempt(way, [site + path]);
+      await arrival(path);
+      await clear();
+    },
+    async askAll(way, urls, atOnce = urls.length) {
+      for (let i = 0; i < urls.length; i += atOnce) {
+        const round = urls.slice(i, i + atOnce);
+        const before = chromium.refusals.length;
+        // Most ways ask in order: once the last address has arrived, the others have been asked for, those of one host too.
+        const last = pathOf(`after ${way} ${i}`);
+        await attempt(way, [...round, site + last]);
+        await arrival(last);
+        const notAsked = () => {
+          const asked = new Set(chromium.refusals.slice(before).map(({ authority }) => hostOf(`http://${authority}`)));
+          return [...new Set(round.map(hostOf))].filter(host => !asked.has(host));
+        };
+        await expect.poll(notAsked, { timeout: ARRIVAL_MS }).toEqual([]);
+        await clear();
+      }
+      expect(network.trap.hits).toEqual([]);
+    },
+    expectJudged() {
+      expect([...new Set(chromium.refusals.map(({ code }) => code))].sort()).toEqual([
+        'internal_address',
+        'internal_name',
+        'mixed_addresses',
+      ]);
+      expect(network.trap.hits).toEqual([]);
+    },
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  };
+}
