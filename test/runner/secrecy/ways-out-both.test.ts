@@ -1,0 +1,3 @@
+import { describeWaysOut } from './ways-out.ts';
+
+describeWaysOut('both');
