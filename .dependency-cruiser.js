@@ -18,7 +18,7 @@ export const rooms = {
     'client',
     'console/server',
     'controller/compose',
-    'controller/config',
+    'controller/settings',
     'controller/store',
     'runner/browser/browser-path',
   ],

@@ -3,20 +3,20 @@ import type { Tags } from '../contract/session.ts';
 
 // Parsers of option values: commander turns what they throw into a usage error, before anything is called.
 
-export function count(text: string): number {
+export function parseCount(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
 }
 
-export function seconds(text: string): number {
+export function parseSeconds(text: string): number {
   if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be a number of seconds.');
   return Number(text);
 }
 
 /** An option that may be repeated. */
-export const repeated = (text: string, before: string[] = []): string[] => [...before, text];
+export const collectOption = (text: string, before: string[] = []): string[] => [...before, text];
 
-function tag(text: string, before: Tags = {}): Tags {
+function parseTag(text: string, before: Tags = {}): Tags {
   const [, key, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
   if (key === undefined || value === undefined) throw new InvalidArgumentError('It must be KEY=VALUE.');
   return { ...before, [key]: value };
@@ -24,4 +24,4 @@ function tag(text: string, before: Tags = {}): Tags {
 
 /** `--tag team=search --tag env=test`. */
 export const tagOption = (description: string) =>
-  new Option('--tag <key=value>', `${description}; may be repeated`).argParser(tag);
+  new Option('--tag <key=value>', `${description}; may be repeated`).argParser(parseTag);

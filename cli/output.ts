@@ -21,17 +21,17 @@ export function output(format: OutputFormat, stdout: { write(text: string): unkn
   return {
     rows(document, columns, rows) {
       if (format === 'json') json(document);
-      else table([columns, ...rows.map(row => row.map(cell))]);
+      else table([columns, ...rows.map(row => row.map(formatCell))]);
     },
     fields(document, jsonOnly = {}) {
       if (format === 'json') json({ ...document, ...jsonOnly });
-      else table(Object.entries(document).map(([name, value]) => [name, cell(value)]));
+      else table(Object.entries(document).map(([name, value]) => [name, formatCell(value)]));
     },
   };
 }
 
 /** Titles are chosen by pages and ids by callers: control characters are replaced, so that none moves the cursor. */
-const cell = (value: unknown): string =>
+const formatCell = (value: unknown): string =>
   (typeof value === 'string' ? value : value === null || value === undefined ? '-' : JSON.stringify(value))
     .replace(/\s+/g, ' ')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this replaces

@@ -55,7 +55,7 @@ import { type Call, type Connection, type ControllerApi, controllerApi } from '.
 import { type FileContent, fileCalls } from './file-calls.ts';
 import { Lease, type LeaseCalls, type ReadyLease } from './lease.ts';
 import type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
-import { retrying } from './retry.ts';
+import { retryAttempts } from './retry.ts';
 import { type CamelCased, snakeCased } from './wire-names.ts';
 
 /** What a lease is asked for: the fields of `getOrCreateRequest`, and how to wait for it. */
@@ -173,11 +173,11 @@ export class BrowserSessions implements BrowserSource {
       ...this.#callsOf(userId, session_id, epoch),
       async restore(signal) {
         const deadlineMs = clock.nowMs() + waitSeconds * 1000;
-        const answer = await retrying(leftMs => leased(leftMs, signal), { clock, deadlineMs, signal });
+        const answer = await retryAttempts(leftMs => leased(leftMs, signal), { clock, deadlineMs, signal });
         return { answer, calls: callsOf(answer) };
       },
     });
-    return retrying(
+    return retryAttempts(
       async leftMs => {
         const renewedAtMs = clock.nowMs();
         const answer = await leased(leftMs, signal);
@@ -238,7 +238,7 @@ export class BrowserSessions implements BrowserSource {
     artifactId: string,
     options: CallOptions & Part = {},
   ): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#bytes(`${sessionPath(sessionId)}/artifacts/${segment(artifactId)}/content`, options);
+    return this.#bytes(`${sessionPath(sessionId)}/artifacts/${encodeSegment(artifactId)}/content`, options);
   }
 
   /**
@@ -250,7 +250,7 @@ export class BrowserSessions implements BrowserSource {
     artifactId: string,
     { ttlSeconds, ...options }: CallOptions & { ttlSeconds?: number | undefined } = {},
   ): Promise<ArtifactUrl> {
-    const path = `${sessionPath(sessionId)}/artifacts/${segment(artifactId)}/url`;
+    const path = `${sessionPath(sessionId)}/artifacts/${encodeSegment(artifactId)}/url`;
     return this.#call({
       method: 'POST',
       path,
@@ -270,7 +270,7 @@ export class BrowserSessions implements BrowserSource {
     content: FileContent,
     options: CallOptions = {},
   ): Promise<SessionFile> {
-    const path = `${filesPath(sessionId)}/${segment(name)}`;
+    const path = `${filesPath(sessionId)}/${encodeSegment(name)}`;
     const answer = await this.#fileCall({ method: 'PUT', path, content, ...options });
     return sessionFile.parse(await answer.json());
   }
@@ -282,7 +282,7 @@ export class BrowserSessions implements BrowserSource {
 
   /** The bytes of a file, or those from `start` to `end`, both inclusive. Throws `file_not_found`. */
   async readFile(sessionId: string, name: string, options: CallOptions & Part = {}): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#bytes(`${filesPath(sessionId)}/${segment(name)}`, options);
+    return this.#bytes(`${filesPath(sessionId)}/${encodeSegment(name)}`, options);
   }
 
   /** What agents of the session asked of their user, oldest first. */
@@ -298,7 +298,7 @@ export class BrowserSessions implements BrowserSource {
     answer: z.input<typeof userActionAnswer>,
     options: CallOptions = {},
   ): Promise<UserAction> {
-    const path = `${sessionPath(sessionId)}/user-actions/${segment(actionId)}`;
+    const path = `${sessionPath(sessionId)}/user-actions/${encodeSegment(actionId)}`;
     return this.#call({ method: 'POST', path, body: answer, answer: userAction, ...options });
   }
 
@@ -340,12 +340,12 @@ export class BrowserSessions implements BrowserSource {
 
   /** Stores or replaces the credential of one site; leases that begin from now on have it. */
   async putCredential(userId: string, site: string, credential: Credential): Promise<void> {
-    const path = `${credentialsPath(userId)}/${segment(site)}`;
+    const path = `${credentialsPath(userId)}/${encodeSegment(site)}`;
     await this.#call({ method: 'PUT', path, userId, body: credential, answer: z.null() });
   }
 
   async deleteCredential(userId: string, site: string): Promise<void> {
-    const path = `${credentialsPath(userId)}/${segment(site)}`;
+    const path = `${credentialsPath(userId)}/${encodeSegment(site)}`;
     await this.#call({ method: 'DELETE', path, userId, answer: z.null() });
   }
 
@@ -487,7 +487,7 @@ export class BrowserSessions implements BrowserSource {
 const tagPairs = (tags: Tags = {}): string[] => Object.entries(tags).map(([key, value]) => `${key}:${value}`);
 
 /** One segment of a path. Throws `invalid_request` for what no URL can hold as one: `users/../policy` is `policy`, `%2e%2e` too. */
-function segment(text: string): string {
+function encodeSegment(text: string): string {
   if (!['', '.', '..'].includes(text) && text.isWellFormed()) return encodeURIComponent(text);
   throw new OmicronError(
     'invalid_request',
@@ -495,12 +495,12 @@ function segment(text: string): string {
   );
 }
 const SESSIONS = '/internal/browser-sessions';
-const sessionPath = (sessionId: string) => `${SESSIONS}/${segment(sessionId)}`;
+const sessionPath = (sessionId: string) => `${SESSIONS}/${encodeSegment(sessionId)}`;
 const filesPath = (sessionId: string) => `${sessionPath(sessionId)}/files`;
-const userPath = (userId: string) => `/internal/users/${segment(userId)}`;
+const userPath = (userId: string) => `/internal/users/${encodeSegment(userId)}`;
 const credentialsPath = (userId: string) => `${userPath(userId)}/credentials`;
 const profilesPath = (userId: string) => `${userPath(userId)}/profiles`;
-const profilePath = (userId: string, name: string) => `${profilesPath(userId)}/${segment(name)}`;
+const profilePath = (userId: string, name: string) => `${profilesPath(userId)}/${encodeSegment(name)}`;
 const policyPath = (owner: PolicyOwner): string => {
   if ('sessionId' in owner) return `${sessionPath(owner.sessionId)}/policy`;
   return 'userId' in owner ? `${userPath(owner.userId)}/policy` : '/internal/policy';

@@ -20,14 +20,14 @@ export async function connectBrowser<Held extends LeasedBrowser>(
     }
     return connected.mcp;
   };
-  const { tools, instructions } = await explained(lease, connection);
+  const { tools, instructions } = await explainFailure(lease, connection);
   return {
     lease,
     tools,
     instructions,
     callTool(name, args = {}, { signal } = {}) {
       const either = signal ? AbortSignal.any([lease.signal, signal]) : lease.signal;
-      return explained(lease, async () => (await connection()).callTool(name, args, either));
+      return explainFailure(lease, async () => (await connection()).callTool(name, args, either));
     },
     [Symbol.asyncDispose]: () => lease.release(),
   };
@@ -55,7 +55,7 @@ const isNotCarriedOut = ({ code, cause }: OmicronError): boolean =>
  * A browser that does not answer, or refuses the token, may be one whose lease has ended: then that is the error. A hibernated
  * one is brought back; a call that was not carried out is made then, and so is one whose token alone has expired, with the next one.
  */
-async function explained<T>(lease: LeasedBrowser, call: () => Promise<T>): Promise<T> {
+async function explainFailure<T>(lease: LeasedBrowser, call: () => Promise<T>): Promise<T> {
   const { headers, mcpUrl } = lease;
   try {
     return await call();

@@ -20,7 +20,7 @@ export type ControllerApi = <Answer>(call: Call<Answer>) => Promise<Answered<Ans
 
 const TIMEOUT_MS = 15_000;
 
-export const peerOf = ({ url }: Connection): ApiPeer => ({
+export const controllerPeer = ({ url }: Connection): ApiPeer => ({
   url,
   name: 'The controller',
   unreachable: 'controller_unreachable',
@@ -39,7 +39,7 @@ export function callTokens({ serviceSecret }: Connection): (userId: string | und
  */
 export function controllerApi(connection: Connection, fetch: typeof globalThis.fetch): ControllerApi {
   const tokenFor = callTokens(connection);
-  const call = problemClient(peerOf(connection), fetchCalls(fetch, mayRepeat));
+  const call = problemClient(controllerPeer(connection), fetchCalls(fetch, mayRepeat));
   return async ({ userId, timeoutMs = TIMEOUT_MS, ...rest }) =>
     call({ ...rest, timeoutMs, token: await tokenFor(userId) });
 }

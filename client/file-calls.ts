@@ -1,6 +1,6 @@
 import { OmicronError } from '../contract/problem.ts';
-import { problemOf } from '../http/problem-client.ts';
-import { type Connection, callTokens, peerOf } from './controller-api.ts';
+import { parseProblem } from '../http/problem-client.ts';
+import { type Connection, callTokens, controllerPeer } from './controller-api.ts';
 
 /** What a file's content may be given as. */
 export type FileContent = Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | string;
@@ -24,7 +24,7 @@ export function fileCalls(
   fetch: typeof globalThis.fetch,
 ): (call: FileCall) => Promise<Response> {
   const tokenFor = callTokens(connection);
-  const peer = peerOf(connection);
+  const peer = controllerPeer(connection);
   const base = peer.url.replace(/\/+$/, '');
   return async ({ method, path, userId, content, range, signal }) => {
     const timeout = AbortSignal.timeout(FILE_MS);
@@ -50,6 +50,6 @@ export function fileCalls(
     });
     if (response.ok) return response;
     const retryAfter = response.headers.get('retry-after') ?? undefined;
-    throw problemOf(peer, base, { status: response.status, retryAfter, text: await response.text() });
+    throw parseProblem(peer, base, { status: response.status, retryAfter, text: await response.text() });
   };
 }

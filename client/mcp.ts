@@ -80,9 +80,9 @@ export async function connectMcp(
       signal,
     }).catch((cause: unknown) => {
       signal.throwIfAborted();
-      throw unreachable(mcpUrl, cause);
+      throw unreachableError(mcpUrl, cause);
     });
-    if (!response.ok) throw await refusal(mcpUrl, response);
+    if (!response.ok) throw await parseRefusal(mcpUrl, response);
     return response;
   }
 
@@ -91,19 +91,19 @@ export async function connectMcp(
     const response = await post({ id, method, params }, signal);
     const text = await response.text().catch((cause: unknown) => {
       signal.throwIfAborted();
-      throw unreachable(mcpUrl, cause);
+      throw unreachableError(mcpUrl, cause);
     });
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
     const message = messagesOf(text, isStream)
       .map(each => answered.safeParse(each).data)
       .find(each => each?.id === id);
-    if (message === undefined) throw garbled(mcpUrl, method);
+    if (message === undefined) throw garbledError(mcpUrl, method);
     if ('error' in message) {
       const code = REQUEST_ERRORS.includes(message.error.code) ? 'invalid_request' : 'internal_error';
       throw new OmicronError(code, `${method}: ${message.error.message}`);
     }
     const parsed = result.safeParse(message.result);
-    if (!parsed.success) throw garbled(mcpUrl, method, parsed.error);
+    if (!parsed.success) throw garbledError(mcpUrl, method, parsed.error);
     return { result: parsed.data, response };
   }
 
@@ -163,24 +163,24 @@ export function wasSent(error: unknown): boolean {
 }
 
 /** A call that may have run is not for this client to repeat. */
-function unreachable(mcpUrl: string, error: unknown): OmicronError {
+function unreachableError(mcpUrl: string, error: unknown): OmicronError {
   const why = wasSent(error)
     ? `The connection to the browser at ${mcpUrl} broke. A call that was running may have had its effect: acquire the lease again, and look at the page before you repeat it.`
     : `The browser at ${mcpUrl} cannot be reached, and nothing was done; acquire the lease again, and check that this machine reaches that address.`;
   return new OmicronError('browser_unreachable', why, { cause: error });
 }
 
-const garbled = (mcpUrl: string, method: string, cause?: unknown) =>
+const garbledError = (mcpUrl: string, method: string, cause?: unknown) =>
   new OmicronError(
     'internal_error',
     `The answer of ${mcpUrl} to ${method} was not understood; check that it is the address of an MCP endpoint.`,
     { cause },
   );
 
-async function refusal(mcpUrl: string, response: Response): Promise<OmicronError> {
+async function parseRefusal(mcpUrl: string, response: Response): Promise<OmicronError> {
   const problem = problemSchema.safeParse(await response.json().catch(() => undefined));
   if (problem.success) return OmicronError.fromProblem(problem.data);
-  if (response.status >= 500) return unreachable(mcpUrl, new Error(`HTTP ${response.status}`));
+  if (response.status >= 500) return unreachableError(mcpUrl, new Error(`HTTP ${response.status}`));
   return new OmicronError(
     'internal_error',
     `${mcpUrl} answered ${response.status}; acquire the lease again, and check that it is the address of an MCP endpoint.`,

@@ -24,7 +24,7 @@ export function waitMs(error: OmicronError, attempt: number, clock: Clock): numb
  * Repeats `attempt` while it fails with 429 or 503. When the next attempt would be past `deadlineMs`, throws the last error
  * at once, with its `retryAfterSeconds`.
  */
-export async function retrying<T>(
+export async function retryAttempts<T>(
   attempt: (leftMs: number) => Promise<T>,
   { clock, deadlineMs, signal }: { clock: Clock; deadlineMs: number; signal: AbortSignal },
 ): Promise<T> {

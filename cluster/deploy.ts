@@ -6,10 +6,10 @@ import { promisify } from 'node:util';
 import { ENDED, ENV, LABELS, NAMESPACES, RUNNER_TEMPLATE, SECCOMP_PROFILE, SERVICES } from '../contract/names.ts';
 import type { Environment } from '../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../manifests/environments.ts';
-import { FOLDERS, type KubernetesObject, objects } from '../manifests/render.ts';
+import { FOLDERS, type KubernetesObject, renderObjects } from '../manifests/render.ts';
 import { SECRETS } from '../manifests/secrets.ts';
 import { DATABASE_HOST, FIXTURES, fixtures, HOSTS, INGRESS, POSTGRES_SECRET } from './fixtures/objects.ts';
-import { follow, hasArgo, push, synced } from './gitops.ts';
+import { follow, hasArgo, push, waitUntilSynced } from './gitops.ts';
 import { type ClusterImages, clusterImages } from './images.ts';
 import { apply, clusterEnvironment, kubectl, localTool, tryKubectl } from './kubectl.ts';
 
@@ -23,7 +23,7 @@ const wave = ({ metadata }: KubernetesObject) => Number(metadata.annotations?.['
 
 /** What Argo CD would sync, in its order: without Argo CD's own objects, and without monitoring. */
 const coreObjects = (env: Environment): KubernetesObject[] =>
-  [...objects(env)]
+  [...renderObjects(env)]
     .filter(([path]) => path.startsWith(`${FOLDERS.core}/`))
     .map(([, object]) => object)
     .toSorted((a, b) => wave(a) - wave(b));
@@ -80,9 +80,9 @@ export async function deploy({
   if (argo) {
     const revision = await push(env);
     await follow(env);
-    await synced(revision);
+    await waitUntilSynced(revision);
   } else await apply(coreObjects(env));
-  await running();
+  await waitUntilRunning();
   return argo ? 'by Argo CD' : 'by server-side apply';
 }
 
@@ -100,7 +100,7 @@ export async function nothingLeft(runnerId: string): Promise<void> {
 }
 
 /** Waits until the controller, the egress proxy, the console and the ingress run as they were last applied. */
-export async function running(): Promise<void> {
+export async function waitUntilRunning(): Promise<void> {
   for (const name of Object.values(SERVICES)) await rolledOut(NAMESPACES.system, name);
   await rolledOut(NAMESPACES.api, INGRESS);
 }

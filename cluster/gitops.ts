@@ -89,7 +89,7 @@ async function refresh(): Promise<void> {
 }
 
 /** Argo CD's status once it has compared the cluster with the repository anew. */
-export async function compared() {
+export async function compareRevisions() {
   await refresh();
   const annotation = ['-n', ARGOCD, 'get', 'application', CORE, '-o', 'jsonpath={.metadata.annotations}'];
   const deadline = performance.now() + SYNC_MS;
@@ -103,7 +103,7 @@ export async function compared() {
 }
 
 /** Waits until Argo CD has synced a revision and what runs of it is healthy. */
-export async function synced(revision: string): Promise<void> {
+export async function waitUntilSynced(revision: string): Promise<void> {
   await refresh();
   const deadline = performance.now() + SYNC_MS;
   for (;;) {
@@ -115,7 +115,7 @@ export async function synced(revision: string): Promise<void> {
 }
 
 /** Removes Argo CD's Applications and keeps what they synced. */
-export async function unfollow(): Promise<void> {
+export async function removeApplications(): Promise<void> {
   for (const name of ['root', CORE]) {
     const free = ['-n', ARGOCD, 'patch', 'application', name, '--type=merge', '-p', '{"metadata":{"finalizers":null}}'];
     await tryKubectl(free); // it may not be there

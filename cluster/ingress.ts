@@ -37,7 +37,7 @@ export async function openIngress(): Promise<Ingress> {
 async function proxyAddress(): Promise<{ address: string; close: () => void }> {
   const pod = ['-n', NAMESPACES.api, 'get', 'pods', '-l', `omicron.dev/fixture=${INGRESS}`];
   const ip = (await kubectl([...pod, '-o', 'jsonpath={.items[0].status.podIP}'])).trim();
-  if (await reaches(ip, PROXY_PORT)) return { address: `${ip}:${PROXY_PORT}`, close: () => undefined };
+  if (await canReach(ip, PROXY_PORT)) return { address: `${ip}:${PROXY_PORT}`, close: () => undefined };
   const child = spawn('kubectl', ['-n', NAMESPACES.api, 'port-forward', `deployment/${INGRESS}`, `:${PROXY_PORT}`], {
     env: clusterEnvironment(),
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -45,7 +45,7 @@ async function proxyAddress(): Promise<{ address: string; close: () => void }> {
   return { address: `127.0.0.1:${await forwardedPort(child)}`, close: () => child.kill() };
 }
 
-async function reaches(host: string, port: number): Promise<boolean> {
+async function canReach(host: string, port: number): Promise<boolean> {
   const socket = connect({ host, port });
   const open = new Promise<boolean>(resolve => {
     socket.on('connect', () => resolve(true));

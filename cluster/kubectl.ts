@@ -32,7 +32,7 @@ export function localTool(): string | undefined {
   return clusterEnvironment().KUBECONFIG === own ? tool : undefined;
 }
 
-export interface Answer {
+export interface CommandResult {
   readonly ok: boolean;
   readonly stdout: string;
   readonly stderr: string;
@@ -47,7 +47,7 @@ export function clusterEnvironment(): NodeJS.ProcessEnv {
 }
 
 /** Runs kubectl; an error of the server is an answer, not an exception. */
-export function tryKubectl(args: readonly string[], input?: string): Promise<Answer> {
+export function tryKubectl(args: readonly string[], input?: string): Promise<CommandResult> {
   return new Promise(resolve => {
     const child = execFile(
       'kubectl',

@@ -1,13 +1,14 @@
-import type { ConsoleSettings } from './config.ts';
 import type { Identity } from './server/console.ts';
 import { identityProvider } from './server/oidc.ts';
 import type { ClaimNames } from './server/people.ts';
 import { platformTokens } from './server/platform-tokens.ts';
+import type { ConsoleSettings } from './settings.ts';
 
 /** Who vouches for people, by the settings. */
 export function signInBy(settings: ConsoleSettings): Identity {
   const claims: ClaimNames = {
-    ...{ user: settings.userClaim, role: settings.roleClaim },
+    user: settings.userClaim,
+    role: settings.roleClaim,
     roles: { viewer: settings.viewerRole, operator: settings.operatorRole, admin: settings.adminRole },
     roleWithout: settings.roleWithout === 'none' ? null : settings.roleWithout,
   };
@@ -15,13 +16,19 @@ export function signInBy(settings: ConsoleSettings): Identity {
   return {
     ...(oidcIssuer && {
       provider: identityProvider({
-        ...{ issuer: oidcIssuer, clientId: oidcClientId, clientSecret: oidcClientSecret },
-        ...{ scopes: settings.oidcScopes, claims, url: new URL(settings.url) },
+        issuer: oidcIssuer,
+        clientId: oidcClientId,
+        clientSecret: oidcClientSecret,
+        scopes: settings.oidcScopes,
+        claims,
+        url: new URL(settings.url),
       }),
     }),
     ...(platformIssuer && {
       vouchForToken: platformTokens({
-        ...{ issuer: platformIssuer, audience: settings.platformAudience, claims },
+        issuer: platformIssuer,
+        audience: settings.platformAudience,
+        claims,
         secret: platformSecret === undefined ? undefined : new TextEncoder().encode(platformSecret),
       }),
     }),

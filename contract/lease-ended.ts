@@ -22,7 +22,7 @@ const HIBERNATED = 'nothing used the browser, or its place was needed, and it wa
 const isEndReason = (text: string | undefined): text is EndReason =>
   (END_REASONS as readonly (string | undefined)[]).includes(text);
 
-function ended(reason: string | null): string {
+function describeEnd(reason: string | null): string {
   const code = reason?.split(':')[0];
   if (code === 'hibernated') return `The lease has ended: ${HIBERNATED}, and come back with the session.`;
   const why = isEndReason(code) ? `: ${WHY[code]}` : '';
@@ -32,11 +32,11 @@ function ended(reason: string | null): string {
 const INSTEAD = 'Ask for the session again and connect to the new address; no other call gets through here.';
 
 /** What an agent, and the engineer who reads its log, is told. `reason`: a runner's, which begins with the EndReason where there is one. */
-export const whyLeaseEnded = (reason: string | null): string => `${ended(reason)} ${INSTEAD}`;
+export const whyLeaseEnded = (reason: string | null): string => `${describeEnd(reason)} ${INSTEAD}`;
 
 /** The result of every call of a lease that has ended. */
 export const leaseEnded = (reason: string | null): ToolFailure =>
-  refused({ code: 'lease_ended', why: ended(reason), instead: INSTEAD });
+  refused({ code: 'lease_ended', why: describeEnd(reason), instead: INSTEAD });
 
 /** Programs that know problem documents say so in `Accept`, and are answered 409 `lease_ended` in place of a tool's result. */
 export const takesProblems = (accept: string | undefined): boolean => accept?.includes(PROBLEM_TYPE) === true;

@@ -32,20 +32,20 @@ export function packChunks(chunks: readonly PlainChunk[]): Buffer {
 /** Chunks of such a body; throws `invalid_request` unless each is whole, and what its digest says. */
 export function unpackChunks(body: Buffer): Buffer[] {
   const end = body.subarray(0, LIST_BYTES_MAX).indexOf(NEWLINE);
-  const list = chunkList.safeParse(parsed(body.subarray(0, Math.max(0, end)).toString()));
-  if (!list.success) throw invalid('must begin with a list of chunks as JSON, and a newline');
+  const list = chunkList.safeParse(parseJson(body.subarray(0, Math.max(0, end)).toString()));
+  if (!list.success) throw invalidBody('must begin with a list of chunks as JSON, and a newline');
   let at = end + NEWLINE.length;
   const chunks = list.data.map(chunk => {
     const bytes = body.subarray(at, at + chunk.bytes);
     at += chunk.bytes;
-    if (digestOfChunk(bytes) !== chunk.sha256) throw invalid(`has a chunk that is not ${chunk.sha256}`);
+    if (digestOfChunk(bytes) !== chunk.sha256) throw invalidBody(`has a chunk that is not ${chunk.sha256}`);
     return bytes;
   });
-  if (at !== body.length) throw invalid('must end with the last chunk');
+  if (at !== body.length) throw invalidBody('must end with the last chunk');
   return chunks;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -53,4 +53,4 @@ function parsed(text: string): unknown {
   }
 }
 
-const invalid = (why: string) => new OmicronError('invalid_request', `Invalid request: the body ${why}.`);
+const invalidBody = (why: string) => new OmicronError('invalid_request', `Invalid request: the body ${why}.`);

@@ -16,7 +16,7 @@ const serviceClaims = z.object({
   user_id: z.string().optional(),
 });
 
-const invalid = (cause: unknown) => {
+const invalidToken = (cause: unknown) => {
   const why =
     cause instanceof errors.JWTExpired
       ? 'it has expired; sign a new one for each call'
@@ -93,7 +93,7 @@ export async function verifyServiceToken(
     if (issued > latest || exp - issued > SERVICE_TOKEN_SECONDS) throw tooLong();
     return { userId: user_id };
   } catch (cause) {
-    throw cause instanceof OmicronError ? cause : invalid(cause);
+    throw cause instanceof OmicronError ? cause : invalidToken(cause);
   }
 }
 
@@ -187,7 +187,7 @@ export async function verifyControllerToken<T extends z.ZodType>(
       throw new errors.JWTClaimValidationFailed('unexpected "aud" claim value', claims, 'aud');
     return { claims: schema.parse(claims), expMs: claims.exp * 1000 };
   } catch (cause) {
-    throw invalid(cause);
+    throw invalidToken(cause);
   }
 }
 

@@ -4,14 +4,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ENV, PROFILE_PREFIX } from '../contract/names.ts';
 import { folderArtifacts } from './artifacts/folder.ts';
 import { uncheckedArtifacts } from './artifacts/unchecked.ts';
-import type { Settings } from './config.ts';
 import type { ArtifactStore } from './ports/artifacts.ts';
 import type { Database } from './ports/database.ts';
 import type { KeyWrap } from './ports/key-wrap.ts';
 import type { ProfileStore } from './ports/profile-store.ts';
 import type { MakeProvider } from './ports/runners.ts';
 import type { SecretStore } from './ports/secrets.ts';
-import { folderStore } from './profiles/folder-store.ts';
+import { folderProfileStore } from './profiles/folder-store.ts';
 import { keyFileWrap } from './profiles/key-file.ts';
 import { kernelBrowsers } from './runners/kernel/browsers.ts';
 import { localRunners } from './runners/local/provider.ts';
@@ -19,13 +18,14 @@ import { fileSecrets } from './secrets/file.ts';
 import { vaultKvSecrets } from './secrets/vault-kv.ts';
 import { vaultRestSecrets } from './secrets/vault-rest.ts';
 import { vaultSqlSecrets } from './secrets/vault-sql.ts';
+import type { Settings } from './settings.ts';
 
 // What stands behind each port, as the settings say.
 
 const artifactUrl = ({ artifactStore, dataDir }: Settings): string =>
   artifactStore ?? pathToFileURL(join(resolve(dataDir), 'artifacts')).href;
 
-export async function artifactStore(settings: Settings): Promise<ArtifactStore> {
+export async function openArtifactStore(settings: Settings): Promise<ArtifactStore> {
   const url = artifactUrl(settings);
   if (!url.startsWith('file:')) return bucketAt(new URL(url).hostname, settings);
   const folder = fileURLToPath(url);
@@ -85,7 +85,7 @@ async function keyWrap(settings: Settings): Promise<KeyWrap | undefined> {
 
 /** The AWS SDK is loaded where it is used alone: the published command leaves it out. */
 async function profileStoreAt(url: string, { awsRegion = '', awsS3Endpoint }: Settings): Promise<ProfileStore> {
-  if (url.startsWith('file:')) return folderStore(fileURLToPath(url));
+  if (url.startsWith('file:')) return folderProfileStore(fileURLToPath(url));
   const { bucketStore } = await import('./profiles/bucket-store.ts');
   return bucketStore({ bucket: new URL(url).hostname, region: awsRegion, endpoint: awsS3Endpoint });
 }

@@ -5,14 +5,13 @@ import { controllerKeys, serviceKey, signingKey } from '../contract/tokens.ts';
 import { httpCalls } from '../http/call.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { type Clock, neverAborts, realClock } from '../time/clock.ts';
-import { artifactStore, localProvider, profileParts, secretStore } from './adapters.ts';
-import type { Settings } from './config.ts';
+import { localProvider, openArtifactStore, profileParts, secretStore } from './adapters.ts';
 import { buildServer } from './http/server.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
 import { AwaitedRedemptions } from './lease/awaited-redemptions.ts';
-import { Changes } from './lease/changes.ts';
+import { ChangeSignal } from './lease/changes.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
-import { Hibernation } from './lease/hibernation.ts';
+import { SessionHibernation } from './lease/hibernation.ts';
 import { mcpAccess } from './lease/mcp-access.ts';
 import { pendingUserActions } from './lease/pending-user-actions.ts';
 import { uploadSites } from './lease/upload-sites.ts';
@@ -25,6 +24,7 @@ import { SealedObjects } from './profiles/sealed-objects.ts';
 import { Snapshots } from './profiles/snapshots.ts';
 import { httpRunnerFiles } from './runners/http-files.ts';
 import { httpRunnerLink } from './runners/http-link.ts';
+import type { Settings } from './settings.ts';
 import { sqlBroker } from './store/broker.ts';
 import { sqlDirectory } from './store/directory.ts';
 import { sqlEgressLeases } from './store/egress-leases.ts';
@@ -134,8 +134,13 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const objects = kept && new SealedObjects({ ...kept, profiles, quotaBytes });
   const hibernates = settings.hibernateSeconds > 0;
   const provider = await makeProvider({
-    ...{ controllerUrl, jwks, healthOf, onChange: wake.liveness.kick },
-    ...{ stopped: stopped.signal, clock, log },
+    controllerUrl,
+    jwks,
+    healthOf,
+    onChange: wake.liveness.kick,
+    stopped: stopped.signal,
+    clock,
+    log,
   });
   return {
     settings,
@@ -154,8 +159,13 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     snapshots: objects && new Snapshots({ hibernations, objects, keepSeconds: settings.hibernatedHours * 3_600, log }),
     hibernates,
     hibernation: hibernates
-      ? new Hibernation({
-          ...{ directory, hibernations, link, keys, provider: provider.name, log },
+      ? new SessionHibernation({
+          directory,
+          hibernations,
+          link,
+          keys,
+          provider: provider.name,
+          log,
           idleSeconds: settings.hibernateSeconds,
           idleForCapacitySeconds: settings.hibernateForCapacitySeconds,
         })
@@ -163,14 +173,14 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     userActions: sqlUserActions(database),
     egressLeases: sqlEgressLeases(database),
     secrets: secretStore(settings, database),
-    artifacts: await artifactStore(settings),
+    artifacts: await openArtifactStore(settings),
     metrics: prometheusMetrics(directory),
     link,
     redemptions: new AwaitedRedemptions(),
     runnerFiles: httpRunnerFiles,
     provider,
     stopped,
-    changes: new Changes(clock),
+    changes: new ChangeSignal(clock),
     wake,
     clock,
     log,

@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../time/clock.ts';
-import type { Settings } from './config.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
-import type { Changes } from './lease/changes.ts';
-import type { Hibernation } from './lease/hibernation.ts';
+import type { ChangeSignal } from './lease/changes.ts';
+import type { SessionHibernation } from './lease/hibernation.ts';
 import { drainLoop } from './loops/drain.ts';
 import { launchLoop } from './loops/launch.ts';
 import { markLostRunners, removeOrphans } from './loops/liveness.ts';
@@ -16,6 +15,7 @@ import type { ArtifactStore } from './ports/artifacts.ts';
 import type { RunnerLink } from './ports/runner-link.ts';
 import type { RunnerProvider } from './ports/runners.ts';
 import type { ProfileKeeper } from './profiles/profile-keeper.ts';
+import type { Settings } from './settings.ts';
 import type { Fleet } from './store/fleet.ts';
 import type { Maintenance } from './store/maintenance.ts';
 import { Wake } from './wake.ts';
@@ -44,11 +44,11 @@ export interface LoopParts {
   provider: RunnerProvider;
   link: RunnerLink;
   keys: Keys;
-  changes: Changes;
+  changes: ChangeSignal;
   artifacts: ArtifactStore;
   profileKeeper: Pick<ProfileKeeper, 'sweep'> | null;
   /** Null: sessions are not hibernated. */
-  hibernation: Hibernation | null;
+  hibernation: SessionHibernation | null;
   metrics: Metrics;
   wake: Wakes;
   settings: Pick<

@@ -3,9 +3,9 @@ import { pino } from 'pino';
 import { ENV, NAMESPACES, RUNNER_TEMPLATE, RUNNER_VARIABLES } from '../contract/names.ts';
 import { pickVariables } from '../process/environment.ts';
 import { startController } from './compose.ts';
-import { controllerSettings, type Settings } from './config.ts';
 import type { MakeProvider } from './ports/runners.ts';
 import { kubernetesRunners } from './runners/kubernetes/provider.ts';
+import { parseControllerSettings, type Settings } from './settings.ts';
 import { postgresDatabase } from './store/postgres.ts';
 
 /** What local runners have of this process's environment; pods have it from their template. */
@@ -31,7 +31,7 @@ const podRunners =
 
 /** The controller as a process of its own, on Postgres. SIGTERM stops it gracefully; runners stay leased. */
 async function main(): Promise<void> {
-  const settings = controllerSettings(process.env);
+  const settings = parseControllerSettings(process.env);
   const log = pino({ name: 'controller', level: settings.logLevel });
   const database = postgresDatabase({
     url: settings.databaseUrl,

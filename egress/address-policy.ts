@@ -1,9 +1,9 @@
 import { networkInterfaces } from 'node:os';
 import type { SiteJudge, SiteRequest } from '../contract/policy/sites.ts';
 import type { Classifier } from './address.ts';
-import { isRefusal, type Refusal } from './refusal.ts';
+import { isRefusal, type ProxyRefusal } from './refusal.ts';
 import type { NameResolver } from './resolve.ts';
-import { isInternalName, LOOPBACK, type Target } from './target.ts';
+import { type Destination, isInternalName, LOOPBACK } from './target.ts';
 
 /** Addresses that passed every check; exactly these may be dialled. */
 export interface AllowedAddresses {
@@ -15,11 +15,11 @@ export interface AddressPolicy {
    * Browsing policy first (it needs no network), then the name, then one lookup, then every address of its answer.
    */
   check(
-    target: Target,
+    target: Destination,
     scheme: SiteRequest['scheme'],
     sites: SiteJudge,
     signal: AbortSignal,
-  ): Promise<AllowedAddresses | Refusal>;
+  ): Promise<AllowedAddresses | ProxyRefusal>;
 }
 
 export function addressPolicy(options: {

@@ -67,16 +67,16 @@ export function addressClassifier(options: { denied: readonly string[]; allowed:
     classify(text) {
       if (isIP(text) === 0 || text.includes('%')) return 'reserved';
       const address = ipaddr.parse(text);
-      if (allowed.some(range => within(address, range))) return 'public';
-      for (const [name, list] of classes) if (list.some(range => within(address, range))) return name;
+      if (allowed.some(range => isInRange(address, range))) return 'public';
+      for (const [name, list] of classes) if (list.some(range => isInRange(address, range))) return name;
       if (address.kind() === 'ipv4') return 'public';
-      if (!within(address, GLOBAL_UNICAST_6)) return 'reserved';
+      if (!isInRange(address, GLOBAL_UNICAST_6)) return 'reserved';
       return isIsatap(address as ipaddr.IPv6) ? 'transition' : 'public'; // kind() above tells them apart, not the type
     },
   };
 }
 
-const within = (address: Address, [network, bits]: Range): boolean =>
+const isInRange = (address: Address, [network, bits]: Range): boolean =>
   address.kind() === network.kind() && address.match(network, bits);
 
 /**

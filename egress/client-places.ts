@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { EgressLease, LeaseClient } from './lease.ts';
-import type { Refusal } from './refusal.ts';
+import type { ProxyRefusal } from './refusal.ts';
 
 interface ClientPlace extends LeaseClient {
   readonly peer: string;
@@ -51,7 +51,7 @@ export class ClientPlaces {
     const peer = socket.remoteAddress ?? '';
     const ofPeer = this.#strangers.get(peer);
     if (ofPeer && ofPeer.size >= UNAUTHENTICATED_PER_PEER) this.#takeBackStranger(ofPeer);
-    else if (this.#strangersCount >= UNAUTHENTICATED_MAX) this.#takeBackStranger(largest(this.#strangers.values()));
+    else if (this.#strangersCount >= UNAUTHENTICATED_MAX) this.#takeBackStranger(findLargest(this.#strangers.values()));
     const timer = setTimeout(() => this.#takeBack(place, 'late'), this.#headMs);
     const place: ClientPlace = { socket, peer, lease: undefined, busy: 0, timer };
     this.#places.set(socket, place);
@@ -83,7 +83,7 @@ export class ClientPlaces {
   }
 
   /** Gives the client one of its lease's places. Refused when the lease, or the whole proxy, has none to spare. */
-  claim(socket: Socket, lease: EgressLease): Refusal | undefined {
+  claim(socket: Socket, lease: EgressLease): ProxyRefusal | undefined {
     const place = this.#places.get(socket);
     if (!place || lease.ended) return { refused: 'credential_refused' };
     if (place.lease === lease) return undefined;
@@ -105,20 +105,20 @@ export class ClientPlaces {
 
   /** Takes back the oldest connection without a lease, if possible one that nothing is being looked up for. */
   #takeBackStranger(places: ReadonlySet<ClientPlace>): void {
-    const place = first(places, ({ busy }) => busy === 0) ?? first(places, () => true);
+    const place = findFirst(places, ({ busy }) => busy === 0) ?? findFirst(places, () => true);
     if (place) this.#takeBack(place, 'unauthenticated');
   }
 
   #takeBackIdle(places: ReadonlySet<LeaseClient>): boolean {
-    const place = first(places, ({ busy }) => busy === 0);
+    const place = findFirst(places, ({ busy }) => busy === 0);
     if (place) this.#takeBack(place, 'idle');
     return place !== undefined;
   }
 
   /** All places are busy: the lease that holds the most gives one up, unless the one that asks would then hold as many. */
   #takeBackShare(asking: EgressLease): boolean {
-    const places = largest([...this.#leases].map(({ clients }) => clients));
-    const place = places.size > asking.clients.size + 1 ? first(places, () => true) : undefined;
+    const places = findLargest([...this.#leases].map(({ clients }) => clients));
+    const place = places.size > asking.clients.size + 1 ? findFirst(places, () => true) : undefined;
     if (place) this.#takeBack(place, 'share');
     return place !== undefined;
   }
@@ -151,12 +151,12 @@ export class ClientPlaces {
   }
 }
 
-function first<T>(items: Iterable<T>, fits: (item: T) => boolean): T | undefined {
+function findFirst<T>(items: Iterable<T>, fits: (item: T) => boolean): T | undefined {
   for (const item of items) if (fits(item)) return item;
   return undefined;
 }
 
-function largest<T>(sets: Iterable<ReadonlySet<T>>): ReadonlySet<T> {
+function findLargest<T>(sets: Iterable<ReadonlySet<T>>): ReadonlySet<T> {
   let most: ReadonlySet<T> = new Set();
   for (const set of sets) if (set.size > most.size) most = set;
   return most;

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { REFUSALS } from '../contract/egress.ts';
-import { type Refusal, refusalBytes } from './refusal.ts';
-import type { Target } from './target.ts';
+import { type ProxyRefusal, refusalBytes } from './refusal.ts';
+import type { Destination } from './target.ts';
 
 /** How long a refused client may take to read the answer. */
 const LINGER_MS = 2000;
@@ -16,7 +16,7 @@ export function clientClosedSignal(client: Socket): AbortSignal {
 }
 
 /** Answers on a socket that node:http has detached; closes it once the client has read the answer, or after 2 s. */
-export function answerSocket(client: Socket, refusal: Refusal, target: Target | null): void {
+export function answerSocket(client: Socket, refusal: ProxyRefusal, target: Destination | null): void {
   client.on('error', () => {});
   if (!client.writable) return void client.destroy();
   const timer = setTimeout(() => client.destroy(), LINGER_MS);

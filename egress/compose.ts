@@ -6,7 +6,6 @@ import { addressClassifier } from './address.ts';
 import { addressPolicy } from './address-policy.ts';
 import { adminServer } from './admin.ts';
 import { ClientPlaces } from './client-places.ts';
-import type { EgressSettings } from './config.ts';
 import { directDialer } from './dial.ts';
 import { denialReporter } from './events.ts';
 import { leaseRegistry } from './lease-registry.ts';
@@ -15,6 +14,7 @@ import { outboundConnections } from './outbound.ts';
 import type { PolicySource } from './policy-source.ts';
 import { egressProxy } from './proxy.ts';
 import { dnsResolver } from './resolve.ts';
+import type { EgressSettings } from './settings.ts';
 import { upstreamDialer } from './upstream.ts';
 
 export interface RunningEgress extends EgressReady {

@@ -1,6 +1,6 @@
 import type { LookupFunction, Socket } from 'node:net';
 import { connect, isIP } from 'node:net';
-import { isRefusal, type Refusal } from './refusal.ts';
+import { isRefusal, type ProxyRefusal } from './refusal.ts';
 
 export interface Dialed {
   readonly socket: Socket;
@@ -12,7 +12,7 @@ export interface Dialer {
   /**
    * Connects to one of the addresses, which have been checked; resolves no name. `signal` destroys a pending attempt.
    */
-  dial(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Dialed | Refusal>;
+  dial(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Dialed | ProxyRefusal>;
 }
 
 /** RFC 8305 asks for 250 ms between attempts; slow paths are common behind NAT. */
@@ -34,21 +34,21 @@ export function directDialer(options: { timeoutMs: number }): Dialer {
         allowHalfOpen: true,
         noDelay: true,
       });
-      const refusal = await connected(socket, 'connect', options.timeoutMs, signal);
+      const refusal = await waitForConnect(socket, 'connect', options.timeoutMs, signal);
       return isRefusal(refusal) ? refusal : { socket, address: socket.remoteAddress ?? '' };
     },
   };
 }
 
 /** Waits for a socket's `connect` or `secureConnect`; a socket that does not get there is destroyed. */
-export function connected(
+export function waitForConnect(
   socket: Socket,
   event: 'connect' | 'secureConnect',
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<Socket | Refusal> {
+): Promise<Socket | ProxyRefusal> {
   return new Promise(done => {
-    const settle = (outcome: Socket | Refusal) => {
+    const settle = (outcome: Socket | ProxyRefusal) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
       socket.off('error', onError).off(event, onConnect);

@@ -3,12 +3,12 @@ import { DENIALS, type DenialCode, type EgressDenial, type EgressEvent } from '.
 import type { LeaseKey } from '../contract/lease-key.ts';
 import type { Clock } from '../time/clock.ts';
 import type { PolicySource } from './policy-source.ts';
-import type { Refusal } from './refusal.ts';
-import type { Target } from './target.ts';
+import type { ProxyRefusal } from './refusal.ts';
+import type { Destination } from './target.ts';
 
 export interface DenialReporter {
   /** Keeps a refusal for the next report when it is a denial; never waits and never throws. */
-  record(lease: LeaseKey, method: EgressDenial['method'], target: Target, refusal: Refusal): void;
+  record(lease: LeaseKey, method: EgressDenial['method'], target: Destination, refusal: ProxyRefusal): void;
   /** Sends what is pending; what cannot be sent stays for the next report. */
   flush(signal: AbortSignal): Promise<void>;
   start(): void;

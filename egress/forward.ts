@@ -14,8 +14,8 @@ import { answerSocket, clientClosedSignal } from './client.ts';
 import { ambiguousFraming, hasBody, siteAnswerFields } from './headers.ts';
 import type { OutboundConnection, OutboundConnections, OutboundRequest } from './outbound.ts';
 import { pipeBoth } from './pipe-both.ts';
-import { isRefusal, type Refusal, refusalHeaders, refusalPage } from './refusal.ts';
-import { hostHeader, parseAbsolute, type Target } from './target.ts';
+import { isRefusal, type ProxyRefusal, refusalHeaders, refusalPage } from './refusal.ts';
+import { type Destination, hostHeader, parseAbsolute } from './target.ts';
 
 const HEADER_BYTES_MAX = 64 * 1024;
 
@@ -30,8 +30,12 @@ function parseRequest(
   request: IncomingMessage,
   method: 'http' | 'upgrade',
   clientClosed: AbortSignal,
-): ParsedRequest | (Refusal & { target: Target | null }) {
-  const bad = (detail: string, target: Target | null = null) => ({ refused: 'bad_request' as const, detail, target });
+): ParsedRequest | (ProxyRefusal & { target: Destination | null }) {
+  const bad = (detail: string, target: Destination | null = null) => ({
+    refused: 'bad_request' as const,
+    detail,
+    target,
+  });
   const absolute = parseAbsolute(request.url ?? '');
   if (!absolute) return bad('plain requests need an absolute http:// URL; https uses CONNECT');
   if (request.method === 'TRACE') return bad('TRACE is not supported', absolute.target);
@@ -89,7 +93,12 @@ export async function handleRequest(
     await attempt(outbound, request, response, { ...parsed, wanted: { ...parsed.wanted, mayReuse: false } });
 }
 
-function answerRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal, target: Target | null) {
+function answerRefusal(
+  request: IncomingMessage,
+  response: ServerResponse,
+  refusal: ProxyRefusal,
+  target: Destination | null,
+) {
   if (response.headersSent || response.destroyed) return void response.destroy();
   const page = refusalPage(refusal, target);
   response.writeHead(REFUSALS[refusal.refused].status, refusalHeaders(refusal, page)).end(page);
@@ -184,7 +193,7 @@ export async function handleUpgrade(
   if (isRefusal(parsed)) return answerSocket(client, parsed, parsed.target);
   const { wanted } = parsed;
   const connection = await outbound.open(wanted);
-  const refuse = (refusal: Refusal) => {
+  const refuse = (refusal: ProxyRefusal) => {
     outbound.countRefusal(wanted, refusal);
     answerSocket(client, refusal, wanted.target);
   };

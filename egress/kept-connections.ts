@@ -2,11 +2,11 @@ import { Agent } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { EgressLease, Slot } from './lease.ts';
-import type { Target } from './target.ts';
+import type { Destination } from './target.ts';
 
 /** A connection to a site that may serve one plain request after another. */
 export interface KeptConnection {
-  readonly target: Target;
+  readonly target: Destination;
   readonly socket: Socket;
   /** The address that was judged and dialled. */
   readonly address: string;
@@ -29,7 +29,7 @@ export class KeptConnections {
   readonly #idle = new WeakMap<EgressLease, Set<KeptConnection>>();
 
   /** The lease's idle connection to this site, at one of the addresses that were judged for this request. */
-  take(lease: EgressLease, target: Target, addresses: readonly string[]): KeptConnection | undefined {
+  take(lease: EgressLease, target: Destination, addresses: readonly string[]): KeptConnection | undefined {
     const idle = this.#of(lease);
     const kept = [...idle].findLast(
       each => isSame(each.target, target) && addresses.includes(each.address) && !each.socket.destroyed,
@@ -63,7 +63,7 @@ export class KeptConnections {
   }
 }
 
-const isSame = (a: Target, b: Target): boolean => a.host === b.host && a.port === b.port;
+const isSame = (a: Destination, b: Destination): boolean => a.host === b.host && a.port === b.port;
 
 /** node:http's pool of one connection; `onIdle` says whether it is kept. */
 class OneConnection extends Agent {

@@ -3,7 +3,7 @@ import type { EgressLease } from './lease.ts';
 import { isFresh, type LeaseTable } from './lease-table.ts';
 import type { PolicySource } from './policy-source.ts';
 import { type ProxyCredential, parseProxyAuthorization } from './proxy-credential.ts';
-import { isRefusal, type Refusal } from './refusal.ts';
+import { isRefusal, type ProxyRefusal } from './refusal.ts';
 
 export interface LookupOptions {
   readonly source: PolicySource;
@@ -18,7 +18,7 @@ export interface LookupOptions {
 
 export interface LeaseLookup {
   /** The lease of a `Proxy-Authorization` header that a peer sent. Fails closed. */
-  authorize(header: string | undefined, peer: string): Promise<EgressLease | Refusal>;
+  authorize(header: string | undefined, peer: string): Promise<EgressLease | ProxyRefusal>;
   /** Resolves when no lookup is in flight. */
   settled(): Promise<unknown>;
 }
@@ -37,9 +37,9 @@ const LOOKUPS_PER_PEER = 48;
 export function leaseLookup(options: LookupOptions): LeaseLookup {
   const { source, table, freshMs, clock, stopping } = options;
   const refusedUntilMs = new Map<string, number>();
-  const inFlight = new Map<string, { peer: string; lookup: Promise<EgressLease | Refusal> }>();
+  const inFlight = new Map<string, { peer: string; lookup: Promise<EgressLease | ProxyRefusal> }>();
 
-  const refuse = (digest: string): Refusal => {
+  const refuse = (digest: string): ProxyRefusal => {
     const known = table.of(digest);
     if (known) table.end(known);
     if (refusedUntilMs.size >= REFUSED_MAX) refusedUntilMs.clear();
@@ -47,7 +47,7 @@ export function leaseLookup(options: LookupOptions): LeaseLookup {
     return { refused: 'credential_refused' };
   };
 
-  const ask = async ({ runnerId, password, digest }: ProxyCredential): Promise<EgressLease | Refusal> => {
+  const ask = async ({ runnerId, password, digest }: ProxyCredential): Promise<EgressLease | ProxyRefusal> => {
     try {
       const grant = await source.lookup(runnerId, password, stopping);
       if (stopping.aborted) return { refused: 'shutting_down' };

@@ -4,7 +4,7 @@ import { leaseLookup } from './lease-lookup.ts';
 import { isOverdue, LeaseTable } from './lease-table.ts';
 import { leaseWatch } from './lease-watch.ts';
 import type { PolicySource } from './policy-source.ts';
-import type { Refusal } from './refusal.ts';
+import type { ProxyRefusal } from './refusal.ts';
 
 export interface RegistryOptions {
   readonly source: PolicySource;
@@ -21,7 +21,7 @@ export interface RegistryOptions {
 
 export interface LeaseRegistry {
   /** The lease of a `Proxy-Authorization` header that a peer sent. Fails closed. */
-  authorize(header: string | undefined, peer: string): Promise<EgressLease | Refusal>;
+  authorize(header: string | undefined, peer: string): Promise<EgressLease | ProxyRefusal>;
   /** Live leases. */
   readonly size: number;
   start(): void;

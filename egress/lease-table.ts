@@ -1,6 +1,6 @@
 import { type EgressClient, type EgressGrant, WATCH_LEASES_MAX } from '../contract/egress.ts';
 import { EgressLease, type LeaseLimits } from './lease.ts';
-import type { Refusal } from './refusal.ts';
+import type { ProxyRefusal } from './refusal.ts';
 
 /** A runner's browser and its uploader have a lease each. */
 export const holderOf = (runnerId: string, client: EgressClient): string => `${client} ${runnerId}`;
@@ -48,7 +48,7 @@ export class LeaseTable {
     credentialDigest: string,
     grant: EgressGrant,
     nowMs: number,
-  ): { lease: EgressLease; created: boolean } | Refusal {
+  ): { lease: EgressLease; created: boolean } | ProxyRefusal {
     const holder = holderOf(grant.runner_id, grant.client);
     const held = this.#byHolder.get(holder);
     const decision = grantDecision(held, grant);

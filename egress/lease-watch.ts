@@ -5,7 +5,7 @@ import type { EgressLease } from './lease.ts';
 import { holderOf, type LeaseTable } from './lease-table.ts';
 import type { PolicySource } from './policy-source.ts';
 
-export interface WatchOptions {
+export interface LeaseWatchOptions {
   readonly source: PolicySource;
   readonly table: LeaseTable;
   /** How long one watch may wait. */
@@ -40,7 +40,7 @@ export function watchVerdict(
 }
 
 /** Keeps leases true by watching the controller for their changes, in batches. */
-export function leaseWatch({ source, table, watchMs, clock, stopping, onUnavailable }: WatchOptions): LeaseWatch {
+export function leaseWatch({ source, table, watchMs, clock, stopping, onUnavailable }: LeaseWatchOptions): LeaseWatch {
   const unwatched = new Set<EgressLease>();
   const inFlight = new Set<Promise<void>>();
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { EgressClient, EgressGrant } from '../contract/egress.ts';
 import type { LeaseKey } from '../contract/lease-key.ts';
 import { compileSites, type SiteJudge, type SiteRequest } from '../contract/policy/sites.ts';
-import type { Refusal } from './refusal.ts';
+import type { ProxyRefusal } from './refusal.ts';
 
 export interface LeaseLimits {
   /** Connections to sites that may be open at once, and as many of clients, idle ones included. */
@@ -99,7 +99,7 @@ export class EgressLease {
     this.endsMs = nowMs + remainingMs;
   }
 
-  admit(request: SiteRequest): Slot | Refusal {
+  admit(request: SiteRequest): Slot | ProxyRefusal {
     if (this.ended) return { refused: 'credential_refused' };
     if (this.#open.size >= this.#limits.connectionsMax && !this.#closeIdle())
       return { refused: 'too_many_connections' };

@@ -2,13 +2,13 @@ import { pino } from 'pino';
 import type { EgressReady } from '../contract/egress.ts';
 import { ENV } from '../contract/names.ts';
 import { startEgress } from './compose.ts';
-import { egressSettings } from './config.ts';
 import { controllerPolicies } from './controller.ts';
+import { parseEgressSettings } from './settings.ts';
 
 const log = pino({ name: 'egress' });
 
 try {
-  const settings = egressSettings(process.env);
+  const settings = parseEgressSettings(process.env);
   delete process.env[ENV.egressSecret];
   const source = controllerPolicies({ url: settings.controllerUrl, key: settings.egressKey });
   const egress = await startEgress(settings, source, log);

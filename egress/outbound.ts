@@ -12,8 +12,8 @@ import { KeptConnections } from './kept-connections.ts';
 import type { EgressLease, Slot } from './lease.ts';
 import type { LeaseRegistry } from './lease-registry.ts';
 import type { EgressMetrics } from './metrics.ts';
-import { isRefusal, type Refusal } from './refusal.ts';
-import type { Target } from './target.ts';
+import { isRefusal, type ProxyRefusal } from './refusal.ts';
+import type { Destination } from './target.ts';
 
 /** A connection to a site whose address passed the checks. */
 export interface OutboundConnection {
@@ -31,16 +31,16 @@ export interface OutboundConnections {
    * Authenticates the client, applies the lease's policy, resolves and checks the name, and connects; a request that may reuse
    * a connection gets a kept one, to an address that this very check allowed.
    */
-  open(wanted: OutboundRequest): Promise<OutboundConnection | Refusal>;
+  open(wanted: OutboundRequest): Promise<OutboundConnection | ProxyRefusal>;
   /** Counts a refusal. One that comes after `open` succeeded also takes the lease, and is reported as a denial. */
-  countRefusal(wanted: OutboundRequest, refusal: Refusal, lease?: LeaseKey): void;
+  countRefusal(wanted: OutboundRequest, refusal: ProxyRefusal, lease?: LeaseKey): void;
   /** How long a client may take to begin the TLS that a policy asks for. */
   readonly headMs: number;
 }
 
 export interface OutboundRequest {
   readonly authorization: string | undefined;
-  readonly target: Target;
+  readonly target: Destination;
   readonly method: EgressDenial['method'];
   readonly client: Socket;
   /** Aborts when the client disconnects. */
@@ -67,7 +67,7 @@ export function outboundConnections(options: {
     slot: Slot,
     scheme: SiteRequest['scheme'],
     lease: EgressLease,
-  ): Promise<OutboundConnection | Refusal> => {
+  ): Promise<OutboundConnection | ProxyRefusal> => {
     const cancel = new AbortController();
     const stop = () => cancel.abort();
     slot.signal.addEventListener('abort', stop, { once: true });

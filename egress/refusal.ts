@@ -1,9 +1,9 @@
 import { type AddressClass, REFUSAL_HEADER, REFUSALS, type RefusalCode } from '../contract/egress.ts';
 import type { PolicyLayer } from '../contract/policy/sites.ts';
-import type { Target } from './target.ts';
+import type { Destination } from './target.ts';
 
 /** The proxy's own answer instead of the site's. */
-export interface Refusal {
+export interface ProxyRefusal {
   readonly refused: RefusalCode;
   readonly addressClass?: AddressClass;
   readonly rule?: string | null;
@@ -12,13 +12,13 @@ export interface Refusal {
   readonly detail?: string;
 }
 
-export const isRefusal = (value: object): value is Refusal => 'refused' in value;
+export const isRefusal = (value: object): value is ProxyRefusal => 'refused' in value;
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, char => ESCAPES[char] ?? char);
 
 /** A page for people and agents. */
-export function refusalPage({ refused, detail }: Refusal, target: Target | null): string {
+export function refusalPage({ refused, detail }: ProxyRefusal, target: Destination | null): string {
   const where = target ? `<p>Host: <code>${escapeHtml(target.host)}</code>, port ${target.port}.</p>` : '';
   const why = detail ? `<p>Why: ${escapeHtml(detail)}.</p>` : '';
   return (
@@ -29,7 +29,7 @@ export function refusalPage({ refused, detail }: Refusal, target: Target | null)
 }
 
 /** Flat name-value list, as node:http writes it. */
-export function refusalHeaders({ refused }: Refusal, page: string): string[] {
+export function refusalHeaders({ refused }: ProxyRefusal, page: string): string[] {
   const { status } = REFUSALS[refused];
   const headers = [
     ...[REFUSAL_HEADER, refused],
@@ -46,7 +46,7 @@ export function refusalHeaders({ refused }: Refusal, page: string): string[] {
 }
 
 /** The whole answer as bytes, for sockets that node:http has detached (CONNECT, upgrade, parse errors). */
-export function refusalBytes(refusal: Refusal, target: Target | null, reasonPhrase: string): string {
+export function refusalBytes(refusal: ProxyRefusal, target: Destination | null, reasonPhrase: string): string {
   const page = refusalPage(refusal, target);
   const flat = refusalHeaders(refusal, page);
   let head = `HTTP/1.1 ${REFUSALS[refusal.refused].status} ${reasonPhrase}\r\n`;

@@ -1,12 +1,12 @@
 import { Resolver } from 'node:dns/promises';
-import type { Refusal } from './refusal.ts';
+import type { ProxyRefusal } from './refusal.ts';
 
 export interface NameResolver {
   /**
    * The A and AAAA answers for the name, or why there is none. Never consults the hosts file or search domains;
    * keeps no cache. Ends when the signal aborts.
    */
-  resolve(name: string, signal: AbortSignal): Promise<readonly string[] | Refusal>;
+  resolve(name: string, signal: AbortSignal): Promise<readonly string[] | ProxyRefusal>;
 }
 
 /**

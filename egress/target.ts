@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { canonicalHost } from '../contract/policy/hosts.ts';
 
 /** The destination of a client; `host` is canonical: a name without trailing dot, or an address without brackets. */
-export interface Target {
+export interface Destination {
   readonly host: string;
   readonly port: number;
   readonly isAddress: boolean;
@@ -15,7 +15,7 @@ const AUTHORITY = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,254})(?::([0-9]{1,
  * normalised. Null for everything that a browser would not send: userinfo, backslashes, percent signs, zones,
  * non-ASCII.
  */
-export function parseAuthority(text: string, defaultPort: number | null): Target | null {
+export function parseAuthority(text: string, defaultPort: number | null): Destination | null {
   const match = AUTHORITY.exec(text);
   const spelt = match?.[1];
   if (spelt === undefined) return null;
@@ -32,7 +32,7 @@ export function parseAuthority(text: string, defaultPort: number | null): Target
 /**
  * Parses an absolute-form request target (`http://host[:port]/path`) and gives the origin-form that the site is sent.
  */
-export function parseAbsolute(text: string): { target: Target; path: string } | null {
+export function parseAbsolute(text: string): { target: Destination; path: string } | null {
   const match = /^http:\/\/([^/?#]*)([^#]*)$/i.exec(text);
   if (!match || !/^[\x21-\x7e]*$/.test(text)) return null;
   const target = parseAuthority(match[1] ?? '', 80);
@@ -41,7 +41,7 @@ export function parseAbsolute(text: string): { target: Target; path: string } | 
 }
 
 /** The target as a Host header. */
-export const hostHeader = ({ host, port }: Target): string => {
+export const hostHeader = ({ host, port }: Destination): string => {
   const spelt = isIP(host) === 6 ? `[${host}]` : host;
   return port === 80 ? spelt : `${spelt}:${port}`;
 };

@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { connected, type Dialer } from './dial.ts';
-import { isRefusal, type Refusal } from './refusal.ts';
+import { type Dialer, waitForConnect } from './dial.ts';
+import { isRefusal, type ProxyRefusal } from './refusal.ts';
 
 /** An HTTP proxy for all connections (B6). It is configured, so it is trusted and may have an internal address. */
 export interface UpstreamProxy {
@@ -27,11 +27,11 @@ export function upstreamDialer(upstream: UpstreamProxy, options: { timeoutMs: nu
     ? `Proxy-Authorization: Basic ${Buffer.from(credential).toString('base64')}\r\n`
     : '';
 
-  const reach = (signal: AbortSignal): Promise<Socket | Refusal> => {
+  const reach = (signal: AbortSignal): Promise<Socket | ProxyRefusal> => {
     const common = { host, port, allowHalfOpen: true, noDelay: true };
-    if (!secure) return connected(connectTcp(common), 'connect', options.timeoutMs, signal);
+    if (!secure) return waitForConnect(connectTcp(common), 'connect', options.timeoutMs, signal);
     const name = isIP(host) === 0 ? { servername: host } : {};
-    return connected(
+    return waitForConnect(
       connectTls({ ...common, ...name, ...(ca ? { ca } : {}) }),
       'secureConnect',
       options.timeoutMs,
@@ -41,7 +41,7 @@ export function upstreamDialer(upstream: UpstreamProxy, options: { timeoutMs: nu
 
   return {
     async dial(addresses, targetPort, signal) {
-      let last: Refusal = { refused: 'connect_failed' };
+      let last: ProxyRefusal = { refused: 'connect_failed' };
       for (const address of addresses) {
         const socket = await reach(signal);
         if (isRefusal(socket)) return socket;

@@ -34,14 +34,14 @@ export function contentAnswer(
       'content-type': mimeType,
       'content-length': String(end - start + 1),
       ...(asked && { 'content-range': `bytes ${start}-${end}/${bytes}` }),
-      ...(name === undefined ? {} : { 'content-disposition': attachment(name) }),
+      ...(name === undefined ? {} : { 'content-disposition': attachmentHeader(name) }),
     },
     range: bytes === 0 ? undefined : { start, end },
   };
 }
 
 /** The header Content-Disposition of what is saved under this name: <https://www.rfc-editor.org/rfc/rfc6266#section-4.3>. */
-export const attachment = (name: string): string => `attachment; filename*=UTF-8''${rfc5987(name)}`;
+export const attachmentHeader = (name: string): string => `attachment; filename*=UTF-8''${rfc5987(name)}`;
 
 /** <https://www.rfc-editor.org/rfc/rfc8187#section-3.2> */
 const rfc5987 = (text: string): string =>

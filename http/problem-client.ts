@@ -69,7 +69,7 @@ export function problemClient(
       },
     );
     const retryAfterSeconds = retryAfter(response.retryAfter);
-    if (response.status < 200 || response.status > 299) throw problemOf(peer, base, response);
+    if (response.status < 200 || response.status > 299) throw parseProblem(peer, base, response);
     try {
       return { value: answer.parse(response.text === '' ? null : JSON.parse(response.text)), retryAfterSeconds };
     } catch (cause) {
@@ -103,7 +103,11 @@ const anyProblem = problemSchema.extend({ code: z.string() });
 const isKnown = (problem: z.infer<typeof anyProblem>): problem is Problem => isApiProblem(problem.code);
 
 /** The error that an answer outside of 2xx stands for. */
-export function problemOf(peer: ApiPeer, base: string, { status, text, retryAfter: header }: HttpAnswer): OmicronError {
+export function parseProblem(
+  peer: ApiPeer,
+  base: string,
+  { status, text, retryAfter: header }: HttpAnswer,
+): OmicronError {
   const retryAfterSeconds = retryAfter(header);
   const told = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
   const code = peer.statuses?.[status] ?? (status === 429 || status >= 500 ? peer.unreachable : peer.garbled);

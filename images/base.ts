@@ -32,7 +32,7 @@ export function requireDigest(base: string): void {
 }
 
 /** The bases with the digests that their tags have now. Pulls each once. */
-export async function pinned(builder: Pick<Builder, 'pull'>, bases: Bases): Promise<Bases> {
+export async function pinBases(builder: Pick<Builder, 'pull'>, bases: Bases): Promise<Bases> {
   const digests = new Map<string, string>();
   for (const { image } of Object.values(bases)) if (!digests.has(image)) digests.set(image, await builder.pull(image));
   const found = IMAGES.map(name => {

@@ -69,7 +69,7 @@ export async function buildContext(name: ImageName, root: string, args: BuildArg
   const path = join(root, name);
   await mkdir(path, { recursive: true });
   const { programs, rooms, packagesOf, files = [] } = CONTENTS[name];
-  const about = await json('package.json');
+  const about = await readJson('package.json');
   const versions = await declaredVersions(packagesOf);
   const { packages } = await importsOf(programs);
   const manifest = {
@@ -96,12 +96,12 @@ export async function buildContext(name: ImageName, root: string, args: BuildArg
 
 /** The exact version of each package that the rooms name, and of the Node.js that the images start. */
 async function declaredVersions(rooms: readonly string[]): Promise<Readonly<Record<string, string>>> {
-  const manifests = await Promise.all(rooms.map(room => json(join(room, 'package.json'))));
-  const { devDependencies } = await json('local/package.json');
+  const manifests = await Promise.all(rooms.map(room => readJson(join(room, 'package.json'))));
+  const { devDependencies } = await readJson('local/package.json');
   return Object.assign({ node: devDependencies.node }, ...manifests.map(({ dependencies }) => dependencies));
 }
 
-const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
+const readJson = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
 
 /**
  * Installs the packages of `manifest`; npm drops from the whole project's lock what they do not need. Of the `node` package

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { BASES, pinned, requireDigest } from './base.ts';
+import { BASES, pinBases, requireDigest } from './base.ts';
 import { buildImages } from './build.ts';
 import { type Builder, findBuilder } from './builder.ts';
 import { CLUSTER_IMAGES, IMAGES } from './context.ts';
@@ -25,14 +25,14 @@ const command = new Command('images')
   .parse();
 const options = command.opts<{ base?: string; push?: string; pin?: true }>();
 
-const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
+const readJson = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
 const write = (path: string, content: unknown) => writeFile(path, `${JSON.stringify(content, null, 2)}\n`);
 
 type ClusterImages = Readonly<Record<(typeof CLUSTER_IMAGES)[number], string>>;
 
 async function push(builder: Builder, images: ClusterImages, environment: string): Promise<void> {
-  const digests = await json(DIGESTS);
-  const outputs = await json(join('manifests/outputs', `${environment}.json`));
+  const digests = await readJson(DIGESTS);
+  const outputs = await readJson(join('manifests/outputs', `${environment}.json`));
   for (const name of CLUSTER_IMAGES) {
     const image = images[name];
     const to = `${outputs[REPOSITORY_OUTPUTS[name]]}:${image.slice(image.lastIndexOf(':') + 1)}`;
@@ -45,12 +45,12 @@ async function push(builder: Builder, images: ClusterImages, environment: string
 
 async function main(): Promise<void> {
   const { base, push: environment } = options;
-  if (environment !== undefined && !(environment in (await json(DIGESTS))))
+  if (environment !== undefined && !(environment in (await readJson(DIGESTS))))
     throw new Error(`--push: ${DIGESTS} has no environment "${environment}"`);
   if (environment !== undefined && base !== undefined) requireDigest(base);
   const builder = await findBuilder(process.env);
   if (options.pin) {
-    await write(BASES, await pinned(builder, await json(BASES)));
+    await write(BASES, await pinBases(builder, await readJson(BASES)));
     console.log(`Wrote ${BASES}. Build and try the images, then commit it.`);
     return;
   }

@@ -6,7 +6,7 @@ import { type Deployment, tagsFor } from './deployment.ts';
 import { accessLogBucketPolicy, bucketPolicy } from './documents/bucket-policy.ts';
 import { type Recordings, readerPolicy, recordingsKeyPolicy } from './documents/recordings.ts';
 import { key } from './keys.ts';
-import { grant, json } from './role.ts';
+import { documentJson, grant } from './role.ts';
 
 /**
  * Where recordings go (O15): written once by the uploader, read by administrators, deleted after some days. Profiles are there too,
@@ -50,7 +50,7 @@ export class ArtifactBucket extends pulumi.ComponentResource {
       'artifacts',
       {
         description: 'Recordings of browser sessions',
-        policy: json(known.apply(recordingsKeyPolicy)),
+        policy: documentJson(known.apply(recordingsKeyPolicy)),
         protect: deployment.protect,
       },
       opts,
@@ -82,8 +82,8 @@ export class ArtifactBucket extends pulumi.ComponentResource {
     );
     const { retentionDays, pagesRetentionDays } = args.config;
     const artifactRules = {
-      expire: lifetime(VIDEO_PREFIX, retentionDays),
-      'expire-pages': lifetime(PAGE_PREFIX, pagesRetentionDays),
+      expire: folderLifetime(VIDEO_PREFIX, retentionDays),
+      'expire-pages': folderLifetime(PAGE_PREFIX, pagesRetentionDays),
     };
     expire('artifacts', bucket, artifactRules, opts);
     expire('access-log', log, { expire: { prefix: '', days: 90 } }, opts);
@@ -92,7 +92,7 @@ export class ArtifactBucket extends pulumi.ComponentResource {
       'access-log',
       {
         bucket: log.bucket,
-        policy: json(
+        policy: documentJson(
           pulumi
             .all([log.bucket, bucket.bucket, deployment.accountId])
             .apply(([name, source, accountId]) =>
@@ -104,7 +104,7 @@ export class ArtifactBucket extends pulumi.ComponentResource {
     );
     new aws.s3.BucketPolicy(
       'artifacts',
-      { bucket: bucket.bucket, policy: json(this.recordings.apply(bucketPolicy)) },
+      { bucket: bucket.bucket, policy: documentJson(this.recordings.apply(bucketPolicy)) },
       opts,
     );
     new aws.s3.BucketLogging(
@@ -151,7 +151,7 @@ interface Lifetime {
   readonly prefix: string;
   readonly days: number;
 }
-const lifetime = (folder: string, days: number): Lifetime => ({ prefix: `${folder}/`, days });
+const folderLifetime = (folder: string, days: number): Lifetime => ({ prefix: `${folder}/`, days });
 
 /** Rules by their ids. */
 function expire(
@@ -166,7 +166,10 @@ function expire(
       bucket: bucket.bucket,
       rules: [
         ...Object.entries(lifetimes).map(([id, { prefix, days }]) => ({
-          ...{ id, status: 'Enabled', filter: { prefix }, expiration: { days } },
+          id,
+          status: 'Enabled',
+          filter: { prefix },
+          expiration: { days },
         })),
         {
           id: 'abort-multipart',

@@ -11,15 +11,15 @@ export function parseCidr(text: string): Range | undefined {
   if (!ipaddr.IPv4.isValidCIDRFourPartDecimal(text)) return undefined;
   const [network, prefix] = ipaddr.IPv4.parseCIDR(text);
   const base = network.toByteArray().reduce((number, byte) => number * 256 + byte, 0);
-  return base % size(prefix) === 0 ? { base, prefix } : undefined;
+  return base % rangeSize(prefix) === 0 ? { base, prefix } : undefined;
 }
 
 export function formatCidr({ base, prefix }: Range): string {
   return `${[24, 16, 8, 0].map(shift => Math.floor(base / 2 ** shift) % 256).join('.')}/${prefix}`;
 }
 
-export const overlap = (a: Range, b: Range): boolean =>
-  a.base < b.base + size(b.prefix) && b.base < a.base + size(a.prefix);
+export const rangesOverlap = (a: Range, b: Range): boolean =>
+  a.base < b.base + rangeSize(b.prefix) && b.base < a.base + rangeSize(a.prefix);
 
 /** Three zones of each kind. */
 export interface SubnetPlan {
@@ -36,7 +36,7 @@ export interface SubnetPlan {
 export function planSubnets(vpc: Range): SubnetPlan {
   const zones = [0, 1, 2];
   const slice = (bits: number, index: number): string =>
-    formatCidr({ base: vpc.base + index * size(vpc.prefix + bits), prefix: vpc.prefix + bits });
+    formatCidr({ base: vpc.base + index * rangeSize(vpc.prefix + bits), prefix: vpc.prefix + bits });
   return {
     private: zones.map(zone => slice(2, zone)),
     public: zones.map(zone => slice(5, 24 + zone)),
@@ -44,4 +44,4 @@ export function planSubnets(vpc: Range): SubnetPlan {
   };
 }
 
-const size = (prefix: number): number => 2 ** (32 - prefix);
+const rangeSize = (prefix: number): number => 2 ** (32 - prefix);

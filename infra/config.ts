@@ -1,6 +1,6 @@
 import { RunError } from '@pulumi/pulumi/errors.js';
 import { z } from 'zod';
-import { overlap, parseCidr } from './cidr.ts';
+import { parseCidr, rangesOverlap } from './cidr.ts';
 
 export const PROJECT = 'omicron-browser';
 
@@ -65,7 +65,7 @@ const network = z
   .refine(
     ({ cidr: text }) => {
       const [vpc, services] = [parseCidr(text), parseCidr(SERVICE_CIDR)];
-      return !vpc || !services || !overlap(vpc, services);
+      return !vpc || !services || !rangesOverlap(vpc, services);
     },
     { message: `expected a range apart from ${SERVICE_CIDR}, which holds the Services`, path: ['cidr'] },
   );

@@ -51,8 +51,10 @@ export class Registry extends pulumi.ComponentResource {
       return made.repositoryUrl;
     };
     this.urls = {
-      ...{ controller: repository('controller'), runner: repository('runner') },
-      ...{ egress: repository('egress'), console: repository('console') },
+      controller: repository('controller'),
+      runner: repository('runner'),
+      egress: repository('egress'),
+      console: repository('console'),
     };
     this.registerOutputs();
   }

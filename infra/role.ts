@@ -5,7 +5,7 @@ import { tagsFor } from './deployment.ts';
 import type { Document } from './documents/document.ts';
 
 /** An IAM document as JSON, from values that may not be known yet. */
-export const json = (text: pulumi.Input<Document>): pulumi.Output<string> =>
+export const documentJson = (text: pulumi.Input<Document>): pulumi.Output<string> =>
   pulumi.output(text).apply(known => JSON.stringify(known));
 
 /** A role named after the deployment. What it may do comes from `attach` and `grant`. */
@@ -20,7 +20,7 @@ export function role(
     {
       name: `${deployment.name}-${name}`,
       description: args.description,
-      assumeRolePolicy: json(args.trust),
+      assumeRolePolicy: documentJson(args.trust),
       tags: tagsFor(deployment, name),
     },
     opts,
@@ -54,5 +54,5 @@ export function grant(
   document: pulumi.Input<Document>,
   opts: pulumi.CustomResourceOptions = {},
 ): aws.iam.RolePolicy {
-  return new aws.iam.RolePolicy(name, { name, role: role.name, policy: json(document) }, opts);
+  return new aws.iam.RolePolicy(name, { name, role: role.name, policy: documentJson(document) }, opts);
 }

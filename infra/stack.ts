@@ -23,7 +23,7 @@ import { Network } from './network.ts';
 import { platformPolicy } from './network-policies.ts';
 import { NodeGroup } from './nodes.ts';
 import { Registry } from './registry.ts';
-import { attach, grant, json, role } from './role.ts';
+import { attach, documentJson, grant, role } from './role.ts';
 
 // Pods of the system group: Argo CD's repository server, which forks git and helm, needs most.
 const SYSTEM_POD_PIDS = 1024;
@@ -37,7 +37,7 @@ export function stack(
 
   const platformKey = key(deployment, 'platform', {
     description: 'Log groups and images',
-    policy: json(
+    policy: documentJson(
       accountId.apply(id =>
         platformKeyPolicy({
           accountId: id,
@@ -49,7 +49,7 @@ export function stack(
   });
   const secretsKey = key(deployment, 'secrets', {
     description: 'Kubernetes Secrets',
-    policy: json(accountId.apply(accountKeyPolicy)),
+    policy: documentJson(accountId.apply(accountKeyPolicy)),
     protect: deployment.protect, // without the key a backup of etcd is useless
   });
 
@@ -72,7 +72,7 @@ export function stack(
   const artifacts = new ArtifactBucket(deployment, { config: config.artifacts, ...roles, reader });
   const profilesKey = key(deployment, 'profiles', {
     description: 'Data keys of the profiles of users',
-    policy: json(
+    policy: documentJson(
       pulumi
         .all([accountId, roles.controller.arn])
         .apply(([id, controllerRoleArn]) => profilesKeyPolicy({ accountId: id, controllerRoleArn })),

@@ -26,8 +26,8 @@ export interface NodeBoot {
  * https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/examples/
  */
 export function userData(boot: NodeBoot): string {
-  const parts = [part('application/node.eks.aws', nodeConfig(boot))];
-  if (boot.chromium) parts.push(part('text/x-shellscript; charset="us-ascii"', chromiumScript(seccompProfile())));
+  const parts = [mimePart('application/node.eks.aws', nodeConfig(boot))];
+  if (boot.chromium) parts.push(mimePart('text/x-shellscript; charset="us-ascii"', chromiumScript(seccompProfile())));
   const text = [
     'MIME-Version: 1.0',
     `Content-Type: multipart/mixed; boundary="${BOUNDARY}"`,
@@ -49,7 +49,7 @@ export const seccompProfile = (): string =>
 
 const BOUNDARY = 'omicron-browser';
 
-const part = (type: string, body: string): string => `--${BOUNDARY}\nContent-Type: ${type}\n\n${body}\n`;
+const mimePart = (type: string, body: string): string => `--${BOUNDARY}\nContent-Type: ${type}\n\n${body}\n`;
 
 /** nodeadm reads YAML, and JSON is YAML. */
 const nodeConfig = (boot: NodeBoot): string =>

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { ENV } from '../contract/names.ts';
 import { type Controller, startController } from '../controller/compose.ts';
-import { controllerSettings } from '../controller/config.ts';
+import { parseControllerSettings } from '../controller/settings.ts';
 import { pgliteDatabase } from '../controller/store/pglite.ts';
 import { postgresDatabase } from '../controller/store/postgres.ts';
 
@@ -41,7 +41,7 @@ export interface LocalController {
 /** A controller on loopback, unless its settings name another address, with its database: `stop` and `shutdown` close that too. */
 export async function startLocalController(options: LocalController): Promise<Controller> {
   const { folder, keys, databaseUrl, log } = options;
-  const settings = controllerSettings({
+  const settings = parseControllerSettings({
     [ENV.poolIdle]: options.poolIdle,
     [ENV.secretStore]: 'file',
     [ENV.controllerHost]: '127.0.0.1',

@@ -16,7 +16,7 @@ export const DEMO_LOGIN = { username: 'ada@example.com', password: 'analytical-e
 const COOKIE = 'bakery=ada';
 const FORM_BYTES_MAX = 4096;
 
-const page = (title: string, body: string): string => `<!doctype html>
+const renderPage = (title: string, body: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>
   body { font: 18px/1.5 system-ui, sans-serif; margin: 0; background: #fdf6ec; color: #3b2a1a }
   header { background: #b5651d; color: #fff; padding: 1rem 2rem; font-size: 1.5rem }
@@ -26,19 +26,22 @@ const page = (title: string, body: string): string => `<!doctype html>
   .steam { display: inline-block; animation: rise 2s infinite alternate } @keyframes rise { to { transform: translateY(-.5rem) } }
 </style></head><body><header><span class="steam">🥖</span> The Demo Bakery</header><main>${body}</main></body></html>`;
 
-const FRONT = page(
+const FRONT = renderPage(
   'The Demo Bakery',
   '<h1>Fresh every morning</h1><p>Customers find their orders behind the login.</p><p><a href="/login">Log in</a></p>',
 );
-const LOGIN_FORM = page(
+const LOGIN_FORM = renderPage(
   'Log in - The Demo Bakery',
   `<h1>Log in</h1><form method="post" action="/login">
   <label>E-mail <input id="username" name="username" autocomplete="username" required></label>
   <label>Password <input id="password" name="password" type="password" autocomplete="current-password" required></label>
   <button id="submit">Log in</button></form>`,
 );
-const REFUSED = page('Log in - The Demo Bakery', '<h1>Wrong e-mail or password</h1><p><a href="/login">Again</a></p>');
-const ORDERS = page(
+const REFUSED = renderPage(
+  'Log in - The Demo Bakery',
+  '<h1>Wrong e-mail or password</h1><p><a href="/login">Again</a></p>',
+);
+const ORDERS = renderPage(
   'Your orders - The Demo Bakery',
   '<h1>Welcome back, Ada</h1><ul><li>2 sourdough loaves, ready at 8:00</li><li>1 apple pie, ready at 15:00</li></ul>',
 );
@@ -64,7 +67,7 @@ export async function startDemoSite({ host = HOST, port = 0 } = {}): Promise<Dem
       case 'GET /orders':
         return request.headers.cookie === COOKIE ? html(200, ORDERS) : redirect('/login');
       default:
-        return html(404, page('Not found', '<h1>Not found</h1>'));
+        return html(404, renderPage('Not found', '<h1>Not found</h1>'));
     }
   });
   await new Promise<void>(resolve => server.listen(port, host, resolve));

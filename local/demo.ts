@@ -22,7 +22,7 @@ const { values, positionals } = parseArgs({
 });
 const print = (line = '') => process.stdout.write(`${line}\n`);
 const { step } = steps(print);
-const shown = (path: string) => relative(process.cwd(), path) || '.';
+const showPath = (path: string) => relative(process.cwd(), path) || '.';
 
 async function demo(page: string | undefined): Promise<void> {
   const folder = new StackFolder(values.folder);
@@ -40,7 +40,7 @@ async function demo(page: string | undefined): Promise<void> {
     }
     const stack = await startDemoStack(folder, site);
     parts.defer(() => step('stop the local stack; nothing is left running', () => stack.stop()));
-    say(`${stack.url}, its data is in ${shown(folder.path)}; watch it live: ${stack.console.link()}`);
+    say(`${stack.url}, its data is in ${showPath(folder.path)}; watch it live: ${stack.console.link()}`);
     return stack;
   });
   await mainJob({

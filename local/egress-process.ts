@@ -29,7 +29,7 @@ const START_MS = 15_000;
 const RESTART_MS = 500;
 
 /** Starts it and restarts it on the same port; it exits when this process does. */
-export async function startEgress(options: EgressOptions): Promise<EgressProcess> {
+export async function startEgressProcess(options: EgressOptions): Promise<EgressProcess> {
   const stopping = new AbortController();
   let { child, port } = await spawnOnce(options, 0);
 

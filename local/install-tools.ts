@@ -16,7 +16,7 @@ export interface Machine {
 }
 
 /** The three ways to get what is missing. */
-const ways = (missing: string) =>
+const describeWays = (missing: string) =>
   `Missing on this machine: ${missing}. Do one of these and try again:
   1. let Playwright download its own:  npx playwright-core install --only-shell chromium ffmpeg
      (needs a way to its download servers; libraries: npx playwright-core install-deps chromium)
@@ -51,7 +51,7 @@ export function installTools(machine: Machine): MachineTools & { browser: string
     const next = steps[step];
     if (next === undefined)
       throw new Error(
-        ways(
+        describeWays(
           [
             browser === undefined ? 'a Chromium browser' : !starts ? `libraries of ${browser}` : '',
             ffmpeg === undefined ? 'ffmpeg' : '',

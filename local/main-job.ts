@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { BrowserSessions } from '../client/browser-sessions.ts';
 import { secretNames } from '../contract/secrets.ts';
 import type { Artifact } from '../contract/session.ts';
-import { connectBrowser, type McpBrowser } from './mcp-browser.ts';
+import { connectMcpBrowser, type McpBrowser } from './mcp-browser.ts';
 import { type Steps, steps } from './steps.ts';
 import { waitForRecordings } from './wait-for-recordings.ts';
 
@@ -46,7 +46,7 @@ export async function mainJob(job: MainJob): Promise<{ sessionId: string; video:
   try {
     await using browser = await step('connect an MCP client', say => {
       say(lease.mcpUrl);
-      return connectBrowser(lease);
+      return connectMcpBrowser(lease);
     });
     await step('navigate', async say => {
       say(await browser.goto(url));
@@ -56,7 +56,7 @@ export async function mainJob(job: MainJob): Promise<{ sessionId: string; video:
       const { images } = await browser.call('browser_take_screenshot', { type: 'png' });
       await mkdir(dirname(screenshot), { recursive: true });
       await writeFile(screenshot, images[0] ?? '');
-      say(shown(screenshot));
+      say(showPath(screenshot));
     });
     await step('renew the lease', async say => {
       await lease.heartbeat();
@@ -69,15 +69,15 @@ export async function mainJob(job: MainJob): Promise<{ sessionId: string; video:
   const video = await step('wait for the recording', async say => {
     const [found] = await waitForRecordings(sessions, { sessionId, epoch, withinSeconds: recordingSeconds });
     if (found?.state !== 'stored' || !found.uri) throw new Error(`The recording was lost: ${found?.reason}`);
-    const location = found.uri.startsWith('file:') ? shown(fileURLToPath(found.uri)) : found.uri;
+    const location = found.uri.startsWith('file:') ? showPath(fileURLToPath(found.uri)) : found.uri;
     say(`${location} (${Math.ceil((found.bytes ?? 0) / 1024)} KiB)`);
     return found;
   });
-  await timeline(job, sessionId, epoch);
+  await printTimeline(job, sessionId, epoch);
   return { sessionId, video };
 }
 
-const shown = (path: string) => relative(process.cwd(), path) || '.';
+const showPath = (path: string) => relative(process.cwd(), path) || '.';
 
 async function logIn(browser: McpBrowser, step: Steps['step']): Promise<void> {
   await step('log in with secret names', async say => {
@@ -94,7 +94,7 @@ async function logIn(browser: McpBrowser, step: Steps['step']): Promise<void> {
   });
 }
 
-async function timeline({ sessions, print }: MainJob, sessionId: string, epoch: number): Promise<void> {
+async function printTimeline({ sessions, print }: MainJob, sessionId: string, epoch: number): Promise<void> {
   const { events } = await sessions.listEvents(sessionId, { limit: 200 });
   const ours = events.filter(event => event.epoch === epoch).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   const startMs = Date.parse(ours[0]?.at ?? '');

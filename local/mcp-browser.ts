@@ -26,7 +26,7 @@ const PAGE_SEEN =
 const pageSeen = z.object({ title: z.string(), status: z.int() });
 
 /** Connects an MCP client to a leased browser. */
-export async function connectBrowser({
+export async function connectMcpBrowser({
   mcpUrl,
   headers,
 }: Pick<LeasedBrowser, 'mcpUrl' | 'headers'>): Promise<McpBrowser> {

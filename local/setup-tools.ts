@@ -16,7 +16,7 @@ const run = (command: string, args: string[]) =>
     stdio: ['ignore', 2, 2],
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   }).status === 0;
-const starts = (program: string, ...args: string[]) =>
+const canStart = (program: string, ...args: string[]) =>
   spawnSync(program, args, { stdio: 'ignore', timeout: 20_000 }).status === 0;
 const mayApt = process.getuid?.() === 0 && commandPath('apt-get', path) !== undefined;
 const say = (line: string) => process.stderr.write(`${line}\n`);
@@ -25,7 +25,7 @@ const installBrowser = (): Record<string, string> => {
   const playwright = fileURLToPath(new URL('cli.js', import.meta.resolve('playwright-core/package.json')));
   const tools = installTools({
     find: () => findTools(process.env),
-    starts: browser => starts(browser, '--version'),
+    starts: browser => canStart(browser, '--version'),
     run,
     playwright: args => run(process.execPath, [playwright, ...args]),
     mayApt,
@@ -36,7 +36,7 @@ const installBrowser = (): Record<string, string> => {
 
 const installForTests = (): Record<string, string> => {
   const PATH = testPath(root, path);
-  installTestTools({ missing: () => missingTestTools(root, PATH, starts), run, mayApt, say });
+  installTestTools({ missing: () => missingTestTools(root, PATH, canStart), run, mayApt, say });
   return { PATH };
 };
 

@@ -1,5 +1,5 @@
 import { ENV, RUNNER_VARIABLES } from '../contract/names.ts';
-import { list, pickVariables } from '../process/environment.ts';
+import { pickVariables, wordsSchema } from '../process/environment.ts';
 import { findTools, toolsEnvironment } from './machine-tools.ts';
 import type { StackOptions } from './stack.ts';
 
@@ -13,7 +13,7 @@ export const stackEnvironment = (environment: Readonly<Record<string, string | u
     egress:
       environment[EGRESS_SWITCH] === 'off'
         ? 'off'
-        : { allowedCidrs: list().parse(environment[ENV.egressAllowedCidrs]) },
+        : { allowedCidrs: wordsSchema().parse(environment[ENV.egressAllowedCidrs]) },
     settings: pickVariables(
       environment,
       Object.keys(environment).filter(name => name.startsWith('OMICRON_')),

@@ -17,7 +17,7 @@ export type StackKeys = z.infer<typeof keysSchema>;
 const runningSchema = z.object({ url: z.url(), consoleUrl: z.url(), pid: z.int() });
 export type RunningStack = z.infer<typeof runningSchema>;
 
-const random = () => randomBytes(32).toString('base64');
+const randomSecret = () => randomBytes(32).toString('base64');
 
 /** The folder of one local stack (`.omicron`), readable by its owner only: keys, database, recordings, logs. */
 export class StackFolder {
@@ -63,20 +63,20 @@ export class StackFolder {
   async keys(serviceSecret?: string): Promise<StackKeys> {
     const known = await this.#readKeys();
     const keys: StackKeys = {
-      serviceSecret: random(),
+      serviceSecret: randomSecret(),
       signingKey: JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })),
-      derivationKey: random(),
-      secretFileKey: random(),
-      egressSecret: random(),
+      derivationKey: randomSecret(),
+      secretFileKey: randomSecret(),
+      egressSecret: randomSecret(),
       ...known,
       ...(serviceSecret && { serviceSecret }),
     };
-    if (!isDeepStrictEqual(known, keys)) await writePrivately(this.#keysFile, json(keys));
+    if (!isDeepStrictEqual(known, keys)) await writePrivately(this.#keysFile, formatJson(keys));
     return keys;
   }
 
   async setRunning(running: RunningStack, serviceSecret: string): Promise<void> {
-    await writePrivately(this.#runningFile, json(running));
+    await writePrivately(this.#runningFile, formatJson(running));
     await writePrivately(this.#portFile, new URL(running.url).port);
     const variables = { [ENV.controllerUrl]: running.url, [ENV.serviceSecret]: serviceSecret };
     const lines = Object.entries(variables).map(([name, value]) => `${name}='${value}'\n`);
@@ -114,7 +114,7 @@ export class StackFolder {
   }
 }
 
-const json = (content: object): string => JSON.stringify(content, null, 2);
+const formatJson = (content: object): string => JSON.stringify(content, null, 2);
 
 /** Atomic, and never readable by other users. */
 async function writePrivately(path: string, content: string): Promise<void> {

@@ -3,10 +3,10 @@ import type { Logger } from 'pino';
 import { type Console, startConsole } from '../console/server/console.ts';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
-import { list } from '../process/environment.ts';
+import { wordsSchema } from '../process/environment.ts';
 import { collectGarbage } from '../process/garbage.ts';
 import { startLocalController } from './controller.ts';
-import { type EgressProcess, startEgress } from './egress-process.ts';
+import { type EgressProcess, startEgressProcess } from './egress-process.ts';
 import { lockFile } from './lock.ts';
 import { findTools } from './machine-tools.ts';
 import { StackFolder } from './stack-folder.ts';
@@ -84,7 +84,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     controllerUrl: controller.url,
     serviceSecret: keys.serviceSecret,
     ffmpeg: findTools(options.runnerEnv ?? {}).ffmpeg ?? undefined,
-    embedOrigins: list().parse(options.settings?.[ENV.consoleEmbedOrigins]),
+    embedOrigins: wordsSchema().parse(options.settings?.[ENV.consoleEmbedOrigins]),
     log: options.log,
   });
   started.defer(() => pages.stop());
@@ -121,7 +121,7 @@ async function egressOf(options: StackOptions, controllerPort: number, secret: s
     return null;
   }
   const { allowedCidrs } = egress;
-  return startEgress({ controllerUrl: `http://127.0.0.1:${controllerPort}`, secret, allowedCidrs, log });
+  return startEgressProcess({ controllerUrl: `http://127.0.0.1:${controllerPort}`, secret, allowedCidrs, log });
 }
 
 /** The port if it is free, else a free one. The egress proxy must know it before the controller listens. */

@@ -86,10 +86,10 @@ export function installTestTools({ missing, run, mayApt, say }: TestMachine): vo
   }
 
   const left = missing();
-  if (left.length > 0) throw new Error(ways(left));
+  if (left.length > 0) throw new Error(describeWays(left));
 }
 
-const ways = (missing: TestTool[]) =>
+const describeWays = (missing: TestTool[]) =>
   `The tests need ${missing.join(', ')}. Do one of these and try again:
   1. Debian or Ubuntu, as root:  apt-get install ${[...new Set(missing.map(tool => TEST_TOOLS[tool].debian))].join(' ')}
   2. put them on the PATH${missing.includes('moto_server') ? ` (moto_server: pip install '${PYTHON.moto_server.pip}')` : ''}

@@ -49,7 +49,7 @@ function databaseUrl(file: string): string {
 }
 
 /** Throws for one that is missing: an empty value would be found by the program that starts with it. */
-function needed(values: Record<string, string>, key: string): string {
+function requireValue(values: Record<string, string>, key: string): string {
   const value = values[key];
   if (value) return value;
   const { namespace, name } = SECRETS.controller;
@@ -57,7 +57,7 @@ function needed(values: Record<string, string>, key: string): string {
 }
 
 const pick = (values: Record<string, string>, keys: readonly string[]): Record<string, string> =>
-  Object.fromEntries(keys.map(key => [key, needed(values, key)]));
+  Object.fromEntries(keys.map(key => [key, requireValue(values, key)]));
 
 function main(): void {
   const { values: options } = parseArgs({
@@ -82,7 +82,7 @@ function main(): void {
     current = { ...current, [ENV.profileKey]: profileKeyValue() };
     put('Secret', SECRETS.controller, current);
   }
-  put('ConfigMap', PUBLIC_KEYS, { 'jwks.json': publicKeysOf(needed(current, ENV.signingKey)) });
+  put('ConfigMap', PUBLIC_KEYS, { 'jwks.json': publicKeysOf(requireValue(current, ENV.signingKey)) });
   if (options['public-keys']) return;
   // Both sides of a shared secret have the same value, so these follow the controller's.
   put('Secret', SECRETS.egress, pick(current, SECRETS.egress.keys));

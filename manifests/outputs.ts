@@ -35,10 +35,10 @@ export function readOutputs(env: string): Outputs {
 }
 
 /** Keeps the outputs that the manifests need, not the kubeconfig. */
-export const taken = (json: string): Outputs => schema.parse(JSON.parse(json));
+export const parseOutputs = (json: string): Outputs => schema.parse(JSON.parse(json));
 
 // pulumi stack output --stack dev --json | npx node manifests/outputs.ts
 if (import.meta.main) {
-  const outputs = taken(readFileSync(0, 'utf8'));
+  const outputs = parseOutputs(readFileSync(0, 'utf8'));
   writeFileSync(fileOf(outputs.env), `${JSON.stringify(outputs, null, 2)}\n`);
 }

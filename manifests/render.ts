@@ -31,7 +31,7 @@ export interface KubernetesObject {
 export const FOLDERS = { root: '', core: 'core', monitoring: 'monitoring' } as const;
 
 /** Everything of an environment: file, relative to its folder, to object. */
-export function objects(env: Environment): ReadonlyMap<string, KubernetesObject> {
+export function renderObjects(env: Environment): ReadonlyMap<string, KubernetesObject> {
   const app = new App();
   // Each object names its namespace: a chart's default would also be set on cluster-scoped objects.
   const chart = (id: keyof typeof FOLDERS) => new Chart(app, id, { disableResourceNameHashes: true });
@@ -58,7 +58,7 @@ export function objects(env: Environment): ReadonlyMap<string, KubernetesObject>
     for (const object of each.toJson() as KubernetesObject[]) {
       const path = fileOf(FOLDERS[folder as keyof typeof charts], object); // keys of the literal above
       if (found.has(path)) throw new Error(`two objects for ${path}`);
-      found.set(path, withoutImage(object) ? undeployable(object, env.name) : object);
+      found.set(path, withoutImage(object) ? labelImage(object, env.name) : object);
     }
   }
   return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -70,14 +70,14 @@ const withoutImage = (object: KubernetesObject): boolean => JSON.stringify(objec
  * The API server refuses an empty image as a missing value, and a label that is a sentence with that sentence: what Argo CD and
  * kubectl then show says what to do.
  */
-const undeployable = (object: KubernetesObject, environment: string): KubernetesObject => ({
+const labelImage = (object: KubernetesObject, environment: string): KubernetesObject => ({
   ...object,
   metadata: { ...object.metadata, labels: { ...object.metadata.labels, 'omicron.dev/image': pushFirst(environment) } },
 });
 
 /** Everything of an environment: file to text. */
 export const render = (env: Environment): ReadonlyMap<string, string> =>
-  new Map([...objects(env)].map(([path, object]) => [path, Yaml.stringify(object)]));
+  new Map([...renderObjects(env)].map(([path, object]) => [path, Yaml.stringify(object)]));
 
 function fileOf(folder: string, { kind, metadata }: KubernetesObject): string {
   const name = `${kind.toLowerCase()}.${metadata.name}.yaml`;

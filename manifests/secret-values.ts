@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { ENV } from '../contract/names.ts';
 
-const random = (): string => randomBytes(32).toString('base64');
+const randomSecret = (): string => randomBytes(32).toString('base64');
 
 /** Name of a key in tokens; what `contract/tokens.ts` gives a key without one. */
 const keyId = (x: string): string => createHash('sha256').update(x).digest('hex').slice(0, 16);
@@ -14,7 +14,7 @@ export function publicKeysOf(signingKey: string): string {
 }
 
 /** A new key that wraps the keys of users' profiles, for a controller without KMS. */
-export const profileKeyValue = random;
+export const profileKeyValue = randomSecret;
 
 /** New values of the controller's Secret, and the public keys that fit them. */
 export function controllerSecretValues(databaseUrl: string): {
@@ -25,10 +25,10 @@ export function controllerSecretValues(databaseUrl: string): {
   return {
     values: {
       [ENV.databaseUrl]: databaseUrl,
-      [ENV.serviceSecret]: random(),
-      [ENV.egressSecret]: random(),
+      [ENV.serviceSecret]: randomSecret(),
+      [ENV.egressSecret]: randomSecret(),
       [ENV.signingKey]: signingKey,
-      [ENV.derivationKey]: random(),
+      [ENV.derivationKey]: randomSecret(),
     },
     publicKeys: publicKeysOf(signingKey),
   };

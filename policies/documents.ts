@@ -1,7 +1,7 @@
-import { at, list, type Resource } from './rule.ts';
+import { type Resource, readPath, toList } from './rule.ts';
 
 /** A statement of an IAM document; fields that may be a string or a list are lists. */
-export interface Statement {
+export interface PolicyStatement {
   readonly sid: string;
   readonly effect: string;
   readonly actions: readonly string[];
@@ -29,34 +29,38 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
 export const TYPES_WITH_DOCUMENT = Object.keys(DOCUMENTS);
 
 /** The statements of a resource's document; empty for a resource that has none. */
-export function statements(resource: Resource): readonly Statement[] {
+export function parseStatements(resource: Resource): readonly PolicyStatement[] {
   const property = DOCUMENTS[resource.type];
   const raw = property ? resource.props[property] : undefined;
   if (raw === undefined || raw === null) return [];
   const document: unknown = typeof raw === 'string' ? JSON.parse(raw) : raw;
-  return list(at(document, 'Statement')).map(statement => ({
-    sid: String(at(statement, 'Sid') ?? ''),
-    effect: String(at(statement, 'Effect')),
-    actions: list(at(statement, 'Action')).map(String),
-    resources: list(at(statement, 'Resource')).map(String),
-    principals: principals(at(statement, 'Principal')),
-    conditions: (at(statement, 'Condition') ?? {}) as Statement['conditions'],
-    byException: at(statement, 'NotAction') !== undefined || at(statement, 'NotResource') !== undefined,
+  return toList(readPath(document, 'Statement')).map(statement => ({
+    sid: String(readPath(statement, 'Sid') ?? ''),
+    effect: String(readPath(statement, 'Effect')),
+    actions: toList(readPath(statement, 'Action')).map(String),
+    resources: toList(readPath(statement, 'Resource')).map(String),
+    principals: parsePrincipals(readPath(statement, 'Principal')),
+    conditions: (readPath(statement, 'Condition') ?? {}) as PolicyStatement['conditions'],
+    byException: readPath(statement, 'NotAction') !== undefined || readPath(statement, 'NotResource') !== undefined,
   }));
 }
 
-function principals(principal: unknown): readonly (readonly [string, string])[] {
+function parsePrincipals(principal: unknown): readonly (readonly [string, string])[] {
   if (principal === '*') return [['*', '*']];
   return Object.entries(principal ?? {}).flatMap(([kind, values]) =>
-    list(values).map(value => [value === '*' ? '*' : kind, String(value)] as const),
+    toList(values).map(value => [value === '*' ? '*' : kind, String(value)] as const),
   );
 }
 
 /** Values that a condition compares a key with, for the given operators; condition keys are case-insensitive. */
-export function conditionValues(statement: Statement, operators: readonly string[], key: string): readonly string[] {
+export function conditionValues(
+  statement: PolicyStatement,
+  operators: readonly string[],
+  key: string,
+): readonly string[] {
   return Object.entries(statement.conditions)
     .filter(([operator]) => operators.includes(operator))
     .flatMap(([, keys]) => Object.entries(keys))
     .filter(([name]) => name.toLowerCase() === key.toLowerCase())
-    .flatMap(([, values]) => list(values).map(String));
+    .flatMap(([, values]) => toList(values).map(String));
 }

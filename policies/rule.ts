@@ -40,7 +40,7 @@ export interface StackRule extends About {
 export type Rule = ResourceRule | StackRule;
 
 /** Findings of one rule, waivers not yet considered. */
-export function findings(rule: Rule, resources: readonly Resource[]): readonly Finding[] {
+export function findingsOf(rule: Rule, resources: readonly Resource[]): readonly Finding[] {
   if (rule.scope === 'stack') return rule.check(resources);
   return resources
     .filter(resource => !rule.types || rule.types.includes(resource.type))
@@ -55,7 +55,7 @@ export function findings(rule: Rule, resources: readonly Resource[]): readonly F
  * Reads a nested property without knowing its shape. CrossGuard's props throw on a value that a preview does not know
  * yet; that error must propagate: the analyzer then reports the rule as not evaluated.
  */
-export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+export function readPath(value: unknown, ...path: readonly (string | number)[]): unknown {
   let node = value;
   for (const step of path) {
     if (typeof node !== 'object' || node === null) return undefined;
@@ -64,5 +64,5 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   return node;
 }
 
-export const list = (value: unknown): readonly unknown[] =>
+export const toList = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];

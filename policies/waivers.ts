@@ -34,7 +34,7 @@ export const WAIVERS: readonly Waiver[] = [
   })),
 ];
 
-export const waives = (waiver: Waiver, rule: Rule, finding: Finding): boolean =>
+export const isWaivedBy = (waiver: Waiver, rule: Rule, finding: Finding): boolean =>
   waiver.rule === rule.name &&
   waiver.type === finding.resource.type &&
   waiver.resource === finding.resource.name &&

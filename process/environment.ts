@@ -54,7 +54,7 @@ export const decimal = (min: number, max: number) => {
 };
 
 /** A TCP port; 0: any free one. */
-export const port = () => integer(0, 65_535);
+export const portSchema = () => integer(0, 65_535);
 
 /** One of these words. */
 export const choice = <const W extends readonly [string, ...string[]]>(...words: W) =>
@@ -65,7 +65,7 @@ export const httpUrl = () =>
   z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).transform(text => text.replace(/\/+$/, ''));
 
 /** Words joined by commas or white space; none when the variable is not set. */
-export const list = () =>
+export const wordsSchema = () =>
   z
     .string()
     .default('')

@@ -41,7 +41,10 @@ export const serverJson = (version: string) => ({
         { type: 'named', name: '--user', description: 'User whose browser is leased', isRequired: false },
       ],
       environmentVariables: CONTROLLER.map(({ name, description, isSecret }) => ({
-        ...{ name, description, isSecret, isRequired: false },
+        name,
+        description,
+        isSecret,
+        isRequired: false,
       })),
     },
   ],
@@ -66,7 +69,9 @@ export const catalogueEntries = (version: string) => ({
       command: 'npx',
       arguments: ARGUMENTS(version),
       environment: CONTROLLER.map(({ name, isSecret }) => ({
-        ...{ key: name, type: isSecret ? 'secret' : 'plain_text', promptOnInstallation: true },
+        key: name,
+        type: isSecret ? 'secret' : 'plain_text',
+        promptOnInstallation: true,
       })),
       transportType: 'stdio',
     },

@@ -1,14 +1,14 @@
 import { Command } from 'commander';
 import { pythonOf } from '../local/test-tools.ts';
 import { publish } from './publish.ts';
-import { setVersion, version } from './version.ts';
+import { readVersion, setVersion } from './version.ts';
 
 const program = new Command('release').description('version, catalogue entries and packages');
 program
   .command('version')
   .description('write a version wherever it stands (default: the current one, after a change of the catalogue)')
   .argument('[version]', 'e.g. 0.2.0')
-  .action(async (wanted?: string) => setVersion(wanted ?? (await version())));
+  .action(async (wanted?: string) => setVersion(wanted ?? (await readVersion())));
 program
   .command('publish')
   .description('publish the npm packages, the wheel and the entry of the MCP registry')

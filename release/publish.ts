@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { COMMAND_PACKAGE } from './catalogue.ts';
-import { faults } from './version.ts';
+import { findFaults } from './version.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PYTHON_PACKAGE = join(ROOT, 'clients', 'python');
@@ -21,7 +21,7 @@ export interface PublishOptions {
  * published before a failure stays: raise the version and run it again. Throws where a step fails.
  */
 export async function publish({ dryRun, python, log }: PublishOptions): Promise<void> {
-  const found = await faults();
+  const found = await findFaults();
   if (found.length > 0)
     throw new Error(`not ready:\n${found.join('\n')}\n"npm run release -- version X" writes the version`);
   const folder = mkdtempSync(join(tmpdir(), 'omicron-release-'));

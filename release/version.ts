@@ -23,7 +23,7 @@ const QUOTED: Readonly<Record<string, RegExp>> = {
 };
 
 /** The one place of the version: package.json of the repository. All others are written from it. */
-export const version = async (): Promise<string> => JSON.parse(await read('package.json')).version;
+export const readVersion = async (): Promise<string> => JSON.parse(await read('package.json')).version;
 
 /** Every file that has the version, as it is to be. */
 async function filesFor(wanted: string): Promise<Map<string, string>> {
@@ -51,8 +51,8 @@ export async function setVersion(wanted: string): Promise<void> {
 }
 
 /** Why this tree cannot be released: files that are not as the version wants them, and a change log without an entry for it. */
-export async function faults(): Promise<string[]> {
-  const current = await version();
+export async function findFaults(): Promise<string[]> {
+  const current = await readVersion();
   const found: string[] = [];
   for (const [path, text] of await filesFor(current))
     if ((await read(path).catch(() => '')) !== text) found.push(`${path} does not have version ${current}`);

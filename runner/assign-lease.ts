@@ -4,7 +4,7 @@ import { OmicronError } from '../contract/problem.ts';
 import { verifyControllerToken } from '../contract/tokens.ts';
 import { type ServedLease, serveLease } from './lease/lease.ts';
 import type { LeaseOptions } from './lease/options.ts';
-import { type Redeemed, redeem } from './lease/redeem.ts';
+import { type Redeemed, redeemAssignment } from './lease/redeem.ts';
 import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
 import { restore } from './profile/light-profile.ts';
 import { type Redactor, redactor } from './reporting/redact.ts';
@@ -120,7 +120,7 @@ async function prepareLease(
 ): Promise<Prepared> {
   const { controller, clock } = options;
   const { own } = state;
-  const redeemed = await redeem(controller, token, signal, clock);
+  const redeemed = await redeemAssignment(controller, token, signal, clock);
   state.hibernates = redeemed.hibernates;
   const leaseRedactor = redactor(redeemed.secrets);
   state.conceal = leaseRedactor.redact;

@@ -16,9 +16,9 @@ export async function serveFiles(
 ): Promise<void> {
   const [, encoded] = /^\/files\/([^/?]+)$/.exec(request.url ?? '') ?? [];
   if (encoded === undefined) {
-    json(200, { files: files.list().map(described) } satisfies z.infer<typeof runnerFiles>);
+    json(200, { files: files.list().map(describeFile) } satisfies z.infer<typeof runnerFiles>);
   } else if (request.method === 'PUT') {
-    json(200, described(await putFile(files, nameIn(encoded), request)));
+    json(200, describeFile(await putFile(files, nameIn(encoded), request)));
   } else {
     const name = nameIn(encoded);
     const file = files.find(name);
@@ -46,7 +46,12 @@ async function sendFile(file: KeptFile, request: IncomingMessage, response: Serv
   else await pipeline(content, response);
 }
 
-const described = ({ name, source, bytes, mime_type }: KeptFile): SessionFile => ({ name, source, bytes, mime_type });
+const describeFile = ({ name, source, bytes, mime_type }: KeptFile): SessionFile => ({
+  name,
+  source,
+  bytes,
+  mime_type,
+});
 
 function nameIn(encoded: string): string {
   const parsed = fileName.safeParse(decodeURIComponent(encoded));

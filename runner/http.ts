@@ -66,13 +66,13 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
     '/healthz': {
       async GET(_request, response) {
         const health = await runner.health();
-        send(response, healthy(health) ? 200 : 503, health);
+        send(response, isRunnerHealthy(health) ? 200 : 503, health);
       },
     },
     // P2: what probes of other MCP servers ask for; `/healthz` says more.
     '/health': {
       async GET(_request, response) {
-        const isHealthy = healthy(await runner.health());
+        const isHealthy = isRunnerHealthy(await runner.health());
         send(response, isHealthy ? 200 : 503, { status: isHealthy ? 'ok' : 'unavailable' });
       },
     },
@@ -84,7 +84,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
   async function mcp(request: IncomingMessage, response: ServerResponse): Promise<void> {
     checkOrigin(request.headers, mcpOrigins);
     const endpoint = await runner.endpoint(bearerOf(request));
-    const body = request.method === 'POST' ? await json(request, MCP_BYTES_MAX) : undefined;
+    const body = request.method === 'POST' ? await readJson(request, MCP_BYTES_MAX) : undefined;
     await endpoint.handle(request, response, body);
   }
 
@@ -122,7 +122,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
 const bearerOf = ({ headers }: IncomingMessage): string | undefined =>
   /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1];
 
-const healthy = ({ phase, browser }: RunnerHealth): boolean =>
+const isRunnerHealthy = ({ phase, browser }: RunnerHealth): boolean =>
   browser.process.ok && browser.protocol.ok && phase !== 'failed' && phase !== 'draining';
 
 function send(response: ServerResponse, status: number, body: unknown, type = 'application/json'): void {
@@ -154,12 +154,12 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
 }
 
 async function readToken(request: IncomingMessage): Promise<z.infer<typeof signedToken>> {
-  const parsed = signedToken.safeParse(await json(request, TOKEN_BYTES_MAX));
+  const parsed = signedToken.safeParse(await readJson(request, TOKEN_BYTES_MAX));
   if (parsed.success) return parsed.data;
   throw new OmicronError('invalid_request', 'The body must be {"token": "..."} and nothing else.');
 }
 
-async function json(request: IncomingMessage, bytesMax: number): Promise<unknown> {
+async function readJson(request: IncomingMessage, bytesMax: number): Promise<unknown> {
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
     throw new OmicronError('unsupported_media_type', 'Send the body as application/json.');
   const chunks = await bodyOf(request, bytesMax);

@@ -15,10 +15,10 @@ import { launchBrowser } from './browser/browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser/browser-path.ts';
 import { egressForwarder } from './browser/egress-forwarder.ts';
 import { browserLimits } from './browser/limits.ts';
-import { connectBrowser } from './browser/remote-browser.ts';
+import { connectRemoteBrowser } from './browser/remote-browser.ts';
 import { createTempDir } from './browser/temp-dir.ts';
 import { runnerServer } from './http.ts';
-import { abandoned } from './reporting/abandoned.ts';
+import { waitUntilAbandoned } from './reporting/abandoned.ts';
 import { controllerClient } from './reporting/controller-client.ts';
 import { createRunner } from './runner.ts';
 import { type RunnerSettings, runnerSettings } from './settings.ts';
@@ -79,7 +79,7 @@ const runner = createRunner({
   keys: settings.controllerKeys,
   controller,
   async launch(userDataDir) {
-    if (remote !== undefined) return connectBrowser(remote, userDataDir);
+    if (remote !== undefined) return connectRemoteBrowser(remote, userDataDir);
     return launchBrowser({
       userDataDir,
       executable: executableOrThrow(settings.chromiumPath),
@@ -152,7 +152,7 @@ void runner.stopped.then(() => {
   // A client's next connection leads to who answers then; one that was kept would break with this process.
   server.prependListener('request', (_, response) => response.setHeader('connection', 'close'));
 });
-void abandoned({
+void waitUntilAbandoned({
   isUnleased: runner.isUnleased,
   ping: controller.ping,
   everyMs: PING_MS,

@@ -11,7 +11,7 @@ import {
   httpUrl,
   integer,
   parseEnvironment,
-  port,
+  portSchema,
   type SettingsOf,
 } from '../process/environment.ts';
 import { DEFAULT_LIMITS } from './browser/limits.ts';
@@ -19,7 +19,7 @@ import { TOKENS_DEFAULT, TOKENS_MAX, TOKENS_MIN } from './budget/fit.ts';
 import { DEFAULT_FILE_LIMITS } from './files/limits.ts';
 
 /** The runner changes its working directory, so paths are made absolute here. */
-const path = () =>
+const pathSchema = () =>
   z
     .string()
     .min(1)
@@ -44,18 +44,18 @@ const spki = z
   );
 
 /** What one runner process is told by its environment. Nothing in it is secret. */
-export const VARIABLES = {
+export const RUNNER_SETTINGS = {
   runnerId: [ENV.runnerId, z.uuid({ error: 'must be a UUID' })],
   controllerUrl: [ENV.controllerUrl, httpUrl()],
   controllerKeys: [ENV.controllerJwks, derived('a JWKS (JSON) with at least one Ed25519 key', controllerKeys)],
   host: [ENV.runnerHost, z.string().min(1).default('127.0.0.1')],
   /** 0: any free port, written to `portFile`. */
-  port: [ENV.runnerPort, port().default(PORTS.runner)],
-  portFile: [ENV.portFile, path().optional()],
-  outputDir: [ENV.outputDir, path()],
+  port: [ENV.runnerPort, portSchema().default(PORTS.runner)],
+  portFile: [ENV.portFile, pathSchema().optional()],
+  outputDir: [ENV.outputDir, pathSchema()],
   /** `stdin`: the browser is elsewhere; the address of its CDP, a secret, is all that standard input has. */
   remoteBrowser: [ENV.remoteBrowser, choice('stdin').optional()],
-  chromiumPath: [ENV.chromiumPath, path().optional()],
+  chromiumPath: [ENV.chromiumPath, pathSchema().optional()],
   chromiumSandbox: [
     ENV.chromiumSandbox,
     choice('on', 'off')
@@ -90,9 +90,9 @@ export const VARIABLES = {
   logLevel: [ENV.logLevel, choice('trace', 'debug', 'info', 'warn', 'error', 'fatal').default('info')],
 } as const;
 
-export type RunnerSettings = SettingsOf<typeof VARIABLES>;
+export type RunnerSettings = SettingsOf<typeof RUNNER_SETTINGS>;
 
-function rules({ port, portFile, remoteBrowser, egressUrl, freezeSeconds }: RunnerSettings): Fault[] {
+function findFaults({ port, portFile, remoteBrowser, egressUrl, freezeSeconds }: RunnerSettings): Fault[] {
   const faults: Fault[] = [];
   if (port === 0 && portFile === undefined)
     faults.push([ENV.portFile, `is not set, and ${ENV.runnerPort}=0 needs it: a file for the port`]);
@@ -105,4 +105,4 @@ function rules({ port, portFile, remoteBrowser, egressUrl, freezeSeconds }: Runn
 
 /** Reads the runner's environment. Throws EnvironmentError. */
 export const runnerSettings = (environment: Readonly<Record<string, unknown>>): RunnerSettings =>
-  parseEnvironment('runner', VARIABLES, environment, rules);
+  parseEnvironment('runner', RUNNER_SETTINGS, environment, findFaults);

@@ -12,7 +12,7 @@ import type { ServedLease } from './lease/lease.ts';
 import type { LiveView } from './live/live-view.ts';
 import { opensLease } from './mcp/bearer.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
-import { checkLogin } from './profile/check-login.ts';
+import { checkLoginPage } from './profile/check-login.ts';
 import type { RunnerOptions } from './runner-options.ts';
 import type { RunnerState } from './runner-state.ts';
 
@@ -78,7 +78,7 @@ export function signedOrders(
       const { claims } = await verifyControllerToken(keys, audience, token, checkLoginClaims);
       await servedLease(() => own.browser !== undefined);
       if (own.browser === undefined) throw new OmicronError('lease_ended', 'This runner serves no lease.');
-      return checkLogin(own.browser.context, claims.page);
+      return checkLoginPage(own.browser.context, claims.page);
     },
     async endpoint(bearerToken = '') {
       const { assigned } = state;

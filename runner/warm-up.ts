@@ -46,7 +46,7 @@ const SETTINGS: Omit<LeaseSettings, 'outputDir'> = {
 export async function warmUp(browser: RunnerBrowser, tempDir: string): Promise<void> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const key = signingKey(JSON.stringify(privateKey.export({ format: 'jwk' })));
-  const controller = await listening(createServer(warmUpController));
+  const controller = await startListening(createServer(warmUpController));
   try {
     await warmUpLease(browser, tempDir, key, urlOf(controller));
     await Promise.all(browser.context.pages().map(warmUpPage));
@@ -87,7 +87,7 @@ async function warmUpLease(
     launch: async () => ({ ...browser, context, gone: new Promise(() => {}), close: () => context.close() }),
     warmUp: async () => {},
   });
-  const server = await listening(runnerServer(runner, { mcpOrigins: [], log }));
+  const server = await startListening(runnerServer(runner, { mcpOrigins: [], log }));
   try {
     await runner.warm();
     const token = assignmentToken(key, runnerId, runner.bootId);
@@ -170,7 +170,7 @@ async function post(url: string, body: object, headers: Record<string, string> =
   return answer;
 }
 
-async function listening(server: Server): Promise<Server> {
+async function startListening(server: Server): Promise<Server> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return server;

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import type { Artifact } from '../../contract/session.ts';
-import { count } from '../arguments.ts';
+import { parseCount } from '../arguments.ts';
 import { type Cli, connectController } from '../connect.ts';
 import { findSession, type SessionName, sessionName, withSessionName } from '../find-session.ts';
 import { writeNewFile } from '../write-new-file.ts';
@@ -28,7 +28,7 @@ export function artifactCommands(program: Command, cli: Cli): void {
       .description('print a URL that reads the artifact without a token until it expires (S3 only)')
       .argument('<artifact>', 'name, of which the newest is taken, or id'),
   )
-    .option('--ttl <seconds>', 'how long (default 60, at most 300)', count)
+    .option('--ttl <seconds>', 'how long (default 60, at most 300)', parseCount)
     .action((artifact, id, options) => artifactUrl(cli, artifact, sessionName(id, options), options));
 }
 

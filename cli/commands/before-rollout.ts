@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import * as z from 'zod';
 import { type ApiNamespace, LABELS, NAMESPACES } from '../../contract/names.ts';
-import type { Check } from './check.ts';
-import { checked, type Kubectl, listOf, reader, version } from './cluster-checks.ts';
+import type { DoctorCheck } from './check.ts';
+import { checkVersion, type Kubectl, kubectlReader, listOf, runCheck } from './cluster-checks.ts';
 
 const TIMEOUT_MS = 15_000;
 const NAMED_MAX = 5;
@@ -40,18 +40,18 @@ export async function beforeRollout(
   environment: NodeJS.ProcessEnv,
   api: ApiNamespace,
   namespaces: Readonly<Record<keyof typeof NAMESPACES, string>> = NAMESPACES,
-): Promise<Check[]> {
-  const kubectl = reader(environment);
-  const reached = await checked('cluster', async () => version(kubectl));
+): Promise<DoctorCheck[]> {
+  const kubectl = kubectlReader(environment);
+  const reached = await runCheck('cluster', async () => checkVersion(kubectl));
   if (!reached.ok) return [reached];
   const closed = [namespaces.system, namespaces.runners];
   return [
     reached,
-    ...(await Promise.all(closed.map(name => checked(name, () => closing(kubectl, environment, name, MOVE))))),
-    await checked(namespaces.api, () =>
+    ...(await Promise.all(closed.map(name => runCheck(name, () => checkClosing(kubectl, environment, name, MOVE))))),
+    await runCheck(namespaces.api, () =>
       api === 'existing'
         ? leftAlone(kubectl, namespaces.api)
-        : closing(kubectl, environment, namespaces.api, LEAVE_ALONE),
+        : checkClosing(kubectl, environment, namespaces.api, LEAVE_ALONE),
     ),
   ];
 }
@@ -61,7 +61,7 @@ const LEAVE_ALONE =
   "keep apiNamespace: 'existing', or give them NetworkPolicies and a restricted security context first";
 
 /** A namespace that becomes restricted and closed. Throws what that would cut off. */
-async function closing(
+async function checkClosing(
   kubectl: Kubectl,
   environment: NodeJS.ProcessEnv,
   namespace: string,
@@ -72,9 +72,9 @@ async function closing(
   const policies = await policiesOf(kubectl, namespace);
   const open = (type: string) => pods.filter(each => !isIsolated(each, policies, type));
   const cut = [
-    losing('would no longer be reached', open('Ingress')),
-    losing('would no longer reach out', open('Egress')),
-    await refused(environment, namespace),
+    describeLoss('would no longer be reached', open('Ingress')),
+    describeLoss('would no longer reach out', open('Egress')),
+    await findRefusedPods(environment, namespace),
   ].filter(each => each !== '');
   if (cut.length === 0)
     return `${pods.length} pods run there, each under NetworkPolicies of its own and fit for restricted`;
@@ -89,7 +89,7 @@ async function leftAlone(kubectl: Kubectl, namespace: string): Promise<string> {
   const callers =
     limited.length === 0
       ? ''
-      : `; before step 3, allow those that will call the controller to reach it and the runners: ${names(limited)}`;
+      : `; before step 3, allow those that will call the controller to reach it and the runners: ${listNames(limited)}`;
   return `${pods.length} pods run there and are left alone${callers}`;
 }
 
@@ -119,11 +119,14 @@ async function policiesOf(kubectl: Kubectl, namespace: string): Promise<NetworkP
 function isIsolated({ metadata }: Pod, policies: readonly NetworkPolicy[], type: string): boolean {
   return policies.some(({ spec }) => {
     const types = spec.policyTypes ?? ['Ingress', ...(spec.egress ? ['Egress'] : [])];
-    return types.includes(type) && selects(spec.podSelector, metadata.labels ?? {});
+    return types.includes(type) && matchesSelector(spec.podSelector, metadata.labels ?? {});
   });
 }
 
-function selects({ matchLabels = {}, matchExpressions = [] }: Selector, of: Readonly<Record<string, string>>): boolean {
+function matchesSelector(
+  { matchLabels = {}, matchExpressions = [] }: Selector,
+  of: Readonly<Record<string, string>>,
+): boolean {
   return (
     Object.entries(matchLabels).every(([key, value]) => of[key] === value) &&
     matchExpressions.every(({ key, operator, values = [] }) => {
@@ -136,16 +139,17 @@ function selects({ matchLabels = {}, matchExpressions = [] }: Selector, of: Read
   );
 }
 
-const losing = (what: string, pods: readonly Pod[]): string => (pods.length === 0 ? '' : `${names(pods)} ${what}`);
+const describeLoss = (what: string, pods: readonly Pod[]): string =>
+  pods.length === 0 ? '' : `${listNames(pods)} ${what}`;
 
-const names = (pods: readonly Pod[]): string => {
+const listNames = (pods: readonly Pod[]): string => {
   const all = pods.map(({ metadata }) => metadata.name).sort();
   const rest = all.length - NAMED_MAX;
   return `${all.slice(0, NAMED_MAX).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 };
 
 /** Which running pods the restricted standard would refuse at their next start: the API server's own warnings. */
-async function refused(environment: NodeJS.ProcessEnv, namespace: string): Promise<string> {
+async function findRefusedPods(environment: NodeJS.ProcessEnv, namespace: string): Promise<string> {
   const label = 'pod-security.kubernetes.io/enforce=restricted';
   const args = ['label', '--dry-run=server', '--overwrite', 'namespace', namespace, label];
   const { stderr } = await promisify(execFile)('kubectl', args, { env: environment, timeout: TIMEOUT_MS });

@@ -1,5 +1,5 @@
 /** One line of `doctor`. */
-export interface Check {
+export interface DoctorCheck {
   check: string;
   ok: boolean;
   /** What was found; for a problem also what to do. */

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import * as z from 'zod';
 import { BROWSER_NODES, LABELS, NAMESPACES, RUNNER_TEMPLATE, SERVICES } from '../../contract/names.ts';
-import type { Check } from './check.ts';
+import type { DoctorCheck } from './check.ts';
 
 /** Native sidecars are stable from here on: https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/ */
 const MINOR_MIN = 33;
@@ -48,27 +48,27 @@ const named = z.object({
 });
 
 /** `doctor --cluster`: checks the cluster of KUBECONFIG. When it cannot be reached, that is the only line. */
-export async function clusterChecks(environment: NodeJS.ProcessEnv): Promise<Check[]> {
-  const kubectl = reader(environment);
-  const reached = await checked('cluster', async () => version(kubectl));
+export async function clusterChecks(environment: NodeJS.ProcessEnv): Promise<DoctorCheck[]> {
+  const kubectl = kubectlReader(environment);
+  const reached = await runCheck('cluster', async () => checkVersion(kubectl));
   if (!reached.ok) return [reached];
   const checks: [string, (kubectl: Kubectl) => Promise<string>][] = [
-    ['nodes', nodes],
-    ['namespaces', namespaces],
+    ['nodes', checkNodes],
+    ['namespaces', checkNamespaces],
     ['admission-policies', admissionPolicies],
     ['network-policies', networkPolicies],
-    ['template', template],
-    ['secrets', secrets],
-    [SERVICES.controller, kubectl => deployment(kubectl, SERVICES.controller)],
-    [SERVICES.egress, kubectl => deployment(kubectl, SERVICES.egress)],
-    ['runners', runners],
-    ['argocd', argocd],
+    ['template', checkTemplate],
+    ['secrets', checkSecrets],
+    [SERVICES.controller, kubectl => checkDeployment(kubectl, SERVICES.controller)],
+    [SERVICES.egress, kubectl => checkDeployment(kubectl, SERVICES.egress)],
+    ['runners', checkRunners],
+    ['argocd', checkArgoCd],
   ];
-  return [reached, ...(await Promise.all(checks.map(([name, look]) => checked(name, () => look(kubectl)))))];
+  return [reached, ...(await Promise.all(checks.map(([name, look]) => runCheck(name, () => look(kubectl)))))];
 }
 
 /** The message of what `look` throws is the problem and its remedy. */
-export async function checked(check: string, look: () => Promise<string>): Promise<Check> {
+export async function runCheck(check: string, look: () => Promise<string>): Promise<DoctorCheck> {
   try {
     return { check, ok: true, detail: await look() };
   } catch (error) {
@@ -79,7 +79,7 @@ export async function checked(check: string, look: () => Promise<string>): Promi
 export type Kubectl = <Answer>(args: readonly string[], answer: z.ZodType<Answer>) => Promise<Answer>;
 
 /** kubectl's JSON, or null: `get --ignore-not-found` prints nothing for a missing object. */
-export const reader =
+export const kubectlReader =
   (environment: NodeJS.ProcessEnv): Kubectl =>
   async (args, answer) => {
     const options = { env: environment, timeout: TIMEOUT_MS, maxBuffer: OUTPUT_BYTES_MAX };
@@ -98,7 +98,7 @@ export const reader =
 const get = <Answer>(kubectl: Kubectl, namespace: string, what: readonly string[], answer: z.ZodType<Answer>) =>
   kubectl(['-n', namespace, 'get', ...what, '--ignore-not-found'], answer.nullable());
 
-export async function version(kubectl: Kubectl): Promise<string> {
+export async function checkVersion(kubectl: Kubectl): Promise<string> {
   const { serverVersion } = await kubectl(
     ['version'],
     z.object({ serverVersion: z.object({ gitVersion: z.string(), minor: z.string() }).optional() }),
@@ -110,7 +110,7 @@ export async function version(kubectl: Kubectl): Promise<string> {
   return serverVersion.gitVersion;
 }
 
-async function nodes(kubectl: Kubectl): Promise<string> {
+async function checkNodes(kubectl: Kubectl): Promise<string> {
   const node = z.object({
     spec: z.object({ unschedulable: z.boolean().optional() }),
     status: z.object({ conditions: z.array(condition) }),
@@ -128,7 +128,7 @@ async function nodes(kubectl: Kubectl): Promise<string> {
   );
 }
 
-async function namespaces(kubectl: Kubectl): Promise<string> {
+async function checkNamespaces(kubectl: Kubectl): Promise<string> {
   const { items } = await kubectl(['get', 'namespaces'], listOf(named));
   for (const name of Object.values(NAMESPACES)) {
     const found = items.find(({ metadata }) => metadata.name === name);
@@ -159,7 +159,7 @@ async function networkPolicies(kubectl: Kubectl): Promise<string> {
 
 const podTemplate = z.object({ template: z.object({ spec: podSpec }) });
 
-async function template(kubectl: Kubectl): Promise<string> {
+async function checkTemplate(kubectl: Kubectl): Promise<string> {
   const found = await get(kubectl, NAMESPACES.runners, ['podtemplate', RUNNER_TEMPLATE], podTemplate);
   if (!found)
     throw new Error(`${NAMESPACES.runners}/${RUNNER_TEMPLATE} is missing, so no runner can be created: ${RENDERED}`);
@@ -176,7 +176,7 @@ async function template(kubectl: Kubectl): Promise<string> {
 }
 
 /** Every Secret and ConfigMap key that the workloads need. Values are not reported. */
-async function secrets(kubectl: Kubectl): Promise<string> {
+async function checkSecrets(kubectl: Kubectl): Promise<string> {
   const workload = z.object({ spec: z.object({ template: z.object({ spec: podSpec }) }) });
   const { items } = await kubectl(['-n', NAMESPACES.system, 'get', 'deployments'], listOf(workload));
   const runner = await get(kubectl, NAMESPACES.runners, ['podtemplate', RUNNER_TEMPLATE], podTemplate);
@@ -203,7 +203,7 @@ async function secrets(kubectl: Kubectl): Promise<string> {
   return `${new Set(wanted.map(({ namespace, kind, name }) => `${kind} ${namespace}/${name}`)).size} referenced objects are present`;
 }
 
-async function deployment(kubectl: Kubectl, name: string): Promise<string> {
+async function checkDeployment(kubectl: Kubectl, name: string): Promise<string> {
   const found = await get(
     kubectl,
     NAMESPACES.system,
@@ -219,7 +219,7 @@ async function deployment(kubectl: Kubectl, name: string): Promise<string> {
   throw new Error(`${available} of ${spec.replicas} replicas are available: ${why}`);
 }
 
-async function runners(kubectl: Kubectl): Promise<string> {
+async function checkRunners(kubectl: Kubectl): Promise<string> {
   const { items } = await kubectl(
     ['-n', NAMESPACES.runners, 'get', 'pods', '-l', `${LABELS.app}=${LABELS.runnerApp}`],
     listOf(pod),
@@ -247,7 +247,7 @@ function waitsFor({ metadata, status }: Pod): string | undefined {
   return undefined;
 }
 
-async function argocd(kubectl: Kubectl): Promise<string> {
+async function checkArgoCd(kubectl: Kubectl): Promise<string> {
   const crds = await kubectl(['get', 'customresourcedefinitions'], listOf(named));
   if (!crds.items.some(({ metadata }) => metadata.name === 'applications.argoproj.io'))
     return 'is not installed; manifests are applied by hand';

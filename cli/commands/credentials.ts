@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { secretNames } from '../../contract/secrets.ts';
-import { repeated } from '../arguments.ts';
+import { collectOption } from '../arguments.ts';
 import { type Cli, connectController } from '../connect.ts';
 import { UsageError } from '../exit.ts';
 
@@ -20,7 +20,7 @@ export function credentialCommands(program: Command, cli: Cli): void {
       .argument('<site>', 'site key, e.g. walmart')
       .requiredOption('--user <id>', 'user id')
       .requiredOption('--username <name>', 'username at the site')
-      .option('--url <url>', 'where it may be filled: a domain or an https address ; may be repeated', repeated)
+      .option('--url <url>', 'where it may be filled: a domain or an https address ; may be repeated', collectOption)
       .option('--password-env <variable>', 'read the password from this environment variable')
       .option(
         '--totp',

@@ -9,7 +9,7 @@ import { tryRunner } from '../../local/try-runner.ts';
 import { type Cli, findController } from '../connect.ts';
 import { errorLine, UsageError } from '../exit.ts';
 import { beforeRollout } from './before-rollout.ts';
-import type { Check } from './check.ts';
+import type { DoctorCheck } from './check.ts';
 import { clusterChecks } from './cluster-checks.ts';
 
 const MIB = 1024 * 1024;
@@ -46,19 +46,19 @@ export async function doctor(cli: Cli, { cluster = false, before }: DoctorOption
   return ok;
 }
 
-async function machineChecks(cli: Cli): Promise<Check[]> {
+async function machineChecks(cli: Cli): Promise<DoctorCheck[]> {
   const tools = findTools(cli.environment);
   return [
-    node(),
+    checkNode(),
     ...browserAndFfmpeg(tools),
-    await runner(cli),
-    await disk(cli.folder),
-    memory(),
-    await controller(cli),
+    await checkRunner(cli),
+    await checkDisk(cli.folder),
+    checkMemory(),
+    await checkController(cli),
   ];
 }
 
-function node(): Check {
+function checkNode(): DoctorCheck {
   const { node: version } = process.versions;
   const ok = Number(version.split('.')[0]) >= 24;
   return {
@@ -68,7 +68,7 @@ function node(): Check {
   };
 }
 
-function browserAndFfmpeg({ browser, ffmpeg }: ReturnType<typeof findTools>): Check[] {
+function browserAndFfmpeg({ browser, ffmpeg }: ReturnType<typeof findTools>): DoctorCheck[] {
   const version = (path: string, flag: string) =>
     spawnSync(path, [flag], { encoding: 'utf8', timeout: 20_000 }).stdout?.split('\n')[0]?.trim() ?? '';
   const install = 'run "node local/setup.js" in a clone';
@@ -91,7 +91,7 @@ function browserAndFfmpeg({ browser, ffmpeg }: ReturnType<typeof findTools>): Ch
 }
 
 /** The browser as a runner starts it: process, protocol and sandbox. */
-async function runner({ environment }: Cli): Promise<Check> {
+async function checkRunner({ environment }: Cli): Promise<DoctorCheck> {
   const health = await tryRunner({ ...environment, ...toolsEnvironment(findTools(environment)) }, RUNNER_SECONDS);
   if (health.phase === 'silent')
     return { check: 'runner', ok: false, detail: `does not answer; its last output: ${health.output || '(none)'}` };
@@ -108,7 +108,7 @@ async function runner({ environment }: Cli): Promise<Check> {
   };
 }
 
-async function disk(folder: string): Promise<Check> {
+async function checkDisk(folder: string): Promise<DoctorCheck> {
   const path = resolve(folder);
   const { bavail, bsize } = await statfs(path).catch(() => statfs(dirname(path)));
   const free = bavail * bsize;
@@ -121,7 +121,7 @@ async function disk(folder: string): Promise<Check> {
   };
 }
 
-function memory(): Check {
+function checkMemory(): DoctorCheck {
   const free = freemem();
   const ok = free >= MEMORY_FREE_BYTES_MIN;
   const detail = `${Math.round(free / MIB)} MiB free`;
@@ -129,7 +129,7 @@ function memory(): Check {
 }
 
 /** No controller is no problem: `up` starts one. */
-async function controller(cli: Cli): Promise<Check> {
+async function checkController(cli: Cli): Promise<DoctorCheck> {
   try {
     const connection = await findController(cli);
     if (!connection)

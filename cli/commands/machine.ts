@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { TOOLSETS } from '../../contract/assignment.ts';
 import { API_NAMESPACES } from '../../contract/names.ts';
-import { count } from '../arguments.ts';
+import { parseCount } from '../arguments.ts';
 import type { Cli } from '../connect.ts';
 import { EXIT } from '../exit.ts';
 
@@ -10,8 +10,8 @@ export function machineCommands(program: Command, cli: Cli): void {
   program
     .command('up')
     .description('run the local stack (controller, database, egress proxy, warm browsers) until Ctrl-C')
-    .option('--port <port>', 'port of the controller (default: the previous one, else any)', count)
-    .option('--pool <count>', 'number of browsers to keep warm (default 1)', count)
+    .option('--port <port>', 'port of the controller (default: the previous one, else any)', parseCount)
+    .option('--pool <count>', 'number of browsers to keep warm (default 1)', parseCount)
     .action(async options => {
       const { up } = await import('./up.ts');
       await up(cli, options);

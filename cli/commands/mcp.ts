@@ -89,13 +89,13 @@ export async function mcp(cli: Cli, options: McpOptions): Promise<void> {
     },
     { transport: wire, onerror: error => cli.progress(errorLine(error)) },
   );
-  await Promise.race([closed(wire), aborted(cli.signal)]);
+  await Promise.race([waitForClose(wire), waitForAbort(cli.signal)]);
   await browser.end();
   await serving.close();
 }
 
 /** Standard input has ended, or the transport gave up: the client reads no more, or its message is too large. */
-function closed(wire: StdioServerTransport): Promise<void> {
+function waitForClose(wire: StdioServerTransport): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { onclose } = wire;
   wire.onclose = () => {
@@ -105,6 +105,6 @@ function closed(wire: StdioServerTransport): Promise<void> {
   return promise;
 }
 
-const aborted = async (signal: AbortSignal) => {
+const waitForAbort = async (signal: AbortSignal) => {
   if (!signal.aborted) await once(signal, 'abort');
 };

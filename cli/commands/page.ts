@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { ToolResult } from '../../client/mcp.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { seconds } from '../arguments.ts';
+import { parseSeconds } from '../arguments.ts';
 import { type Cli, connectController } from '../connect.ts';
 import { EXIT } from '../exit.ts';
 import { findSession, type SessionName, sessionName } from '../find-session.ts';
@@ -42,12 +42,12 @@ export function pageCommands(program: Command, cli: Cli): void {
     .action((selector, text, name) => act(cli, name, 'browser_type', { selector, text }));
   action('wait-for', 'wait until an element is visible')
     .argument('<selector>', 'CSS selector')
-    .option('--timeout <seconds>', 'maximum wait (default 10)', seconds)
+    .option('--timeout <seconds>', 'maximum wait (default 10)', parseSeconds)
     .action((selector, { timeout = 10, ...name }) => act(cli, name, 'browser_wait', { selector, ms: timeout * 1000 }));
   action('screenshot', 'write a picture of the page (PNG) to FILE')
     .argument('<file>')
     .option('--full-page', 'what lies below the visible part too')
-    .action((file, { fullPage = false, ...name }) => screenshot(cli, name, file, fullPage));
+    .action((file, { fullPage = false, ...name }) => takeScreenshot(cli, name, file, fullPage));
 }
 
 interface PageOptions extends Omit<SessionName, 'id'> {
@@ -73,7 +73,7 @@ async function act(
   cli.out.fields(result.success ? shown(result) : result);
 }
 
-async function screenshot(cli: Cli, options: PageOptions, file: string, fullPage: boolean): Promise<void> {
+async function takeScreenshot(cli: Cli, options: PageOptions, file: string, fullPage: boolean): Promise<void> {
   const called = await call(cli, options, 'browser_screenshot', { fullPage });
   const result = resultOf(called);
   const picture = called.content.find(({ type }) => type === 'image')?.data;

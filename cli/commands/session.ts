@@ -5,7 +5,7 @@ import { KEEP_PAGES, type KeepPages } from '../../contract/page-names.ts';
 import { PROFILE_FORMS, PROFILE_MODES, type ProfileForm } from '../../contract/profile.ts';
 import type { SessionEvent, Tags } from '../../contract/session.ts';
 import { SESSION_STATES, type SessionState } from '../../contract/states.ts';
-import { count, seconds, tagOption } from '../arguments.ts';
+import { parseCount, parseSeconds, tagOption } from '../arguments.ts';
 import { type Cli, connectController } from '../connect.ts';
 import { findSession, type SessionName, sessionName, withSessionName } from '../find-session.ts';
 import { userActionCommands } from './user-actions.ts';
@@ -18,8 +18,8 @@ export function sessionCommands(program: Command, cli: Cli): void {
     .description('lease the browser of a conversation; the lease ends when it is unused for its time to live')
     .requiredOption('--user <id>', 'user id')
     .requiredOption('--conversation <id>', 'conversation id')
-    .option('--ttl <seconds>', 'time to live after the last use (default 600)', seconds)
-    .option('--wait <seconds>', 'maximum wait for a browser (default 60)', seconds)
+    .option('--ttl <seconds>', 'time to live after the last use (default 600)', parseSeconds)
+    .option('--wait <seconds>', 'maximum wait for a browser (default 60)', parseSeconds)
     .addOption(new Option('--toolset <name>', "tools to offer (default: the deployment's)").choices(TOOLSETS))
     .addOption(
       new Option('--snapshot <what>', "what results show of the page (default: the deployment's)").choices(SNAPSHOTS),
@@ -45,7 +45,7 @@ export function sessionCommands(program: Command, cli: Cli): void {
     .addOption(new Option('--status <state>', 'session state').choices(SESSION_STATES))
     .addOption(tagOption('tag that must match'))
     .option('--archived', 'include archived sessions')
-    .option('--limit <count>', 'maximum number of results (default 50)', count)
+    .option('--limit <count>', 'maximum number of results (default 50)', parseCount)
     .option('--cursor <cursor>', 'next_cursor of the previous page')
     .action(options => listSessions(cli, options));
   withSessionName(session.command('show').description('show a session and its recordings'))

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { steps } from '../../local/steps.ts';
 import { type Cli, findController } from '../connect.ts';
 import { UsageError } from '../exit.ts';
@@ -34,7 +34,7 @@ export async function smoke(cli: Cli, url: string, options: { screenshot?: strin
         keepPages: 'none',
         signal: cli.signal,
       });
-      return { lease, browser: await connectBrowser(lease) };
+      return { lease, browser: await connectMcpBrowser(lease) };
     });
     try {
       await step('page.goto', () => browser.goto(url));

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Tags } from '../../contract/session.ts';
-import { count, tagOption } from '../arguments.ts';
+import { parseCount, tagOption } from '../arguments.ts';
 import { type Cli, connectController } from '../connect.ts';
 
 /** `usage`: B7. */
@@ -13,7 +13,7 @@ export function usageCommand(program: Command, cli: Cli): void {
     .addOption(tagOption('tag that must match'))
     .option('--since <time>', 'begin of the period, e.g. 2026-11-01T00:00:00Z (default: 30 days before its end)')
     .option('--until <time>', 'end of the period (default: now)')
-    .option('--limit <count>', 'maximum number of results (default 50)', count)
+    .option('--limit <count>', 'maximum number of results (default 50)', parseCount)
     .action(options => showUsage(cli, options));
 }
 

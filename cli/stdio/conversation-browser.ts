@@ -16,14 +16,14 @@ import manifest from '../package.json' with { type: 'json' };
 /** The browser of one conversation, leased by its first call. */
 export interface ConversationBrowser {
   /** Rejects when no browser can be leased, or with the signal's reason. */
-  call(tool: string, args: Record<string, unknown>, options: CallOptions): Promise<CallToolResult>;
+  call(tool: string, args: Record<string, unknown>, options: ToolCallOptions): Promise<CallToolResult>;
   /** A call of the page in the chat, which leases nothing. */
   callOfPage(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
   /** Ends the lease, if there is one. */
   end(): Promise<void>;
 }
 
-export interface CallOptions {
+export interface ToolCallOptions {
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }

@@ -512,7 +512,7 @@ var Refused = class extends Error {
 /** Is told when a call is answered with 401: the sign-in is over. */
 var signedOut = new EventTarget();
 /** Calls the console's server. Throws `Refused`, or the signal's reason. */
-async function call(method, path, body, signal) {
+async function callConsole(method, path, body, signal) {
 	let response;
 	try {
 		response = await fetch(`/api${path}`, {
@@ -533,7 +533,7 @@ async function call(method, path, body, signal) {
 	throw new Refused(response.status, response.headers.get("content-type")?.includes("json") ? JSON.parse(text) : {});
 }
 /** A path with its parts percent-encoded. */
-var path = (strings, ...parts) => strings.reduce((whole, text, at) => `${whole}${encodeURIComponent(parts[at - 1] ?? "")}${text}`);
+var encodePath = (strings, ...parts) => strings.reduce((whole, text, at) => `${whole}${encodeURIComponent(parts[at - 1] ?? "")}${text}`);
 // console/web/location.ts
 var MOVED = "omicron-moved";
 /** Shows another page without loading the document. */
@@ -741,7 +741,7 @@ function CredentialForm({ userId, site, url = [], onSaved, onCancel }) {
 		setSaving(true);
 		setFailure(void 0);
 		try {
-			await call("PUT", path`/users/${userId}/credentials/${key}`, {
+			await callConsole("PUT", encodePath`/users/${userId}/credentials/${key}`, {
 				username: text("username"),
 				password: text("password"),
 				...wanted.length === 0 ? {} : { url: wanted },
@@ -851,7 +851,7 @@ var typedIn = (fields, name) => String(fields.get(name)).trim();
 /** Logs in to the site with a stored credential, in a browser that ends with the test, and shows where that led. */
 function CredentialTestForm({ userId, site, filledOn, onClose }) {
 	const [first = ""] = filledOn;
-	const { answer: test, failure, isRunning, onSubmit } = useSubmission((fields) => call("POST", path`/users/${userId}/credentials/${site}/test`, { url: typedIn(fields, "url") }));
+	const { answer: test, failure, isRunning, onSubmit } = useSubmission((fields) => callConsole("POST", encodePath`/users/${userId}/credentials/${site}/test`, { url: typedIn(fields, "url") }));
 	return /* @__PURE__ */ a("form", {
 		class: "form",
 		"aria-label": `Test of ${site}`,
@@ -907,7 +907,7 @@ var toneOf$2 = (test) => test === void 0 ? "" : test.status === "ok" ? "success"
 /** Ids of users who have sessions, for suggestions. */
 function useUsers() {
 	const { value } = usePolled("users", 3e4, async (signal) => {
-		const { sessions } = await call("GET", "/browser-sessions?limit=200", void 0, signal);
+		const { sessions } = await callConsole("GET", "/browser-sessions?limit=200", void 0, signal);
 		return [...new Set(sessions.map((each) => each.user_id))].sort();
 	});
 	return value ?? [];
@@ -965,7 +965,7 @@ function CredentialsPage({ url }) {
 }
 function UserCredentials({ userId }) {
 	const known = usePolled(`credentials ${userId}`, 15e3, async (signal) => {
-		const { sites } = await call("GET", path`/users/${userId}/credentials`, void 0, signal);
+		const { sites } = await callConsole("GET", encodePath`/users/${userId}/credentials`, void 0, signal);
 		return sites;
 	});
 	const mayChange = useMay("operator");
@@ -981,7 +981,7 @@ function UserCredentials({ userId }) {
 	};
 	const remove = (site) => async () => {
 		try {
-			await call("DELETE", path`/users/${userId}/credentials/${site}`);
+			await callConsole("DELETE", encodePath`/users/${userId}/credentials/${site}`);
 			saved(`The credential of ${site} is deleted.`);
 		} catch (error) {
 			setFailure(messageOf(error));
@@ -1061,7 +1061,7 @@ function UserCredentials({ userId }) {
 // console/web/policy-test.tsx
 /** Says which rule of a document decides a call, whether the document is saved or not. */
 function PolicyTest({ policy }) {
-	const { answer: verdict, failure, onSubmit } = useSubmission((fields) => call("POST", "/policy-test", {
+	const { answer: verdict, failure, onSubmit } = useSubmission((fields) => callConsole("POST", "/policy-test", {
 		policy: JSON.parse(policy),
 		tool: typedIn(fields, "tool"),
 		arguments: JSON.parse(typedIn(fields, "arguments") || "{}"),
@@ -1116,23 +1116,23 @@ function SchemaForm(props) {
 	const { schema, value, onChange } = props;
 	return /* @__PURE__ */ a(Properties, {
 		root: schema,
-		schema: resolved(schema, schema),
+		schema: resolveSchema(schema, schema),
 		value,
 		onChange
 	});
 }
-function resolved(root, schema) {
+function resolveSchema(root, schema) {
 	const name = schema.$ref?.replace("#/$defs/", "");
 	return name === void 0 ? schema : root.$defs?.[name] ?? {};
 }
 /** What a new entry begins with. */
-function blank(root, given) {
-	const schema = resolved(root, given);
+function createBlank(root, given) {
+	const schema = resolveSchema(root, given);
 	if (schema.const !== void 0) return schema.const;
-	if (schema.oneOf?.[0]) return blank(root, schema.oneOf[0]);
+	if (schema.oneOf?.[0]) return createBlank(root, schema.oneOf[0]);
 	if (schema.enum) return schema.enum[0];
 	if (schema.type === "array") return [];
-	if (schema.type === "object") return Object.fromEntries((schema.required ?? []).map((name) => [name, blank(root, schema.properties?.[name] ?? {})]));
+	if (schema.type === "object") return Object.fromEntries((schema.required ?? []).map((name) => [name, createBlank(root, schema.properties?.[name] ?? {})]));
 	return schema.type === "boolean" ? false : "";
 }
 var HIDDEN = ["$schema"];
@@ -1140,7 +1140,7 @@ function Properties(props) {
 	const { root, schema, value, onChange } = props;
 	return /* @__PURE__ */ a($, { children: Object.entries(schema.properties ?? {}).filter(([name, each]) => !HIDDEN.includes(name) && each.const === void 0).map(([name, each]) => /* @__PURE__ */ a(Field, {
 		root,
-		schema: resolved(root, each),
+		schema: resolveSchema(root, each),
 		name,
 		value: value[name],
 		onChange: (next) => {
@@ -1174,7 +1174,7 @@ function Field(props) {
 		}), name]
 	});
 	if (schema.type === "array" && schema.items) {
-		const items = resolved(root, schema.items);
+		const items = resolveSchema(root, schema.items);
 		return items.type === "object" || items.oneOf ? /* @__PURE__ */ a(List, {
 			...props,
 			schema: items
@@ -1263,7 +1263,7 @@ function List({ root, schema, name, value, onChange }) {
 		})), /* @__PURE__ */ a("button", {
 			type: "button",
 			class: "quiet",
-			onClick: () => onChange([...entries, blank(root, schema)]),
+			onClick: () => onChange([...entries, createBlank(root, schema)]),
 			children: ["Add to ", name]
 		})]
 	});
@@ -1286,7 +1286,7 @@ function Variant({ root, schema, value, onChange }) {
 		onChange: (event) => {
 			const kind = kinds.find((each) => kindOf(each) === event.currentTarget.value) ?? {};
 			onChange({
-				...blank(root, kind),
+				...createBlank(root, kind),
 				...pick(entry, kind),
 				[name]: event.currentTarget.value
 			});
@@ -1352,7 +1352,7 @@ var NEW_POLICY = {
 	version: 1,
 	tools: []
 };
-var written = (policy) => JSON.stringify(policy, null, 2);
+var writePolicy = (policy) => JSON.stringify(policy, null, 2);
 /** Undefined: the text is not that of an object. */
 function documentOf(text) {
 	try {
@@ -1376,11 +1376,11 @@ function PoliciesPage({ url }) {
 	] });
 }
 function PolicyLayer({ userId }) {
-	const at = userId === "" ? "/policy" : path`/users/${userId}/policy`;
+	const at = userId === "" ? "/policy" : encodePath`/users/${userId}/policy`;
 	const whose = userId === "" ? "The deployment" : userId;
-	const stored = usePolled(`policy ${userId}`, 6e4, (signal) => call("GET", at, void 0, signal));
-	const presets = usePolled("presets", 36e5, (signal) => call("GET", "/policy-presets", void 0, signal));
-	const schema = usePolled("policy schema", 36e5, (signal) => call("GET", "/policy-schema", void 0, signal));
+	const stored = usePolled(`policy ${userId}`, 6e4, (signal) => callConsole("GET", at, void 0, signal));
+	const presets = usePolled("presets", 36e5, (signal) => callConsole("GET", "/policy-presets", void 0, signal));
+	const schema = usePolled("policy schema", 36e5, (signal) => callConsole("GET", "/policy-schema", void 0, signal));
 	/** Null: as it is stored. */
 	const [draft, setDraft] = d(null);
 	const [editor, setEditor] = d("form");
@@ -1388,7 +1388,7 @@ function PolicyLayer({ userId }) {
 	const [done, setDone] = d();
 	if (!stored.value) return stored.error ? /* @__PURE__ */ a(Failure, { text: stored.error }) : /* @__PURE__ */ a(Loading, { what: "the policy" });
 	const { policy } = stored.value;
-	const text = draft ?? written(policy ?? NEW_POLICY);
+	const text = draft ?? writePolicy(policy ?? NEW_POLICY);
 	const document = documentOf(text);
 	const edit = (next) => {
 		setDraft(next);
@@ -1408,7 +1408,7 @@ function PolicyLayer({ userId }) {
 			setErrors(found?.map((each) => `${each.path} ${each.message}`) ?? [messageOf(error)]);
 		}
 	};
-	const save = () => change("Saved. Running leases obey it within seconds.", async () => call("PUT", at, JSON.parse(text)));
+	const save = () => change("Saved. Running leases obey it within seconds.", async () => callConsole("PUT", at, JSON.parse(text)));
 	return /* @__PURE__ */ a($, { children: [
 		/* @__PURE__ */ a("p", { children: [
 			policy === null ? `${whose} has no policy: what no other layer refuses is allowed.` : `${whose} has a policy.`,
@@ -1421,7 +1421,7 @@ function PolicyLayer({ userId }) {
 				type: "button",
 				class: "quiet",
 				title,
-				onClick: () => edit(written(preset)),
+				onClick: () => edit(writePolicy(preset)),
 				children: name
 			}, name))]
 		}),
@@ -1453,7 +1453,7 @@ function PolicyLayer({ userId }) {
 			children: /* @__PURE__ */ a(SchemaForm, {
 				schema: schema.value,
 				value: document,
-				onChange: (next) => edit(written(next))
+				onChange: (next) => edit(writePolicy(next))
 			})
 		}),
 		errors.length > 0 && /* @__PURE__ */ a("ul", {
@@ -1481,7 +1481,7 @@ function PolicyLayer({ userId }) {
 				policy !== null && /* @__PURE__ */ a(Confirm, {
 					label: "Delete the policy",
 					question: "What only this policy blocks will be allowed. Delete it?",
-					onConfirm: () => change("Deleted.", () => call("DELETE", at))
+					onConfirm: () => change("Deleted.", () => callConsole("DELETE", at))
 				})
 			]
 		}),
@@ -1662,7 +1662,7 @@ function Chooser({ chooser, live: { send, answered } }) {
 		send({
 			t: "files",
 			tab,
-			files: await Promise.all(files.map(encoded))
+			files: await Promise.all(files.map(encodeFile))
 		});
 		answered(tab);
 	};
@@ -1698,7 +1698,7 @@ function whyTooMuch(files) {
 	if (files.reduce((sum, { size }) => sum + size, 0) <= LIVE_LIMITS.fileBytesMax) return void 0;
 	return `${files.length === 1 ? `${files[0]?.name} is` : "Together they are"} larger than ${LIVE_LIMITS.fileBytesMax / 1024 / 1024} MiB. Choose ${files.length === 1 ? "another file" : "fewer"}.`;
 }
-async function encoded(file) {
+async function encodeFile(file) {
 	const reader = new FileReader();
 	const { promise, resolve, reject } = Promise.withResolvers();
 	reader.onload = () => resolve(String(reader.result));
@@ -1794,7 +1794,7 @@ function ControlBar({ live }) {
 					children: isOpen ? whoActs(state) : "no control"
 				}),
 				" ",
-				isOpen ? sentence(state) : connectionSentence(state),
+				isOpen ? describeControl(state) : connectionSentence(state),
 				isMine && /* @__PURE__ */ a(IdleWarning, { idleAtMs: live.idleAtMs })
 			]
 		}), /* @__PURE__ */ a("p", {
@@ -1844,7 +1844,7 @@ function whoActs({ control, isMine }) {
 	if (control?.state === "person") return control.name ?? "a person";
 	return "the agent";
 }
-function sentence({ control, isMine, you }) {
+function describeControl({ control, isMine, you }) {
 	if (!control) return "";
 	const { state, holder, name, waiting, why } = control;
 	const calls = waiting === 0 ? "" : ` ${waiting === 1 ? "One call" : `${waiting} calls`} of the agent ${waiting === 1 ? "waits" : "wait"}.`;
@@ -2031,7 +2031,7 @@ var WHEEL_PX = [
 	40,
 	800
 ];
-var turned = (pixels) => Math.max(-LIVE_LIMITS.wheelMax, Math.min(LIVE_LIMITS.wheelMax, pixels));
+var clampWheel = (pixels) => Math.max(-LIVE_LIMITS.wheelMax, Math.min(LIVE_LIMITS.wheelMax, pixels));
 /**
 * Sends what mouse, wheel and fingers do on the picture, moves at most once a frame. The returned function lifts what is held and ends
 * it.
@@ -2113,8 +2113,8 @@ function sendPointer({ canvas, send, size, onPress }) {
 			t: "wheel",
 			...place(event),
 			modifiers: modifiersOf(event),
-			dx: turned((wheel?.dx ?? 0) + event.deltaX * unit),
-			dy: turned((wheel?.dy ?? 0) + event.deltaY * unit)
+			dx: clampWheel((wheel?.dx ?? 0) + event.deltaX * unit),
+			dy: clampWheel((wheel?.dy ?? 0) + event.deltaY * unit)
 		};
 		soon();
 	}, {
@@ -2448,7 +2448,7 @@ var NEXT_LEASE_MS = 5e3;
 /** Opens the live view of a session's browser, again and again until the sign-in ends. */
 function openLiveSocket(options) {
 	const { sessionId, role, admit, onMessage, onPicture, onConnection } = options;
-	const url = `${location.origin.replace(/^http/, "ws")}/api${path`/browser-sessions/${sessionId}`}/live?role=${role}`;
+	const url = `${location.origin.replace(/^http/, "ws")}/api${encodePath`/browser-sessions/${sessionId}`}/live?role=${role}`;
 	let socket;
 	let attempts = 0;
 	/** The lease has ended: nothing else is told until the next one has begun. */
@@ -2554,7 +2554,7 @@ function openPolledView({ sessionId, role, onMessage, onPicture, onConnection })
 				after: String(after),
 				picture: String(picture)
 			});
-			const news = await call("GET", `${path`/polled-views/${id}`}?${query}`, void 0, signal);
+			const news = await callConsole("GET", `${encodePath`/polled-views/${id}`}?${query}`, void 0, signal);
 			news.messages.forEach(read);
 			after = news.next;
 			if (news.closed !== null) return news.closed;
@@ -2573,8 +2573,8 @@ function openPolledView({ sessionId, role, onMessage, onPicture, onConnection })
 			picture = -1;
 			let why = "";
 			try {
-				const at = path`/browser-sessions/${sessionId}/polled-views`;
-				({view} = await call("POST", at, { role }, signal));
+				const at = encodePath`/browser-sessions/${sessionId}/polled-views`;
+				({view} = await callConsole("POST", at, { role }, signal));
 				isOver = false;
 				const { code, reason } = await follow(view);
 				isOver = code === LIVE_CLOSE.leaseEnded;
@@ -2604,7 +2604,7 @@ function openPolledView({ sessionId, role, onMessage, onPicture, onConnection })
 				picture,
 				messages: waiting.splice(0, 200)
 			};
-			await call("POST", path`/polled-views/${view}/messages`, body).catch(() => void 0);
+			await callConsole("POST", encodePath`/polled-views/${view}/messages`, body).catch(() => void 0);
 		}
 		waiting = [];
 		sending = false;
@@ -2617,12 +2617,12 @@ function openPolledView({ sessionId, role, onMessage, onPicture, onConnection })
 		},
 		close() {
 			closed.abort();
-			if (view !== void 0) call("DELETE", path`/polled-views/${view}`).catch(() => void 0);
+			if (view !== void 0) callConsole("DELETE", encodePath`/polled-views/${view}`).catch(() => void 0);
 		}
 	};
 }
 async function readPicture(view, signal) {
-	const answer = await fetch(`/api${path`/polled-views/${view}/picture`}`, { signal });
+	const answer = await fetch(`/api${encodePath`/polled-views/${view}/picture`}`, { signal });
 	if (answer.status !== 200) return void 0;
 	const number = (name) => Number(answer.headers.get(name));
 	return {
@@ -2651,7 +2651,7 @@ var START = {
 	clip: void 0,
 	refusal: void 0
 };
-var without$1 = (list, tab) => list.filter((each) => each.tab !== tab);
+var withoutTab = (list, tab) => list.filter((each) => each.tab !== tab);
 function change(state, message) {
 	switch (message.t) {
 		case "connection": return {
@@ -2676,11 +2676,11 @@ function change(state, message) {
 		};
 		case "dialog": return {
 			...state,
-			dialogs: [...without$1(state.dialogs, message.tab), message]
+			dialogs: [...withoutTab(state.dialogs, message.tab), message]
 		};
 		case "dialog_closed": return {
 			...state,
-			dialogs: without$1(state.dialogs, message.tab)
+			dialogs: withoutTab(state.dialogs, message.tab)
 		};
 		case "picker": return {
 			...state,
@@ -2692,11 +2692,11 @@ function change(state, message) {
 		};
 		case "files": return {
 			...state,
-			choosers: [...without$1(state.choosers, message.tab), message]
+			choosers: [...withoutTab(state.choosers, message.tab), message]
 		};
 		case "answered": return {
 			...state,
-			choosers: without$1(state.choosers, message.tab)
+			choosers: withoutTab(state.choosers, message.tab)
 		};
 		case "ask": return {
 			...state,
@@ -2841,7 +2841,7 @@ function useLive({ sessionId, role, onPicture, admit }) {
 }
 // console/web/live/live-view.tsx
 /** The browser of a session while it runs: seen by every viewer, used by the one who has control. */
-function LiveView({ sessionId, liveRole, onAsk, onControl, admit }) {
+function LiveBrowser({ sessionId, liveRole, onAsk, onControl, admit }) {
 	const canvas = T(null);
 	const [pictures] = d(() => painter(() => canvas.current));
 	const [isSeen, setSeen] = d(false);
@@ -2964,14 +2964,14 @@ function PreviewPage({ id, url }) {
 					reason,
 					" ",
 					/* @__PURE__ */ a("a", {
-						href: path`/sessions/${id}`,
+						href: encodePath`/sessions/${id}`,
 						target: "_blank",
 						rel: "noopener",
 						children: "Answer in the console"
 					})
 				]
 			}, reason)),
-			/* @__PURE__ */ a(LiveView, {
+			/* @__PURE__ */ a(LiveBrowser, {
 				sessionId: id,
 				liveRole: url.searchParams.get("readOnly") === "true" ? "view" : "control",
 				admit,
@@ -2983,7 +2983,7 @@ function PreviewPage({ id, url }) {
 // console/web/profile-check.tsx
 /** Opens a page with a profile, in a browser that ends with the check, and tells whether it shows who is logged in. */
 function ProfileCheckForm({ userId, name, domain }) {
-	const { answer: check, failure, isRunning, onSubmit } = useSubmission((fields) => call("POST", path`/users/${userId}/profiles/${name}/check`, {
+	const { answer: check, failure, isRunning, onSubmit } = useSubmission((fields) => callConsole("POST", encodePath`/users/${userId}/profiles/${name}/check`, {
 		url: typedIn(fields, "url"),
 		text: typedIn(fields, "text")
 	}));
@@ -3048,14 +3048,14 @@ var day = new Intl.DateTimeFormat(void 0, {
 var timeOfDay = (iso) => clock.format(new Date(iso));
 var dayAndTime = (iso) => day.format(new Date(iso));
 /** `in 4 min`, `12 s ago`. */
-function relative(iso, nowMs) {
+function formatRelative(iso, nowMs) {
 	const seconds = Math.round((new Date(iso).getTime() - nowMs) / 1e3);
 	const size = Math.abs(seconds);
 	const [count, unit] = size < 90 ? [size, "s"] : size < 5400 ? [Math.round(size / 60), "min"] : size < 129600 ? [Math.round(size / 3600), "h"] : [Math.round(size / 86400), "days"];
 	return seconds >= 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
 }
 /** `3.4 MB`. */
-var megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+var formatMegabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 // console/web/pages/profiles.tsx
 /** The profiles of one user: where their browsers stay logged in, and the versions that are kept. */
 function ProfilesPage({ url }) {
@@ -3075,7 +3075,7 @@ function ProfilesPage({ url }) {
 }
 function UserProfiles({ userId }) {
 	const profiles = usePolled(`profiles ${userId}`, 5e3, async (signal) => {
-		return (await call("GET", path`/users/${userId}/profiles`, void 0, signal)).profiles;
+		return (await callConsole("GET", encodePath`/users/${userId}/profiles`, void 0, signal)).profiles;
 	});
 	const mayChange = useMay("operator");
 	const [opened, setOpened] = d();
@@ -3129,13 +3129,13 @@ function UserProfiles({ userId }) {
 						mayChange && profile.writer_session_id !== null && /* @__PURE__ */ a("button", {
 							type: "button",
 							class: "quiet",
-							onClick: act(`${profile.name} is saved.`, () => call("POST", path`/users/${userId}/profiles/${profile.name}/save`)),
+							onClick: act(`${profile.name} is saved.`, () => callConsole("POST", encodePath`/users/${userId}/profiles/${profile.name}/save`)),
 							children: "Save now"
 						}),
 						mayChange && /* @__PURE__ */ a(Confirm, {
 							label: `Delete ${profile.name}`,
 							question: "All its versions and the logins in them are deleted. Delete it?",
-							onConfirm: act(`${profile.name} is deleted.`, () => call("DELETE", path`/users/${userId}/profiles/${profile.name}`))
+							onConfirm: act(`${profile.name} is deleted.`, () => callConsole("DELETE", encodePath`/users/${userId}/profiles/${profile.name}`))
 						})
 					]
 				}),
@@ -3147,7 +3147,7 @@ function UserProfiles({ userId }) {
 				opened === profile.name && /* @__PURE__ */ a(Versions, {
 					userId,
 					name: profile.name,
-					onRestore: (version) => act(`Version ${version} of ${profile.name} is the current one again.`, () => call("POST", path`/users/${userId}/profiles/${profile.name}/restore`, { version }))()
+					onRestore: (version) => act(`Version ${version} of ${profile.name} is the current one again.`, () => callConsole("POST", encodePath`/users/${userId}/profiles/${profile.name}/restore`, { version }))()
 				}, profile.version)
 			] }, profile.name))
 		})
@@ -3160,7 +3160,7 @@ function ProfileRow({ profile }) {
 		" ",
 		/* @__PURE__ */ a("span", {
 			class: "muted",
-			children: saved_at === null ? "nothing was saved yet" : `version ${version}, saved ${relative(saved_at, Date.now())}, ${megabytes(bytes)} in all`
+			children: saved_at === null ? "nothing was saved yet" : `version ${version}, saved ${formatRelative(saved_at, Date.now())}, ${formatMegabytes(bytes)} in all`
 		}),
 		writer_session_id !== null && /* @__PURE__ */ a("div", { children: [
 			"A running browser has it for writing: ",
@@ -3180,7 +3180,7 @@ function ProfileRow({ profile }) {
 function Versions(props) {
 	const { userId, name, onRestore } = props;
 	const mayChange = useMay("operator");
-	const detail = usePolled(`profile ${userId} ${name}`, 1e4, (signal) => call("GET", path`/users/${userId}/profiles/${name}`, void 0, signal));
+	const detail = usePolled(`profile ${userId} ${name}`, 1e4, (signal) => callConsole("GET", encodePath`/users/${userId}/profiles/${name}`, void 0, signal));
 	if (!detail.value) return detail.error ? /* @__PURE__ */ a(Failure, { text: detail.error }) : /* @__PURE__ */ a(Loading, { what: "versions" });
 	const { versions, version: current, writer_session_id } = detail.value;
 	return /* @__PURE__ */ a("table", { children: [/* @__PURE__ */ a("thead", { children: /* @__PURE__ */ a("tr", { children: [
@@ -3209,7 +3209,7 @@ function Versions(props) {
 			children: version
 		}),
 		/* @__PURE__ */ a("td", { children: dayAndTime(saved_at) }),
-		/* @__PURE__ */ a("td", { children: megabytes(bytes) }),
+		/* @__PURE__ */ a("td", { children: formatMegabytes(bytes) }),
 		/* @__PURE__ */ a("td", { children: [version === current && "current", mayChange && version !== current && /* @__PURE__ */ a(Confirm, {
 			label: `Restore ${version}`,
 			question: writer_session_id === null ? "It becomes the current version; none is lost. Restore it?" : "The running browser saves over it at its end. Restore it?",
@@ -3227,7 +3227,7 @@ async function newEvents(sessionId, known, signal) {
 			limit: String(PAGE_SIZE),
 			cursor: events.at(-1)?.id ?? "0"
 		});
-		const page = await call("GET", `${path`/browser-sessions/${sessionId}/events`}?${query}`, void 0, signal);
+		const page = await callConsole("GET", `${encodePath`/browser-sessions/${sessionId}/events`}?${query}`, void 0, signal);
 		events.push(...page.events);
 		if (page.next_cursor === null) return events;
 	}
@@ -3330,16 +3330,16 @@ var codeOf = ({ data: { code } }) => typeof code === "string" ? code : void 0;
 var FOR_TRACES = ["trace_id", "span_id"];
 /** One line about an event: what its data says, in the order in which it was written. A call says what it was called with, where it led, and how it ended. */
 function eventLine({ kind, data }) {
-	if (kind !== "tool.call") return pairs(data);
+	if (kind !== "tool.call") return formatPairs(data);
 	const { arguments: given, outcome, code = "", duration_ms, status, title } = data;
 	return [
-		typeof given === "object" && given !== null ? pairs(given) : "",
+		typeof given === "object" && given !== null ? formatPairs(given) : "",
 		[status, title].filter((part) => part !== void 0).join(" "),
 		outcome === "ok" ? "" : `${outcome} ${code}`.trim(),
 		`${String(duration_ms)} ms`
 	].filter((part) => part !== "").join(" · ");
 }
-var pairs = (data) => Object.entries(data).filter(([name, value]) => value !== null && value !== "" && !FOR_TRACES.includes(name)).map(([name, value]) => `${name.replaceAll("_", " ")}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
+var formatPairs = (data) => Object.entries(data).filter(([name, value]) => value !== null && value !== "" && !FOR_TRACES.includes(name)).map(([name, value]) => `${name.replaceAll("_", " ")}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
 // console/web/pages/replay.tsx
 /** A lease that has ended changes no more; a video that is being stored still comes. */
 var POLL_MS$3 = 1e4;
@@ -3356,10 +3356,10 @@ var SPEEDS = [
 /** The videos of a session beside its timeline: an event is a place in the video. */
 function ReplayPage({ id }) {
 	const recorded = usePolled(`replay ${id}`, POLL_MS$3, async (signal, known) => {
-		const at = path`/browser-sessions/${id}`;
+		const at = encodePath`/browser-sessions/${id}`;
 		const [session, { artifacts }, events] = await Promise.all([
-			call("GET", at, void 0, signal),
-			call("GET", `${at}/artifacts`, void 0, signal),
+			callConsole("GET", at, void 0, signal),
+			callConsole("GET", `${at}/artifacts`, void 0, signal),
 			newEvents(id, known?.events ?? [], signal)
 		]);
 		return {
@@ -3377,9 +3377,10 @@ function ReplayPage({ id }) {
 					href: "/",
 					children: "Sessions"
 				}),
-				" / ",
+				" /",
+				" ",
 				/* @__PURE__ */ a("a", {
-					href: path`/sessions/${id}`,
+					href: encodePath`/sessions/${id}`,
 					children: value?.session.conversation_id ?? "Session"
 				})
 			]
@@ -3417,7 +3418,7 @@ function Leases({ id, recorded: { events, videos } }) {
 function Player(props) {
 	const { sessionId, videos, chapters } = props;
 	const element = T(null);
-	const hasMp4 = usePolled("formats", 36e5, (signal) => call("GET", "/video-formats", void 0, signal)).value?.formats.includes("mp4");
+	const hasMp4 = usePolled("formats", 36e5, (signal) => callConsole("GET", "/video-formats", void 0, signal)).value?.formats.includes("mp4");
 	const [shown, setShown] = d(videos[0]);
 	const [nowMs, setNowMs] = d(videos[0]?.startMs ?? 0);
 	const [speed, setSpeed] = d(1);
@@ -3443,8 +3444,8 @@ function Player(props) {
 		pendingMs.current = void 0;
 	};
 	const current = chapters.findLast(({ startMs }) => startMs <= nowMs + PLACE_ROUNDED_MS);
-	const source = (video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
-	const mp4Of = (video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/mp4`;
+	const source = (video) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
+	const mp4Of = (video) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${video.id}`}/mp4`;
 	return /* @__PURE__ */ a("div", {
 		class: "replay",
 		children: [/* @__PURE__ */ a("section", {
@@ -3567,7 +3568,7 @@ function Request(props) {
 		setSending(true);
 		setFailure(void 0);
 		try {
-			const action = await call("POST", path`/browser-sessions/${request.session_id}/user-actions/${request.id}`, note.trim() === "" ? { status } : {
+			const action = await callConsole("POST", encodePath`/browser-sessions/${request.session_id}/user-actions/${request.id}`, note.trim() === "" ? { status } : {
 				status,
 				note: note.trim()
 			});
@@ -3597,7 +3598,7 @@ function Request(props) {
 					}),
 					", expires",
 					" ",
-					relative(request.expires_at, Date.now())
+					formatRelative(request.expires_at, Date.now())
 				]
 			}),
 			mayAnswer && /* @__PURE__ */ a($, { children: [
@@ -3661,8 +3662,8 @@ var LAST_PAGE = {
 };
 // console/web/kept-pages.tsx
 /** Where a stored artifact is read, below `/api`. */
-var contentPath = ({ session_id, id }) => `${path`/browser-sessions/${session_id}/artifacts/${id}`}/content`;
-var stored = (artifacts, epoch, name) => artifacts.find((each) => each.epoch === epoch && each.name === name && each.state === "stored");
+var contentPath = ({ session_id, id }) => `${encodePath`/browser-sessions/${session_id}/artifacts/${id}`}/content`;
+var findStored = (artifacts, epoch, name) => artifacts.find((each) => each.epoch === epoch && each.name === name && each.state === "stored");
 /** It is written once. */
 var READ_AGAIN_MS = 36e5;
 /** What the session's browsers showed last, for when none runs. */
@@ -3674,10 +3675,10 @@ function LastPage({ artifacts }) {
 	});
 }
 function Shown({ about, artifacts }) {
-	const page = usePolled(`page ${about.id}`, READ_AGAIN_MS, (signal) => call("GET", contentPath(about), void 0, signal)).value;
+	const page = usePolled(`page ${about.id}`, READ_AGAIN_MS, (signal) => callConsole("GET", contentPath(about), void 0, signal)).value;
 	if (page === void 0) return null;
-	const picture = stored(artifacts, about.epoch, LAST_PAGE.picture);
-	const html = stored(artifacts, about.epoch, LAST_PAGE.html);
+	const picture = findStored(artifacts, about.epoch, LAST_PAGE.picture);
+	const html = findStored(artifacts, about.epoch, LAST_PAGE.html);
 	return /* @__PURE__ */ a("figure", {
 		class: "last-page",
 		children: [picture !== void 0 && /* @__PURE__ */ a("img", {
@@ -3711,8 +3712,8 @@ function Shown({ about, artifacts }) {
 	});
 }
 /** What the page showed after a call, where that is kept; read when it is opened. */
-function CallPicture(props) {
-	const picture = stored(props.artifacts, props.epoch, props.name);
+function PictureAfterCall(props) {
+	const picture = findStored(props.artifacts, props.epoch, props.name);
 	if (picture === void 0) return null;
 	return /* @__PURE__ */ a("details", {
 		class: "call-picture",
@@ -3803,7 +3804,7 @@ function Timeline({ sessionId, artifacts }) {
 						class: "long",
 						children: eventLine(event)
 					}),
-					/* @__PURE__ */ a(CallPicture, {
+					/* @__PURE__ */ a(PictureAfterCall, {
 						artifacts,
 						epoch: event.epoch,
 						name: event.data.picture
@@ -3817,10 +3818,10 @@ var toneOf = ({ kind, data }) => kind === "egress.denied" || kind === "session.e
 // console/web/pages/session.tsx
 var POLL_MS$1 = 1500;
 /** One session: its lease, what waits for a person, its timeline and its artifacts. */
-function SessionPage({ id, requests }) {
-	const session = usePolled(`session ${id}`, POLL_MS$1, (signal) => call("GET", path`/browser-sessions/${id}`, void 0, signal));
+function SessionDetail({ id, requests }) {
+	const session = usePolled(`session ${id}`, POLL_MS$1, (signal) => callConsole("GET", encodePath`/browser-sessions/${id}`, void 0, signal));
 	const artifacts = usePolled(`artifacts ${id}`, 5e3, async (signal) => {
-		return (await call("GET", path`/browser-sessions/${id}/artifacts`, void 0, signal)).artifacts;
+		return (await callConsole("GET", encodePath`/browser-sessions/${id}/artifacts`, void 0, signal)).artifacts;
 	});
 	const mayAct = useMay("operator");
 	const row = session.value;
@@ -3898,7 +3899,7 @@ function Use(props) {
 			handBack.current?.();
 			refresh();
 		}
-	}, request.id)), session.status === "ready" && /* @__PURE__ */ a(LiveView, {
+	}, request.id)), session.status === "ready" && /* @__PURE__ */ a(LiveBrowser, {
 		sessionId: session.session_id,
 		liveRole: mayAct ? "control" : "view",
 		onAsk: refresh,
@@ -3914,7 +3915,7 @@ function Facts({ session }) {
 	const at = (iso) => /* @__PURE__ */ a("time", {
 		dateTime: iso,
 		title: dayAndTime(iso),
-		children: relative(iso, nowMs)
+		children: formatRelative(iso, nowMs)
 	});
 	return /* @__PURE__ */ a("dl", {
 		class: "facts",
@@ -3961,11 +3962,11 @@ function Actions({ session, onDone }) {
 			children: [(isLive$1(session) || session.status === "hibernated") && /* @__PURE__ */ a(Confirm, {
 				label: "End the lease",
 				question: "The agent loses this browser. End the lease?",
-				onConfirm: act("The lease has ended.", () => call("DELETE", `${path`/browser-sessions/${id}`}?epoch=${session.epoch}`))
+				onConfirm: act("The lease has ended.", () => callConsole("DELETE", `${encodePath`/browser-sessions/${id}`}?epoch=${session.epoch}`))
 			}), session.archived_at === null && /* @__PURE__ */ a(Confirm, {
 				label: "Archive",
 				question: "Archiving ends the lease and takes the session off the list. Archive it?",
-				onConfirm: act("The session is archived.", () => call("POST", path`/browser-sessions/${id}/archive`))
+				onConfirm: act("The session is archived.", () => callConsole("POST", encodePath`/browser-sessions/${id}/archive`))
 			})]
 		}),
 		/* @__PURE__ */ a(Failure, { text: failure }),
@@ -3980,7 +3981,7 @@ function Artifacts({ session, artifacts }) {
 		children: isLive$1(session) && session.record_video ? "Videos are stored when the lease ends." : "Nothing was recorded or kept."
 	});
 	return /* @__PURE__ */ a($, { children: [list.some(({ kind, state }) => kind === "video" && state === "stored") && /* @__PURE__ */ a("p", { children: /* @__PURE__ */ a("a", {
-		href: path`/sessions/${session.session_id}/replay`,
+		href: encodePath`/sessions/${session.session_id}/replay`,
 		children: "Replay beside the timeline"
 	}) }), /* @__PURE__ */ a("ul", {
 		class: "rows",
@@ -3993,7 +3994,7 @@ function Artifacts({ session, artifacts }) {
 			", ",
 			timeOfDay(artifact.created_at),
 			": ",
-			artifact.state === "stored" ? `stored, ${megabytes(artifact.bytes ?? 0)}` : artifact.state,
+			artifact.state === "stored" ? `stored, ${formatMegabytes(artifact.bytes ?? 0)}` : artifact.state,
 			artifact.reason !== null && ` (${artifact.reason})`,
 			artifact.uri !== null && /* @__PURE__ */ a("div", {
 				class: "muted long",
@@ -4029,7 +4030,7 @@ var FILTERS = [
 function SessionsPage({ url }) {
 	const filter = (name) => url.searchParams.get(name) ?? "";
 	const query = new URLSearchParams(FILTERS.flatMap((name) => filter(name) === "" ? [] : [[name, filter(name)]]));
-	const sessions = usePolled(`sessions?${query}`, POLL_MS, (signal) => call("GET", `/browser-sessions?${query}`, void 0, signal));
+	const sessions = usePolled(`sessions?${query}`, POLL_MS, (signal) => callConsole("GET", `/browser-sessions?${query}`, void 0, signal));
 	const isFiltered = query.size > 0;
 	const page = sessions.value;
 	return /* @__PURE__ */ a($, { children: [
@@ -4056,23 +4057,23 @@ function SessionsPage({ url }) {
 		/* @__PURE__ */ a("p", {
 			class: "pages",
 			children: [filter("cursor") !== "" && /* @__PURE__ */ a("a", {
-				href: `/?${without(query, "cursor")}`,
+				href: `/?${withoutParameter(query, "cursor")}`,
 				children: "Newest sessions"
 			}), page?.next_cursor != null && /* @__PURE__ */ a("a", {
-				href: `/?${new URLSearchParams([...without(query, "cursor"), ["cursor", page.next_cursor]])}`,
+				href: `/?${new URLSearchParams([...withoutParameter(query, "cursor"), ["cursor", page.next_cursor]])}`,
 				children: "Older sessions"
 			})]
 		})
 	] });
 }
-function without(query, name) {
+function withoutParameter(query, name) {
 	const rest = new URLSearchParams(query);
 	rest.delete(name);
 	return rest;
 }
 /** How much of the deployment is in use now. */
 function Counts() {
-	const { value } = usePolled("health", POLL_MS, (signal) => call("GET", "/health", void 0, signal));
+	const { value } = usePolled("health", POLL_MS, (signal) => callConsole("GET", "/health", void 0, signal));
 	const count = (title, number) => /* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: title }), /* @__PURE__ */ a("dd", { children: number ?? "–" })] });
 	return /* @__PURE__ */ a("dl", {
 		class: "counts",
@@ -4192,7 +4193,7 @@ function SessionTable({ sessions }) {
 				"data-title": "Status",
 				children: [/* @__PURE__ */ a(Status, { session }), /* @__PURE__ */ a("div", {
 					class: "muted",
-					children: isLive(session) ? `expires ${relative(session.expires_at, nowMs)}` : whyEnded(session)
+					children: isLive(session) ? `expires ${formatRelative(session.expires_at, nowMs)}` : whyEnded(session)
 				})]
 			}),
 			/* @__PURE__ */ a("td", {
@@ -4212,7 +4213,7 @@ function SessionTable({ sessions }) {
 				children: /* @__PURE__ */ a("time", {
 					dateTime: session.last_used_at,
 					title: dayAndTime(session.last_used_at),
-					children: relative(session.last_used_at, nowMs)
+					children: formatRelative(session.last_used_at, nowMs)
 				})
 			})
 		] }, session.session_id)) })]
@@ -4244,7 +4245,7 @@ function SignInPage({ url, onSignedIn }) {
 		history.replaceState(null, "", "/sign-in");
 		const access_token = new URLSearchParams(fragment).get("access_token");
 		setTrying(true);
-		(access_token === null ? call("POST", "/sign-in", { token: fragment }).then(onSignedIn) : call("POST", "/sign-in/account", { access_token }).then((account) => setBrought({
+		(access_token === null ? callConsole("POST", "/sign-in", { token: fragment }).then(onSignedIn) : callConsole("POST", "/sign-in/account", { access_token }).then((account) => setBrought({
 			access_token,
 			account
 		}))).catch((error) => setFailure(messageOf(error))).finally(() => setTrying(false));
@@ -4288,7 +4289,7 @@ function Question({ account, onSignIn, onCancel }) {
 }
 function Ways({ url }) {
 	const wanted = url.pathname === "/sign-in" ? "/" : url.pathname + url.search;
-	const ways = usePolled("ways", 6e4, (signal) => call("GET", "/sign-in", void 0, signal));
+	const ways = usePolled("ways", 6e4, (signal) => callConsole("GET", "/sign-in", void 0, signal));
 	if (!ways.value) return ways.error ? /* @__PURE__ */ a(Failure, { text: ways.error }) : /* @__PURE__ */ a(Loading, { what: "the ways to sign in" });
 	const has = (way) => ways.value?.ways.includes(way);
 	return /* @__PURE__ */ a($, { children: [
@@ -4316,7 +4317,7 @@ function pageOf(url, requests) {
 	if (id !== void 0) return {
 		title: "Session",
 		entry: "/",
-		page: /* @__PURE__ */ a(SessionPage, {
+		page: /* @__PURE__ */ a(SessionDetail, {
 			id,
 			requests
 		})
@@ -4380,10 +4381,10 @@ function App() {
 }
 function SignedIn({ url }) {
 	const requests = usePolled("requests", REQUESTS_MS, async (signal) => {
-		const { user_actions } = await call("GET", "/user-actions", void 0, signal);
+		const { user_actions } = await callConsole("GET", "/user-actions", void 0, signal);
 		return user_actions;
 	});
-	const person = usePolled("me", 3e5, (signal) => call("GET", "/me", void 0, signal));
+	const person = usePolled("me", 3e5, (signal) => callConsole("GET", "/me", void 0, signal));
 	const me = person.value;
 	const { title, entry, page } = pageOf(url, requests);
 	const waiting = requests.value?.length ?? 0;
@@ -4454,7 +4455,7 @@ function SignedIn({ url }) {
 /** Until it is known who is signed in: pages differ by that. */
 var Unknown = ({ error }) => error === void 0 ? /* @__PURE__ */ a(Loading, { what: "the console" }) : /* @__PURE__ */ a(Failure, { text: error });
 async function signOut() {
-	await call("DELETE", "/sign-in").catch(() => {});
+	await callConsole("DELETE", "/sign-in").catch(() => {});
 	signedOut.dispatchEvent(new Event("signed-out"));
 }
 // console/web/main.tsx

@@ -13,9 +13,9 @@ import { liveViews } from './live-views.ts';
 import type { IdentityProvider } from './oidc.ts';
 import { oidcRoutes } from './oidc-routes.ts';
 import { OneTimeLinks } from './one-time-links.ts';
-import { policyRoutes } from './policy-routes.ts';
+import { policyToolRoutes } from './policy-routes.ts';
 import { polledViewRoutes } from './polled-view-routes.ts';
-import { answerProblems } from './problems.ts';
+import { handleConsoleErrors } from './problems.ts';
 import { checkRights } from './rights.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { signInRoutes, type VouchForToken } from './sign-in-routes.ts';
@@ -81,22 +81,25 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: FastifyRequest, body: string) =>
     parseJsonBody(body),
   );
-  answerProblems(app);
+  handleConsoleErrors(app);
   app.get(HEALTH, async () => ({ status: 'ok' }));
   app.addHook('onRequest', async request => {
     if (request.routeOptions.url !== HEALTH) checkSameOrigin(url, request);
   });
   checkRights(app, signIns);
   signInRoutes(app, {
-    ...{ serviceKey: controller.serviceKey, signIns, vouchForToken: identity?.vouchForToken },
-    ...{ links: identity ? undefined : { tokens, newLink }, hasProvider: identity?.provider !== undefined },
+    serviceKey: controller.serviceKey,
+    signIns,
+    vouchForToken: identity?.vouchForToken,
+    links: identity ? undefined : { tokens, newLink },
+    hasProvider: identity?.provider !== undefined,
   });
   if (identity?.provider)
     oidcRoutes(app, { provider: identity.provider, signIns, url, clock, secret: controller.serviceKey });
   controllerRoutes(app, controller);
   liveViews(app, { url, signIns, controller });
   polledViewRoutes(app, controller);
-  policyRoutes(app);
+  policyToolRoutes(app);
   credentialTestRoute(app, new BrowserSessions({ url: controllerUrl, serviceSecret: options.serviceSecret }));
   await videoRoutes(app, controller, options.ffmpeg);
   await serveAssets(app, embedOrigins);

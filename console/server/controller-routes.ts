@@ -62,9 +62,11 @@ export function controllerRoutes(app: FastifyInstance, controller: ControllerAcc
 
   const route = (method: (typeof ROUTES)[number][0], path: string, config: FastifyContextConfig = {}) =>
     app.route({
-      ...{ method, url: `/api${path}`, config },
+      method,
+      url: `/api${path}`,
+      config,
       handler: (request, reply) =>
-        pass(`/internal${filled(path, request.params as Record<string, string>)}`, request, reply), // all of them are text
+        pass(`/internal${fillRoute(path, request.params as Record<string, string>)}`, request, reply), // all of them are text
     });
   for (const [method, path] of ROUTES) route(method, path);
   for (const path of POLICIES) {
@@ -75,7 +77,7 @@ export function controllerRoutes(app: FastifyInstance, controller: ControllerAcc
 }
 
 /** The route with its parameters. `.` and `..` would name another route. */
-function filled(route: string, params: Readonly<Record<string, string>>): string {
+function fillRoute(route: string, params: Readonly<Record<string, string>>): string {
   return route.replaceAll(/:(\w+)/g, (_, name: string) => {
     const value = params[name] ?? '';
     if (value === '' || value === '.' || value === '..')

@@ -9,7 +9,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import { siteKey } from '../../contract/secrets.ts';
 import { foreignId } from '../../contract/session.ts';
 import { loginFields, pageForms } from './login-form.ts';
-import { mayActFor, signInOf } from './rights.ts';
+import { requireOwnUser, signInOf } from './rights.ts';
 
 const params = z.object({ user_id: foreignId, site: siteKey });
 /** Of the whole test, its lease's start included. */
@@ -31,7 +31,7 @@ export function credentialTestRoute(app: FastifyInstance, sessions: BrowserSessi
     if (!named.success || !asked.success)
       throw new OmicronError('invalid_request', 'A test has the http(s) address of the page with the login form.');
     const { user_id: userId, site } = named.data;
-    mayActFor(signInOf(request), userId);
+    requireOwnUser(signInOf(request), userId);
     return testCredential(sessions, { userId, site, url: asked.data.url });
   });
 }
@@ -42,8 +42,15 @@ async function testCredential(
 ): Promise<CredentialTest> {
   const signal = AbortSignal.timeout(TEST_MS);
   const browser = await sessions.connect({
-    ...{ userId, conversationId: `test of ${site} ${randomUUID()}`, tags: { purpose: 'credential-test' }, signal },
-    ...{ ttlSeconds: TTL_SECONDS, recordVideo: false, keepPages: 'none', toolset: 'both', snapshot: 'none' },
+    userId,
+    conversationId: `test of ${site} ${randomUUID()}`,
+    tags: { purpose: 'credential-test' },
+    signal,
+    ttlSeconds: TTL_SECONDS,
+    recordVideo: false,
+    keepPages: 'none',
+    toolset: 'both',
+    snapshot: 'none',
   });
   try {
     const { status, message } = await tryLogin(browser, site, url, signal);
@@ -61,7 +68,7 @@ async function tryLogin(
   signal: AbortSignal,
 ): Promise<Pick<CredentialTest, 'status' | 'message'>> {
   const opened = await browser.callTool('browser_navigate', { url }, { signal });
-  if (opened.isError) return { status: 'unreachable', message: sentence(opened) };
+  if (opened.isError) return { status: 'unreachable', message: describeFailure(opened) };
   for (let step = 1; ; step += 1) {
     const content = await browser.callTool('browser_get_content', { format: 'accessibility' }, { signal });
     const forms = pageForms.safeParse(documentOf(content));
@@ -69,7 +76,7 @@ async function tryLogin(
     if (fields === undefined) return { status: 'no_form', message: NO_FORM };
     const result = await browser.callTool('browser_login', { ...fields, site }, { signal });
     const answer = login.safeParse(documentOf(result));
-    if (!answer.success) return { status: 'failed', message: sentence(result) };
+    if (!answer.success) return { status: 'failed', message: describeFailure(result) };
     const mayGoOn = answer.data.status === 'ok' || answer.data.status === 'login_form_still_shown';
     if (fields.passwordSelector !== undefined || !mayGoOn || step === STEPS_MAX) return answer.data;
   }
@@ -96,7 +103,7 @@ function documentOf({ content }: ToolResult): unknown {
 const refusal = z.object({ error: z.object({ message: z.string() }) });
 
 /** Why a tool failed: the message of a refusal, else its first line. */
-function sentence(result: ToolResult): string {
+function describeFailure(result: ToolResult): string {
   const refused = refusal.safeParse(documentOf(result));
   return refused.success
     ? refused.data.error.message

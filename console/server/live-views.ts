@@ -8,8 +8,8 @@ import { LIVE_CLOSE, LIVE_LIMITS, LIVE_PROTOCOL, liveTokenProtocol } from '../..
 import { OmicronError, problemSchema } from '../../contract/problem.ts';
 import { refuseUpgrade } from '../../http/upgrade.ts';
 import { askController, type ControllerAccess } from './controller-access.ts';
-import { problemOf } from './problems.ts';
-import { checkHost, checkOrigin } from './same-origin.ts';
+import { describeError } from './problems.ts';
+import { checkHost, requireSameOrigin } from './same-origin.ts';
 import type { SignIn, SignIns } from './sign-ins.ts';
 
 const PATH = /^\/api\/browser-sessions\/([0-9a-f-]{36})\/live$/;
@@ -26,7 +26,7 @@ const WAITING_BYTES_MAX = 1024 * 1024;
 /** What a close frame holds. */
 const REASON_BYTES_MAX = 123;
 
-export interface LiveViewOptions {
+export interface LiveProxyOptions {
   controller: ControllerAccess;
   /** The console's own origin: its pages alone open live views. */
   url: URL;
@@ -44,7 +44,7 @@ type Admitted = { readonly sessionId: string } & (
  * controller, with a token that this process requests and no page gets to see; an embedded preview brings its own. A socket lives
  * as long as the sign-in that opened it, at most.
  */
-export function liveViews(app: FastifyInstance, { url, signIns, controller }: LiveViewOptions): void {
+export function liveViews(app: FastifyInstance, { url, signIns, controller }: LiveProxyOptions): void {
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false, // a JPEG does not get smaller
@@ -59,7 +59,7 @@ export function liveViews(app: FastifyInstance, { url, signIns, controller }: Li
     if (sessionId === undefined || wanted === undefined)
       throw new OmicronError('route_not_found', 'WebSockets are served at /api/browser-sessions/{id}/live only.');
     checkHost(url, request.headers.host);
-    checkOrigin(url, request.headers.origin);
+    requireSameOrigin(url, request.headers.origin);
     const token = liveTokenOf(request.headers['sec-websocket-protocol']);
     if (token !== undefined) return { sessionId, by: 'token', token };
     const signIn = signIns.of(request.headers.cookie);
@@ -73,8 +73,8 @@ export function liveViews(app: FastifyInstance, { url, signIns, controller }: Li
       viewer.on('error', () => viewer.terminate());
       if (admission.by === 'sign-in') closeWith(admission.signIn, viewer);
       tokenOf(controller, admission).then(
-        token => couple(viewer, dialLive(controller, admission.sessionId, token)),
-        (error: unknown) => viewer.close(...closing(error)),
+        token => pipeBoth(viewer, dialLive(controller, admission.sessionId, token)),
+        (error: unknown) => viewer.close(...describeClose(error)),
       );
     });
   }
@@ -84,7 +84,7 @@ export function liveViews(app: FastifyInstance, { url, signIns, controller }: Li
     try {
       upgrade(request, socket, head);
     } catch (error) {
-      refuseUpgrade(socket, problemOf(error, app.log));
+      refuseUpgrade(socket, describeError(error, app.log));
     }
   });
   app.addHook('preClose', done => {
@@ -104,11 +104,11 @@ function closeWith(signIn: SignIn, viewer: WebSocket): void {
 async function tokenOf(controller: ControllerAccess, admitted: Admitted): Promise<string> {
   return admitted.by === 'token'
     ? admitted.token
-    : liveToken(controller, admitted.sessionId, admitted.role, admitted.signIn);
+    : requestLiveToken(controller, admitted.sessionId, admitted.role, admitted.signIn);
 }
 
 /** A token for one live view in the name of a person. Throws what the controller refused it with. */
-export async function liveToken(
+export async function requestLiveToken(
   controller: ControllerAccess,
   sessionId: string,
   role: LiveRole,
@@ -135,7 +135,7 @@ export function dialLive({ controllerUrl }: ControllerAccess, sessionId: string,
 }
 
 /** Passes messages on both ways. The slower end slows the other one down: what waits for it would be in the memory that all people share. */
-function couple(viewer: WebSocket, runner: WebSocket): void {
+function pipeBoth(viewer: WebSocket, runner: WebSocket): void {
   const pass = (from: WebSocket, to: WebSocket) => {
     let cut: ReturnType<typeof setTimeout> | undefined;
     from.on('message', (data: RawData, isBinary: boolean) => {
@@ -164,7 +164,7 @@ function couple(viewer: WebSocket, runner: WebSocket): void {
 }
 
 /** The code and the words of a close frame, in ASCII: a character is a byte, and one byte too many is an exception. */
-function closing(error: unknown): [number, string] {
+function describeClose(error: unknown): [number, string] {
   const known = error instanceof OmicronError;
   if (!known) return [TRY_AGAIN, 'the browser cannot be reached'];
   const isOver = error.code === 'lease_ended' || error.code === 'session_not_found';

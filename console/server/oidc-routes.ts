@@ -4,9 +4,9 @@ import { CONSOLE_ROUTES } from '../../contract/console.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import type { Clock } from '../../time/clock.ts';
 import { hostCookie } from './host-cookie.ts';
-import type { Begun, IdentityProvider } from './oidc.ts';
+import type { PendingSignIn, IdentityProvider } from './oidc.ts';
 import { peerLimit } from './peer-limit.ts';
-import { problemOf } from './problems.ts';
+import { describeError } from './problems.ts';
 import { sealedCookie } from './sealed-cookie.ts';
 import type { SignIns } from './sign-ins.ts';
 
@@ -46,7 +46,7 @@ export function oidcRoutes(app: FastifyInstance, { provider, signIns, url, clock
   const cookie = hostCookie(url, '-oidc', 'Lax'); // the provider's redirect comes from another site
 
   /** With the page that was wanted, unless its address is too long for a cookie. */
-  function seal(mine: Begun, page: string): string {
+  function seal(mine: PendingSignIn, page: string): string {
     const expiresMs = clock.nowMs() + BEGUN_MS;
     const sealed = begun.seal({ ...mine, page }, expiresMs);
     return sealed.length <= SEALED_CHARS_MAX ? sealed : begun.seal({ ...mine, page: url.href }, expiresMs);
@@ -63,7 +63,7 @@ export function oidcRoutes(app: FastifyInstance, { provider, signIns, url, clock
       );
 
   /** Where a person reads, in words, why they are not signed in. */
-  const refusedAt = (error: unknown, log: FastifyBaseLogger) => `/sign-in?refused=${problemOf(error, log).code}`;
+  const refusedAt = (error: unknown, log: FastifyBaseLogger) => `/sign-in?refused=${describeError(error, log).code}`;
 
   app.get(CONSOLE_ROUTES.oidc, async (request, reply) => {
     if (!mayBegin(request.ip)) return refuseFlood(reply);

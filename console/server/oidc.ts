@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { CONSOLE_ROUTES } from '../../contract/console.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type ClaimNames, personOf } from './people.ts';
-import type { Person } from './sign-ins.ts';
+import type { SignedInPerson } from './sign-ins.ts';
 
 export interface OidcOptions {
   readonly issuer: string;
@@ -17,7 +17,7 @@ export interface OidcOptions {
 }
 
 /** What one sign-in remembers between leaving for the provider and coming back. */
-export interface Begun {
+export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
   /** PKCE (RFC 7636): the code is worth nothing without it. */
@@ -27,11 +27,11 @@ export interface Begun {
 /** An OpenID Connect provider: code flow with PKCE. */
 export interface IdentityProvider {
   /** Where the person's browser goes to sign in. Throws `issuer_unavailable`. */
-  begin(): Promise<{ readonly to: string; readonly begun: Begun }>;
+  begin(): Promise<{ readonly to: string; readonly begun: PendingSignIn }>;
   /** Whom the provider sent back with this query. Throws `unauthorized`, `forbidden`, `issuer_unavailable`. */
-  finish(query: string, begun: Begun): Promise<Person>;
+  finish(query: string, begun: PendingSignIn): Promise<SignedInPerson>;
   /** Whose sessions a logout token ends (OpenID Connect Back-Channel Logout 1.0). Throws `unauthorized`. */
-  loggedOut(logoutToken: string): Promise<(person: Person) => boolean>;
+  loggedOut(logoutToken: string): Promise<(person: SignedInPerson) => boolean>;
 }
 
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
@@ -64,8 +64,12 @@ export function identityProvider(options: OidcOptions): IdentityProvider {
       const verifier = oidc.randomPKCECodeVerifier();
       const begun = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier };
       const to = oidc.buildAuthorizationUrl(await configuration(), {
-        ...{ redirect_uri: redirectUri, scope: scopes, state: begun.state, nonce: begun.nonce },
-        ...{ code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' },
+        redirect_uri: redirectUri,
+        scope: scopes,
+        state: begun.state,
+        nonce: begun.nonce,
+        code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
       });
       return { to: to.href, begun };
     },
@@ -74,7 +78,10 @@ export function identityProvider(options: OidcOptions): IdentityProvider {
       at.search = query;
       try {
         const tokens = await oidc.authorizationCodeGrant(await configuration(), at, {
-          ...{ expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true },
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: verifier,
+          idTokenExpected: true,
         });
         return personOf(tokens.claims() ?? {}, claims);
       } catch (cause) {
@@ -86,7 +93,10 @@ export function identityProvider(options: OidcOptions): IdentityProvider {
       const { jwks_uri } = (await configuration()).serverMetadata();
       try {
         const { payload } = await jwtVerify(logoutToken, createRemoteJWKSet(new URL(jwks_uri ?? '')), {
-          ...{ issuer, audience: clientId, requiredClaims: ['iat', 'jti'], maxTokenAge: '2m' },
+          issuer,
+          audience: clientId,
+          requiredClaims: ['iat', 'jti'],
+          maxTokenAge: '2m',
         });
         const { sub, sid } = logoutClaims.parse(payload);
         return person =>

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { CONSOLE_ROLES, type ConsoleRole } from '../../contract/console.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { foreignId } from '../../contract/session.ts';
-import type { Person } from './sign-ins.ts';
+import type { SignedInPerson } from './sign-ins.ts';
 
 /** Where the claims of an identity provider say who a person is. A claim within a claim has a dot: `app_metadata.role`. */
 export interface ClaimNames {
@@ -23,7 +23,7 @@ const words = z.union([z.array(z.string()), z.string().transform(word => word.sp
 const text = z.string().min(1).max(256);
 
 /** The person whom verified claims describe. Throws `forbidden` for one who has no role here. */
-export function personOf(claims: Claims, names: ClaimNames): Person {
+export function personOf(claims: Claims, names: ClaimNames): SignedInPerson {
   const held = words.parse(claimAt(claims, names.role));
   const role = CONSOLE_ROLES.findLast(each => held.includes(names.roles[each])) ?? names.roleWithout;
   const user = foreignId.safeParse(claimAt(claims, names.user));

@@ -22,7 +22,9 @@ export function platformTokens({ issuer, audience, secret, claims }: PlatformTok
   return async accessToken => {
     try {
       const { payload } = await jwtVerify(accessToken, keys, {
-        ...{ issuer, audience, requiredClaims: ['exp', 'sub'] },
+        issuer,
+        audience,
+        requiredClaims: ['exp', 'sub'],
         algorithms: secret === undefined ? KEY_PAIRS : ['HS256'],
       });
       return personOf(payload, claims);

@@ -13,7 +13,7 @@ import {
 } from '../../contract/polled-view.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import type { ControllerAccess } from './controller-access.ts';
-import { dialLive, liveToken } from './live-views.ts';
+import { dialLive, requestLiveToken } from './live-views.ts';
 import { type PolledView, polledView } from './polled-view.ts';
 import { signInOf } from './rights.ts';
 import type { SignIn } from './sign-ins.ts';
@@ -59,11 +59,11 @@ export function polledViewRoutes(app: FastifyInstance, controller: ControllerAcc
     '/api/browser-sessions/:session_id/polled-views',
     { config: { role: 'viewer' } },
     async (request): Promise<PolledViewOpened> => {
-      const { session_id } = parsed(z.object({ session_id: z.uuid() }), request.params);
+      const { session_id } = parseInput(z.object({ session_id: z.uuid() }), request.params);
       const signIn = signInOf(request);
-      const wanted = parsed(polledViewRequest, request.body).role;
+      const wanted = parseInput(polledViewRequest, request.body).role;
       const role = mayAs(signIn.role, 'operator') ? wanted : 'view';
-      const token = await liveToken(controller, session_id, role, signIn);
+      const token = await requestLiveToken(controller, session_id, role, signIn);
       const id = randomUUID();
       const view = polledView(dialLive(controller, session_id, token));
       views.set(id, { view, signIn, askedAtMs: performance.now() });
@@ -73,7 +73,7 @@ export function polledViewRoutes(app: FastifyInstance, controller: ControllerAcc
 
   app.get('/api/polled-views/:view', async (request, reply): Promise<PolledViewNews> => {
     const { view } = asked(request);
-    const { after, picture } = parsed(polledViewQuery, request.query);
+    const { after, picture } = parseInput(polledViewQuery, request.query);
     reply.header('cache-control', 'no-store');
     return view.news(after, picture, AbortSignal.timeout(WAIT_MS));
   });
@@ -97,7 +97,7 @@ export function polledViewRoutes(app: FastifyInstance, controller: ControllerAcc
     '/api/polled-views/:view/messages',
     { config: { role: 'viewer' }, bodyLimit: LIVE_LIMITS.messageBytesMax }, // files for a page are among them
     async (request, reply) => {
-      const { picture, messages } = parsed(polledViewMessages, request.body);
+      const { picture, messages } = parseInput(polledViewMessages, request.body);
       asked(request).view.say(picture, messages);
       return reply.status(204).send();
     },
@@ -109,7 +109,7 @@ export function polledViewRoutes(app: FastifyInstance, controller: ControllerAcc
   });
 }
 
-function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const { data, success } = schema.safeParse(value);
   if (!success) throw new OmicronError('invalid_request', 'The request is not one that a page of the console sends.');
   return data;

@@ -2,9 +2,9 @@ import type { FastifyBaseLogger, FastifyError, FastifyInstance } from 'fastify';
 import { OmicronError, PROBLEM_TYPE, type Problem } from '../../contract/problem.ts';
 
 /** Every error becomes a problem document; the text of an unexpected one is not shown. */
-export function answerProblems(app: FastifyInstance): void {
+export function handleConsoleErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(error, request.log);
+    const problem = describeError(error, request.log);
     reply.status(problem.status).type(PROBLEM_TYPE).serializer(JSON.stringify).send(problem);
   });
   app.setNotFoundHandler(() => {
@@ -13,7 +13,7 @@ export function answerProblems(app: FastifyInstance): void {
 }
 
 /** What a page is told of an error. */
-export function problemOf(error: unknown, log: Pick<FastifyBaseLogger, 'error'>): Problem {
+export function describeError(error: unknown, log: Pick<FastifyBaseLogger, 'error'>): Problem {
   if (error instanceof OmicronError) return error.toProblem();
   const { statusCode = 500 } = error as FastifyError; // Fastify's own errors have one
   if (statusCode >= 400 && statusCode < 500)

@@ -48,6 +48,6 @@ export function signInOf(request: FastifyRequest): SignIn {
 }
 
 /** Throws `forbidden` where the person has the sessions of another user only. */
-export function mayActFor({ userId }: SignIn, wanted: string): void {
+export function requireOwnUser({ userId }: SignIn, wanted: string): void {
   if (userId !== null && userId !== wanted) throw new OmicronError('forbidden', 'You may act for yourself only.');
 }

@@ -9,7 +9,7 @@ export function checkHost(url: URL, host: string | undefined): void {
 }
 
 /** What changes something, or opens a WebSocket, must come from a page of the console (CSRF). */
-export function checkOrigin(url: URL, origin: string | undefined): void {
+export function requireSameOrigin(url: URL, origin: string | undefined): void {
   if (origin !== url.origin)
     throw new OmicronError('origin_refused', 'Only pages of the console may send this request.');
 }
@@ -22,5 +22,5 @@ export function checkSameOrigin(url: URL, request: FastifyRequest): void {
   checkHost(url, request.headers.host);
   if (request.method === 'GET' || request.method === 'HEAD') return;
   if (PROGRAM_ROUTES.includes(request.routeOptions.url ?? '')) return;
-  checkOrigin(url, request.headers.origin);
+  requireSameOrigin(url, request.headers.origin);
 }

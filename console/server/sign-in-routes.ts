@@ -7,13 +7,13 @@ import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { verifyServiceToken } from '../../contract/tokens.ts';
 import type { OneTimeLinks } from './one-time-links.ts';
-import type { Person, SignIns } from './sign-ins.ts';
+import type { SignedInPerson, SignIns } from './sign-ins.ts';
 
 const platformToken = z.strictObject({ access_token: z.string().min(1).max(16_384) });
 const signInRequest = z.union([z.strictObject({ token: z.string().min(1).max(256) }), platformToken]);
 
 /** Who holds an access token of the platform. Throws `unauthorized`. */
-export type VouchForToken = (accessToken: string) => Promise<Person>;
+export type VouchForToken = (accessToken: string) => Promise<SignedInPerson>;
 
 export interface SignInRoutes {
   serviceKey: Uint8Array;
@@ -39,7 +39,7 @@ export function signInRoutes(app: FastifyInstance, parts: SignInRoutes): void {
 
   app.post(CONSOLE_ROUTES.signIn, async (request, reply) => {
     const { data } = signInRequest.safeParse(request.body);
-    let person: Person | undefined;
+    let person: SignedInPerson | undefined;
     if (data && 'access_token' in data) person = await vouchForToken?.(data.access_token);
     else if (data && links?.tokens.redeem(data.token)) {
       operators += 1;

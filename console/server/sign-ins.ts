@@ -8,10 +8,10 @@ const SIGN_INS_MAX = 50;
 /** A sign-in ends after this time, however much it is used. */
 const SIGN_IN_MS = 12 * 3_600_000;
 
-const digest = (value: string): string => createHash('sha256').update(value).digest('base64url');
+const digestCookie = (value: string): string => createHash('sha256').update(value).digest('base64url');
 
 /** Who signs in, by what vouches for them: a link or an identity provider. */
-export interface Person {
+export interface SignedInPerson {
   /** Of this person alone, whatever they are called: derived from issuer and subject, or from the link that was opened. */
   readonly id: string;
   /** Not unique, and people may choose it at some providers. Shown to other viewers and written to the timeline. */
@@ -26,14 +26,14 @@ export interface Person {
 }
 
 /** A person who is signed in. */
-export interface SignIn extends Person {
+export interface SignIn extends SignedInPerson {
   /** False once they have signed out or were signed out, or the sign-in has ended by its age. */
   isOpen(): boolean;
 }
 
 /** Who is signed in: values of the cookie, kept as digests in this process alone. */
 export class SignIns {
-  readonly #known = new Map<string, { readonly person: Person; readonly expiresMs: number }>();
+  readonly #known = new Map<string, { readonly person: SignedInPerson; readonly expiresMs: number }>();
   readonly #cookie: HostCookie;
   readonly #clock: Clock;
 
@@ -43,13 +43,13 @@ export class SignIns {
   }
 
   /** Signs a person in; answers the `Set-Cookie` header. */
-  open(person: Person): string {
+  open(person: SignedInPerson): string {
     const nowMs = this.#clock.nowMs();
     for (const [key, { expiresMs }] of this.#known) if (expiresMs <= nowMs) this.#known.delete(key);
     const theirs = [...this.#known].filter(([, known]) => known.person.id === person.id);
     for (const [key] of theirs.slice(0, Math.max(0, theirs.length + 1 - SIGN_INS_MAX))) this.#known.delete(key);
     const value = randomBytes(32).toString('base64url');
-    this.#known.set(digest(value), { person, expiresMs: nowMs + SIGN_IN_MS });
+    this.#known.set(digestCookie(value), { person, expiresMs: nowMs + SIGN_IN_MS });
     return this.#cookie.set(value, SIGN_IN_MS / 1_000);
   }
 
@@ -57,7 +57,7 @@ export class SignIns {
   of(cookies: string | undefined): SignIn | undefined {
     const value = this.#cookie.read(cookies);
     if (value === undefined) return undefined;
-    const key = digest(value);
+    const key = digestCookie(value);
     const { person } = this.#known.get(key) ?? {};
     const isOpen = () => (this.#known.get(key)?.expiresMs ?? 0) > this.#clock.nowMs();
     return person !== undefined && isOpen() ? { ...person, isOpen } : undefined;
@@ -66,12 +66,12 @@ export class SignIns {
   /** Signs the person out; answers the `Set-Cookie` header that removes the cookie. */
   close(cookies: string | undefined): string {
     const value = this.#cookie.read(cookies);
-    if (value !== undefined) this.#known.delete(digest(value));
+    if (value !== undefined) this.#known.delete(digestCookie(value));
     return this.#cookie.set('', 0);
   }
 
   /** Signs out all whom this is true of. */
-  closeAll(isMeant: (person: Person) => boolean): void {
+  closeAll(isMeant: (person: SignedInPerson) => boolean): void {
     for (const [key, { person }] of this.#known) if (isMeant(person)) this.#known.delete(key);
   }
 }

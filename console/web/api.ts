@@ -16,7 +16,7 @@ export class Refused extends Error {
 export const signedOut = new EventTarget();
 
 /** Calls the console's server. Throws `Refused`, or the signal's reason. */
-export async function call<Answer>(
+export async function callConsole<Answer>(
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
   body?: unknown,
@@ -40,5 +40,5 @@ export async function call<Answer>(
 }
 
 /** A path with its parts percent-encoded. */
-export const path = (strings: TemplateStringsArray, ...parts: string[]): string =>
+export const encodePath = (strings: TemplateStringsArray, ...parts: string[]): string =>
   strings.reduce((whole, text, at) => `${whole}${encodeURIComponent(parts[at - 1] ?? '')}${text}`);

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type Me, mayAs } from '../../contract/console.ts';
 import type { PendingUserActionList } from '../../contract/user-action.ts';
-import { call, signedOut } from './api.ts';
+import { callConsole, signedOut } from './api.ts';
 import { followLinks, go, useLocation } from './location.ts';
 import { MeContext } from './me.ts';
 import { Failure, Loading } from './notices.tsx';
@@ -12,7 +12,7 @@ import { PreviewPage } from './pages/preview.tsx';
 import { ProfilesPage } from './pages/profiles.tsx';
 import { ReplayPage } from './pages/replay.tsx';
 import { RequestsPage } from './pages/requests.tsx';
-import { SessionPage } from './pages/session.tsx';
+import { SessionDetail } from './pages/session.tsx';
 import { SessionsPage } from './pages/sessions.tsx';
 import { SignInPage } from './pages/sign-in.tsx';
 import { type Polled, usePolled } from './use-polled.ts';
@@ -24,7 +24,7 @@ const REQUESTS_MS = 1_000;
 /** The page of an address, its title, and the entry of the menu that it belongs to. */
 function pageOf(url: URL, requests: Requests): { title: string; entry: string; page: ComponentChildren } {
   const [, id] = /^\/sessions\/([^/]+)$/.exec(url.pathname) ?? [];
-  if (id !== undefined) return { title: 'Session', entry: '/', page: <SessionPage id={id} requests={requests} /> };
+  if (id !== undefined) return { title: 'Session', entry: '/', page: <SessionDetail id={id} requests={requests} /> };
   const [, recorded] = /^\/sessions\/([^/]+)\/replay$/.exec(url.pathname) ?? [];
   if (recorded !== undefined) return { title: 'Replay', entry: '/', page: <ReplayPage id={recorded} /> };
   switch (url.pathname) {
@@ -67,10 +67,10 @@ export function App() {
 
 function SignedIn({ url }: { url: URL }) {
   const requests = usePolled('requests', REQUESTS_MS, async signal => {
-    const { user_actions } = await call<PendingUserActionList>('GET', '/user-actions', undefined, signal);
+    const { user_actions } = await callConsole<PendingUserActionList>('GET', '/user-actions', undefined, signal);
     return user_actions;
   });
-  const person = usePolled('me', 300_000, signal => call<Me>('GET', '/me', undefined, signal));
+  const person = usePolled('me', 300_000, signal => callConsole<Me>('GET', '/me', undefined, signal));
   const me = person.value;
   const { title, entry, page } = pageOf(url, requests);
   const waiting = requests.value?.length ?? 0;
@@ -130,6 +130,6 @@ const Unknown = ({ error }: { error: string | undefined }) =>
   error === undefined ? <Loading what="the console" /> : <Failure text={error} />;
 
 async function signOut() {
-  await call('DELETE', '/sign-in').catch(() => {}); // a console that has stopped has signed everyone out
+  await callConsole('DELETE', '/sign-in').catch(() => {}); // a console that has stopped has signed everyone out
   signedOut.dispatchEvent(new Event('signed-out'));
 }

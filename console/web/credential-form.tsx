@@ -1,5 +1,5 @@
 import { useId, useState } from 'preact/hooks';
-import { call, path, Refused } from './api.ts';
+import { callConsole, encodePath, Refused } from './api.ts';
 import { Failure } from './notices.tsx';
 import { messageOf } from './use-polled.ts';
 
@@ -28,7 +28,7 @@ export function CredentialForm({ userId, site, url = [], onSaved, onCancel }: Cr
     setSaving(true);
     setFailure(undefined);
     try {
-      await call('PUT', path`/users/${userId}/credentials/${key}`, {
+      await callConsole('PUT', encodePath`/users/${userId}/credentials/${key}`, {
         username: text('username'),
         password: text('password'),
         ...(wanted.length === 0 ? {} : { url: wanted }),

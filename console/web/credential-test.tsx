@@ -1,5 +1,5 @@
 import type { CredentialTest } from '../../contract/credential-test.ts';
-import { call, path } from './api.ts';
+import { callConsole, encodePath } from './api.ts';
 import { Failure } from './notices.tsx';
 import { typedIn, useSubmission } from './use-submission.ts';
 
@@ -20,7 +20,9 @@ export function CredentialTestForm({ userId, site, filledOn, onClose }: Credenti
     isRunning,
     onSubmit,
   } = useSubmission(fields =>
-    call<CredentialTest>('POST', path`/users/${userId}/credentials/${site}/test`, { url: typedIn(fields, 'url') }),
+    callConsole<CredentialTest>('POST', encodePath`/users/${userId}/credentials/${site}/test`, {
+      url: typedIn(fields, 'url'),
+    }),
   );
   return (
     <form class="form" aria-label={`Test of ${site}`} onSubmit={onSubmit}>

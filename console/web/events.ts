@@ -1,5 +1,5 @@
 import type { EventPage, SessionEvent } from '../../contract/session.ts';
-import { call, path } from './api.ts';
+import { callConsole, encodePath } from './api.ts';
 
 const PAGE_SIZE = 200;
 
@@ -12,9 +12,9 @@ export async function newEvents(
   const events = [...known];
   for (;;) {
     const query = new URLSearchParams({ limit: String(PAGE_SIZE), cursor: events.at(-1)?.id ?? '0' });
-    const page = await call<EventPage>(
+    const page = await callConsole<EventPage>(
       'GET',
-      `${path`/browser-sessions/${sessionId}/events`}?${query}`,
+      `${encodePath`/browser-sessions/${sessionId}/events`}?${query}`,
       undefined,
       signal,
     );

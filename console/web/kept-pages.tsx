@@ -1,15 +1,15 @@
 import type { KeptPage } from '../../contract/kept-pages.ts';
 import { LAST_PAGE } from '../../contract/page-names.ts';
 import type { Artifact } from '../../contract/session.ts';
-import { call, path } from './api.ts';
+import { callConsole, encodePath } from './api.ts';
 import { dayAndTime } from './time.ts';
 import { usePolled } from './use-polled.ts';
 
 /** Where a stored artifact is read, below `/api`. */
 const contentPath = ({ session_id, id }: Artifact): string =>
-  `${path`/browser-sessions/${session_id}/artifacts/${id}`}/content`;
+  `${encodePath`/browser-sessions/${session_id}/artifacts/${id}`}/content`;
 
-const stored = (artifacts: readonly Artifact[], epoch: number, name: unknown): Artifact | undefined =>
+const findStored = (artifacts: readonly Artifact[], epoch: number, name: unknown): Artifact | undefined =>
   artifacts.find(each => each.epoch === epoch && each.name === name && each.state === 'stored');
 
 /** It is written once. */
@@ -23,11 +23,11 @@ export function LastPage({ artifacts }: { artifacts: readonly Artifact[] }) {
 
 function Shown({ about, artifacts }: { about: Artifact; artifacts: readonly Artifact[] }) {
   const page = usePolled(`page ${about.id}`, READ_AGAIN_MS, signal =>
-    call<KeptPage>('GET', contentPath(about), undefined, signal),
+    callConsole<KeptPage>('GET', contentPath(about), undefined, signal),
   ).value;
   if (page === undefined) return null;
-  const picture = stored(artifacts, about.epoch, LAST_PAGE.picture);
-  const html = stored(artifacts, about.epoch, LAST_PAGE.html);
+  const picture = findStored(artifacts, about.epoch, LAST_PAGE.picture);
+  const html = findStored(artifacts, about.epoch, LAST_PAGE.html);
   return (
     <figure class="last-page">
       {picture !== undefined && (
@@ -49,8 +49,8 @@ function Shown({ about, artifacts }: { about: Artifact; artifacts: readonly Arti
 }
 
 /** What the page showed after a call, where that is kept; read when it is opened. */
-export function CallPicture(props: { artifacts: readonly Artifact[]; epoch: number; name: unknown }) {
-  const picture = stored(props.artifacts, props.epoch, props.name);
+export function PictureAfterCall(props: { artifacts: readonly Artifact[]; epoch: number; name: unknown }) {
+  const picture = findStored(props.artifacts, props.epoch, props.name);
   if (picture === undefined) return null;
   return (
     <details class="call-picture">

@@ -1,4 +1,4 @@
-import { call } from './api.ts';
+import { callConsole } from './api.ts';
 import { Failure } from './notices.tsx';
 import { typedIn, useSubmission } from './use-submission.ts';
 
@@ -16,7 +16,7 @@ export function PolicyTest({ policy }: { policy: string }) {
     failure,
     onSubmit,
   } = useSubmission(fields =>
-    call<Verdict>('POST', '/policy-test', {
+    callConsole<Verdict>('POST', '/policy-test', {
       policy: JSON.parse(policy),
       tool: typedIn(fields, 'tool'),
       arguments: JSON.parse(typedIn(fields, 'arguments') || '{}'),

@@ -1,5 +1,5 @@
 import type { ProfileCheck } from '../../contract/profile.ts';
-import { call, path } from './api.ts';
+import { callConsole, encodePath } from './api.ts';
 import { Failure } from './notices.tsx';
 import { typedIn, useSubmission } from './use-submission.ts';
 
@@ -11,7 +11,7 @@ export function ProfileCheckForm({ userId, name, domain }: { userId: string; nam
     isRunning,
     onSubmit,
   } = useSubmission(fields =>
-    call<ProfileCheck>('POST', path`/users/${userId}/profiles/${name}/check`, {
+    callConsole<ProfileCheck>('POST', encodePath`/users/${userId}/profiles/${name}/check`, {
       url: typedIn(fields, 'url'),
       text: typedIn(fields, 'text'),
     }),

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { PendingUserActionList, UserAction } from '../../contract/user-action.ts';
-import { call, path } from './api.ts';
+import { callConsole, encodePath } from './api.ts';
 import { useMay } from './me.ts';
 import { Failure } from './notices.tsx';
-import { relative } from './time.ts';
+import { formatRelative } from './time.ts';
 import { messageOf } from './use-polled.ts';
 
 const NOTE_MAX = 2_000;
@@ -19,9 +19,9 @@ export function Request(props: { request: PendingUserActionList['user_actions'][
     setSending(true);
     setFailure(undefined);
     try {
-      const action = await call<UserAction>(
+      const action = await callConsole<UserAction>(
         'POST',
-        path`/browser-sessions/${request.session_id}/user-actions/${request.id}`,
+        encodePath`/browser-sessions/${request.session_id}/user-actions/${request.id}`,
         note.trim() === '' ? { status } : { status, note: note.trim() },
       );
       if (action.status !== status) setFailure(`It was too late: the request is ${action.status}.`);
@@ -36,7 +36,7 @@ export function Request(props: { request: PendingUserActionList['user_actions'][
       <p class="reason">{request.reason}</p>
       <p class="muted">
         {request.user_id}, <a href={`/sessions/${request.session_id}`}>{request.conversation_id}</a>, expires{' '}
-        {relative(request.expires_at, Date.now())}
+        {formatRelative(request.expires_at, Date.now())}
       </p>
       {mayAnswer && (
         <>

@@ -2,24 +2,24 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 
 /** As much of JSON Schema as the schema of a policy uses. */
-export interface Schema {
+export interface FormSchema {
   readonly type?: string;
   readonly enum?: readonly string[];
   readonly const?: unknown;
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: FormSchema;
+  readonly properties?: Readonly<Record<string, FormSchema>>;
   readonly required?: readonly string[];
-  readonly additionalProperties?: Schema | false;
-  readonly oneOf?: readonly Schema[];
+  readonly additionalProperties?: FormSchema | false;
+  readonly oneOf?: readonly FormSchema[];
   readonly $ref?: string;
-  readonly $defs?: Readonly<Record<string, Schema>>;
+  readonly $defs?: Readonly<Record<string, FormSchema>>;
 }
 
 type Document = Readonly<Record<string, unknown>>;
 
 interface FieldProps {
-  readonly root: Schema;
-  readonly schema: Schema;
+  readonly root: FormSchema;
+  readonly schema: FormSchema;
   readonly name: string;
   readonly value: unknown;
   /** Undefined takes the field out of the document. */
@@ -27,26 +27,26 @@ interface FieldProps {
 }
 
 /** A form for a document of this schema. What the schema does not tell, such as patterns, is checked when it is saved. */
-export function SchemaForm(props: { schema: Schema; value: Document; onChange: (value: Document) => void }) {
+export function SchemaForm(props: { schema: FormSchema; value: Document; onChange: (value: Document) => void }) {
   const { schema, value, onChange } = props;
-  return <Properties root={schema} schema={resolved(schema, schema)} value={value} onChange={onChange} />;
+  return <Properties root={schema} schema={resolveSchema(schema, schema)} value={value} onChange={onChange} />;
 }
 
-function resolved(root: Schema, schema: Schema): Schema {
+function resolveSchema(root: FormSchema, schema: FormSchema): FormSchema {
   const name = schema.$ref?.replace('#/$defs/', '');
   return name === undefined ? schema : (root.$defs?.[name] ?? {});
 }
 
 /** What a new entry begins with. */
-function blank(root: Schema, given: Schema): unknown {
-  const schema = resolved(root, given);
+function createBlank(root: FormSchema, given: FormSchema): unknown {
+  const schema = resolveSchema(root, given);
   if (schema.const !== undefined) return schema.const;
-  if (schema.oneOf?.[0]) return blank(root, schema.oneOf[0]);
+  if (schema.oneOf?.[0]) return createBlank(root, schema.oneOf[0]);
   if (schema.enum) return schema.enum[0];
   if (schema.type === 'array') return [];
   if (schema.type === 'object')
     return Object.fromEntries(
-      (schema.required ?? []).map(name => [name, blank(root, schema.properties?.[name] ?? {})]),
+      (schema.required ?? []).map(name => [name, createBlank(root, schema.properties?.[name] ?? {})]),
     );
   return schema.type === 'boolean' ? false : '';
 }
@@ -66,7 +66,7 @@ function Properties(
         <Field
           key={name}
           root={root}
-          schema={resolved(root, each)}
+          schema={resolveSchema(root, each)}
           name={name}
           value={value[name]}
           onChange={next => {
@@ -105,7 +105,7 @@ function Field(props: FieldProps) {
       </label>
     );
   if (schema.type === 'array' && schema.items) {
-    const items = resolved(root, schema.items);
+    const items = resolveSchema(root, schema.items);
     return items.type === 'object' || items.oneOf ? (
       <List {...props} schema={items} />
     ) : (
@@ -141,7 +141,7 @@ const Group = ({ title, children }: { title: string; children: ComponentChildren
 );
 
 /** What was typed, as the schema wants it; what is no number stays text, for the document's own check to name. */
-function read(schema: Schema, typed: string): unknown {
+function read(schema: FormSchema, typed: string): unknown {
   if (typed === '') return undefined;
   const number = schema.type === 'number' || schema.type === 'integer' ? Number(typed) : Number.NaN;
   return Number.isNaN(number) ? typed : number;
@@ -189,7 +189,7 @@ function List({ root, schema, name, value, onChange }: FieldProps) {
           </button>
         </Group>
       ))}
-      <button type="button" class="quiet" onClick={() => onChange([...entries, blank(root, schema)])}>
+      <button type="button" class="quiet" onClick={() => onChange([...entries, createBlank(root, schema)])}>
         Add to {name}
       </button>
     </Group>
@@ -202,7 +202,7 @@ function Variant({ root, schema, value, onChange }: FieldProps) {
   if (!schema.oneOf) return <Properties root={root} schema={schema} value={entry} onChange={onChange} />;
   const kinds = schema.oneOf;
   const [name = ''] = Object.entries(kinds[0]?.properties ?? {}).find(([, each]) => each.const !== undefined) ?? [];
-  const kindOf = (kind: Schema) => String(kind.properties?.[name]?.const);
+  const kindOf = (kind: FormSchema) => String(kind.properties?.[name]?.const);
   const chosen = kinds.find(kind => kindOf(kind) === entry[name]) ?? kinds[0] ?? {};
   return (
     <>
@@ -212,7 +212,11 @@ function Variant({ root, schema, value, onChange }: FieldProps) {
           value={kindOf(chosen)}
           onChange={event => {
             const kind = kinds.find(each => kindOf(each) === event.currentTarget.value) ?? {};
-            onChange({ ...(blank(root, kind) as Document), ...pick(entry, kind), [name]: event.currentTarget.value });
+            onChange({
+              ...(createBlank(root, kind) as Document),
+              ...pick(entry, kind),
+              [name]: event.currentTarget.value,
+            });
           }}
         >
           {kinds.map(kind => (
@@ -226,7 +230,7 @@ function Variant({ root, schema, value, onChange }: FieldProps) {
 }
 
 /** What another kind has too, in the same form. */
-const pick = (entry: Document, { properties = {} }: Schema): Document =>
+const pick = (entry: Document, { properties = {} }: FormSchema): Document =>
   Object.fromEntries(
     Object.entries(entry).filter(([name, value]) => {
       const { type } = properties[name] ?? {};

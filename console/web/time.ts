@@ -10,7 +10,7 @@ export const timeOfDay = (iso: string): string => clock.format(new Date(iso));
 export const dayAndTime = (iso: string): string => day.format(new Date(iso));
 
 /** `in 4 min`, `12 s ago`. */
-export function relative(iso: string, nowMs: number): string {
+export function formatRelative(iso: string, nowMs: number): string {
   const seconds = Math.round((new Date(iso).getTime() - nowMs) / 1_000);
   const size = Math.abs(seconds);
   const [count, unit] =
@@ -25,4 +25,4 @@ export function relative(iso: string, nowMs: number): string {
 }
 
 /** `3.4 MB`. */
-export const megabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`;
+export const formatMegabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`;

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Artifact, SessionEvent } from '../../contract/session.ts';
 import { newEvents } from './events.ts';
-import { CallPicture } from './kept-pages.tsx';
+import { PictureAfterCall } from './kept-pages.tsx';
 import { Failure, Loading } from './notices.tsx';
 import { dayAndTime, timeOfDay } from './time.ts';
 import { usePolled } from './use-polled.ts';
@@ -55,7 +55,7 @@ export function Timeline({ sessionId, artifacts }: { sessionId: string; artifact
             </time>
             <span class="kind">{eventTitle(event)}</span>
             <span class="long">{eventLine(event)}</span>
-            <CallPicture artifacts={artifacts} epoch={event.epoch} name={event.data.picture} />
+            <PictureAfterCall artifacts={artifacts} epoch={event.epoch} name={event.data.picture} />
           </li>
         ))}
       </ol>

@@ -44,15 +44,15 @@ const FOR_TRACES: readonly string[] = ['trace_id', 'span_id'];
 
 /** One line about an event: what its data says, in the order in which it was written. A call says what it was called with, where it led, and how it ended. */
 export function eventLine({ kind, data }: SessionEvent): string {
-  if (kind !== 'tool.call') return pairs(data);
+  if (kind !== 'tool.call') return formatPairs(data);
   const { arguments: given, outcome, code = '', duration_ms, status, title } = data;
-  const called = typeof given === 'object' && given !== null ? pairs(given as Record<string, unknown>) : '';
+  const called = typeof given === 'object' && given !== null ? formatPairs(given as Record<string, unknown>) : '';
   const led = [status, title].filter(part => part !== undefined).join(' ');
   const parts = [called, led, outcome === 'ok' ? '' : `${outcome} ${code}`.trim(), `${String(duration_ms)} ms`];
   return parts.filter(part => part !== '').join(' · ');
 }
 
-const pairs = (data: Readonly<Record<string, unknown>>): string =>
+const formatPairs = (data: Readonly<Record<string, unknown>>): string =>
   Object.entries(data)
     .filter(([name, value]) => value !== null && value !== '' && !FOR_TRACES.includes(name))
     .map(

@@ -20,7 +20,7 @@ const argumentPath = z
     'must be argument names joined by dots, e.g. "url" or "fields.*.value"',
   );
 
-const on = <O extends string, V extends z.ZodType>(operator: O, value: V) =>
+const conditionOn = <O extends string, V extends z.ZodType>(operator: O, value: V) =>
   z.strictObject({ path: argumentPath, operator: z.literal(operator), value });
 
 /**
@@ -29,18 +29,18 @@ const on = <O extends string, V extends z.ZodType>(operator: O, value: V) =>
  */
 export const condition = z
   .discriminatedUnion('operator', [
-    on('regex', regexText),
-    on('notRegex', regexText),
-    on('contains', text),
-    on('notContains', text),
-    on('startsWith', text),
-    on('notStartsWith', text),
-    on('endsWith', text),
-    on('notEndsWith', text),
-    on('equal', scalar),
-    on('notEqual', scalar),
-    on('in_list', z.array(scalar).min(1).max(1000)),
-    on('not_in_list', z.array(scalar).min(1).max(1000)),
+    conditionOn('regex', regexText),
+    conditionOn('notRegex', regexText),
+    conditionOn('contains', text),
+    conditionOn('notContains', text),
+    conditionOn('startsWith', text),
+    conditionOn('notStartsWith', text),
+    conditionOn('endsWith', text),
+    conditionOn('notEndsWith', text),
+    conditionOn('equal', scalar),
+    conditionOn('notEqual', scalar),
+    conditionOn('in_list', z.array(scalar).min(1).max(1000)),
+    conditionOn('not_in_list', z.array(scalar).min(1).max(1000)),
   ])
   .meta({ id: 'Condition' });
 export type Condition = z.infer<typeof condition>;
@@ -53,7 +53,7 @@ const STEPS_PER_NODE = 10;
 export function valuesAt(root: unknown, path: string, work: MatchingWork): string[] {
   let nodes: unknown[] = [root];
   for (const step of path.split('.')) {
-    nodes = nodes.flatMap(node => children(node, step));
+    nodes = nodes.flatMap(node => childrenOf(node, step));
     work.spend(STEPS_PER_NODE * nodes.length);
   }
   const found: string[] = [];
@@ -67,7 +67,7 @@ export function valuesAt(root: unknown, path: string, work: MatchingWork): strin
   return found;
 }
 
-function children(node: unknown, step: string): unknown[] {
+function childrenOf(node: unknown, step: string): unknown[] {
   if (typeof node !== 'object' || node === null) return [];
   if (step === '*') return Object.values(node);
   const own = Object.getOwnPropertyDescriptor(node, step);
@@ -78,7 +78,7 @@ function children(node: unknown, step: string): unknown[] {
  * Whether the condition holds; with several values at the path, a positive operator asks for any of them. Throws
  * `MatchingWorkSpent`.
  */
-export function holds(rule: Condition, callArguments: unknown, work: MatchingWork): boolean {
+export function conditionHolds(rule: Condition, callArguments: unknown, work: MatchingWork): boolean {
   const values = valuesAt(callArguments, rule.path, work);
   const any = (stepsPerCharacter: number, test: (value: string) => boolean) =>
     values.some(value => {

@@ -52,5 +52,5 @@ export const credentialUrl = z
   .overwrite(text => targetOf(text) ?? text);
 
 /** Whether a target covers the page of an https origin. */
-export const covers = (target: string, url: URL): boolean =>
+export const coversPage = (target: string, url: URL): boolean =>
   target.includes('://') ? target === url.origin : registrableDomain(url.hostname) === target;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { siteKey } from '../secrets.ts';
-import { covers, credentialTarget, httpsOrigin, registrableDomain } from './credential-target.ts';
+import { coversPage, credentialTarget, httpsOrigin, registrableDomain } from './credential-target.ts';
 import { POLICY_LAYERS, type PolicyLayer } from './sites.ts';
 
 /** Where the credential of each site key may be filled. */
@@ -41,14 +41,14 @@ export function decideCredential(
   const url = httpsOrigin(origin);
   if (!url) return { allowed: false, layer: null, reason: 'credentials are filled on https origins only' };
   const naming = namingLayers(layers, key);
-  const against = naming.find(({ credentials }) => !credentials[key]?.some(target => covers(target, url)));
+  const against = naming.find(({ credentials }) => !credentials[key]?.some(target => coversPage(target, url)));
   if (against)
     return {
       allowed: false,
       layer: against.layer,
       reason: `the ${against.layer} policy does not allow "${key}" on ${url.origin}`,
     };
-  if (own && !own.some(target => covers(target, url)))
+  if (own && !own.some(target => coversPage(target, url)))
     return { allowed: false, layer: null, reason: `"${key}" is stored for ${own.join(', ')}, not for ${url.origin}` };
   const [named] = naming;
   if (named)
@@ -66,7 +66,7 @@ const inBoth = (one: readonly string[], other: readonly string[]): string[] =>
       if (each === target) return [target];
       const [origin, domain] = target.includes('://') ? [target, each] : [each, target];
       const url = httpsOrigin(origin);
-      return url !== null && !domain.includes('://') && covers(domain, url) ? [origin] : [];
+      return url !== null && !domain.includes('://') && coversPage(domain, url) ? [origin] : [];
     }),
   );
 

@@ -78,7 +78,7 @@ export const effectivePolicy = z
   .meta({ id: 'EffectivePolicy' });
 export type EffectivePolicy = z.infer<typeof effectivePolicy>;
 
-const bracketed = (path: readonly PropertyKey[]): string =>
+const formatPath = (path: readonly PropertyKey[]): string =>
   path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i === 0 ? '' : '.'}${String(step)}`)).join('');
 
 /**
@@ -89,7 +89,7 @@ export function parsePolicy(input: unknown): PolicyDocument {
   const parsed = policyDocument.safeParse(input);
   if (parsed.success) return parsed.data;
   const errors = parsed.error.issues.map(issue => ({
-    path: bracketed(issue.path) || '(document)',
+    path: formatPath(issue.path) || '(document)',
     message: issue.message,
   }));
   const [first] = errors;

@@ -19,7 +19,7 @@ export function canonicalHost(text: string): string | null {
 }
 
 /** Why the text is not a host pattern, or null when it is one. */
-function fault(text: string): string | null {
+function findFault(text: string): string | null {
   const wild = text.startsWith('*.');
   const name = canonicalHost(wild ? text.slice(2) : text);
   if (text.includes('*') && (!wild || text.indexOf('*', 1) !== -1))
@@ -43,7 +43,7 @@ export const hostPattern = z
   .min(1)
   .max(300)
   .superRefine((text, context) => {
-    const message = fault(text);
+    const message = findFault(text);
     if (message !== null) context.addIssue(message);
   })
   // not a transform: a document must also be writable as it was read

@@ -25,7 +25,7 @@ const NAVIGATION = ['browser_navigate', 'browser_open', 'browser_tabs'];
 export const POLICY_PRESETS = {
   'chain-allowlist': {
     title: 'Let browser tools chain within a session, and nothing else once web content was read',
-    policy: preset({
+    policy: parsePreset({
       tools: [
         {
           tools: ['browser_*'],
@@ -39,7 +39,7 @@ export const POLICY_PRESETS = {
   },
   ssrf: {
     title: 'Block internal networks, cloud metadata and local files',
-    policy: preset({
+    policy: parsePreset({
       tools: [
         {
           tools: NAVIGATION,
@@ -64,7 +64,7 @@ export const POLICY_PRESETS = {
   },
   'https-only': {
     title: 'Visit encrypted sites only',
-    policy: preset({
+    policy: parsePreset({
       tools: [
         {
           tools: NAVIGATION,
@@ -90,7 +90,7 @@ export interface WithPresets {
 
 /** Adds what presets say to a document, which keeps its own rules, and its own settings where a preset has another. */
 export function withPresets(before: PolicyDocument | null, names: readonly PolicyPreset[]): WithPresets {
-  let policy = before ?? preset({});
+  let policy = before ?? parsePreset({});
   let created = 0;
   let skipped = 0;
   const add = (isThere: boolean, changed: Partial<PolicyDocument>) => {
@@ -115,6 +115,6 @@ export function withPresets(before: PolicyDocument | null, names: readonly Polic
   return { policy, created, skipped };
 }
 
-function preset(document: object): PolicyDocument {
+function parsePreset(document: object): PolicyDocument {
   return policyDocument.parse({ version: 1, ...document });
 }

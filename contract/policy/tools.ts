@@ -1,4 +1,4 @@
-import { holds } from './conditions.ts';
+import { conditionHolds } from './conditions.ts';
 import type { LayeredPolicy, ToolRule } from './document.ts';
 import { MatchingWorkSpent, matchingWork } from './matching-work.ts';
 import { POLICY_LAYERS, type PolicyLayer } from './sites.ts';
@@ -30,7 +30,7 @@ export const PROFILE_TOOLS = ['listProfiles', 'setProfile', 'snapshotProfile', '
 const isOptIn = (tool: string): boolean => (PROFILE_TOOLS as readonly string[]).includes(tool);
 
 /** Whether a rule is about a tool, whatever the arguments. */
-const names = ({ tools, except, action }: ToolRule, tool: string): boolean =>
+const namesTool = ({ tools, except, action }: ToolRule, tool: string): boolean =>
   tools.some(pattern => (isOptIn(tool) && action !== 'block_always' ? pattern === tool : coversTool(pattern, tool))) &&
   !except?.some(pattern => coversTool(pattern, tool));
 
@@ -66,20 +66,20 @@ const literalChars = (rule: ToolRule, tool: string): number =>
 /** The rules that match, most specific first; null when matching would take too long. */
 function findMatches(layers: readonly LayeredPolicy[], call: ToolCall): Match[] | null {
   try {
-    return matches(layers, call);
+    return collectMatches(layers, call);
   } catch (error) {
     if (error instanceof MatchingWorkSpent) return null;
     throw error;
   }
 }
 
-function matches(layers: readonly LayeredPolicy[], call: ToolCall): Match[] {
+function collectMatches(layers: readonly LayeredPolicy[], call: ToolCall): Match[] {
   const callArguments = { sessionId: call.sessionId, ...call.arguments };
   const work = matchingWork();
   return layers
     .flatMap(({ layer, policy }) => policy.tools.map((rule, index) => ({ layer, rule, index })))
-    .filter(({ rule }) => names(rule, call.tool))
-    .filter(({ rule }) => rule.when.every(test => holds(test, callArguments, work)))
+    .filter(({ rule }) => namesTool(rule, call.tool))
+    .filter(({ rule }) => rule.when.every(test => conditionHolds(test, callArguments, work)))
     .map(match => ({
       ...match,
       specificity: [
@@ -163,7 +163,7 @@ export function decideToolCall(layers: readonly LayeredPolicy[], call: ToolCall,
 
 /** Whether no arguments could make a call of this tool pass; such a tool is not listed. */
 export function neverAllowed(layers: readonly LayeredPolicy[], tool: string): boolean {
-  const rules = layers.flatMap(({ policy }) => policy.tools).filter(rule => names(rule, tool));
+  const rules = layers.flatMap(({ policy }) => policy.tools).filter(rule => namesTool(rule, tool));
   if (rules.some(({ action, when }) => action === 'block_always' && when.length === 0)) return true;
   if (rules.some(({ action }) => action !== 'block_always')) return false;
   const fallback = narrowestFirst(layers).find(({ policy }) => policy.defaults.tools !== undefined);

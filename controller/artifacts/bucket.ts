@@ -12,9 +12,9 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { PAGE_PREFIX, VIDEO_PREFIX } from '../../contract/names.ts';
-import { attachment } from '../../http/content-answer.ts';
+import { attachmentHeader } from '../../http/content-answer.ts';
 import type { ArtifactStore, PrefixSurvey } from '../ports/artifacts.ts';
-import { type BucketOptions, s3Client } from './s3-client.ts';
+import { type BucketOptions, createArtifactClient } from './s3-client.ts';
 
 interface BucketArtifactsOptions extends BucketOptions {
   /** Of the deployment: its artifacts are below it. */
@@ -26,7 +26,7 @@ interface BucketArtifactsOptions extends BucketOptions {
  * only where the deployment replays them (docs/adr/0072).
  */
 export function bucketArtifacts({ bucket, env, ...place }: BucketArtifactsOptions): ArtifactStore {
-  const client = s3Client(place);
+  const client = createArtifactClient(place);
   const root = `s3://${bucket}/`;
   const prefixes = { videos: `${VIDEO_PREFIX}/${env}/`, pages: `${PAGE_PREFIX}/${env}/` } as const;
   const at = (Key: string) => ({ Bucket: bucket, Key });
@@ -56,7 +56,7 @@ export function bucketArtifacts({ bucket, env, ...place }: BucketArtifactsOption
     async sign(uri, { name, mimeType, seconds }) {
       const key = keyOf(uri);
       if (key === undefined) return null;
-      const object = { ...at(key), ResponseContentType: mimeType, ResponseContentDisposition: attachment(name) };
+      const object = { ...at(key), ResponseContentType: mimeType, ResponseContentDisposition: attachmentHeader(name) };
       return getSignedUrl(client, new GetObjectCommand(object), { expiresIn: seconds });
     },
     async survey() {

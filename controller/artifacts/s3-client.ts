@@ -8,7 +8,7 @@ export interface BucketOptions {
 }
 
 /** A client for the bucket. Credentials are found by the SDK: the role of this process. */
-export function s3Client(
+export function createArtifactClient(
   { region, endpoint }: Omit<BucketOptions, 'bucket'>,
   more: Pick<S3ClientConfig, 'maxAttempts'> = {},
 ): S3Client {

@@ -46,15 +46,15 @@ export function accessTokens(rules: AccessTokenRules, clock: Clock): OAuthTokenV
   const keys = issuerKeys(issuer, clock);
   return {
     async verifyAccessToken(token) {
-      const payload = await verified(token, await keys(), { issuer, audience });
+      const payload = await verifyToken(token, await keys(), { issuer, audience });
       const user = foreignId.safeParse(payload[userClaim]);
-      if (!user.success) throw refused(`it names no user (claim ${userClaim})`);
+      if (!user.success) throw tokenRefused(`it names no user (claim ${userClaim})`);
       return authInfo(user.data, payload);
     },
   };
 }
 
-async function verified(
+async function verifyToken(
   token: string,
   keys: JWTVerifyGetKey,
   { issuer, audience }: { issuer: string; audience: string },
@@ -69,10 +69,10 @@ async function verified(
     });
     return payload;
   } catch (error) {
-    if (error instanceof errors.JWTExpired) throw refused('it has expired');
-    if (error instanceof errors.JWTClaimValidationFailed) throw refused(`its claim ${error.claim} does not fit`);
-    if (REFUSALS.some(refusal => error instanceof refusal)) throw refused('it is not signed by the issuer');
-    throw unavailable(error);
+    if (error instanceof errors.JWTExpired) throw tokenRefused('it has expired');
+    if (error instanceof errors.JWTClaimValidationFailed) throw tokenRefused(`its claim ${error.claim} does not fit`);
+    if (REFUSALS.some(refusal => error instanceof refusal)) throw tokenRefused('it is not signed by the issuer');
+    throw issuerUnavailable(error);
   }
 }
 
@@ -94,10 +94,10 @@ const authInfo = (user: string, payload: JWTPayload): AuthInfo => ({
 });
 
 /** `why` goes into `WWW-Authenticate`: without quotes (RFC 6750, section 3). */
-const refused = (why: string): OAuthError =>
+const tokenRefused = (why: string): OAuthError =>
   new OAuthError(OAuthErrorCode.InvalidToken, `The access token is refused: ${why}.`);
 
-const unavailable = (cause: unknown): OmicronError =>
+const issuerUnavailable = (cause: unknown): OmicronError =>
   new OmicronError('issuer_unavailable', 'The keys of the issuer of access tokens cannot be read; try again.', {
     retryAfterSeconds: DISCOVERY_PAUSE_MS / 1000,
     cause,
@@ -121,12 +121,12 @@ function issuerKeys(issuer: string, clock: Clock): () => Promise<JWTVerifyGetKey
     } catch (error) {
       failedAtMs = clock.nowMs();
       known = undefined;
-      throw unavailable(error);
+      throw issuerUnavailable(error);
     }
   };
   return () => {
     if (known === undefined && clock.nowMs() - failedAtMs < DISCOVERY_PAUSE_MS)
-      throw unavailable(new Error('the discovery document could not be read a moment ago'));
+      throw issuerUnavailable(new Error('the discovery document could not be read a moment ago'));
     known ??= discover();
     return known;
   };

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type ToolFailure, toolFailure } from '../../contract/tool-failure.ts';
 
 /** What the client of a call is answered. */
-export interface Answer {
+export interface GatewayAnswer {
   readonly status: number;
   readonly type: string;
   readonly body: string | AsyncIterable<string>;
@@ -19,7 +19,7 @@ export const INTERRUPTED = toolFailure(
 
 /** The JSON-RPC answers of one call that are the gateway's own. */
 export interface OwnAnswers {
-  json(failure: ToolFailure): Answer;
+  json(failure: ToolFailure): GatewayAnswer;
   event(failure: ToolFailure): string;
 }
 
@@ -33,18 +33,18 @@ export function ownAnswers(id: string | number, modern: boolean): OwnAnswers {
 }
 
 /** The runner's answer as it comes; where it breaks off, the client is told so in its place. */
-export async function passedOn(answer: IncomingMessage, own: OwnAnswers): Promise<Answer> {
+export async function passAnswerOn(answer: IncomingMessage, own: OwnAnswers): Promise<GatewayAnswer> {
   const { statusCode: status = 502, headers } = answer;
   const type = headers['content-type'] ?? 'application/json';
   if (type.startsWith('text/event-stream')) return { status, type, body: wholeEvents(answer, own) };
   try {
-    return { status, type, body: await textOf(answer) };
+    return { status, type, body: await readText(answer) };
   } catch {
     return own.json(INTERRUPTED);
   }
 }
 
-export async function textOf(answer: IncomingMessage): Promise<string> {
+export async function readText(answer: IncomingMessage): Promise<string> {
   let text = '';
   for await (const chunk of answer.setEncoding('utf8')) {
     text += chunk;

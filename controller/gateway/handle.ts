@@ -16,13 +16,13 @@ export const toolCall = z.looseObject({
   method: z.literal('tools/call'),
   params: z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()).optional() }),
 });
-export type ToolCall = z.infer<typeof toolCall>;
+export type ToolCallMessage = z.infer<typeof toolCall>;
 
 /** The handle of a call; undefined: it has none. What is no text is returned as it is, to be refused. */
-export const handleOf = ({ params }: ToolCall): unknown => params.arguments?.[HANDLE] ?? undefined;
+export const handleOf = ({ params }: ToolCallMessage): unknown => params.arguments?.[HANDLE] ?? undefined;
 
 /** For the runner, which knows its one session: to it the handle would be that of another. */
-export function withoutHandle(call: ToolCall): ToolCall {
+export function withoutHandle(call: ToolCallMessage): ToolCallMessage {
   const { [HANDLE]: _handle, ...rest } = call.params.arguments ?? {};
   return { ...call, params: { ...call.params, arguments: rest } };
 }
@@ -32,7 +32,7 @@ export function withoutHandle(call: ToolCall): ToolCall {
  * the one that is served. Clients know of the header from the list: tools that are not `listed` come without it.
  */
 export function headerMismatch(
-  call: ToolCall,
+  call: ToolCallMessage,
   headers: IncomingHttpHeaders,
   listed: ReadonlySet<string>,
 ): string | undefined {

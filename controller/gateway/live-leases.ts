@@ -10,7 +10,7 @@ export interface LiveLeaseParts {
 }
 
 /** Where a lease is served, and the headers with which it is reached. */
-export interface LiveLease {
+export interface LeaseAddress {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -20,7 +20,7 @@ export async function liveLeases(
   { directory, derivation }: LiveLeaseParts,
   userId: string,
   conversation?: string,
-): Promise<LiveLease[]> {
+): Promise<LeaseAddress[]> {
   const ready = { ...listQuery.parse({ status: 'ready' }), user_id: userId };
   const { sessions } = await directory.list(
     conversation === undefined ? ready : { ...ready, conversation_id: conversation },

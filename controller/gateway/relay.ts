@@ -10,8 +10,8 @@ import { RETRY, waitBackoff } from '../../time/backoff.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { GetOrCreate } from '../lease/get-or-create.ts';
 import type { Directory } from '../store/directory.ts';
-import { type Answer, INTERRUPTED, type OwnAnswers, ownAnswers, passedOn, textOf } from './answer.ts';
-import { DEFAULT_HANDLE, handleOf, isModern, type ToolCall, withoutHandle } from './handle.ts';
+import { type GatewayAnswer, INTERRUPTED, type OwnAnswers, ownAnswers, passAnswerOn, readText } from './answer.ts';
+import { DEFAULT_HANDLE, handleOf, isModern, type ToolCallMessage, withoutHandle } from './handle.ts';
 import { type LiveLeaseParts, liveLeases } from './live-leases.ts';
 import { callRunner } from './runner-call.ts';
 
@@ -78,11 +78,11 @@ export function relay(parts: RelayParts, toolset: Toolset) {
   }
 
   return async (
-    call: ToolCall,
+    call: ToolCallMessage,
     userId: string,
     headers: IncomingHttpHeaders,
     { signal, cancelled }: { signal: AbortSignal; cancelled: AbortSignal },
-  ): Promise<Answer> => {
+  ): Promise<GatewayAnswer> => {
     const own = ownAnswers(call.id, isModern(headers));
     const body = JSON.stringify(withoutHandle(call));
     const deadlineMs = clock.nowMs() + LEASE_MS;
@@ -104,7 +104,7 @@ export function relay(parts: RelayParts, toolset: Toolset) {
           signal,
         );
         if (sent.outcome === 'lost') return own.json(INTERRUPTED);
-        const answer = sent.outcome === 'answered' ? await understood(sent.answer, own) : 'not_begun';
+        const answer = sent.outcome === 'answered' ? await parseRunnerAnswer(sent.answer, own) : 'not_begun';
         if (answer !== 'not_begun') return answer;
         if (clock.nowMs() > deadlineMs) return own.json(UNREACHABLE);
         await waitBackoff(attempt, RETRY, signal, clock);
@@ -139,15 +139,15 @@ export const passedHeaders = (headers: IncomingHttpHeaders): Record<string, stri
 const acceptOf = ({ accept = '*/*' }: IncomingHttpHeaders): string => `${accept}, ${PROBLEM_TYPE}`;
 
 /** An answer of MCP is passed on. A problem document is the runner's word that the call did not get so far. */
-async function understood(answer: IncomingMessage, own: OwnAnswers): Promise<Answer | 'not_begun'> {
+async function parseRunnerAnswer(answer: IncomingMessage, own: OwnAnswers): Promise<GatewayAnswer | 'not_begun'> {
   const { statusCode = 0, headers } = answer;
   if (statusCode >= 300 && statusCode < 400) {
     answer.destroy();
     return own.json(UNREACHABLE);
   }
-  if (!headers['content-type']?.startsWith(PROBLEM_TYPE)) return passedOn(answer, own);
+  if (!headers['content-type']?.startsWith(PROBLEM_TYPE)) return passAnswerOn(answer, own);
   const problem = problemSchema.safeParse(
-    await textOf(answer)
+    await readText(answer)
       .then(JSON.parse)
       .catch(() => null),
   ).data;

@@ -26,7 +26,7 @@ export const serviceOnly = (key: Uint8Array) => async (request: FastifyRequest) 
 };
 
 /** Throws `forbidden` when the token is limited to another user. */
-export function mayActFor(request: Pick<FastifyRequest, 'userId'>, userId: string): void {
+export function requireTokenUser(request: Pick<FastifyRequest, 'userId'>, userId: string): void {
   if (request.userId !== null && request.userId !== userId)
     throw new OmicronError('forbidden', 'The token is limited to another user; sign a token for this user.');
 }

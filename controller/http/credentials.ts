@@ -14,7 +14,7 @@ import {
 import { foreignId } from '../../contract/session.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import type { Policies } from '../store/policies.ts';
-import { mayActFor, serviceOnly } from './bearer.ts';
+import { requireTokenUser, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 
 const site = z.object({ user_id: foreignId, site: siteKey });
@@ -53,7 +53,7 @@ export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
     },
     async request => {
       const { user_id } = request.params;
-      mayActFor(request, user_id);
+      requireTokenUser(request, user_id);
       const [{ credentials, unusable }, { layers }] = await Promise.all([
         documentOf(user_id),
         policies.ofUser(user_id),
@@ -87,7 +87,7 @@ export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
     },
     async (request, reply) => {
       const { user_id, site: key } = request.params;
-      mayActFor(request, user_id);
+      requireTokenUser(request, user_id);
       const { credentials, unusable } = await documentOf(user_id);
       const other = Object.keys({ ...credentials, ...unusable }).find(stored => sameNames(stored, key));
       if (other !== undefined)
@@ -111,7 +111,7 @@ export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
       },
     },
     async (request, reply) => {
-      mayActFor(request, request.params.user_id);
+      requireTokenUser(request, request.params.user_id);
       await secrets.remove(request.params.user_id, request.params.site);
       return reply.status(204).send(null);
     },

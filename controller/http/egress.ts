@@ -10,14 +10,14 @@ import {
 } from '../../contract/egress.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { verifyServiceToken } from '../../contract/tokens.ts';
-import type { Changes } from '../lease/changes.ts';
+import type { ChangeSignal } from '../lease/changes.ts';
 import { authorize, compareGrants, type EgressGrantParts, grantsOf } from '../lease/egress-grants.ts';
 import { bearerOf } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 
 export interface EgressRoutes extends EgressGrantParts {
   egressKey: Uint8Array;
-  changes: Changes;
+  changes: ChangeSignal;
 }
 
 /** What the egress proxy calls: to authorize a credential, to watch its leases, and to report denials. */

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { fileList, fileName, sessionFile } from '../../contract/files.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { type FileParts, listFiles, putFile, readFile } from '../lease/files.ts';
+import { type FileParts, listSessionFiles, putFile, readSessionFile } from '../lease/files.ts';
 import { serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 import { sendContent } from './send-content.ts';
@@ -36,7 +36,7 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutes> = async (app, { servi
         response: { 200: fileList },
       },
     },
-    async request => ({ files: await listFiles(parts, request.params.session_id, request.userId) }),
+    async request => ({ files: await listSessionFiles(parts, request.params.session_id, request.userId) }),
   );
 
   app.put(
@@ -76,7 +76,7 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutes> = async (app, { servi
     },
     async (request, reply) => {
       const { session_id, name } = request.params;
-      const answer = await readFile(parts, session_id, request.userId, { name, range: request.headers.range });
+      const answer = await readSessionFile(parts, session_id, request.userId, { name, range: request.headers.range });
       if (answer === null)
         throw new OmicronError('file_not_found', `The session has no file "${name}" that can be read here.`);
       return sendContent(reply, answer);

@@ -55,7 +55,7 @@ export const leaseMcpRoutes: FastifyPluginAsync<LeaseMcpRoutes> = async (app, pa
     async onRequest(request, reply) {
       const id = z.uuid().safeParse(request.params.runner_id).data;
       const row = id === undefined ? null : await directory.runner(id);
-      if (row === null || !(await holds(bearerOf(request), row, mcpAccess)))
+      if (row === null || !(await holdsLease(bearerOf(request), row, mcpAccess)))
         throw new OmicronError('unauthorized', 'The bearer token is not of a lease of this runner.');
       request.endedRunner = row;
       if (publicUrl === undefined || row.state !== 'leased') return;
@@ -65,12 +65,12 @@ export const leaseMcpRoutes: FastifyPluginAsync<LeaseMcpRoutes> = async (app, pa
     async handler(request, reply) {
       const reason = request.endedRunner?.reason ?? null;
       if (takesProblems(request.headers.accept)) throw new OmicronError('lease_ended', whyLeaseEnded(reason));
-      return reply.send(await answered(request, reason, version));
+      return reply.send(await answerEnded(request, reason, version));
     },
   });
 };
 
-async function holds(token: string, { id, session_id, epoch }: RunnerRow, access: McpAccess): Promise<boolean> {
+async function holdsLease(token: string, { id, session_id, epoch }: RunnerRow, access: McpAccess): Promise<boolean> {
   if (session_id === null || epoch === null) return false;
   return access.isOf(token, { session_id, epoch, runner_id: id });
 }
@@ -82,7 +82,7 @@ interface McpRequest {
   readonly body: unknown;
 }
 
-async function answered({ method, url, headers, body }: McpRequest, reason: string | null, version: string) {
+async function answerEnded({ method, url, headers, body }: McpRequest, reason: string | null, version: string) {
   // loaded when it is needed: the MCP SDK is 10 MB of memory
   const { createMcpHandler, Server } = await import('@modelcontextprotocol/server');
   const handler = createMcpHandler(() => {

@@ -16,7 +16,7 @@ import type { McpAccess } from '../lease/mcp-access.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Renewed } from '../store/leases.ts';
 import type { SessionRow } from '../store/rows.ts';
-import { mayActFor, serviceOnly } from './bearer.ts';
+import { requireTokenUser, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 import { sessionNotFound } from './problems.ts';
 import { sessionView } from './session-view.ts';
@@ -50,7 +50,7 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
       },
     },
     async (request, reply) => {
-      mayActFor(request, request.body.user_id);
+      requireTokenUser(request, request.body.user_id);
       const beganMs = performance.now();
       let outcome = 'failed';
       try {
@@ -80,7 +80,7 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
     },
     async request => {
       const epoch = request.body?.epoch ?? null;
-      return heartbeat(await leases.heartbeat(request.params.session_id, request.userId, epoch), mcpAccess);
+      return answerHeartbeat(await leases.heartbeat(request.params.session_id, request.userId, epoch), mcpAccess);
     },
   );
 
@@ -99,7 +99,7 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
       const { epoch = null } = request.query;
       const ended = await leases.end(request.params.session_id, request.userId, epoch, 'released');
       if (ended.outcome === 'not_found') throw sessionNotFound();
-      if (ended.outcome === 'superseded') throw superseded(ended.session);
+      if (ended.outcome === 'superseded') throw leaseSuperseded(ended.session);
       kickDrain();
       await untilUnserved(parts, ended.session.id, epoch ?? ended.session.epoch);
       return sessionView(ended.session);
@@ -108,10 +108,10 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
 };
 
 /** The answer to a heartbeat. Throws when there is no lease to keep alive. */
-function heartbeat(renewed: Renewed, mcpAccess: McpAccess): HeartbeatAnswer {
+function answerHeartbeat(renewed: Renewed, mcpAccess: McpAccess): HeartbeatAnswer {
   if (renewed.outcome === 'not_found') throw sessionNotFound();
   const { session } = renewed;
-  if (renewed.outcome === 'superseded') throw superseded(session);
+  if (renewed.outcome === 'superseded') throw leaseSuperseded(session);
   if (renewed.outcome === 'ended' || session.status === 'ended' || session.status === 'error') {
     const detail = `The lease has ended (${session.ended_reason ?? 'expired'}); request a new one.`;
     throw new OmicronError('lease_ended', detail, { session_id: session.id });
@@ -127,7 +127,7 @@ function heartbeat(renewed: Renewed, mcpAccess: McpAccess): HeartbeatAnswer {
   };
 }
 
-function superseded({ id, epoch }: SessionRow): OmicronError {
+function leaseSuperseded({ id, epoch }: SessionRow): OmicronError {
   return new OmicronError('lease_superseded', `The session is at epoch ${epoch}; get its lease again.`, {
     session_id: id,
   });

@@ -9,7 +9,7 @@ import { answerHead, refuseUpgrade } from '../../http/upgrade.ts';
 import { type LiveRunner, liveRunner } from '../lease/live-runner.ts';
 import type { Directory } from '../store/directory.ts';
 
-export interface LiveUpgradeOptions {
+export interface LiveRelayOptions {
   readonly publicKeys: ControllerKeys;
   readonly directory: Directory;
   readonly log: Logger;
@@ -33,7 +33,7 @@ const PASSED_ON = ['sec-websocket-key', 'sec-websocket-version', 'sec-websocket-
  * Serves the WebSockets of `GET /internal/browser-sessions/{session_id}/live` and `GET /live/{session_id}`: checks the viewer's token, then passes bytes
  * between viewer and runner without reading them; the slower end slows the other one down.
  */
-export function pipeLiveViews(server: Server, { publicKeys, directory, log }: LiveUpgradeOptions): LivePipes {
+export function pipeLiveViews(server: Server, { publicKeys, directory, log }: LiveRelayOptions): LivePipes {
   const open = new Set<Duplex>();
 
   async function admitted(request: IncomingMessage): Promise<LiveRunner> {
@@ -106,15 +106,15 @@ function dial(endpoint: string, { headers }: IncomingMessage): Promise<Dialled> 
     reject(
       known
         ? new OmicronError('unauthorized', 'The runner refused the live token; request a new one.')
-        : unreachable(`it answered ${response.statusCode}`),
+        : viewUnreachable(`it answered ${response.statusCode}`),
     );
   });
-  request.on('error', cause => reject(unreachable(cause.message)));
+  request.on('error', cause => reject(viewUnreachable(cause.message)));
   request.end();
   return promise;
 }
 
-const unreachable = (why: string): OmicronError =>
+const viewUnreachable = (why: string): OmicronError =>
   new OmicronError('lease_ended', `The browser cannot be watched: ${why}. Request the lease again.`);
 
 function problemOf(error: unknown, log: Logger): Problem {

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { liveTokenAnswer, liveTokenRequest } from '../../contract/live.ts';
 import type { Keys } from '../lease/assignment-tokens.ts';
 import { liveRunner } from '../lease/live-runner.ts';
-import { liveToken } from '../lease/live-tokens.ts';
+import { createLiveToken } from '../lease/live-tokens.ts';
 import type { Directory } from '../store/directory.ts';
 import { serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
@@ -34,7 +34,7 @@ export const liveRoutes: FastifyPluginAsyncZod<LiveRoutes> = async (app, { servi
     async request => {
       const runner = await liveRunner(directory, request.params.session_id, request.userId);
       const { role = 'view', viewer = runner.session.user_id, viewer_id } = request.body ?? {};
-      const { token, expiresMs } = liveToken(keys, runner, { role, viewer, viewer_id });
+      const { token, expiresMs } = createLiveToken(keys, runner, { role, viewer, viewer_id });
       return { token, role, epoch: runner.session.epoch, expires_at: new Date(expiresMs).toISOString() };
     },
   );

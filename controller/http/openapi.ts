@@ -1,7 +1,8 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 
-const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description }) as const;
+const bearerScheme = (description: string) =>
+  ({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description }) as const;
 
 /** The document's head; its paths and schemas come from the routes. */
 export const openApi = (version: string): FastifyDynamicSwaggerOptions => ({
@@ -22,20 +23,20 @@ export const openApi = (version: string): FastifyDynamicSwaggerOptions => ({
     ],
     components: {
       securitySchemes: {
-        service: bearer(
+        service: bearerScheme(
           'HS256 under the secret that the platform shares with the controller (OMICRON_SERVICE_JWT_SECRET, 32 bytes or more). Claims: `aud` is `browser-session-controller`; `exp`, in seconds since 1970, is at most 60 s from now; `iat` is optional, and exp may then be 60 s after it at most; `user_id` is optional and limits the call to that user; others are ignored. Clocks may differ by 5 s.',
         ),
-        egress: bearer('HS256 under a secret of its own, aud `egress-authorize`; else as `service`'),
-        runner: bearer('EdDSA, issued by the controller to one runner'),
+        egress: bearerScheme('HS256 under a secret of its own, aud `egress-authorize`; else as `service`'),
+        runner: bearerScheme('EdDSA, issued by the controller to one runner'),
       },
     },
   },
   transform: jsonSchemaTransform,
-  transformObject: document => pruned(jsonSchemaTransformObject(document)),
+  transformObject: document => pruneSchemas(jsonSchemaTransformObject(document)),
 });
 
 /** Every schema is generated twice, as it is sent (`Input`) and as it is answered. Keeps those that a route uses, one under its own name. */
-function pruned<Document extends object>(document: Document): Document {
+function pruneSchemas<Document extends object>(document: Document): Document {
   const { components, ...rest } = document as { components: { schemas: Record<string, object> } };
   const used = new Set<string>();
   const collect = (part: unknown): void => {

@@ -3,11 +3,11 @@ import * as z from 'zod';
 import { effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { foreignId } from '../../contract/session.ts';
-import type { Changes } from '../lease/changes.ts';
+import type { ChangeSignal } from '../lease/changes.ts';
 import type { ProviderCapabilities } from '../ports/runners.ts';
 import type { Directory } from '../store/directory.ts';
 import type { Policies } from '../store/policies.ts';
-import { mayActFor, serviceOnly } from './bearer.ts';
+import { requireTokenUser, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 import { policyLayerRoutes } from './policy-layer.ts';
 import { sessionNotFound } from './problems.ts';
@@ -16,7 +16,7 @@ export interface PolicyRoutes {
   serviceKey: Uint8Array;
   policies: Policies;
   directory: Directory;
-  changes: Changes;
+  changes: ChangeSignal;
   capabilities: ProviderCapabilities;
 }
 
@@ -43,22 +43,28 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
       if (userId === null) return '';
       throw new OmicronError('forbidden', 'A token limited to a user may not read or change the deployment policy.');
     },
-    ...{ policies, changes, capabilities },
+    policies,
+    changes,
+    capabilities,
   });
   const user = policyLayerRoutes({
     layer: 'user',
     params: z.object({ user_id: foreignId }),
     subjectOf({ user_id }, userId) {
-      mayActFor({ userId }, user_id);
+      requireTokenUser({ userId }, user_id);
       return user_id;
     },
-    ...{ policies, changes, capabilities },
+    policies,
+    changes,
+    capabilities,
   });
   const session = policyLayerRoutes({
     layer: 'session',
     params,
     subjectOf: async ({ session_id }, userId) => (await found(session_id, userId)).id,
-    ...{ policies, changes, capabilities },
+    policies,
+    changes,
+    capabilities,
   });
   await app.register(deployment, { prefix: '/policy' });
   await app.register(user, { prefix: '/users/:user_id/policy' });

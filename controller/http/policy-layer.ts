@@ -3,7 +3,7 @@ import { type FastifyPluginAsyncZod, validatorCompiler } from 'fastify-type-prov
 import * as z from 'zod';
 import { parsePolicy, policyDocument } from '../../contract/policy/document.ts';
 import type { PolicyLayer } from '../../contract/policy/sites.ts';
-import type { Changes } from '../lease/changes.ts';
+import type { ChangeSignal } from '../lease/changes.ts';
 import { refuseUnheldPolicy } from '../lease/provider-limits.ts';
 import type { ProviderCapabilities } from '../ports/runners.ts';
 import type { Policies } from '../store/policies.ts';
@@ -24,7 +24,7 @@ export interface PolicyLayerParts<Params extends z.ZodObject> {
   policies: Policies;
   /** What the deployment's browsers can be held to. */
   capabilities: ProviderCapabilities;
-  changes: Changes;
+  changes: ChangeSignal;
 }
 
 /** One layer's document: read, replace, delete. */

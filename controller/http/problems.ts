@@ -34,7 +34,7 @@ function ofFastify(error: FastifyError, bodyBytesMax: number): OmicronError | un
 }
 
 /** Messages of the contract go on from the path ("must be ..."); zod's own are sentences. */
-const sentence = ({ path, message }: { path: string; message: string }): string =>
+const formatIssue = ({ path, message }: { path: string; message: string }): string =>
   `${path}${/^[a-z]/.test(message) ? ' ' : ': '}${message}`;
 
 /** Every error becomes a problem document. The text of an unexpected error is not shown. */
@@ -46,7 +46,7 @@ function toOmicronError(error: FastifyError, request: FastifyRequest): OmicronEr
       message: fault.message ?? 'is not valid',
     }));
     const [first] = errors;
-    return new OmicronError('invalid_request', `Invalid request: ${first ? sentence(first) : 'it is not valid'}.`, {
+    return new OmicronError('invalid_request', `Invalid request: ${first ? formatIssue(first) : 'it is not valid'}.`, {
       errors,
     });
   }

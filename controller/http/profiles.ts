@@ -14,12 +14,12 @@ import {
 } from '../../contract/profile.ts';
 import { foreignId } from '../../contract/session.ts';
 import { saveProfileToken } from '../lease/assignment-tokens.ts';
-import { type CheckLoginParts, checkLogin } from '../lease/check-login.ts';
+import { type CheckLoginParts, checkProfileLogin } from '../lease/check-login.ts';
 import { liveRunner } from '../lease/live-runner.ts';
 import { type ProfileKeeper, requireProfiles } from '../profiles/profile-keeper.ts';
-import { profileNotFound } from '../profiles/refused.ts';
+import { profileNotFound } from '../profiles/save-refused.ts';
 import type { Profiles } from '../store/profiles.ts';
-import { mayActFor, serviceOnly } from './bearer.ts';
+import { requireTokenUser, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 
 export interface ProfileRoutes extends CheckLoginParts {
@@ -43,7 +43,7 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutes> = async (app, p
   app.addHook('onRoute', describeRoutes('service'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
-  app.addHook('preHandler', async request => mayActFor(request, ofUser.parse(request.params).user_id));
+  app.addHook('preHandler', async request => requireTokenUser(request, ofUser.parse(request.params).user_id));
   const keeper = () => requireProfiles(parts.profileKeeper);
 
   app.get(
@@ -110,7 +110,7 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutes> = async (app, p
         response: { 200: profileCheck },
       },
     },
-    async request => checkLogin(parts, request.params.user_id, request.params.name, request.body),
+    async request => checkProfileLogin(parts, request.params.user_id, request.params.name, request.body),
   );
 
   app.post(

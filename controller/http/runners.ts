@@ -11,10 +11,10 @@ import { OmicronError } from '../../contract/problem.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
 import { type ControllerKeys, verifyControllerToken } from '../../contract/tokens.ts';
 import { askedUserAction, userAction, userActionAnswer, userActionRequest } from '../../contract/user-action.ts';
-import type { Changes } from '../lease/changes.ts';
+import type { ChangeSignal } from '../lease/changes.ts';
 import { liveRunner } from '../lease/live-runner.ts';
-import { liveToken } from '../lease/live-tokens.ts';
-import { type RedeemParts, redeem } from '../lease/redeem.ts';
+import { createLiveToken } from '../lease/live-tokens.ts';
+import { type RedeemParts, redeemLease } from '../lease/redeem.ts';
 import { totpOfSite } from '../lease/totp.ts';
 import type { Directory } from '../store/directory.ts';
 import type { Policies } from '../store/policies.ts';
@@ -29,7 +29,7 @@ export interface RunnerRoutes extends RedeemParts {
   directory: Directory;
   policies: Policies;
   userActions: UserActions;
-  changes: Changes;
+  changes: ChangeSignal;
   /** Where people open the console. */
   consoleUrl: string | undefined;
   /** Where pages in a chat open sockets of live views (`ws:`, `wss:`), `/live` of this service; undefined: nowhere. */
@@ -55,7 +55,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
     async request => {
       const token = bearerOf(request);
       const { claims, expMs } = await verifyControllerToken(publicKeys, AUDIENCES.broker, token, redemptionClaims);
-      const answer = await redeem(parts, claims, expMs, request.headers['idempotency-key']);
+      const answer = await redeemLease(parts, claims, expMs, request.headers['idempotency-key']);
       const { session_id, epoch, runner_id } = claims;
       request.log.info({ session_id, epoch, runner_id }, 'secrets redeemed');
       return answer;
@@ -189,7 +189,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
     async request => {
       const session = await liveSession(request);
       if (liveUrl === undefined) return { socket: null };
-      const { token } = liveToken(keys, await liveRunner(directory, session.id, null), CHAT_VIEWER);
+      const { token } = createLiveToken(keys, await liveRunner(directory, session.id, null), CHAT_VIEWER);
       return { socket: { url: `${liveUrl}/${session.id}`, protocols: [LIVE_PROTOCOL, liveTokenProtocol(token)] } };
     },
   );

@@ -4,10 +4,10 @@ import type { SessionRow } from '../store/rows.ts';
 /** What operators see of a session: the schema drops what it does not name, such as the claim. */
 export const sessionView = ({ id, options, artifacts_s3_prefix, ...row }: SessionRow): Session =>
   sessionSchema.parse({
-    ...Object.fromEntries(Object.entries(row).map(([name, value]) => [name, written(value)])),
+    ...Object.fromEntries(Object.entries(row).map(([name, value]) => [name, writeValue(value)])),
     session_id: id,
     record_video: options.record_video,
     artifacts_prefix: artifacts_s3_prefix,
   });
 
-const written = (value: unknown): unknown => (value instanceof Date ? value.toISOString() : value);
+const writeValue = (value: unknown): unknown => (value instanceof Date ? value.toISOString() : value);

@@ -4,7 +4,7 @@ import { eventPage, eventQuery, listQuery, sessionPage, sessionSchema } from '..
 import { type EndingParts, untilUnserved } from '../lease/ending.ts';
 import type { Directory } from '../store/directory.ts';
 import type { SessionRow } from '../store/rows.ts';
-import { mayActFor, serviceOnly } from './bearer.ts';
+import { requireTokenUser, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 import { sessionNotFound } from './problems.ts';
 import { sessionView } from './session-view.ts';
@@ -37,7 +37,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
     },
     async request => {
       const { query } = request;
-      if (query.user_id !== undefined) mayActFor(request, query.user_id);
+      if (query.user_id !== undefined) requireTokenUser(request, query.user_id);
       const page = await directory.list({ ...query, user_id: request.userId ?? query.user_id });
       return { sessions: page.sessions.map(sessionView), next_cursor: page.nextCursor };
     },

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { usageQuery, usageReport } from '../../contract/usage.ts';
 import type { Usage } from '../store/usage.ts';
-import { mayActFor, serviceOnly } from './bearer.ts';
+import { requireTokenUser, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 
 export interface UsageRoutes {
@@ -27,7 +27,7 @@ export const usageRoutes: FastifyPluginAsyncZod<UsageRoutes> = async (app, { ser
     },
     async request => {
       const { query } = request;
-      if (query.user_id !== undefined) mayActFor(request, query.user_id);
+      if (query.user_id !== undefined) requireTokenUser(request, query.user_id);
       return usage.report({ ...query, user_id: request.userId ?? query.user_id });
     },
   );

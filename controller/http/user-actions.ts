@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { pendingUserActionList, userAction, userActionAnswer, userActionList } from '../../contract/user-action.ts';
-import type { Changes } from '../lease/changes.ts';
+import type { ChangeSignal } from '../lease/changes.ts';
 import type { Directory } from '../store/directory.ts';
 import type { UserActions } from '../store/user-actions.ts';
 import { serviceOnly } from './bearer.ts';
@@ -12,7 +12,7 @@ export interface UserActionRoutes {
   serviceKey: Uint8Array;
   userActions: UserActions;
   directory: Directory;
-  changes: Changes;
+  changes: ChangeSignal;
 }
 
 /** A10: what agents of a session asked of its user, and the user's answers. */

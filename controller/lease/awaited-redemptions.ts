@@ -1,10 +1,10 @@
-import type { ReadyLease } from '../store/leases.ts';
+import type { StartedLease } from '../store/leases.ts';
 import type { SessionRow } from '../store/rows.ts';
 
 /** A start whose runner is about to redeem. */
 export interface AwaitedRedemption {
   /** Where the lease is once it is ready. */
-  readonly lease: ReadyLease;
+  readonly lease: StartedLease;
   /** The redemption has made the lease ready. */
   readonly done: (session: SessionRow) => void;
 }
@@ -17,7 +17,7 @@ export class AwaitedRedemptions {
   readonly #awaited = new Map<string, AwaitedRedemption>();
 
   /** Until `stop`. `session` resolves when a redemption has made the lease ready. */
-  await(claimId: string, lease: ReadyLease): { session: Promise<SessionRow>; stop: () => void } {
+  await(claimId: string, lease: StartedLease): { session: Promise<SessionRow>; stop: () => void } {
     const { promise, resolve } = Promise.withResolvers<SessionRow>();
     this.#awaited.set(claimId, { lease, done: resolve });
     return { session: promise, stop: () => void this.#awaited.delete(claimId) };

@@ -8,7 +8,7 @@ const POLL_MS = 250;
  * Waits for something to change: looks at once, then whenever this process changed something (`kick`), and at an
  * interval for what another replica did.
  */
-export class Changes {
+export class ChangeSignal {
   readonly #clock: Clock;
   readonly #changed = new Wake();
 

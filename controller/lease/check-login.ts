@@ -23,7 +23,7 @@ const CHECK_MS = 30_000;
  * Looks at a page with the saved version of a profile, in a lease of its own: it saves nothing, and disturbs no agent. Throws what
  * get-or-create does.
  */
-export async function checkLogin(
+export async function checkProfileLogin(
   { getOrCreate, directory, link, keys, kickDrain }: CheckLoginParts,
   userId: string,
   profile: string,
@@ -31,13 +31,16 @@ export async function checkLogin(
 ): Promise<ProfileCheck> {
   const lease = await getOrCreate.run(
     getOrCreateRequest.parse({
-      ...{
-        user_id: userId,
-        conversation_id: `check of ${profile} ${randomUUID()}`,
-        tags: { purpose: 'profile-check' },
-      },
-      ...{ profile, profile_mode: 'read-only', record_video: false, keep_pages: 'none', credentials: false },
-      ...{ ttl_seconds: LIMITS.ttlSecondsMin, wait_seconds: LIMITS.waitSecondsMax },
+      user_id: userId,
+      conversation_id: `check of ${profile} ${randomUUID()}`,
+      tags: { purpose: 'profile-check' },
+      profile,
+      profile_mode: 'read-only',
+      record_video: false,
+      keep_pages: 'none',
+      credentials: false,
+      ttl_seconds: LIMITS.ttlSecondsMin,
+      wait_seconds: LIMITS.waitSecondsMax,
     }),
   );
   try {

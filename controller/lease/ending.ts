@@ -1,10 +1,10 @@
 import { OmicronError } from '../../contract/problem.ts';
 import type { Leases } from '../store/leases.ts';
-import type { Changes } from './changes.ts';
+import type { ChangeSignal } from './changes.ts';
 
 export interface EndingParts {
   leases: Leases;
-  changes: Changes;
+  changes: ChangeSignal;
 }
 
 /** A runner that serves acknowledges its drain in milliseconds; one that does not is removed. */

@@ -30,7 +30,11 @@ export async function putFile(
 }
 
 /** The files of the running browser, then those that were stored of leases before; of equal names the newest. */
-export async function listFiles(parts: FileParts, sessionId: string, userId: string | null): Promise<ListedFile[]> {
+export async function listSessionFiles(
+  parts: FileParts,
+  sessionId: string,
+  userId: string | null,
+): Promise<ListedFile[]> {
   const stored = await storedFiles(parts, sessionId, userId);
   const live = await withRunner(parts, sessionId, userId, async (runner, token) => {
     const files = await parts.runnerFiles.list(runner.endpoint, token);
@@ -41,7 +45,7 @@ export async function listFiles(parts: FileParts, sessionId: string, userId: str
 }
 
 /** Null: the session has no such file, or the controller may not read its store. */
-export async function readFile(
+export async function readSessionFile(
   parts: FileParts,
   sessionId: string,
   userId: string | null,
@@ -76,7 +80,11 @@ async function storedFiles({ directory }: FileParts, sessionId: string, userId: 
 }
 
 const listedOf = ({ name, source, bytes, epoch }: StoredFile): ListedFile => ({
-  ...{ name, source, bytes: bytes ?? 0, mime_type: mimeTypeOf(name), epoch },
+  name,
+  source,
+  bytes: bytes ?? 0,
+  mime_type: mimeTypeOf(name),
+  epoch,
 });
 
 /** Undefined: no browser runs, or it has no such file. */

@@ -5,15 +5,15 @@ import { RETRY, waitBackoff } from '../../time/backoff.ts';
 import { neverAborts } from '../../time/clock.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import { type ProfileKeeper, requireProfiles, tooManyProfiles } from '../profiles/profile-keeper.ts';
-import { refused as saveRefused } from '../profiles/refused.ts';
+import { saveRefusedError as saveRefused } from '../profiles/save-refused.ts';
 import type { Acquired, Acquisition } from '../store/leases.ts';
 import type { Policies } from '../store/policies.ts';
 import type { SessionRow } from '../store/rows.ts';
-import type { Hibernation } from './hibernation.ts';
+import type { SessionHibernation } from './hibernation.ts';
 import type { McpAccess } from './mcp-access.ts';
 import { refuseUnheld } from './provider-limits.ts';
 import { type StartParts, start } from './start.ts';
-import { before, POLL, Waiting } from './waiting.ts';
+import { POLL, settledBefore, Waiting } from './waiting.ts';
 
 export interface GetOrCreateParts extends StartParts {
   secrets: SecretStore;
@@ -22,7 +22,7 @@ export interface GetOrCreateParts extends StartParts {
   /** Null: this deployment keeps no profiles. */
   profileKeeper: ProfileKeeper | null;
   /** Null: sessions are not hibernated. */
-  hibernation: Pick<Hibernation, 'makeRoom' | 'evict'> | null;
+  hibernation: Pick<SessionHibernation, 'makeRoom' | 'evict'> | null;
   namespace: string;
   /** Runners that one start tries, each in an epoch of its own. */
   attemptsMax: number;
@@ -70,7 +70,7 @@ export class GetOrCreate {
         await this.#refuseFailedStart(session);
         continue;
       }
-      const started = await before(deadlineMs, this.#lead(request, acquired), clock);
+      const started = await settledBefore(deadlineMs, this.#lead(request, acquired), clock);
       if (!started) return this.#lease(session);
       if (started.outcome === 'ready') return this.#lease(started.session);
       await this.#refuseFailedStart(started.session);
@@ -165,7 +165,7 @@ export class GetOrCreate {
     };
     for (;;) {
       const acquired = await this.#acquireOnce(acquisition);
-      if (acquired.outcome === 'refused') throw refusal(acquired);
+      if (acquired.outcome === 'refused') throw acquireRefused(acquired);
       if (acquired.outcome !== 'evicts') return acquired;
       const evict = async (id: string) => {
         if (!(await hibernation?.evict(id))) unhibernated.push(id);
@@ -257,7 +257,7 @@ const otherProfile = (what: string, sessionId: string | undefined) =>
     sessionId === undefined ? {} : { session_id: sessionId },
   );
 
-function refusal({
+function acquireRefused({
   code,
   limit,
   active,

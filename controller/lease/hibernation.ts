@@ -29,7 +29,7 @@ const AT_A_TIME = 4;
 const CANDIDATES = 3;
 
 /** Asks runners to hibernate sessions that nothing uses. Two controllers that ask the same runner get one hibernation. */
-export class Hibernation {
+export class SessionHibernation {
   readonly #parts: HibernationParts;
 
   constructor(parts: HibernationParts) {

@@ -7,7 +7,7 @@ import type { Keys } from './assignment-tokens.ts';
 import type { LiveRunner } from './live-runner.ts';
 
 /** A token that opens one live view of a running browser, until `expiresMs`. */
-export function liveToken(
+export function createLiveToken(
   { signing }: Pick<Keys, 'signing'>,
   { session, runnerId, bootId }: LiveRunner,
   who: Pick<LiveTokenClaims, 'role' | 'viewer' | 'viewer_id'>,

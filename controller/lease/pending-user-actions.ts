@@ -1,6 +1,6 @@
 import type { PendingUserActionList } from '../../contract/user-action.ts';
 import type { UserActions } from '../store/user-actions.ts';
-import type { Changes } from './changes.ts';
+import type { ChangeSignal } from './changes.ts';
 
 type Pending = PendingUserActionList['user_actions'][number];
 
@@ -24,7 +24,7 @@ const LOOK_MS = 20_000;
 /** One look at the database for all who listen, and none while no one does. `onError` is told when it cannot be read; it is tried again. */
 export function pendingUserActions(
   userActions: Pick<UserActions, 'pending'>,
-  changes: Changes,
+  changes: ChangeSignal,
   onError: (error: unknown) => void,
 ): PendingUserActions {
   const listeners = new Map<(event: UserActionEvent) => void, string | null>();

@@ -25,7 +25,7 @@ export interface RedeemParts {
  * O4: the secrets of one lease and the tokens to act for it, once; again only with the same `key`. Throws `predecessor_draining` while the
  * runner of the previous epoch may still act, and `redemption_refused` when the claim is over, redeemed already or another's.
  */
-export async function redeem(
+export async function redeemLease(
   { keys, broker, secrets, hibernates, redemptions }: RedeemParts,
   claims: RedemptionClaims,
   tokenExpiresMs: number,
@@ -40,8 +40,8 @@ export async function redeem(
     throw new OmicronError('predecessor_draining', 'The previous runner may still act; try again.', {
       retryAfterSeconds: PREDECESSOR_RETRY_SECONDS,
     });
-  if (redeemed.outcome === 'refused') throw refused(redeemed.why);
-  if (redeemed.userId !== claims.user_id) throw refused('other user');
+  if (redeemed.outcome === 'refused') throw redemptionRefused(redeemed.why);
+  if (redeemed.userId !== claims.user_id) throw redemptionRefused('other user');
   if (redeemed.session) {
     awaited?.done(redeemed.session);
     await setImmediate(); // the caller is answered first
@@ -64,4 +64,5 @@ export async function redeem(
   };
 }
 
-const refused = (why: string) => new OmicronError('redemption_refused', `The lease cannot be redeemed: ${why}.`);
+const redemptionRefused = (why: string) =>
+  new OmicronError('redemption_refused', `The lease cannot be redeemed: ${why}.`);

@@ -7,7 +7,7 @@ import type { RunnerLink } from '../ports/runner-link.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Directory } from '../store/directory.ts';
 import type { Fleet } from '../store/fleet.ts';
-import type { Claim, Leases, ReadyLease } from '../store/leases.ts';
+import type { Claim, Leases, StartedLease } from '../store/leases.ts';
 import type { RunnerRow, SessionRow } from '../store/rows.ts';
 import { assignmentToken, type Keys } from './assignment-tokens.ts';
 import type { AwaitedRedemptions } from './awaited-redemptions.ts';
@@ -113,19 +113,19 @@ interface Assigned {
 }
 
 /** What is restored after the redemption may fail yet; the snapshot is kept until it has not. */
-const restores = (session: SessionRow): boolean =>
+const mustRestore = (session: SessionRow): boolean =>
   session.options.profile !== undefined || session.hibernated_until !== null;
 
 /** The ready lease: with its redemption, where that is made at this process, else once its runner has answered. Null: the claim is over. */
 async function readyLease(
   parts: StartParts,
   assignment: Assigned,
-  lease: ReadyLease,
+  lease: StartedLease,
   assign: () => Promise<void>,
 ): Promise<SessionRow | null> {
   const { leases, redemptions } = parts;
   const { session, claim } = assignment;
-  const redemption = restores(session) ? undefined : redemptions.await(claim.claimId, lease);
+  const redemption = mustRestore(session) ? undefined : redemptions.await(claim.claimId, lease);
   let ready: SessionRow | undefined;
   try {
     const redeemed = redemption?.session.then(session => (ready = session));

@@ -6,7 +6,7 @@ import type { Directory } from '../store/directory.ts';
 export const POLL: Backoff = { firstMs: 25, maxMs: 250, factor: 1.5, jitter: 0.4 };
 
 /** The promise's value, or undefined when `deadlineMs` (by the clock) came first; the promise goes on. */
-export async function before<T>(deadlineMs: number, promise: Promise<T>, clock: Clock): Promise<T | undefined> {
+export async function settledBefore<T>(deadlineMs: number, promise: Promise<T>, clock: Clock): Promise<T | undefined> {
   const timer = new AbortController();
   const late = clock.sleep(Math.max(0, deadlineMs - clock.nowMs()), timer.signal, true).then(() => undefined);
   try {
@@ -38,7 +38,7 @@ export class Waiting {
     const key = `${sessionId}/${epoch}`;
     const wait = this.#waits.get(key) ?? this.#begin(key, sessionId, epoch);
     const settled = wait.settled.then(() => true);
-    return (await before(deadlineMs, settled, this.#clock)) ?? false;
+    return (await settledBefore(deadlineMs, settled, this.#clock)) ?? false;
   }
 
   /** A start of this process has ended. */

@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { PROFILE_PREFIX } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { type BucketOptions, s3Client } from '../artifacts/s3-client.ts';
+import { type BucketOptions, createArtifactClient } from '../artifacts/s3-client.ts';
 import type { ProfileStore } from '../ports/profile-store.ts';
 
 /** The SDK repeats a call so many times in all. What a name holds never changes, so that repeating is harmless. */
@@ -18,7 +18,7 @@ const ATTEMPTS = 3;
  * Objects under `profiles/` of a bucket. No header names an encryption: the bucket's default applies (docs/adr/0005).
  */
 export function bucketStore({ bucket, ...place }: BucketOptions): ProfileStore {
-  const client = s3Client(place, { maxAttempts: ATTEMPTS });
+  const client = createArtifactClient(place, { maxAttempts: ATTEMPTS });
   const at = (name: string) => ({ Bucket: bucket, Key: `${PROFILE_PREFIX}/${name}` });
   const reached = async <T>(work: Promise<T>): Promise<T> => {
     try {

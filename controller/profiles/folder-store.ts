@@ -5,7 +5,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import type { ProfileStore } from '../ports/profile-store.ts';
 
 /** Objects as files of a folder that only this user may read. A file is whole when it has its name. */
-export function folderStore(folder: string): ProfileStore {
+export function folderProfileStore(folder: string): ProfileStore {
   const pathOf = (name: string) => join(folder, name.slice(0, 2), name);
   const reached = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

@@ -25,13 +25,13 @@ export function kmsWrap({ keyArn, endpoint }: KmsOptions): KeyWrap {
   return {
     async wrap(dataKey, userId) {
       const sent = client.send(new EncryptCommand({ ...common(userId), Plaintext: dataKey }));
-      const { CiphertextBlob } = await sent.catch(unavailable);
+      const { CiphertextBlob } = await sent.catch(throwUnavailable);
       return bytesOf(CiphertextBlob).toString('base64');
     },
     async unwrap(wrapped, userId) {
       const CiphertextBlob = Buffer.from(wrapped, 'base64');
       const sent = client.send(new DecryptCommand({ ...common(userId), CiphertextBlob }));
-      return bytesOf((await sent.catch(unavailable)).Plaintext);
+      return bytesOf((await sent.catch(throwUnavailable)).Plaintext);
     },
   };
 }
@@ -41,7 +41,7 @@ const bytesOf = (bytes: Uint8Array | undefined): Buffer => {
   return Buffer.from(bytes);
 };
 
-function unavailable(cause: unknown): never {
+function throwUnavailable(cause: unknown): never {
   const wrong = cause instanceof InvalidCiphertextException || cause instanceof IncorrectKeyException;
   const detail = wrong
     ? "The user's profile key does not open under this deployment's KMS key; restore the key that wrapped it."

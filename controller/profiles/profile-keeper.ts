@@ -11,9 +11,9 @@ import {
 import type { ProfileStore } from '../ports/profile-store.ts';
 import type { ProfileRow, Profiles } from '../store/profiles.ts';
 import { loginDomains } from './domains.ts';
-import { profileNotFound, refused } from './refused.ts';
-import { digestOf } from './sealed.ts';
-import { damaged, type SealedObjects, type Target } from './sealed-objects.ts';
+import { profileNotFound, saveRefusedError } from './save-refused.ts';
+import { digestContent } from './sealed.ts';
+import { profileUnreadable, type SaveTarget, type SealedObjects } from './sealed-objects.ts';
 
 export interface KeeperParts {
   profiles: Profiles;
@@ -50,7 +50,7 @@ export class ProfileKeeper {
   /** Chunks of what the runner of this lease starts with, in this order. */
   async readChunks(lease: LeaseKey, objects: readonly string[]): Promise<Buffer[]> {
     const row = await this.#parts.profiles.chunksOfLease(lease, objects);
-    if (row === null) throw damaged('it does not name these chunks');
+    if (row === null) throw profileUnreadable('it does not name these chunks');
     return this.#parts.objects.openAll(row, objects, 'chunk');
   }
 
@@ -105,7 +105,7 @@ export class ProfileKeeper {
   /** Deletes the profile with all its versions; false: there was none. */
   async remove(userId: string, name: string): Promise<boolean> {
     const removed = await this.#parts.profiles.remove(userId, name);
-    if (typeof removed === 'object') throw refused(removed);
+    if (typeof removed === 'object') throw saveRefusedError(removed);
     await this.sweep(); // what it cannot remove now, the next round does
     return removed === 'deleted';
   }
@@ -146,13 +146,13 @@ export class ProfileKeeper {
       : plain;
   }
 
-  async #write(target: Target, content: ProfileContent): Promise<number> {
+  async #write(target: SaveTarget, content: ProfileContent): Promise<number> {
     const { name, base, runner } = target;
     const form: ProfileForm = content.files === null ? 'light' : 'complete';
     const plain = Buffer.from(JSON.stringify(form === 'light' && content.tabs === undefined ? content.state : content));
     if (plain.length > PROFILE_LIMITS.stateBytesMax) throw tooLarge();
     const key = await this.#parts.objects.keyOf(target);
-    const digest = digestOf(key, plain);
+    const digest = digestContent(key, plain);
     // also the repetition of a save whose answer was lost
     if (digest === target.digest) return target.version;
     const version = base + 1;
@@ -162,7 +162,7 @@ export class ProfileKeeper {
     const late = await this.#parts.profiles.commit(save, { form, digest, chunks, domains });
     if (late !== null) {
       await this.sweep();
-      throw refused(late);
+      throw saveRefusedError(late);
     }
     this.#parts.log.info({ profile: name, version, form, bytes: save.bytes, runner_id: runner }, 'profile saved');
     return version;

@@ -3,7 +3,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import type { KeyWrap } from '../ports/key-wrap.ts';
 import type { ProfileStore } from '../ports/profile-store.ts';
 import type { ProfileRow, Profiles, Save, Written } from '../store/profiles.ts';
-import { refused } from './refused.ts';
+import { saveRefusedError } from './save-refused.ts';
 import { objectName, type Place, seal, unseal } from './sealed.ts';
 
 export interface SealedObjectsParts {
@@ -15,7 +15,7 @@ export interface SealedObjectsParts {
 }
 
 /** What a save is written over, and by whom; `runner` null: by the platform. */
-export type Target = ProfileRow & { base: number; runner: string | null };
+export type SaveTarget = ProfileRow & { base: number; runner: string | null };
 
 /** Objects of profiles in the store, each under its user's key. Errors are OmicronErrors that say what to do. */
 export class SealedObjects {
@@ -33,7 +33,7 @@ export class SealedObjects {
   }
 
   /** Writes one object, and reads it back. */
-  async write(target: Target, key: Buffer, plain: Buffer, of: Place['of']): Promise<Save> {
+  async write(target: SaveTarget, key: Buffer, plain: Buffer, of: Place['of']): Promise<Save> {
     const [object] = await this.writeAll(target, key, [plain], of);
     if (object === undefined) throw new Error('one object was written');
     const { id: profileId, base, runner } = target;
@@ -41,7 +41,7 @@ export class SealedObjects {
   }
 
   /** Writes objects side by side; resolves, in the same order, when each was read back as it was sealed. The quota admits all or none. */
-  async writeAll(target: Target, key: Buffer, plains: readonly Buffer[], of: Place['of']): Promise<Written[]> {
+  async writeAll(target: SaveTarget, key: Buffer, plains: readonly Buffer[], of: Place['of']): Promise<Written[]> {
     const { profiles, store, quotaBytes } = this.#parts;
     const { id: profileId, userId, base, runner } = target;
     const place: Place = { userId, profileId, of };
@@ -53,7 +53,7 @@ export class SealedObjects {
     );
     const objects = all.map(({ object, bytes }) => ({ object, bytes }));
     const refusal = await profiles.begin({ profileId, base, runner }, objects, quotaBytes);
-    if (refusal !== null) throw refused(refusal);
+    if (refusal !== null) throw saveRefusedError(refusal);
     // a failure is told when nothing more is being written
     const ends = await Promise.allSettled(
       all.map(async ({ sealed, object }) => {
@@ -77,22 +77,22 @@ export class SealedObjects {
   async openAll(row: ProfileRow, objects: readonly string[], of: Place['of']): Promise<Buffer[]> {
     const { id: profileId, userId, wrapped } = row;
     const { store, keys } = this.#parts;
-    if (wrapped === null) throw damaged("its user's key is gone");
+    if (wrapped === null) throw profileUnreadable("its user's key is gone");
     const key = await keys.unwrap(wrapped, userId);
     const open = async (object: string): Promise<Buffer> => {
       const sealed = await store.get(object);
-      if (sealed === null) throw damaged('its object is gone from the store');
+      if (sealed === null) throw profileUnreadable('its object is gone from the store');
       try {
         return await unseal(key, sealed, { userId, profileId, of });
       } catch (cause) {
-        throw damaged('its object was changed', cause);
+        throw profileUnreadable('its object was changed', cause);
       }
     };
     return Promise.all(objects.map(open));
   }
 }
 
-export const damaged = (why: string, cause?: unknown) =>
+export const profileUnreadable = (why: string, cause?: unknown) =>
   new OmicronError('profile_unreadable', `This version of the profile cannot be read: ${why}. Restore an older one.`, {
     cause,
   });

@@ -19,15 +19,16 @@ export interface Place {
 const IN_THIS_THREAD_BYTES = 256 * 1024;
 /** Node's default of 32 KiB is a turn through the thread pool for each piece: 4 MiB took three to five times as long. */
 const PIECE_BYTES = { min: 32 * 1024, max: 1024 * 1024 };
-const pieces = (bytes: number) => ({ chunkSize: Math.min(PIECE_BYTES.max, Math.max(PIECE_BYTES.min, bytes)) });
+const pieceSize = (bytes: number) => ({ chunkSize: Math.min(PIECE_BYTES.max, Math.max(PIECE_BYTES.min, bytes)) });
 
 const compressInPool = promisify(zstdCompress);
 const decompressInPool = promisify(zstdDecompress);
 const compress = (plain: Buffer) =>
-  (plain.length > IN_THIS_THREAD_BYTES ? compressInPool : zstdCompressSync)(plain, pieces(plain.length));
+  (plain.length > IN_THIS_THREAD_BYTES ? compressInPool : zstdCompressSync)(plain, pieceSize(plain.length));
 const decompress = (packed: Buffer, maxOutputLength: number) =>
   (packed.length > IN_THIS_THREAD_BYTES ? decompressInPool : zstdDecompressSync)(packed, {
-    ...{ maxOutputLength, ...pieces(2 * packed.length) },
+    maxOutputLength,
+    ...pieceSize(2 * packed.length),
   });
 
 /** `1`: the first way to write a content of this form. */
@@ -52,4 +53,5 @@ export const unseal = async (key: Buffer, sealed: Buffer, place: Place): Promise
 export const objectName = (sealed: Buffer): string => createHash('sha256').update(sealed).digest('hex');
 
 /** Tells whether two contents of one user are the same, and nothing to who lacks the key. */
-export const digestOf = (key: Buffer, plain: Buffer): string => createHmac('sha256', key).update(plain).digest('hex');
+export const digestContent = (key: Buffer, plain: Buffer): string =>
+  createHmac('sha256', key).update(plain).digest('hex');

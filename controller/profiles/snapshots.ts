@@ -5,8 +5,8 @@ import { OmicronError } from '../../contract/problem.ts';
 import { PROFILE_LIMITS } from '../../contract/profile.ts';
 import type { Hibernations } from '../store/hibernations.ts';
 import { tooLarge } from './profile-keeper.ts';
-import { refused } from './refused.ts';
-import { digestOf } from './sealed.ts';
+import { saveRefusedError } from './save-refused.ts';
+import { digestContent } from './sealed.ts';
 import type { SealedObjects } from './sealed-objects.ts';
 
 export interface SnapshotParts {
@@ -31,14 +31,14 @@ export class Snapshots {
     const plain = Buffer.from(JSON.stringify(snapshot));
     if (plain.length > PROFILE_LIMITS.stateBytesMax) throw tooLarge();
     const begun = await hibernations.begin(lease, idle_seconds);
-    if ('code' in begun) throw refused(begun);
+    if ('code' in begun) throw saveRefusedError(begun);
     const key = await objects.keyOf(begun);
     const target = { ...begun, base: begun.version, runner: lease.runner_id };
     const save = await objects.write(target, key, plain, 'snapshot');
     const tabs = snapshot.tabs.length;
-    const how = { why, idleSeconds: idle_seconds, keepSeconds, digest: digestOf(key, plain), tabs };
+    const how = { why, idleSeconds: idle_seconds, keepSeconds, digest: digestContent(key, plain), tabs };
     const refusal = await hibernations.commit(lease, save, how);
-    if (refusal !== null) throw refused(refusal);
+    if (refusal !== null) throw saveRefusedError(refusal);
     log.info({ session_id: lease.session_id, epoch: lease.epoch, why, tabs, bytes: save.bytes }, 'session hibernated');
   }
 

@@ -17,16 +17,16 @@ const PASSED_ON = [
 /** Speaks HTTP to runners, by streams: a file is in no memory as a whole. */
 export const httpRunnerFiles: RunnerFiles = {
   async list(endpoint, token) {
-    const answer = await accepted(await send(endpoint, '/files', { method: 'GET', token }));
+    const answer = await requireAccepted(await send(endpoint, '/files', { method: 'GET', token }));
     return runnerFiles.parse(await json(answer)).files;
   },
   async put(endpoint, token, { name, content, bytes }) {
-    const answer = await accepted(await send(endpoint, pathOf(name), { method: 'PUT', token, content, bytes }));
+    const answer = await requireAccepted(await send(endpoint, pathOf(name), { method: 'PUT', token, content, bytes }));
     return sessionFile.parse(await json(answer));
   },
   async read(endpoint, token, name, range) {
     const answer = await send(endpoint, pathOf(name), { method: 'GET', token, range });
-    return contentOf(answer.statusCode === 416 ? answer : await accepted(answer));
+    return contentOf(answer.statusCode === 416 ? answer : await requireAccepted(answer));
   },
 };
 
@@ -63,7 +63,7 @@ function send(
   return promise;
 }
 
-async function accepted(answer: IncomingMessage): Promise<IncomingMessage> {
+async function requireAccepted(answer: IncomingMessage): Promise<IncomingMessage> {
   if (answer.statusCode === 200 || answer.statusCode === 206) return answer;
   const problem = problemSchema.safeParse(await json(answer).catch(() => undefined));
   if (problem.success) throw OmicronError.fromProblem(problem.data);

@@ -9,7 +9,7 @@ const envelope = z.looseObject({ credentials: z.record(z.string(), z.unknown()) 
  * user that entry, and a document of another form its credentials; neither is an error, and no reason quotes a value.
  */
 export function readDocument(stored: unknown): VaultDocument {
-  const parsed = envelope.safeParse(typeof stored === 'string' ? json(stored) : stored);
+  const parsed = envelope.safeParse(typeof stored === 'string' ? parseJson(stored) : stored);
   if (!parsed.success)
     return {
       credentials: {},
@@ -23,15 +23,15 @@ export function readDocument(stored: unknown): VaultDocument {
     const other = entries.find(([key]) => sameNames(site, key))?.[0];
     const key = siteKey.safeParse(site);
     const credential = credentialSchema.safeParse(entry);
-    if (!key.success) unusable[site] = `the site key ${messages(key.error)}`;
-    else if (!credential.success) unusable[site] = `${messages(credential.error)}; store it anew`;
+    if (!key.success) unusable[site] = `the site key ${listMessages(key.error)}`;
+    else if (!credential.success) unusable[site] = `${listMessages(credential.error)}; store it anew`;
     else if (other !== undefined) unusable[site] = `"${other}" has the same secret names; rename one of them`;
     else credentials[site] = credential.data;
   }
   return { credentials, unusable };
 }
 
-function json(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -40,5 +40,5 @@ function json(text: string): unknown {
 }
 
 /** The rules that were broken and where; they name no value. */
-const messages = ({ issues }: z.ZodError): string =>
+const listMessages = ({ issues }: z.ZodError): string =>
   issues.map(({ path, message }) => [...path, message].join(' ')).join('; ');

@@ -41,17 +41,17 @@ export function vaultKvSecrets(options: { url: string; mount: string; token: str
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
     } catch (cause) {
-      throw unavailable('The vault cannot be reached, so no secrets were redeemed. Try again.', cause);
+      throw secretsUnavailable('The vault cannot be reached, so no secrets were redeemed. Try again.', cause);
     }
   };
 
   const read = async (userId: string): Promise<Version> => {
     const response = await request(userId, { method: 'GET' });
-    if (response.status !== 200 && response.status !== 404) throw refusal(response.status);
+    if (response.status !== 200 && response.status !== 404) throw statusRefused(response.status);
     const found = secret.safeParse(await response.json().catch(() => undefined));
     if (found.success) return { stored: found.data.data.data, version: found.data.data.metadata.version };
     if (response.status === 404) return { stored: null, version: 0 };
-    throw unavailable(`The vault's answer is none of a KV version 2: check the mount "${mount}".`);
+    throw secretsUnavailable(`The vault's answer is none of a KV version 2: check the mount "${mount}".`);
   };
 
   /** False: another write came first. */
@@ -60,7 +60,7 @@ export function vaultKvSecrets(options: { url: string; mount: string; token: str
     const response = await request(userId, { method: 'POST', body });
     if (response.ok) return true;
     if (response.status === 400 && /check-and-set/.test(await response.text())) return false;
-    throw refusal(response.status);
+    throw statusRefused(response.status);
   };
 
   /** Changes of this process in turn; those of other replicas are seen by their versions. Answers what `edit` answered. */
@@ -75,7 +75,7 @@ export function vaultKvSecrets(options: { url: string; mount: string; token: str
         if (await write(userId, { ...parsed.data, credentials }, version)) return true;
         await delay(backoffMs(attempt, PAUSE));
       }
-      throw unavailable("Other writers changed the user's credentials at the same time. Try again.");
+      throw secretsUnavailable("Other writers changed the user's credentials at the same time. Try again.");
     });
     turn = next.catch(() => {});
     return next;
@@ -97,12 +97,12 @@ export function vaultKvSecrets(options: { url: string; mount: string; token: str
   };
 }
 
-const unavailable = (message: string, cause?: unknown) =>
+const secretsUnavailable = (message: string, cause?: unknown) =>
   new OmicronError('secrets_unavailable', message, { retryAfterSeconds: RETRY_SECONDS, cause });
 
 /** The body may quote what was sent. */
-const refusal = (status: number) =>
-  unavailable(
+const statusRefused = (status: number) =>
+  secretsUnavailable(
     `The vault answered ${status}; ${
       status === 403
         ? "check that the token is valid and its policy allows create, read and update below the mount's data/"

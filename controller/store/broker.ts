@@ -4,8 +4,8 @@ import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/doc
 import type { ArtifactReport, RunnerEvent } from '../../contract/reports.ts';
 import type { BrokerClaims } from '../../contract/tokens.ts';
 import type { Database } from '../ports/database.ts';
-import { call } from './call.ts';
-import type { ReadyLease } from './leases.ts';
+import { callFunction } from './call.ts';
+import type { StartedLease } from './leases.ts';
 import { type SessionRow, sessionRow } from './rows.ts';
 
 export type Redemption =
@@ -34,7 +34,7 @@ export interface Broker {
   redeem(
     claims: BrokerClaims,
     tokenExpiresMs: number,
-    more?: { key?: string | undefined; ready?: ReadyLease | undefined },
+    more?: { key?: string | undefined; ready?: StartedLease | undefined },
   ): Promise<Redemption>;
   /** Milliseconds left, and the version of the policy; null: the lease is over. No calls: only asks. */
   reportActivity(lease: LeaseKey, calls: number): Promise<{ remainingMs: number; policyVersion: string } | null>;
@@ -134,7 +134,7 @@ export function sqlBroker(database: Database): Broker {
     },
     async writeEvents(lease, events) {
       const written = { ...leaseArguments(lease), p_events: JSON.stringify(sanitiseForJsonb(events)) };
-      return z.boolean().parse(await call(database, 'write_events', written));
+      return z.boolean().parse(await callFunction(database, 'write_events', written));
     },
     async writeArtifact(lease, report) {
       const stored = report.state === 'stored';
@@ -145,7 +145,9 @@ export function sqlBroker(database: Database): Broker {
         p_bytes: stored ? report.bytes : null,
         p_reason: stored ? null : report.reason,
       };
-      return z.boolean().parse(await call(database, 'write_artifact', { ...leaseArguments(lease), ...artifact }));
+      return z
+        .boolean()
+        .parse(await callFunction(database, 'write_artifact', { ...leaseArguments(lease), ...artifact }));
     },
   };
 }

@@ -10,7 +10,7 @@ import {
 } from '../../contract/session.ts';
 import { RUNNER_STATES } from '../../contract/states.ts';
 import type { Database } from '../ports/database.ts';
-import { call } from './call.ts';
+import { callFunction } from './call.ts';
 import { type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.ts';
 
 export interface Stats {
@@ -136,7 +136,7 @@ export function sqlDirectory(database: Database): Directory {
       return rows.map(({ row }) => artifactRow.parse(row));
     },
     archive: async (sessionId, userId) =>
-      sessionRow.nullable().parse(await call(database, 'archive', { p_session: sessionId, p_user: userId })),
+      sessionRow.nullable().parse(await callFunction(database, 'archive', { p_session: sessionId, p_user: userId })),
     async stats(): Promise<Stats> {
       const [sessions] = await database.query<{
         active: number;

@@ -3,7 +3,7 @@ import type { EgressEvent } from '../../contract/egress.ts';
 import { type LeaseKey, leaseKey } from '../../contract/lease-key.ts';
 import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/document.ts';
 import type { Database } from '../ports/database.ts';
-import { call } from './call.ts';
+import { callFunction } from './call.ts';
 
 /** A lease that its runner holds now, as the egress proxy needs it. */
 export interface LiveLease {
@@ -57,7 +57,7 @@ export function sqlEgressLeases(database: Database): EgressLeases {
     live: runnerIds => each('live_lease', liveLease, runnerIds),
     awaitedUploads: runnerIds => each('awaited_upload', awaitedUpload, runnerIds),
     async writeDenials(events) {
-      await call(database, 'write_denials', { p_events: JSON.stringify(events) });
+      await callFunction(database, 'write_denials', { p_events: JSON.stringify(events) });
     },
   };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { EndReason } from '../../contract/session.ts';
 import type { Database } from '../ports/database.ts';
-import { call, callRows } from './call.ts';
+import { callFunction, callRows } from './call.ts';
 import { type RunnerRow, runnerRow, takenRow } from './rows.ts';
 
 /** A row that a worker took, and how old it was then by the database's clock, from which this process's may differ. */
@@ -44,7 +44,7 @@ export function sqlFleet(database: Database, { graceSeconds = 0 } = {}): Fleet {
   return {
     async plan(provider, template, idle, burst) {
       const pool = { p_provider: provider, p_template: template, p_idle: idle, p_burst: burst };
-      return z.int().parse(await call(database, 'plan_pool', pool));
+      return z.int().parse(await callFunction(database, 'plan_pool', pool));
     },
     async take(provider, state, most, workSeconds) {
       const work = { p_provider: provider, p_state: state, p_most: most, p_work_seconds: workSeconds };
@@ -59,21 +59,21 @@ export function sqlFleet(database: Database, { graceSeconds = 0 } = {}): Fleet {
       return z
         .enum(['warm', 'claimed'])
         .nullable()
-        .parse(await call(database, 'runner_up', up));
+        .parse(await callFunction(database, 'runner_up', up));
     },
     async markLost(runnerId, how, reason, error) {
       const loss = { p_runner: runnerId, p_how: how, p_reason: reason, p_error: error, p_grace_seconds: graceSeconds };
       // Null: claimed between two reads; its session is known now, so the second call finds the right lock.
       for (;;) {
-        const outcome = lost.parse(await call(database, 'runner_lost', loss));
+        const outcome = lost.parse(await callFunction(database, 'runner_lost', loss));
         if (outcome !== null) return outcome;
       }
     },
     async markAcknowledged(runnerId) {
-      await call(database, 'drain_acknowledged', { p_runner: runnerId });
+      await callFunction(database, 'drain_acknowledged', { p_runner: runnerId });
     },
     async markGone(runnerId) {
-      await call(database, 'runner_gone', { p_runner: runnerId });
+      await callFunction(database, 'runner_gone', { p_runner: runnerId });
     },
     living: async provider => {
       const rows = await database.query<{ row: unknown }>(

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { HibernationReason } from '../../contract/hibernation.ts';
 import type { LeaseKey } from '../../contract/lease-key.ts';
 import type { Database } from '../ports/database.ts';
-import { call, callRows } from './call.ts';
+import { callFunction, callRows } from './call.ts';
 import { content, type ProfileRow, refusal, type Save, type SaveRefusal } from './profiles.ts';
 
 export interface Hibernated {
@@ -41,10 +41,12 @@ export function sqlHibernations(database: Database): Hibernations {
     begin: async (lease, idleSeconds) =>
       z
         .union([content, refusal])
-        .parse(await call(database, 'begin_hibernation', { ...leaseArguments(lease), p_idle_seconds: idleSeconds })),
+        .parse(
+          await callFunction(database, 'begin_hibernation', { ...leaseArguments(lease), p_idle_seconds: idleSeconds }),
+        ),
     commit: async (lease, { profileId, base, object, bytes }, { why, idleSeconds, keepSeconds, digest, tabs }) =>
       refusal.nullable().parse(
-        await call(database, 'hibernate', {
+        await callFunction(database, 'hibernate', {
           ...leaseArguments(lease),
           p_idle_seconds: idleSeconds,
           p_keep_seconds: Math.ceil(keepSeconds),
@@ -57,6 +59,7 @@ export function sqlHibernations(database: Database): Hibernations {
           p_tabs: tabs,
         }),
       ),
-    ofStart: async lease => content.nullable().parse(await call(database, 'lease_snapshot', leaseArguments(lease))),
+    ofStart: async lease =>
+      content.nullable().parse(await callFunction(database, 'lease_snapshot', leaseArguments(lease))),
   };
 }

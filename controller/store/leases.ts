@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { RunnerOptions } from '../../contract/assignment.ts';
 import type { EndReason, GetOrCreateRequest } from '../../contract/session.ts';
 import type { Database } from '../ports/database.ts';
-import { call } from './call.ts';
+import { callFunction } from './call.ts';
 import { type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.ts';
 
 /** One get-or-create, as the database needs it. */
@@ -84,7 +84,7 @@ export interface Claim {
 }
 
 /** What becomes known of a lease with its start. */
-export interface ReadyLease {
+export interface StartedLease {
   mcpUrl: string;
   /** Of the runner's Kubernetes pod and Service; null elsewhere. */
   workload: string | null;
@@ -104,7 +104,7 @@ export interface Leases {
   /** Must be called before an assignment goes to a runner that came up after the claim. Null: do not send. */
   beginAssignment(claim: Claim): Promise<RunnerRow | null>;
   /** Null: another caller won; read again. */
-  makeReady(claim: Claim, lease: ReadyLease): Promise<SessionRow | null>;
+  makeReady(claim: Claim, lease: StartedLease): Promise<SessionRow | null>;
   /** False: the claim was over already. */
   fail(claim: Claim, reason: EndReason, error: string): Promise<boolean>;
   /** `userId`: sessions of others are not found. `epoch` null: the current one. */
@@ -173,7 +173,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
       // null: none, where a hibernated session would keep its own
       const profile = name === undefined ? {} : { profile: name && { name, mode, form, ...(tabs && { tabs }) } };
       return acquired.parse(
-        await call(database, 'acquire', {
+        await callFunction(database, 'acquire', {
           p_user: request.user_id,
           p_conversation: request.conversation_id,
           p_claim: acquisition.claimId,
@@ -197,25 +197,29 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
     async beat(claim) {
       const { claimSeconds, startSeconds } = rules;
       const seconds = { p_claim_seconds: claimSeconds, p_start_seconds: startSeconds };
-      return z.boolean().parse(await call(database, 'beat_claim', { ...claimArguments(claim), ...seconds }));
+      return z.boolean().parse(await callFunction(database, 'beat_claim', { ...claimArguments(claim), ...seconds }));
     },
     beginAssignment: async claim =>
-      runnerRow.nullable().parse(await call(database, 'begin_assignment', claimArguments(claim))),
+      runnerRow.nullable().parse(await callFunction(database, 'begin_assignment', claimArguments(claim))),
     async makeReady(claim, { mcpUrl, workload, prefix }) {
       const ready = { p_mcp_url: mcpUrl, p_workload: workload, p_prefix: prefix };
-      return sessionRow.nullable().parse(await call(database, 'make_ready', { ...claimArguments(claim), ...ready }));
+      return sessionRow
+        .nullable()
+        .parse(await callFunction(database, 'make_ready', { ...claimArguments(claim), ...ready }));
     },
     async fail(claim, reason, error) {
       const why = { p_reason: reason, p_error: error };
-      return z.boolean().parse(await call(database, 'fail_claim', { ...claimArguments(claim), ...why }));
+      return z.boolean().parse(await callFunction(database, 'fail_claim', { ...claimArguments(claim), ...why }));
     },
     heartbeat: async (sessionId, userId, epoch) =>
-      renewed.parse(await call(database, 'heartbeat', { p_session: sessionId, p_user: userId, p_epoch: epoch })),
+      renewed.parse(
+        await callFunction(database, 'heartbeat', { p_session: sessionId, p_user: userId, p_epoch: epoch }),
+      ),
     async end(sessionId, userId, epoch, reason) {
       const lease = { p_session: sessionId, p_user: userId, p_epoch: epoch };
-      return ended.parse(await call(database, 'end_lease', { ...lease, p_reason: reason }));
+      return ended.parse(await callFunction(database, 'end_lease', { ...lease, p_reason: reason }));
     },
     mayAct: async (sessionId, epoch) =>
-      z.boolean().parse(await call(database, 'may_act', { p_session: sessionId, p_epoch: epoch })),
+      z.boolean().parse(await callFunction(database, 'may_act', { p_session: sessionId, p_epoch: epoch })),
   };
 }

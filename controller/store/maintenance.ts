@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Database } from '../ports/database.ts';
-import { call, callRows } from './call.ts';
+import { callFunction, callRows } from './call.ts';
 
 /** Days after which artifacts are removed: videos and files, and kept pages. */
 export type Retention = Readonly<Record<'videos' | 'pages', number>>;
@@ -23,7 +23,7 @@ export interface Maintenance {
 export function sqlMaintenance(database: Database, rules: { startSeconds: number }): Maintenance {
   return {
     async setCapacity(most) {
-      await call(database, 'set_capacity', { p_most: most });
+      await callFunction(database, 'set_capacity', { p_most: most });
     },
     expire: async most => z.array(z.uuid()).parse(await callRows(database, 'expire_leases', { p_most: most })),
     async failStuckStarts(most) {
@@ -31,7 +31,7 @@ export function sqlMaintenance(database: Database, rules: { startSeconds: number
       return z.array(z.uuid()).parse(await callRows(database, 'fail_stuck_starts', stuck));
     },
     async endAll(provider) {
-      await call(database, 'end_all', { p_provider: provider });
+      await callFunction(database, 'end_all', { p_provider: provider });
     },
     expiredArtifacts: ({ videos, pages }, most, after) =>
       database.query<{ id: string; uri: string }>(

@@ -7,7 +7,7 @@ export interface SqlFile {
   sql: string;
 }
 
-export interface Schema {
+export interface DatabaseSchema {
   /** Tables, sequences, indexes: each file is applied once and may not be changed afterwards. */
   migrations: readonly SqlFile[];
   /** Functions and their triggers: each file is applied again when it has changed. */
@@ -45,7 +45,7 @@ export function inDependencyOrder(files: readonly SqlFile[]): SqlFile[] {
 }
 
 /** The schema of this release. */
-export async function releasedSchema(): Promise<Schema> {
+export async function releasedSchema(): Promise<DatabaseSchema> {
   const read = async (folder: string): Promise<SqlFile[]> => {
     const url = new URL(`${folder}/`, import.meta.url);
     const names = (await readdir(url)).filter(name => name.endsWith('.sql')).sort();
@@ -61,7 +61,7 @@ export async function releasedSchema(): Promise<Schema> {
  * function whose signature changed leaves no overload behind, and one that no file declares any more is dropped;
  * functions of others, in whichever schema and under whichever name, are never dropped.
  */
-export async function migrate(database: Database, schema?: Schema): Promise<void> {
+export async function migrate(database: Database, schema?: DatabaseSchema): Promise<void> {
   const { migrations, functions } = schema ?? (await releasedSchema());
   const digestOf = ({ sql }: SqlFile) => createHash('sha256').update(sql).digest('hex');
   const once = migrations.map(file => ({ ...file, digest: digestOf(file) }));

@@ -6,7 +6,7 @@ import {
 } from '../../contract/policy/document.ts';
 import type { PolicyLayer } from '../../contract/policy/sites.ts';
 import type { Database } from '../ports/database.ts';
-import { call } from './call.ts';
+import { callFunction } from './call.ts';
 
 /** Policy documents by layer; `subject` is a user id, a session id, or empty for the deployment. */
 export interface Policies {
@@ -20,7 +20,7 @@ export interface Policies {
 
 export function sqlPolicies(database: Database): Policies {
   const of = async (sessionId: string | null, userId: string): Promise<EffectivePolicy> =>
-    effectivePolicy.parse(await call(database, 'policy_of', { p_session: sessionId, p_user: userId }));
+    effectivePolicy.parse(await callFunction(database, 'policy_of', { p_session: sessionId, p_user: userId }));
   return {
     async get(layer, subject) {
       const [row] = await database.query<{ document: unknown }>(
@@ -30,7 +30,11 @@ export function sqlPolicies(database: Database): Policies {
       return row ? policyDocument.parse(row.document) : null;
     },
     async put(layer, subject, document) {
-      await call(database, 'put_policy', { p_layer: layer, p_subject: subject, p_document: JSON.stringify(document) });
+      await callFunction(database, 'put_policy', {
+        p_layer: layer,
+        p_subject: subject,
+        p_document: JSON.stringify(document),
+      });
     },
     async remove(layer, subject) {
       await database.query('delete from omicron.policies where layer = $1 and subject = $2', [layer, subject]);

@@ -43,9 +43,9 @@ const PASSED = [
  * host, or whose files cannot be read.
  */
 export function postgresConnection({ url: text, tls = 'verify', ca }: PostgresAddress): pg.ClientConfig {
-  const url = parsed(text);
+  const url = parseUrl(text);
   const query = url.searchParams;
-  const host = query.get('host') || decoded(url.hostname).replace(/^\[(.*)\]$/, '$1') || 'localhost';
+  const host = query.get('host') || decodePart(url.hostname).replace(/^\[(.*)\]$/, '$1') || 'localhost';
   const socket = host.startsWith('/');
   const here = socket || isLoopback(host);
   const mode = sslMode(query);
@@ -56,12 +56,12 @@ export function postgresConnection({ url: text, tls = 'verify', ca }: PostgresAd
     );
   const verifies = mode === undefined ? !here && tls === 'verify' : mode === 'verify';
   const port = query.get('port') || url.port;
-  const user = query.get('user') || decoded(url.username);
-  const password = query.get('password') || decoded(url.password);
-  const database = decoded(url.pathname.slice(1));
+  const user = query.get('user') || decodePart(url.username);
+  const password = query.get('password') || decodePart(url.password);
+  const database = decodePart(url.pathname.slice(1));
   return {
     host,
-    ssl: verifies && !socket && verification(query, ca),
+    ssl: verifies && !socket && tlsOptions(query, ca),
     ...(port ? { port: Number(port) } : {}),
     ...(user ? { user } : {}),
     ...(password ? { password } : {}),
@@ -71,7 +71,7 @@ export function postgresConnection({ url: text, tls = 'verify', ca }: PostgresAd
 }
 
 /** A URL without a host, whose server is a Unix socket, may still have a user. */
-function parsed(text: string): URL {
+function parseUrl(text: string): URL {
   const url = URL.parse(text) ?? URL.parse(text.replace('@/', '@localhost/'));
   // an @ after the host: the password has a character that ends the host, and a part of it would be looked up as a name
   if (url === null || /@/.test(url.pathname + url.search) || url.hash !== '')
@@ -81,7 +81,7 @@ function parsed(text: string): URL {
   return url;
 }
 
-function decoded(text: string): string {
+function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -99,7 +99,7 @@ function sslMode(query: URLSearchParams): 'verify' | 'off' | undefined {
   return query.has('sslrootcert') || query.has('sslcert') ? 'verify' : undefined;
 }
 
-function verification(query: URLSearchParams, ca: string | undefined): ConnectionOptions {
+function tlsOptions(query: URLSearchParams, ca: string | undefined): ConnectionOptions {
   const file = (name: string): string | undefined => {
     const path = query.get(name);
     return path ? readFileSync(path, 'utf8') : undefined;

@@ -11,7 +11,7 @@ import {
   profileVersion,
 } from '../../contract/profile.ts';
 import type { Database } from '../ports/database.ts';
-import { call, callRows } from './call.ts';
+import { callFunction, callRows } from './call.ts';
 
 /** One version of a profile, as the rows name it. */
 export interface ProfileRow {
@@ -135,7 +135,8 @@ export const refusal = z
 const isoTime = z.string().transform(text => new Date(text).toISOString());
 const domainRow = z.object({ domain: z.string(), expires_at: isoTime.nullable() }).transform(
   ({ domain, expires_at }): z.infer<typeof profileDomain> => ({
-    ...{ domain, expires_at },
+    domain,
+    expires_at,
     logged_in: expires_at === null || Date.parse(expires_at) > Date.now(),
   }),
 );
@@ -179,13 +180,17 @@ export function sqlProfiles(database: Database, { versionsMax }: { versionsMax: 
     return row === undefined ? null : content.parse(row.content);
   };
   return {
-    ofLease: async lease => content.nullable().parse(await call(database, 'lease_profile', leaseArguments(lease))),
+    ofLease: async lease =>
+      content.nullable().parse(await callFunction(database, 'lease_profile', leaseArguments(lease))),
     chunksOfLease: async (lease, objects) =>
-      content.nullable().parse(await call(database, 'lease_chunks', { ...leaseArguments(lease), p_objects: objects })),
-    writtenBy: async lease => content.nullable().parse(await call(database, 'written_profile', leaseArguments(lease))),
+      content
+        .nullable()
+        .parse(await callFunction(database, 'lease_chunks', { ...leaseArguments(lease), p_objects: objects })),
+    writtenBy: async lease =>
+      content.nullable().parse(await callFunction(database, 'written_profile', leaseArguments(lease))),
     find,
     async findOrMake(userId, name) {
-      await call(database, 'make_profile', { p_user: userId, p_name: name });
+      await callFunction(database, 'make_profile', { p_user: userId, p_name: name });
       return find(userId, name, null);
     },
     async keepKey(userId, wrapped) {
@@ -198,7 +203,7 @@ export function sqlProfiles(database: Database, { versionsMax }: { versionsMax: 
     },
     begin: async (over, objects, quotaBytes) =>
       refusal.nullable().parse(
-        await call(database, 'begin_objects', {
+        await callFunction(database, 'begin_objects', {
           ...overArguments(over),
           p_objects: objects.map(({ object }) => object),
           p_bytes: objects.map(({ bytes }) => bytes),
@@ -207,7 +212,7 @@ export function sqlProfiles(database: Database, { versionsMax }: { versionsMax: 
       ),
     commit: async (save, { form, digest, chunks, domains }) =>
       refusal.nullable().parse(
-        await call(database, 'commit_save', {
+        await callFunction(database, 'commit_save', {
           ...overArguments(save),
           p_object: save.object,
           p_bytes: save.bytes,
@@ -219,7 +224,7 @@ export function sqlProfiles(database: Database, { versionsMax }: { versionsMax: 
         }),
       ),
     async release(lease) {
-      await call(database, 'release_profile', leaseArguments(lease));
+      await callFunction(database, 'release_profile', leaseArguments(lease));
     },
     async list(userId) {
       const rows = await database.query<{ row: unknown }>(
@@ -242,7 +247,7 @@ export function sqlProfiles(database: Database, { versionsMax }: { versionsMax: 
       return { ...profileRow.parse(found.row), versions: versions.map(({ row }) => versionRow.parse(row)) };
     },
     async remove(userId, name) {
-      const answer = await call(database, 'delete_profile', { p_user: userId, p_name: name });
+      const answer = await callFunction(database, 'delete_profile', { p_user: userId, p_name: name });
       const done = z.object({ outcome: z.enum(['deleted', 'not_found']) }).safeParse(answer);
       return done.success ? done.data.outcome : refusal.parse(answer);
     },
@@ -267,7 +272,7 @@ export function sqlProfiles(database: Database, { versionsMax }: { versionsMax: 
           where not exists (select from omicron.profiles p where p.user_id = k.user_id) limit $1`,
         [most],
       );
-      for (const { user_id } of unused) await call(database, 'drop_unused_key', { p_user: user_id });
+      for (const { user_id } of unused) await callFunction(database, 'drop_unused_key', { p_user: user_id });
     },
   };
 }

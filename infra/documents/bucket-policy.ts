@@ -1,4 +1,4 @@
-import { type Document, document, type Statement } from './document.ts';
+import { type Document, iamDocument, type Statement } from './document.ts';
 import { profileObjects } from './profiles.ts';
 import { type Recordings, recordingsObjects } from './recordings.ts';
 
@@ -72,7 +72,7 @@ function confineUploader(recordings: Recordings, objects: string): Statement[] {
  */
 export function bucketPolicy(recordings: Recordings): Document {
   const objects = `${recordings.bucketArn}/*`;
-  return document(
+  return iamDocument(
     ...refusePlain(recordings.bucketArn),
     ...refuseOtherEncryption(objects, recordings.keyArn),
     ...confineUploader(recordings, objects),
@@ -102,7 +102,7 @@ export function accessLogBucketPolicy(args: {
   sourceBucketArn: string;
   accountId: string;
 }): Document {
-  return document(...refusePlain(args.bucketArn), {
+  return iamDocument(...refusePlain(args.bucketArn), {
     Sid: 'ReceiveAccessLog',
     Effect: 'Allow',
     Principal: { Service: 'logging.s3.amazonaws.com' },

@@ -1,5 +1,5 @@
 import { FILE_FOLDERS, PAGE_PREFIX, VIDEO_PREFIX } from '../../contract/names.ts';
-import { type Document, document, type Statement } from './document.ts';
+import { type Document, iamDocument, type Statement } from './document.ts';
 import { keepProfiles } from './profiles.ts';
 import { listRecordings, type Recordings, readRecordings } from './recordings.ts';
 
@@ -9,7 +9,7 @@ import { listRecordings, type Recordings, readRecordings } from './recordings.ts
  * profiles' objects is that of the files.
  */
 export const controllerPolicy = (recordings: Recordings): Document =>
-  document(
+  iamDocument(
     listRecordings(recordings),
     {
       Sid: 'ReadLifecycle',

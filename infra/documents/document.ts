@@ -19,7 +19,7 @@ export interface Document {
   readonly Statement: readonly Statement[];
 }
 
-export const document = (...statements: readonly Statement[]): Document => ({
+export const iamDocument = (...statements: readonly Statement[]): Document => ({
   Version: '2012-10-17',
   Statement: statements,
 });

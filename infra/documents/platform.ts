@@ -1,11 +1,11 @@
-import { type Document, document } from './document.ts';
+import { type Document, iamDocument } from './document.ts';
 
 /**
  * A key whose use IAM decides, as with a key made in the console.
  * https://docs.aws.amazon.com/kms/latest/developerguide/key-policy-default.html
  */
 export function accountKeyPolicy(accountId: string): Document {
-  return document({
+  return iamDocument({
     Sid: 'AccountDecidesByIam',
     Effect: 'Allow',
     Principal: { AWS: `arn:aws:iam::${accountId}:root` },
@@ -19,7 +19,7 @@ export function accountKeyPolicy(accountId: string): Document {
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html
  */
 export function platformKeyPolicy(args: { accountId: string; region: string; logGroups: readonly string[] }): Document {
-  return document(...accountKeyPolicy(args.accountId).Statement, {
+  return iamDocument(...accountKeyPolicy(args.accountId).Statement, {
     Sid: 'LogsEncrypt',
     Effect: 'Allow',
     Principal: { Service: `logs.${args.region}.amazonaws.com` },
@@ -44,7 +44,7 @@ export function platformKeyPolicy(args: { accountId: string; region: string; log
 
 /** What EKS may do with the key of the cluster's Secrets. */
 export function secretsKeyUse(keyArn: string): Document {
-  return document({
+  return iamDocument({
     Sid: 'EncryptSecrets',
     Effect: 'Allow',
     Action: ['kms:Encrypt', 'kms:Decrypt', 'kms:ListGrants', 'kms:DescribeKey'],
@@ -54,7 +54,7 @@ export function secretsKeyUse(keyArn: string): Document {
 
 /** VPC flow logs into one log group: https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html */
 export function flowLogPolicy(logGroupArn: string): Document {
-  return document({
+  return iamDocument({
     Sid: 'WriteFlowLog',
     Effect: 'Allow',
     Action: ['logs:CreateLogStream', 'logs:PutLogEvents', 'logs:DescribeLogStreams'],
@@ -69,7 +69,7 @@ export function flowLogPolicy(logGroupArn: string): Document {
  */
 export function autoscalerPolicy(args: { clusterName: string; region: string; accountId: string }): Document {
   const here = `${args.region}:${args.accountId}`;
-  return document(
+  return iamDocument(
     {
       Sid: 'LookAtGroups',
       Effect: 'Allow',

@@ -1,5 +1,5 @@
 import { PROFILE_PREFIX } from '../../contract/names.ts';
-import { type Document, document, type Statement } from './document.ts';
+import { type Document, iamDocument, type Statement } from './document.ts';
 import { ADMINISTER, ENCRYPT, type Recordings, throughBucket } from './recordings.ts';
 
 export const profileObjects = (bucketArn: string): string => `${bucketArn}/${PROFILE_PREFIX}/*`;
@@ -24,7 +24,7 @@ export const keepProfiles = (recordings: Recordings): Statement[] => [
 /** The controller may use the key, and each use names the user whose key it wraps; the account may administer it. */
 export function profilesKeyPolicy(args: { accountId: string; controllerRoleArn: string }): Document {
   const everywhere = { Resource: ['*'] } as const; // in a key policy: this key
-  return document(
+  return iamDocument(
     {
       Sid: 'AccountAdministers',
       Effect: 'Allow',

@@ -1,5 +1,5 @@
 import { PAGE_PREFIX, VIDEO_PREFIX } from '../../contract/names.ts';
-import { type Document, document, type Statement } from './document.ts';
+import { type Document, iamDocument, type Statement } from './document.ts';
 
 /** What the IAM documents about recordings refer to. */
 export interface Recordings {
@@ -40,7 +40,7 @@ export const ENCRYPT = ['kms:GenerateDataKey', 'kms:Decrypt'] as const;
 
 /** The runner's role (O14): write its recordings and abort uploads. No List, which would reveal other sessions. */
 export function uploaderPolicy(recordings: Recordings): Document {
-  return document(
+  return iamDocument(
     {
       Sid: 'WriteRecordings',
       Effect: 'Allow',
@@ -82,7 +82,7 @@ export const readRecordings = (recordings: Recordings): Statement => ({
 
 /** The administrators' role: the only one that reads recordings (O15), unless the controller replays them. */
 export function readerPolicy(recordings: Recordings): Document {
-  return document(listRecordings(recordings), readRecordings(recordings), decryptRecordings(recordings));
+  return iamDocument(listRecordings(recordings), readRecordings(recordings), decryptRecordings(recordings));
 }
 
 // What managing a key needs, and nothing that uses it.
@@ -111,7 +111,7 @@ export function recordingsKeyPolicy(recordings: Omit<Recordings, 'keyArn'>): Doc
     Resource: ['*'], // in a key policy: this key
     ...(Condition ? { Condition } : {}),
   });
-  return document(
+  return iamDocument(
     allow('AccountAdministers', `arn:aws:iam::${recordings.accountId}:root`, ADMINISTER),
     allow('UploaderEncrypts', recordings.uploaderRoleArn, ENCRYPT, throughBucket(recordings)),
     allow('ControllerReadsFilesAndKeepsProfiles', recordings.controllerRoleArn, ENCRYPT, throughBucket(recordings)),

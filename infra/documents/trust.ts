@@ -1,4 +1,4 @@
-import { type Document, document } from './document.ts';
+import { type Document, iamDocument } from './document.ts';
 
 /** A service account of the cluster, as its token names it. */
 export interface ServiceAccount {
@@ -16,7 +16,7 @@ export function serviceAccountTrust(args: {
   oidcIssuer: string;
   account: ServiceAccount;
 }): Document {
-  return document({
+  return iamDocument({
     Sid: 'OneServiceAccount',
     Effect: 'Allow',
     Principal: { Federated: args.oidcProviderArn },
@@ -32,7 +32,7 @@ export function serviceAccountTrust(args: {
 
 /** Lets VPC flow logs assume a role, for this account's resources only (confused deputy protection). */
 export function flowLogTrust(accountId: string): Document {
-  return document({
+  return iamDocument({
     Sid: 'OneService',
     Effect: 'Allow',
     Principal: { Service: 'vpc-flow-logs.amazonaws.com' },
@@ -46,7 +46,7 @@ export function flowLogTrust(accountId: string): Document {
  * https://docs.aws.amazon.com/eks/latest/userguide/cluster-iam-role.html
  */
 export function serviceTrust(service: 'eks.amazonaws.com' | 'ec2.amazonaws.com'): Document {
-  return document({
+  return iamDocument({
     Sid: 'OneService',
     Effect: 'Allow',
     Principal: { Service: service },
@@ -56,5 +56,10 @@ export function serviceTrust(service: 'eks.amazonaws.com' | 'ec2.amazonaws.com')
 
 /** Lets named roles of this account assume a role. */
 export function roleTrust(roleArns: readonly string[]): Document {
-  return document({ Sid: 'NamedRoles', Effect: 'Allow', Principal: { AWS: roleArns }, Action: ['sts:AssumeRole'] });
+  return iamDocument({
+    Sid: 'NamedRoles',
+    Effect: 'Allow',
+    Principal: { AWS: roleArns },
+    Action: ['sts:AssumeRole'],
+  });
 }

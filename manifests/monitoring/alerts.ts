@@ -12,12 +12,12 @@ export interface Alert {
 }
 
 // Every replica reads its gauges from the database, so they all report the same value.
-const any = (series: string): string => `max(${series})`;
-const runners = (state: string): string => `max(sum by (instance) (omicron_runners{state${state}}))`;
+const maxOf = (series: string): string => `max(${series})`;
+const countRunners = (state: string): string => `max(sum by (instance) (omicron_runners{state${state}}))`;
 /** Of videos and files, and of kept pages: each prefix has days of its own. */
-const kept = (what: string, of = 'max'): string => `${of} by (prefix) (omicron_artifact_store_${what})`;
+const prefixSeries = (what: string, of = 'max'): string => `${of} by (prefix) (omicron_artifact_store_${what})`;
 const pods = `count(kube_pod_info{namespace="${NAMESPACES.runners}"})`;
-const scraped = (app: string): string => `up{namespace="${NAMESPACES.system}",job="${app}"} == 1`;
+const scrapedUp = (app: string): string => `up{namespace="${NAMESPACES.system}",job="${app}"} == 1`;
 
 /**
  * Pods beyond the database's runners that are normal under load: created but not recorded yet, removed but still
@@ -36,14 +36,14 @@ export const ALERTS: readonly Alert[] = [
   {
     alert: 'BrowserControllerDown',
     summary: 'No replica of the session controller is up: no browser can be leased, and leases end when they expire',
-    expr: `absent(${scraped(LABELS.controllerApp)})`,
+    expr: `absent(${scrapedUp(LABELS.controllerApp)})`,
     for: '2m',
     severity: 'page',
   },
   {
     alert: 'BrowserEgressDown',
     summary: 'No replica of the egress proxy is up: browsers reach no site, recordings are not uploaded',
-    expr: `absent(${scraped(LABELS.egressApp)})`,
+    expr: `absent(${scrapedUp(LABELS.egressApp)})`,
     for: '2m',
     severity: 'page',
   },
@@ -57,7 +57,7 @@ export const ALERTS: readonly Alert[] = [
   {
     alert: 'BrowserRunnerPodsRunaway',
     summary: 'There are more runner pods than the database has runners, or than the capacity allows',
-    expr: `${pods} > ${runners('!="gone"')} + ${PODS_SLACK} or ${pods} > ${any('omicron_capacity')} + ${PODS_SLACK}`,
+    expr: `${pods} > ${countRunners('!="gone"')} + ${PODS_SLACK} or ${pods} > ${maxOf('omicron_capacity')} + ${PODS_SLACK}`,
     for: '10m',
     severity: 'page',
   },
@@ -71,14 +71,14 @@ export const ALERTS: readonly Alert[] = [
   {
     alert: 'BrowserCapacityShort',
     summary: 'More than 90 % of the runner capacity is in use',
-    expr: `${runners('!~"gone|warm"')} / ${any('omicron_capacity')} > 0.9`,
+    expr: `${countRunners('!~"gone|warm"')} / ${maxOf('omicron_capacity')} > 0.9`,
     for: '10m',
     severity: 'ticket',
   },
   {
     alert: 'BrowserWarmPoolEmpty',
     summary: 'No warm runner for 15 minutes although there is capacity: every request waits for a start',
-    expr: `(${runners('="warm"')} or vector(0)) == 0 and ${runners('!="gone"')} < ${any('omicron_capacity')}`,
+    expr: `(${countRunners('="warm"')} or vector(0)) == 0 and ${countRunners('!="gone"')} < ${maxOf('omicron_capacity')}`,
     for: '15m',
     severity: 'ticket',
     ofPool: true,
@@ -93,7 +93,7 @@ export const ALERTS: readonly Alert[] = [
   {
     alert: 'BrowserArtifactsNotExpiring',
     summary: 'The lifecycle rule of the bucket of recordings is missing, has other days, or does not run',
-    expr: `${kept('expiry_days')} != ${kept('retention_days')} or time() - ${kept('oldest_timestamp_seconds', 'min')} > 86400 * (${kept('retention_days')} + ${LIFECYCLE_DAYS})`,
+    expr: `${prefixSeries('expiry_days')} != ${prefixSeries('retention_days')} or time() - ${prefixSeries('oldest_timestamp_seconds', 'min')} > 86400 * (${prefixSeries('retention_days')} + ${LIFECYCLE_DAYS})`,
     for: '2h',
     severity: 'ticket',
   },

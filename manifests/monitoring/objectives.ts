@@ -33,7 +33,7 @@ export const FAILED_OUTCOMES = [
  */
 const SLOW_SECONDS = '1';
 
-const increase = (series: string) => (window: string) => `sum(rate(${series}[${window}]))`;
+const rateOver = (series: string) => (window: string) => `sum(rate(${series}[${window}]))`;
 const LATENCY = 'omicron_session_create_latency_seconds';
 
 export const OBJECTIVES: readonly Objective[] = [
@@ -42,8 +42,8 @@ export const OBJECTIVES: readonly Objective[] = [
     alert: 'BrowserSessionCreateErrors',
     summary: 'Requests for a browser fail',
     objective: 0.995,
-    bad: increase(`${LATENCY}_count{outcome=~"${FAILED_OUTCOMES.join('|')}"}`),
-    all: increase(`${LATENCY}_count`),
+    bad: rateOver(`${LATENCY}_count{outcome=~"${FAILED_OUTCOMES.join('|')}"}`),
+    all: rateOver(`${LATENCY}_count`),
   },
   {
     name: 'session_create_slow',
@@ -51,25 +51,25 @@ export const OBJECTIVES: readonly Objective[] = [
     summary: `Requests for a browser take more than ${SLOW_SECONDS} s`,
     objective: 0.95,
     bad: window =>
-      `(${increase(`${LATENCY}_count{outcome=~"ready|starting"}`)(window)} - ` +
-      `${increase(`${LATENCY}_bucket{outcome=~"ready|starting",le="${SLOW_SECONDS}"}`)(window)})`,
-    all: increase(`${LATENCY}_count{outcome=~"ready|starting"}`),
+      `(${rateOver(`${LATENCY}_count{outcome=~"ready|starting"}`)(window)} - ` +
+      `${rateOver(`${LATENCY}_bucket{outcome=~"ready|starting",le="${SLOW_SECONDS}"}`)(window)})`,
+    all: rateOver(`${LATENCY}_count{outcome=~"ready|starting"}`),
   },
   {
     name: 'sessions_lost',
     alert: 'BrowserSessionsLost',
     summary: 'Browsers die while their sessions use them',
     objective: 0.99,
-    bad: increase('omicron_sessions_ended_total{reason="runner_lost"}'),
-    all: increase('omicron_sessions_ended_total'),
+    bad: rateOver('omicron_sessions_ended_total{reason="runner_lost"}'),
+    all: rateOver('omicron_sessions_ended_total'),
   },
   {
     name: 'recordings_lost',
     alert: 'BrowserRecordingsLost',
     summary: 'Recordings do not reach the bucket',
     objective: 0.999,
-    bad: increase('omicron_recordings_total{state="lost"}'),
-    all: increase('omicron_recordings_total'),
+    bad: rateOver('omicron_recordings_total{state="lost"}'),
+    all: rateOver('omicron_recordings_total'),
   },
 ];
 
@@ -84,4 +84,5 @@ export const BURNS = [
   { factor: 1, long: '3d', short: '6h', severity: 'ticket' },
 ] as const;
 
-export const ratio = (objective: Objective, window: string): string => `omicron:${objective.name}:ratio_rate${window}`;
+export const ratioSeries = (objective: Objective, window: string): string =>
+  `omicron:${objective.name}:ratio_rate${window}`;

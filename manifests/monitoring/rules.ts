@@ -1,8 +1,8 @@
 import { ALERTS } from './alerts.ts';
-import { BURNS, OBJECTIVES, type Objective, ratio } from './objectives.ts';
+import { BURNS, OBJECTIVES, type Objective, ratioSeries } from './objectives.ts';
 
 /** A Prometheus rule. */
-export type Rule =
+export type PrometheusRule =
   | { readonly record: string; readonly expr: string }
   | {
       readonly alert: string;
@@ -15,14 +15,14 @@ export type Rule =
 export interface RuleGroup {
   readonly name: string;
   readonly interval?: string;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly PrometheusRule[];
 }
 
 /** All rule groups. `runbooks` is the URL of docs/runbooks; `poolIdle` the number of warm runners that are kept. */
 export function ruleGroups(runbooks: string, poolIdle: number): readonly RuleGroup[] {
   const about = (alert: string, summary: string) => ({ summary, runbook_url: `${runbooks}/${alert}.md` });
   return [
-    { name: 'omicron-browser.objectives', rules: OBJECTIVES.flatMap(recorded) },
+    { name: 'omicron-browser.objectives', rules: OBJECTIVES.flatMap(recordRatios) },
     {
       name: 'omicron-browser.burn',
       rules: OBJECTIVES.flatMap(objective =>
@@ -30,7 +30,7 @@ export function ruleGroups(runbooks: string, poolIdle: number): readonly RuleGro
           const budget = `(${factor} * ${Number((1 - objective.objective).toFixed(6))})`;
           return {
             alert: objective.alert,
-            expr: `${ratio(objective, long)} > ${budget} and ${ratio(objective, short)} > ${budget}`,
+            expr: `${ratioSeries(objective, long)} > ${budget} and ${ratioSeries(objective, short)} > ${budget}`,
             for: '2m',
             labels: { severity, burn: `${factor}x`, window: long },
             annotations: about(objective.alert, `${objective.summary} (error budget burns at ${factor}x over ${long})`),
@@ -53,10 +53,10 @@ export function ruleGroups(runbooks: string, poolIdle: number): readonly RuleGro
   ];
 }
 
-function recorded(objective: Objective): Rule[] {
+function recordRatios(objective: Objective): PrometheusRule[] {
   const windows = new Set(BURNS.flatMap(({ long, short }) => [short, long]));
   return [...windows].map(window => ({
-    record: ratio(objective, window),
+    record: ratioSeries(objective, window),
     // No bad event yet is zero; no event at all is unknown.
     expr: `(${objective.bad(window)} or vector(0)) / (${objective.all(window)} > 0)`,
   }));

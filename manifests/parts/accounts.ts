@@ -10,7 +10,7 @@ export const SPARE_ACCOUNT = 'spare-runner-sa';
 
 const CONTROLLER_ROLE = 'browser-session-controller';
 
-const assumes = (roleArn: string | undefined): Record<string, string> =>
+const assumeRole = (roleArn: string | undefined): Record<string, string> =>
   roleArn ? { 'eks.amazonaws.com/role-arn': roleArn } : {};
 
 /** Service accounts, none of which mounts a token automatically, and the only Role: the controller's. */
@@ -21,8 +21,8 @@ export function accounts(scope: Construct, env: Environment): void {
       automountServiceAccountToken: false,
     });
   // Leased runners are owned by their account: deleting it would delete them (admission policy runner-account-stays).
-  account(SERVICE_ACCOUNTS.runner, NAMESPACES.runners, { ...KEEP, ...assumes(env.roles?.uploader) });
-  account(SERVICE_ACCOUNTS.controller, NAMESPACES.system, assumes(env.roles?.controller));
+  account(SERVICE_ACCOUNTS.runner, NAMESPACES.runners, { ...KEEP, ...assumeRole(env.roles?.uploader) });
+  account(SERVICE_ACCOUNTS.controller, NAMESPACES.system, assumeRole(env.roles?.controller));
   account(SERVICE_ACCOUNTS.egress, NAMESPACES.system);
   account(SPARE_ACCOUNT, NAMESPACES.system);
 

@@ -44,7 +44,7 @@ const mountPaths = (container: { volumeMounts?: readonly { mountPath: string }[]
 const envNames = (container: { env?: readonly { name: string }[] | undefined }): string[] =>
   (container.env ?? []).map(({ name }) => name);
 
-export function shape(env: Environment): AdmissionPolicy {
+export function shapePolicy(env: Environment): AdmissionPolicy {
   const { command = [] } = uploader(env);
   return {
     name: 'runner-pod-shape',
@@ -79,7 +79,7 @@ export function shape(env: Environment): AdmissionPolicy {
  * A variable can turn the browser's sandbox off or change what Node runs: only listed names, and no Secrets, are
  * allowed.
  */
-export function environment(env: Environment): AdmissionPolicy {
+export function environmentPolicy(env: Environment): AdmissionPolicy {
   const [forBrowser, forUploader] = [envNames(browser(env)), [...new Set([...envNames(uploader(env)), ...IRSA_ENV])]];
   return {
     name: 'runner-pod-environment',
@@ -105,7 +105,7 @@ export function environment(env: Environment): AdmissionPolicy {
   };
 }
 
-export function volumes(env: Environment): AdmissionPolicy {
+export function volumesPolicy(env: Environment): AdmissionPolicy {
   const paths = [...new Set([...mountPaths(browser(env)), ...mountPaths(uploader(env)), IRSA.path])];
   return {
     name: 'runner-pod-volumes',
@@ -133,7 +133,7 @@ export function volumes(env: Environment): AdmissionPolicy {
   };
 }
 
-export function host(env: Environment): AdmissionPolicy {
+export function hostPolicy(env: Environment): AdmissionPolicy {
   const aliases = hostAliases(env);
   return {
     name: 'runner-pod-host',

@@ -5,11 +5,11 @@ import {
   ALL,
   CREATE_PODS,
   cel,
-  environment,
-  host,
+  environmentPolicy,
+  hostPolicy,
   security,
-  shape,
-  volumes,
+  shapePolicy,
+  volumesPolicy,
 } from './admission-pod.ts';
 import { runnerAccount } from './runner-endpoints.ts';
 
@@ -41,10 +41,10 @@ export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => 
       },
     ],
   },
-  shape(env),
-  environment(env),
-  volumes(env),
-  host(env),
+  shapePolicy(env),
+  environmentPolicy(env),
+  volumesPolicy(env),
+  hostPolicy(env),
   security,
   {
     name: 'runner-pod-identity',

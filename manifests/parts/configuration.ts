@@ -19,7 +19,7 @@ export const FIXED = {
   pods: 'runners are pods here, and only runners that are processes of one machine use it',
 } as const;
 
-export const artifactStore = ({ artifacts }: Environment): string => `s3://${artifacts.bucket}`;
+export const artifactStoreUrl = ({ artifacts }: Environment): string => `s3://${artifacts.bucket}`;
 
 /** Where the uploader's SDK connects: a custom endpoint has the bucket in its path, S3 itself in the host name. */
 export const artifactEndpoints = ({ artifacts: { bucket, region, endpoints } }: Environment): readonly string[] => [
@@ -30,8 +30,8 @@ export const artifactEndpoints = ({ artifacts: { bucket, region, endpoints } }: 
 type Values = Readonly<Record<string, string>>;
 type GivenSettings = Readonly<Record<string, Given>>;
 
-/** Settings of the controller that are not secret; `controller/config.ts` parses them. */
-export const controllerSettings = (env: Environment): Values =>
+/** Settings of the controller that are not secret; `controller/settings.ts` parses them. */
+export const renderControllerSettings = (env: Environment): Values =>
   resolveSettings(givenToController(env), env.settings?.controller);
 
 const givenToController = (env: Environment): GivenSettings => ({
@@ -44,7 +44,7 @@ const givenToController = (env: Environment): GivenSettings => ({
   [ENV.databaseTls]: byField('database.tls', env.database.tls),
   [ENV.databaseCa]: byField('database.ca', env.database.ca),
   [ENV.egressUrl]: fixed(EGRESS_URL, FIXED.address),
-  [ENV.artifactStore]: byField('artifacts.bucket', artifactStore(env)),
+  [ENV.artifactStore]: byField('artifacts.bucket', artifactStoreUrl(env)),
   [ENV.artifactEndpoints]: byField('artifacts.endpoints', artifactEndpoints(env).join(',')),
   // With a role it looks at the bucket, and reads files of it.
   [ENV.awsRegion]: byField('artifacts.region', env.roles || env.profiles ? env.artifacts.region : undefined),
@@ -68,7 +68,7 @@ const givenToController = (env: Environment): GivenSettings => ({
 });
 
 const profileSettings = ({ profiles, artifacts, ...env }: Environment): GivenSettings => ({
-  [ENV.profileStore]: byField('profiles', profiles && artifactStore({ artifacts, ...env })),
+  [ENV.profileStore]: byField('profiles', profiles && artifactStoreUrl({ artifacts, ...env })),
   [ENV.profileKmsKey]: byField('profiles.keyArn', profiles?.keyArn),
   ...webIdentitySettings(artifacts, profiles !== undefined && artifacts.webIdentityRole !== undefined),
   [ENV.hibernateSeconds]: byField('profiles.hibernation.idleSeconds', text(profiles?.hibernation?.idleSeconds)),
@@ -107,8 +107,8 @@ const gatewaySettings = ({ gateway }: Environment): GivenSettings => ({
   [ENV.liveUrl]: byField('gateway.liveUrl', gateway?.liveUrl),
 });
 
-/** Settings of the egress proxy that are not secret; `egress/config.ts` parses them. */
-export const egressSettings = (env: Environment): Values =>
+/** Settings of the egress proxy that are not secret; `egress/settings.ts` parses them. */
+export const renderEgressSettings = (env: Environment): Values =>
   resolveSettings(
     {
       [ENV.controllerUrl]: fixed(`http://${SERVICES.controller}:${PORTS.controller}`, FIXED.address),
@@ -122,7 +122,7 @@ export const egressSettings = (env: Environment): Values =>
   );
 
 /** Changes with the settings, so that a change rolls the pods. */
-export const digestOf = (settings: Values): string =>
+export const digestSettings = (settings: Values): string =>
   createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 16);
 
 /** Every key of a Secret as an environment variable of that name. */

@@ -6,10 +6,10 @@ import { SECRETS } from '../secrets.ts';
 import { byField, fixed, resolveSettings } from '../settings.ts';
 import { FIXED } from './configuration.ts';
 import { workload } from './deployment.ts';
-import { CONSOLE, meta, port } from './meta.ts';
+import { CONSOLE, meta, portNumber } from './meta.ts';
 
-/** Settings of the console that are not secret; `console/config.ts` parses them. */
-export const consoleSettings = (
+/** Settings of the console that are not secret; `console/settings.ts` parses them. */
+export const renderConsoleSettings = (
   { url, embedOrigins = [], oidc, platform, claims = {} }: ConsoleChoices,
   further: FurtherSettings = {},
 ): Readonly<Record<string, string>> =>
@@ -33,7 +33,7 @@ export const consoleSettings = (
 export function webConsole(scope: Construct, { console: choices, images, settings }: Environment): void {
   if (choices === undefined) return;
   const namespace = NAMESPACES.system;
-  const health = { httpGet: { path: '/healthz', port: port(PORTS.console) }, timeoutSeconds: 5 };
+  const health = { httpGet: { path: '/healthz', port: portNumber(PORTS.console) }, timeoutSeconds: 5 };
   new k8s.KubeServiceAccount(scope, `account-${SERVICE_ACCOUNTS.console}`, {
     metadata: meta(SERVICE_ACCOUNTS.console, { namespace, wave: 'isolation' }),
     automountServiceAccountToken: false,
@@ -45,7 +45,7 @@ export function webConsole(scope: Construct, { console: choices, images, setting
     image: images.console,
     replicas: 1,
     alone: 'Sign-ins are in its memory, and no agent needs it: a restart costs people one redirect (ADR 0080).',
-    settings: consoleSettings(choices, settings?.console),
+    settings: renderConsoleSettings(choices, settings?.console),
     secret: SECRETS.console,
     optionalKeys: [ENV.consoleOidcClientSecret, ENV.consolePlatformSecret],
     ports: [{ name: 'http', containerPort: PORTS.console, protocol: 'TCP' }],

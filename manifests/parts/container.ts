@@ -32,7 +32,7 @@ export const resources = ({ cpu, memory, ephemeralStorage }: Resources): k8s.Res
 };
 
 /** Environment variables in a stable order: as written. */
-export const plain = (values: Readonly<Record<string, string>>): k8s.EnvVar[] =>
+export const plainVariables = (values: Readonly<Record<string, string>>): k8s.EnvVar[] =>
   Object.entries(values).map(([name, value]) => ({ name, value }));
 
 /** Tags and digests here are immutable, so an image that is present is the right one. */
@@ -44,7 +44,7 @@ export const emptyDir = (name: string, sizeLimit: string, medium?: 'Memory'): k8
 });
 
 /** Spread over nodes and zones as far as there are any; never a reason not to start. */
-export const spread = (matchLabels: Readonly<Record<string, string>>): k8s.TopologySpreadConstraint[] =>
+export const spreadConstraints = (matchLabels: Readonly<Record<string, string>>): k8s.TopologySpreadConstraint[] =>
   ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map(topologyKey => ({
     maxSkew: 1,
     topologyKey,

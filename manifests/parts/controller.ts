@@ -2,14 +2,14 @@ import type { Construct } from 'constructs';
 import { ENV, PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { SECRETS, STORE_KEYS } from '../secrets.ts';
-import { controllerSettings } from './configuration.ts';
+import { renderControllerSettings } from './configuration.ts';
 import { workload } from './deployment.ts';
-import { CONTROLLER, port } from './meta.ts';
+import { CONTROLLER, portNumber } from './meta.ts';
 
 /** The session controller: two replicas without a leader, behind a Service whose address runners know. */
 export function controller(scope: Construct, env: Environment): void {
-  const settings = controllerSettings(env);
-  const get = (path: string) => ({ httpGet: { path, port: port(PORTS.controller) }, timeoutSeconds: 5 });
+  const settings = renderControllerSettings(env);
+  const get = (path: string) => ({ httpGet: { path, port: portNumber(PORTS.controller) }, timeoutSeconds: 5 });
   workload(scope, {
     name: SERVICES.controller,
     labels: CONTROLLER,

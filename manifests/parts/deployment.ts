@@ -2,15 +2,15 @@ import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { NAMESPACES } from '../../contract/names.ts';
 import type { Resources } from '../environment-type.ts';
-import { digestOf, fromSecret, IRSA } from './configuration.ts';
+import { digestSettings, fromSecret, IRSA } from './configuration.ts';
 import {
   containerSecurity,
   emptyDir,
   PULL,
-  plain,
+  plainVariables,
   podSecurity,
   resources,
-  spread,
+  spreadConstraints,
   webIdentityToken,
 } from './container.ts';
 import { PRIORITIES } from './limits.ts';
@@ -86,11 +86,11 @@ export function workload(scope: Construct, of: Workload): void {
       replicas: of.replicas,
       revisionHistoryLimit: 5,
       selector,
-      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: one(0), maxSurge: one(1) } },
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: oneOrNone(0), maxSurge: oneOrNone(1) } },
       template: {
         metadata: {
           labels: { ...of.labels, 'app.kubernetes.io/part-of': 'omicron-browser' },
-          annotations: { 'omicron.dev/settings-digest': digestOf(of.settings) },
+          annotations: { 'omicron.dev/settings-digest': digestSettings(of.settings) },
         },
         spec: {
           serviceAccountName: of.account,
@@ -98,7 +98,7 @@ export function workload(scope: Construct, of: Workload): void {
           enableServiceLinks: false,
           priorityClassName: PRIORITIES.system,
           terminationGracePeriodSeconds: LINGER_SECONDS + of.stopSeconds + 10,
-          topologySpreadConstraints: spread(of.labels),
+          topologySpreadConstraints: spreadConstraints(of.labels),
           securityContext: podSecurity,
           containers: [container(of)],
           volumes: [
@@ -125,7 +125,7 @@ export function workload(scope: Construct, of: Workload): void {
   });
   new k8s.KubePodDisruptionBudget(scope, `budget-${of.name}`, {
     metadata: meta(of.name, { namespace, wave: 'after', labels: of.labels }),
-    spec: { maxUnavailable: one(1), selector, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+    spec: { maxUnavailable: oneOrNone(1), selector, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
   });
 }
 
@@ -137,9 +137,9 @@ function container(of: Workload): k8s.Container {
     envFrom: [{ configMapRef: { name: of.name } }],
     env: [
       ...fromSecret(of.secret),
-      ...fromSecret({ ...of.secret, keys: of.optionalKeys ?? [] }).map(optional),
+      ...fromSecret({ ...of.secret, keys: of.optionalKeys ?? [] }).map(optionalVariable),
       ...(of.ownAddress ? [{ name: of.ownAddress, valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }] : []),
-      ...plain({ HOME: '/tmp' }),
+      ...plainVariables({ HOME: '/tmp' }),
     ],
     ports: [...of.ports],
     ...of.probes,
@@ -152,9 +152,9 @@ function container(of: Workload): k8s.Container {
   };
 }
 
-const one = (count: 0 | 1) => k8s.IntOrString.fromNumber(count);
+const oneOrNone = (count: 0 | 1) => k8s.IntOrString.fromNumber(count);
 
-const optional = (variable: k8s.EnvVar): k8s.EnvVar => ({
+const optionalVariable = (variable: k8s.EnvVar): k8s.EnvVar => ({
   name: variable.name,
   valueFrom: { secretKeyRef: { key: variable.name, ...variable.valueFrom?.secretKeyRef, optional: true } },
 });

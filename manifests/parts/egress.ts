@@ -2,14 +2,14 @@ import type { Construct } from 'constructs';
 import { ENV, PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { SECRETS } from '../secrets.ts';
-import { egressSettings } from './configuration.ts';
+import { renderEgressSettings } from './configuration.ts';
 import { workload } from './deployment.ts';
-import { EGRESS, port } from './meta.ts';
+import { EGRESS, portNumber } from './meta.ts';
 
 /** The only way out of a runner. */
 export function egress(scope: Construct, env: Environment): void {
-  const settings = egressSettings(env);
-  const health = { httpGet: { path: '/healthz', port: port(PORTS.egressAdmin) }, timeoutSeconds: 5 };
+  const settings = renderEgressSettings(env);
+  const health = { httpGet: { path: '/healthz', port: portNumber(PORTS.egressAdmin) }, timeoutSeconds: 5 };
   workload(scope, {
     name: SERVICES.egress,
     labels: EGRESS,

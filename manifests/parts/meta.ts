@@ -49,6 +49,6 @@ export const namespaceNamed = (name: string): k8s.LabelSelector => ({
   matchLabels: { 'kubernetes.io/metadata.name': name },
 });
 
-export const port = (number: number): k8s.IntOrString => k8s.IntOrString.fromNumber(number);
+export const portNumber = (number: number): k8s.IntOrString => k8s.IntOrString.fromNumber(number);
 /** A bare number would be rendered as one, which server-side apply rejects. */
 export const quantity = (text: string): k8s.Quantity => k8s.Quantity.fromString(text);

@@ -5,7 +5,7 @@ import type { Environment } from '../environment-type.ts';
 import { KEEP, meta } from './meta.ts';
 
 /** https://kubernetes.io/docs/concepts/security/pod-security-standards/ */
-const restricted = (version: string) =>
+const restrictedLabels = (version: string) =>
   Object.fromEntries(
     ['enforce', 'audit', 'warn'].flatMap(mode => [
       [`pod-security.kubernetes.io/${mode}`, 'restricted'],
@@ -20,7 +20,7 @@ export function namespaces(scope: Construct, env: Environment): void {
     new k8s.KubeNamespace(scope, `namespace-${name}`, {
       metadata: meta(name, {
         wave: 'base',
-        labels: restricted(env.podSecurityVersion),
+        labels: restrictedLabels(env.podSecurityVersion),
         ...(name === NAMESPACES.api ? { annotations: KEEP } : {}),
       }),
     });

@@ -4,12 +4,12 @@ import type { Construct } from 'constructs';
 import { LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { NOT_PUBLIC } from '../ranges.ts';
-import { CONSOLE, CONTROLLER, EGRESS, meta, namespaceNamed, port } from './meta.ts';
+import { CONSOLE, CONTROLLER, EGRESS, meta, namespaceNamed, portNumber } from './meta.ts';
 
 type Peer = k8s.NetworkPolicyPeer;
 
 const tcp = (...numbers: readonly number[]): k8s.NetworkPolicyPort[] =>
-  numbers.map(number => ({ protocol: 'TCP', port: port(number) }));
+  numbers.map(number => ({ protocol: 'TCP', port: portNumber(number) }));
 
 const system = (labels: Readonly<Record<string, string>>): Peer => ({
   namespaceSelector: namespaceNamed(NAMESPACES.system),
@@ -27,8 +27,8 @@ const mcpClients: Peer = {
 const toDns: k8s.NetworkPolicyEgressRule = {
   to: [{ namespaceSelector: namespaceNamed('kube-system'), podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }],
   ports: [
-    { protocol: 'UDP', port: port(53) },
-    { protocol: 'TCP', port: port(53) },
+    { protocol: 'UDP', port: portNumber(53) },
+    { protocol: 'TCP', port: portNumber(53) },
   ],
 };
 
@@ -102,7 +102,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
       toDns,
       { to: [controller], ports: tcp(PORTS.controller) },
       // Every TCP port: the session's browsing policy decides which of them it may use.
-      { to: [internet(env)], ports: [{ protocol: 'TCP', port: port(1), endPort: 65_535 }] },
+      { to: [internet(env)], ports: [{ protocol: 'TCP', port: portNumber(1), endPort: 65_535 }] },
       ...(env.privateSites.peers.length > 0 ? [{ to: [...env.privateSites.peers] }] : []),
     ],
   });

@@ -12,25 +12,26 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 
 /** The value of a Kubernetes quantity: cores, bytes, or a count. */
-export function amount(text: string): number {
+export function parseQuantity(text: string): number {
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
   const factor = UNITS[unit];
   if (number === undefined || factor === undefined) throw new Error(`not a quantity: ${text}`);
   return Number(number) * factor;
 }
 
-const sum = (texts: readonly string[]): number => texts.reduce((total, text) => total + amount(text), 0);
+const sumQuantities = (texts: readonly string[]): number =>
+  texts.reduce((total, text) => total + parseQuantity(text), 0);
 
 /**
  * The sum of CPU amounts, multiplied. Spelled like the API server does, since Argo CD sees another spelling as drift.
  */
 export function cpuTimes(times: number, texts: readonly string[]): string {
-  const milli = Math.round(sum(texts) * times * 1000);
+  const milli = Math.round(sumQuantities(texts) * times * 1000);
   return milli % 1000 === 0 ? String(milli / 1000) : `${milli}m`;
 }
 
 /** The sum of amounts of memory or disk, multiplied, in the largest unit that needs no fraction. */
 export function bytesTimes(times: number, texts: readonly string[]): string {
-  const mebibytes = Math.round((sum(texts) * times) / MEBIBYTE);
+  const mebibytes = Math.round((sumQuantities(texts) * times) / MEBIBYTE);
   return mebibytes % 1024 === 0 ? `${mebibytes / 1024}Gi` : `${mebibytes}Mi`;
 }

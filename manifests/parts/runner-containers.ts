@@ -3,9 +3,9 @@ import { ENV, LABELS, PORTS, RUNNER_COMMAND, SECCOMP_PROFILE } from '../../contr
 import type { Environment } from '../environment-type.ts';
 import { PUBLIC_KEYS } from '../secrets.ts';
 import { byField, fixed, preset, resolveSettings } from '../settings.ts';
-import { artifactStore, FIXED, IRSA, webIdentitySettings } from './configuration.ts';
-import { containerSecurity, emptyDir, PULL, plain, resources, webIdentityToken } from './container.ts';
-import { port } from './meta.ts';
+import { artifactStoreUrl, FIXED, IRSA, webIdentitySettings } from './configuration.ts';
+import { containerSecurity, emptyDir, PULL, plainVariables, resources, webIdentityToken } from './container.ts';
+import { portNumber } from './meta.ts';
 import { CONTROLLER_URL, EGRESS_URL } from './runner-endpoints.ts';
 
 /**
@@ -64,7 +64,7 @@ const uploaderSettings = (env: Environment) =>
       [ENV.controllerUrl]: fixed(CONTROLLER_URL, FIXED.address),
       [ENV.egressUrl]: fixed(EGRESS_URL, FIXED.address),
       [ENV.outputDir]: fixed(OUTPUT.mountPath, FIXED.volume),
-      [ENV.artifactStore]: byField('artifacts.bucket', artifactStore(env)),
+      [ENV.artifactStore]: byField('artifacts.bucket', artifactStoreUrl(env)),
       [ENV.uploadSeconds]: preset(UPLOAD_SECONDS),
       [ENV.logLevel]: byField('logLevel', env.logLevel),
       [ENV.awsRegion]: byField('artifacts.region', env.artifacts.region),
@@ -76,15 +76,15 @@ const uploaderSettings = (env: Environment) =>
 
 /** The runner: browser and MCP endpoint, without credentials of its own. */
 export function browser(env: Environment): k8s.Container {
-  const health = { httpGet: { path: '/healthz', port: port(PORTS.runner) }, timeoutSeconds: 5 };
+  const health = { httpGet: { path: '/healthz', port: portNumber(PORTS.runner) }, timeoutSeconds: 5 };
   return {
     name: BROWSER,
     image: env.images.runner,
     imagePullPolicy: PULL,
     env: [
       runnerId,
-      ...plain(runnerSettings(env)),
-      ...plain({ HOME: '/tmp' }),
+      ...plainVariables(runnerSettings(env)),
+      ...plainVariables({ HOME: '/tmp' }),
       {
         name: ENV.controllerJwks,
         valueFrom: { configMapKeyRef: { name: PUBLIC_KEYS.name, key: PUBLIC_KEYS.keys[0] } },
@@ -94,12 +94,15 @@ export function browser(env: Environment): k8s.Container {
     // A browser has a minute to start (controller/compose.ts); the other probes begin after that.
     startupProbe: { ...health, periodSeconds: 1, failureThreshold: 60 },
     // O11: only the port, so that a slow page does not remove the runner from its Service.
-    readinessProbe: { tcpSocket: { port: port(PORTS.runner) }, periodSeconds: 5, timeoutSeconds: 2 },
+    readinessProbe: { tcpSocket: { port: portNumber(PORTS.runner) }, periodSeconds: 5, timeoutSeconds: 2 },
     // Asks the browser, so that a dead Chromium in a live process is noticed. A runner that does not answer is gone within 30 s: at most
     // 18 until the probe has failed three times, and 10 for one that can still finish its video.
     livenessProbe: {
       ...health,
-      ...{ timeoutSeconds: 3, periodSeconds: 5, failureThreshold: 3, terminationGracePeriodSeconds: 10 },
+      timeoutSeconds: 3,
+      periodSeconds: 5,
+      failureThreshold: 3,
+      terminationGracePeriodSeconds: 10,
     },
     // The end of its log becomes the reason of a failed start.
     terminationMessagePolicy: 'FallbackToLogsOnError',
@@ -127,7 +130,7 @@ export function uploader(env: Environment): k8s.Container {
     // tini: as process 1, Node would ignore the SIGTERM of a pod that is deleted while it starts, for the whole
     // grace.
     command: ['tini', '--', 'node', ...RUNNER_COMMAND.flags, RUNNER_COMMAND.uploaderMain],
-    env: [runnerId, ...plain(uploaderSettings(env)), ...plain({ HOME: '/tmp' })],
+    env: [runnerId, ...plainVariables(uploaderSettings(env)), ...plainVariables({ HOME: '/tmp' })],
     resources: resources(env.runner.uploader),
     securityContext: containerSecurity,
     volumeMounts: [

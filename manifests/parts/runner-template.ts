@@ -2,7 +2,7 @@ import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { BROWSER_NODES, NAMESPACES, RUNNER_TEMPLATE } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
-import { podSecurity, spread } from './container.ts';
+import { podSecurity, spreadConstraints } from './container.ts';
 import { PRIORITIES } from './limits.ts';
 import { meta, RUNNER } from './meta.ts';
 import { BROWSER, browser, runnerGraceSeconds, uploader, volumes } from './runner-containers.ts';
@@ -40,7 +40,7 @@ function runnerPodSpec(env: Environment): k8s.PodSpec {
     ...(env.runner.runtimeClassName ? { runtimeClassName: env.runner.runtimeClassName } : {}),
     nodeSelector: { [BROWSER_NODES.key]: BROWSER_NODES.value },
     tolerations: [{ ...BROWSER_NODES, operator: 'Equal' }],
-    topologySpreadConstraints: spread(RUNNER),
+    topologySpreadConstraints: spreadConstraints(RUNNER),
     enableServiceLinks: false,
     // No DNS server listens there, so a lookup fails at once, not after five seconds. Names come from hostAliases.
     dnsPolicy: 'None',

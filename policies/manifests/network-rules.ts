@@ -1,16 +1,19 @@
-import { at, kindRule, list, type Manifest, type ManifestRule, matches, pods } from './rule.ts';
+import { arrayOf, kindRule, type Manifest, type ManifestRule, matchesLabels, podsOf, readField } from './rule.ts';
 
 const policies = (all: readonly Manifest[], namespace: string | undefined): readonly Manifest[] =>
   all.filter(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace === namespace);
-const selector = (policy: Manifest): unknown => at(policy, 'spec', 'podSelector', 'matchLabels');
+const selector = (policy: Manifest): unknown => readField(policy, 'spec', 'podSelector', 'matchLabels');
 const bothWays = (policy: Manifest): boolean =>
-  ['Ingress', 'Egress'].every(way => list(at(policy, 'spec', 'policyTypes')).includes(way));
+  ['Ingress', 'Egress'].every(way => arrayOf(readField(policy, 'spec', 'policyTypes')).includes(way));
 const isForAll = (policy: Manifest): boolean => Object.keys(Object(selector(policy))).length === 0;
 const rulesOf = (policy: Manifest): readonly unknown[] => [
-  ...list(at(policy, 'spec', 'ingress')),
-  ...list(at(policy, 'spec', 'egress')),
+  ...arrayOf(readField(policy, 'spec', 'ingress')),
+  ...arrayOf(readField(policy, 'spec', 'egress')),
 ];
-const peers = (rule: unknown): readonly unknown[] => [...list(at(rule, 'to')), ...list(at(rule, 'from'))];
+const peers = (rule: unknown): readonly unknown[] => [
+  ...arrayOf(readField(rule, 'to')),
+  ...arrayOf(readField(rule, 'from')),
+];
 const PRIVATE = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'];
 
 /** Which pods may connect to which. */
@@ -36,18 +39,18 @@ export const NETWORK_RULES: readonly ManifestRule[] = [
     name: 'non-isolated-pod',
     reason: 'A pod that only the default policy selects either cannot connect at all or may connect anywhere.',
     check: manifests =>
-      pods(manifests)
+      podsOf(manifests)
         .filter(
           pod =>
             !policies(manifests, pod.manifest.metadata.namespace).some(
-              policy => bothWays(policy) && matches(selector(policy), pod.labels),
+              policy => bothWays(policy) && matchesLabels(selector(policy), pod.labels),
             ),
         )
         .map(({ manifest }) => ({ manifest, message: 'no policy selects its pods' })),
   },
   kindRule('NetworkPolicy', 'dangling-networkpolicy', 'A policy that selects no pod protects none.', (policy, all) => {
-    const made = pods(all).filter(({ manifest }) => manifest.metadata.namespace === policy.metadata.namespace);
-    return isForAll(policy) || made.some(pod => matches(selector(policy), pod.labels));
+    const made = podsOf(all).filter(({ manifest }) => manifest.metadata.namespace === policy.metadata.namespace);
+    return isForAll(policy) || made.some(pod => matchesLabels(selector(policy), pod.labels));
   }),
   kindRule(
     'NetworkPolicy',
@@ -55,7 +58,8 @@ export const NETWORK_RULES: readonly ManifestRule[] = [
     'A rule without peers or ports allows every peer or every port.',
     policy =>
       rulesOf(policy).every(
-        rule => peers(rule).length > 0 && (list(at(rule, 'ports')).length > 0 || peers(rule).every(isTestDouble)),
+        rule =>
+          peers(rule).length > 0 && (arrayOf(readField(rule, 'ports')).length > 0 || peers(rule).every(isTestDouble)),
       ),
   ),
   kindRule(
@@ -65,14 +69,14 @@ export const NETWORK_RULES: readonly ManifestRule[] = [
     policy =>
       rulesOf(policy)
         .flatMap(peers)
-        .filter(peer => at(peer, 'ipBlock', 'cidr') === '0.0.0.0/0')
-        .every(peer => PRIVATE.every(range => list(at(peer, 'ipBlock', 'except')).includes(range))),
+        .filter(peer => readField(peer, 'ipBlock', 'cidr') === '0.0.0.0/0')
+        .every(peer => PRIVATE.every(range => arrayOf(readField(peer, 'ipBlock', 'except')).includes(range))),
   ),
   {
     name: 'one-policy-for-runners',
     reason: "The VPC CNI's agent tells pods apart by name, not by label: two policies would mix.",
     check: manifests =>
-      pods(manifests)
+      podsOf(manifests)
         .filter(({ manifest }) => manifest.kind === 'PodTemplate')
         .filter(({ manifest }) => {
           const found = policies(manifests, manifest.metadata.namespace);
@@ -84,14 +88,15 @@ export const NETWORK_RULES: readonly ManifestRule[] = [
     name: 'runner-egress-endpoints',
     reason: 'A runner reaches only the egress proxy and the controller; DNS could exfiltrate data.',
     check: manifests =>
-      pods(manifests)
+      podsOf(manifests)
         .filter(({ manifest }) => manifest.kind === 'PodTemplate')
         .flatMap(({ manifest }) => policies(manifests, manifest.metadata.namespace))
         .filter(policy =>
-          list(at(policy, 'spec', 'egress')).some(
+          arrayOf(readField(policy, 'spec', 'egress')).some(
             rule =>
-              list(at(rule, 'ports')).some(port => at(port, 'protocol') !== 'TCP' || at(port, 'port') === 53) ||
-              peers(rule).some(peer => !at(peer, 'podSelector', 'matchLabels', 'app')),
+              arrayOf(readField(rule, 'ports')).some(
+                port => readField(port, 'protocol') !== 'TCP' || readField(port, 'port') === 53,
+              ) || peers(rule).some(peer => !readField(peer, 'podSelector', 'matchLabels', 'app')),
           ),
         )
         .map(manifest => ({ manifest, message: 'an egress rule allows another destination' })),
@@ -100,4 +105,4 @@ export const NETWORK_RULES: readonly ManifestRule[] = [
 
 /** Pods that take the place of the internet in tests: any port, like the internet. */
 const isTestDouble = (peer: unknown): boolean =>
-  at(peer, 'podSelector', 'matchLabels', 'omicron.dev/stands-for') === 'internet';
+  readField(peer, 'podSelector', 'matchLabels', 'omicron.dev/stands-for') === 'internet';

@@ -1,15 +1,19 @@
-import { at, kindRule, list, type Manifest, type ManifestRule, matches, pods } from './rule.ts';
+import { arrayOf, kindRule, type Manifest, type ManifestRule, matchesLabels, podsOf, readField } from './rule.ts';
 
 const inNamespaceOf = (manifest: Manifest, all: readonly Manifest[]): readonly Manifest[] =>
   all.filter(({ metadata }) => metadata.namespace === manifest.metadata.namespace);
 const SENSITIVE = ['secrets', 'configmaps', 'serviceaccounts/token', 'pods/exec', 'pods/attach', 'pods/portforward'];
 const grants = (manifest: Manifest, ...resources: readonly string[]): boolean =>
-  list(manifest.rules).some(rule => list(at(rule, 'resources')).some(each => resources.includes(String(each))));
-const grantsPods = (manifest: Manifest): boolean =>
-  list(manifest.rules).some(
-    rule => list(at(rule, 'resources')).includes('pods') && list(at(rule, 'verbs')).includes('create'),
+  arrayOf(manifest.rules).some(rule =>
+    arrayOf(readField(rule, 'resources')).some(each => resources.includes(String(each))),
   );
-const rolled = (manifest: Manifest): unknown => at(manifest, 'spec', 'strategy', 'rollingUpdate', 'maxUnavailable');
+const grantsPods = (manifest: Manifest): boolean =>
+  arrayOf(manifest.rules).some(
+    rule =>
+      arrayOf(readField(rule, 'resources')).includes('pods') && arrayOf(readField(rule, 'verbs')).includes('create'),
+  );
+const maxUnavailable = (manifest: Manifest): unknown =>
+  readField(manifest, 'spec', 'strategy', 'rollingUpdate', 'maxUnavailable');
 
 /** Rules over objects other than pods. */
 export const OBJECT_RULES: readonly ManifestRule[] = [
@@ -32,10 +36,10 @@ export const OBJECT_RULES: readonly ManifestRule[] = [
     role => !grantsPods(role),
   ),
   kindRule('Role', 'wildcard-in-rules', 'A wildcard also grants resources and verbs that are added later.', role =>
-    list(role.rules).every(
+    arrayOf(role.rules).every(
       rule =>
         !['apiGroups', 'resources', 'verbs'].some(part =>
-          list(at(rule, part)).some(each => String(each).includes('*')),
+          arrayOf(readField(rule, part)).some(each => String(each).includes('*')),
         ),
     ),
   ),
@@ -57,10 +61,12 @@ export const OBJECT_RULES: readonly ManifestRule[] = [
     'Service',
     'exposed-services',
     'Only the API and the front end are public (O9).',
-    service => at(service, 'spec', 'type') === 'ClusterIP' && list(at(service, 'spec', 'externalIPs')).length === 0,
+    service =>
+      readField(service, 'spec', 'type') === 'ClusterIP' &&
+      arrayOf(readField(service, 'spec', 'externalIPs')).length === 0,
   ),
   kindRule('Service', 'dangling-service', 'Calls to a Service without pods time out.', (service, all) =>
-    pods(inNamespaceOf(service, all)).some(pod => matches(at(service, 'spec', 'selector'), pod.labels)),
+    podsOf(inNamespaceOf(service, all)).some(pod => matchesLabels(readField(service, 'spec', 'selector'), pod.labels)),
   ),
   kindRule(
     'ServiceMonitor',
@@ -70,9 +76,11 @@ export const OBJECT_RULES: readonly ManifestRule[] = [
       all.some(
         service =>
           service.kind === 'Service' &&
-          matches(at(monitor, 'spec', 'selector', 'matchLabels'), service.metadata.labels ?? {}) &&
-          list(at(monitor, 'spec', 'endpoints')).every(endpoint =>
-            list(at(service, 'spec', 'ports')).some(port => at(port, 'name') === at(endpoint, 'port')),
+          matchesLabels(readField(monitor, 'spec', 'selector', 'matchLabels'), service.metadata.labels ?? {}) &&
+          arrayOf(readField(monitor, 'spec', 'endpoints')).every(endpoint =>
+            arrayOf(readField(service, 'spec', 'ports')).some(
+              port => readField(port, 'name') === readField(endpoint, 'port'),
+            ),
           ),
       ),
   ),
@@ -80,13 +88,13 @@ export const OBJECT_RULES: readonly ManifestRule[] = [
     'Deployment',
     'minimum-two-replicas',
     'A single replica is unavailable while its node restarts.',
-    deployment => Number(at(deployment, 'spec', 'replicas')) >= 2,
+    deployment => Number(readField(deployment, 'spec', 'replicas')) >= 2,
   ),
   kindRule(
     'Deployment',
     'rolling-update-strategy',
     'A rollout must add a replica before it removes one.',
-    deployment => rolled(deployment) === 0,
+    deployment => maxUnavailable(deployment) === 0,
   ),
   kindRule(
     'Deployment',
@@ -96,26 +104,26 @@ export const OBJECT_RULES: readonly ManifestRule[] = [
       inNamespaceOf(deployment, all).some(
         budget =>
           budget.kind === 'PodDisruptionBudget' &&
-          matches(at(budget, 'spec', 'selector', 'matchLabels'), pods([deployment])[0]?.labels ?? {}),
+          matchesLabels(readField(budget, 'spec', 'selector', 'matchLabels'), podsOf([deployment])[0]?.labels ?? {}),
       ),
   ),
   kindRule(
     'PodDisruptionBudget',
     'pdb-max-unavailable',
     'With a budget of zero a node can never be drained.',
-    budget => Number(at(budget, 'spec', 'maxUnavailable')) > 0,
+    budget => Number(readField(budget, 'spec', 'maxUnavailable')) > 0,
   ),
   kindRule(
     'ValidatingAdmissionPolicy',
     'admission-policy-unbound',
     'An admission policy that has no denying binding, or is ignored when it fails, enforces nothing.',
     (policy, all) =>
-      at(policy, 'spec', 'failurePolicy') === 'Fail' &&
+      readField(policy, 'spec', 'failurePolicy') === 'Fail' &&
       all.some(
         binding =>
           binding.kind === 'ValidatingAdmissionPolicyBinding' &&
-          at(binding, 'spec', 'policyName') === policy.metadata.name &&
-          list(at(binding, 'spec', 'validationActions')).includes('Deny'),
+          readField(binding, 'spec', 'policyName') === policy.metadata.name &&
+          arrayOf(readField(binding, 'spec', 'validationActions')).includes('Deny'),
       ),
   ),
   kindRule(
@@ -123,15 +131,15 @@ export const OBJECT_RULES: readonly ManifestRule[] = [
     'application-heals',
     'Manual changes and forgotten objects must not persist.',
     application =>
-      at(application, 'spec', 'syncPolicy', 'automated', 'prune') === true &&
-      at(application, 'spec', 'syncPolicy', 'automated', 'selfHeal') === true &&
-      list(at(application, 'spec', 'syncPolicy', 'syncOptions')).includes('ServerSideApply=true'),
+      readField(application, 'spec', 'syncPolicy', 'automated', 'prune') === true &&
+      readField(application, 'spec', 'syncPolicy', 'automated', 'selfHeal') === true &&
+      arrayOf(readField(application, 'spec', 'syncPolicy', 'syncOptions')).includes('ServerSideApply=true'),
   ),
   {
     name: 'runner-namespace-without-secrets',
     reason: 'The right to create runners gives access to every Secret in their namespace.',
     check: manifests => {
-      const runners = pods(manifests).filter(({ manifest }) => manifest.kind === 'PodTemplate');
+      const runners = podsOf(manifests).filter(({ manifest }) => manifest.kind === 'PodTemplate');
       return runners
         .filter(({ spec }) => JSON.stringify(spec).match(/secretKeyRef|"secretRef"|"secret":/))
         .map(({ manifest }) => ({ manifest, message: 'the template refers to a Secret' }));

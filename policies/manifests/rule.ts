@@ -33,11 +33,11 @@ export interface ManifestRule {
 /** kube-linter's waiver: an annotation of the object whose value is the reason. */
 export const WAIVER = 'ignore-check.kube-linter.io/';
 
-export const waived = (rule: string, { metadata }: Manifest): boolean =>
+export const isWaived = (rule: string, { metadata }: Manifest): boolean =>
   Boolean(metadata.annotations?.[`${WAIVER}${rule}`]);
 
 /** Reads a nested field without knowing its shape. */
-export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+export function readField(value: unknown, ...path: readonly (string | number)[]): unknown {
   let node = value;
   for (const step of path) {
     if (typeof node !== 'object' || node === null) return undefined;
@@ -46,12 +46,12 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   return node;
 }
 
-export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+export const arrayOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 export type Labels = Readonly<Record<string, string>>;
 export const labels = (value: unknown): Labels => (value ?? {}) as Labels; // labels are strings in every API
 
-export const matches = (selector: unknown, of: Labels): boolean =>
+export const matchesLabels = (selector: unknown, of: Labels): boolean =>
   Object.entries(labels(selector)).every(([key, value]) => of[key] === value);
 
 /** A pod that an object would create. */
@@ -62,18 +62,18 @@ export interface PodManifest {
 }
 
 /** The pods that these objects would create. */
-export const pods = (manifests: readonly Manifest[]): readonly PodManifest[] =>
+export const podsOf = (manifests: readonly Manifest[]): readonly PodManifest[] =>
   manifests.flatMap(manifest => {
-    const template = manifest.kind === 'PodTemplate' ? manifest.template : at(manifest, 'spec', 'template');
-    return at(template, 'spec')
-      ? [{ manifest, labels: labels(at(template, 'metadata', 'labels')), spec: at(template, 'spec') }]
+    const template = manifest.kind === 'PodTemplate' ? manifest.template : readField(manifest, 'spec', 'template');
+    return readField(template, 'spec')
+      ? [{ manifest, labels: labels(readField(template, 'metadata', 'labels')), spec: readField(template, 'spec') }]
       : [];
   });
 
 /** Every container of a pod, sidecars too. */
-export const containers = ({ spec }: PodManifest): readonly unknown[] => [
-  ...list(at(spec, 'initContainers')),
-  ...list(at(spec, 'containers')),
+export const containersOf = ({ spec }: PodManifest): readonly unknown[] => [
+  ...arrayOf(readField(spec, 'initContainers')),
+  ...arrayOf(readField(spec, 'containers')),
 ];
 
 /** A rule over each container: `holds` says whether it keeps the rule. */
@@ -87,10 +87,10 @@ export const containerRule = (
   reason,
   ...more,
   check: manifests =>
-    pods(manifests).flatMap(pod =>
-      containers(pod)
+    podsOf(manifests).flatMap(pod =>
+      containersOf(pod)
         .filter(container => !holds(container, pod))
-        .map(container => ({ manifest: pod.manifest, message: `container ${String(at(container, 'name'))}` })),
+        .map(container => ({ manifest: pod.manifest, message: `container ${String(readField(container, 'name'))}` })),
     ),
 });
 
@@ -99,7 +99,7 @@ export const podRule = (name: string, reason: string, holds: (pod: PodManifest) 
   name,
   reason,
   check: manifests =>
-    pods(manifests)
+    podsOf(manifests)
       .filter(pod => !holds(pod))
       .map(({ manifest }) => ({ manifest, message: 'its pods' })),
 });

@@ -1,4 +1,4 @@
-import { at, list, type ResourceRule, type StackRule } from '../rule.ts';
+import { type ResourceRule, readPath, type StackRule, toList } from '../rule.ts';
 
 /**
  * The cluster comes twice: in tests as the arguments of `@pulumi/eks`'s component, which is remote and has no
@@ -30,7 +30,7 @@ function clusterRule(
     types: [COMPONENT, CLUSTER],
     check({ type, props }) {
       if (type === COMPONENT && Object.keys(props).length === 0) return [];
-      const read: Read = setting => at(props, ...SETTINGS[setting][type === CLUSTER ? CLUSTER : COMPONENT]);
+      const read: Read = setting => readPath(props, ...SETTINGS[setting][type === CLUSTER ? CLUSTER : COMPONENT]);
       return holds(read) ? [] : [message];
     },
   };
@@ -44,7 +44,7 @@ const endpoint = clusterRule(
   },
   // AWS's defaults are the open ones: public on, 0.0.0.0/0.
   read => {
-    const named = list(read('publicCidrs'));
+    const named = toList(read('publicCidrs'));
     return (
       read('privateAccess') === true &&
       (read('publicAccess') === false ||
@@ -62,7 +62,7 @@ const logs = clusterRule(
   },
   read =>
     ['api', 'audit', 'authenticator', 'controllerManager', 'scheduler'].every(kind =>
-      list(read('logs')).includes(kind),
+      toList(read('logs')).includes(kind),
     ),
   'enable all five control-plane logs',
 );
@@ -96,8 +96,8 @@ const cni: ResourceRule = {
   check({ props }) {
     if (props.addonName !== 'vpc-cni') return [];
     const configuration: unknown = JSON.parse(String(props.configurationValues ?? '{}'));
-    return at(configuration, 'enableNetworkPolicy') === 'true' &&
-      at(configuration, 'env', 'NETWORK_POLICY_ENFORCING_MODE') === 'strict'
+    return readPath(configuration, 'enableNetworkPolicy') === 'true' &&
+      readPath(configuration, 'env', 'NETWORK_POLICY_ENFORCING_MODE') === 'strict'
       ? []
       : ['configure vpc-cni with enableNetworkPolicy and NETWORK_POLICY_ENFORCING_MODE=strict'];
   },
@@ -117,9 +117,9 @@ const ingress: ResourceRule = {
     'aws:ec2/defaultSecurityGroup:DefaultSecurityGroup',
   ],
   check({ props }) {
-    const rules = props.type === 'egress' ? [] : [props, ...list(props.ingress)];
+    const rules = props.type === 'egress' ? [] : [props, ...toList(props.ingress)];
     const ranges = rules.flatMap(rule =>
-      ['cidrIpv4', 'cidrIpv6', 'cidrBlocks', 'ipv6CidrBlocks'].flatMap(property => list(at(rule, property))),
+      ['cidrIpv4', 'cidrIpv6', 'cidrBlocks', 'ipv6CidrBlocks'].flatMap(property => toList(readPath(rule, property))),
     );
     return ranges.some(range => OPEN.includes(String(range))) ? ['name the range that is allowed in'] : [];
   },

@@ -1,15 +1,16 @@
-import { conditionValues, type Statement, statements, TYPES_WITH_DOCUMENT } from '../documents.ts';
-import { list, type ResourceRule } from '../rule.ts';
+import { conditionValues, type PolicyStatement, parseStatements, TYPES_WITH_DOCUMENT } from '../documents.ts';
+import { type ResourceRule, toList } from '../rule.ts';
 
 const ROLE = 'aws:iam/role:Role';
 const KEY = 'aws:kms/key:Key';
 
-const wild = (text: string): boolean => /[*?]/.test(text);
+const hasWildcard = (text: string): boolean => /[*?]/.test(text);
 
 /** What is missing before only the one meant can become the role; undefined when nothing is. */
-function unpinned(statement: Statement): string | undefined {
+function findUnpinned(statement: PolicyStatement): string | undefined {
   if (statement.effect !== 'Allow') return undefined;
-  if (statement.principals.some(([kind, value]) => kind === '*' || wild(value))) return 'name the principal, without *';
+  if (statement.principals.some(([kind, value]) => kind === '*' || hasWildcard(value)))
+    return 'name the principal, without *';
   if (statement.principals.some(([kind, value]) => kind === 'AWS' && /^(\d{12}|.*:root)$/.test(value))) {
     return 'name roles; the root of an account means every principal in it';
   }
@@ -19,7 +20,7 @@ function unpinned(statement: Statement): string | undefined {
     const keys = claims.filter(key => key.endsWith(`:${claim}`));
     const values = keys.flatMap(key => conditionValues(statement, ['StringEquals'], key));
     // StringEquals takes * literally, StringLike does not: the first is asked for, in the second none may stand.
-    if (values.length === 0 || values.some(wild)) return `compare ${claim} by StringEquals with one value`;
+    if (values.length === 0 || values.some(hasWildcard)) return `compare ${claim} by StringEquals with one value`;
   }
   return undefined;
 }
@@ -31,8 +32,8 @@ const trust: ResourceRule = {
   scope: 'resource',
   types: [ROLE],
   check: role =>
-    statements(role).flatMap(statement => {
-      const message = unpinned(statement);
+    parseStatements(role).flatMap(statement => {
+      const message = findUnpinned(statement);
       return message ? [{ message, statement: statement.sid }] : [];
     }),
 };
@@ -45,12 +46,12 @@ const wildGrant: ResourceRule = {
   scope: 'resource',
   types: TYPES_WITH_DOCUMENT,
   check: resource =>
-    statements(resource)
+    parseStatements(resource)
       .filter(({ effect }) => effect === 'Allow')
       .flatMap(({ sid, actions, resources, byException }) =>
         [
           ...(byException ? ['grant by Action and Resource, not by NotAction or NotResource'] : []),
-          ...(actions.some(wild) ? ['name the actions'] : []),
+          ...(actions.some(hasWildcard) ? ['name the actions'] : []),
           // In a key's own policy `*` means the key.
           ...(resource.type !== KEY && resources.includes('*') ? ['name the resources'] : []),
         ].map(message => ({ message, statement: sid })),
@@ -65,7 +66,7 @@ const openPrincipal: ResourceRule = {
   scope: 'resource',
   types: TYPES_WITH_DOCUMENT.filter(type => type !== ROLE), // a role's trust has a rule of its own
   check: resource =>
-    statements(resource)
+    parseStatements(resource)
       .filter(({ effect, principals }) => effect === 'Allow' && principals.some(([kind]) => kind === '*'))
       .map(({ sid }) => ({ message: 'name the principal', statement: sid })),
 };
@@ -94,7 +95,7 @@ const managed: ResourceRule = {
   scope: 'resource',
   types: ['aws:iam/rolePolicyAttachment:RolePolicyAttachment', ROLE],
   check: ({ props }) =>
-    [...list(props.policyArn), ...list(props.managedPolicyArns)]
+    [...toList(props.policyArn), ...toList(props.managedPolicyArns)]
       .map(String)
       .filter(arn => !MANAGED.includes(arn))
       .map(arn => `${arn} is not on the list: write a policy of its own, or add it with the reason`),

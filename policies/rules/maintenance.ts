@@ -1,4 +1,4 @@
-import { at, list, type ResourceRule } from '../rule.ts';
+import { type ResourceRule, readPath, toList } from '../rule.ts';
 
 const REPOSITORY = 'aws:ecr/repository:Repository';
 
@@ -17,7 +17,8 @@ const scanned: ResourceRule = {
   link: 'https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-scanning.html',
   scope: 'resource',
   types: [REPOSITORY],
-  check: ({ props }) => (at(props, 'imageScanningConfiguration', 'scanOnPush') === true ? [] : ['set scanOnPush']),
+  check: ({ props }) =>
+    readPath(props, 'imageScanningConfiguration', 'scanOnPush') === true ? [] : ['set scanOnPush'],
 };
 
 const imagesEncrypted: ResourceRule = {
@@ -27,8 +28,8 @@ const imagesEncrypted: ResourceRule = {
   scope: 'resource',
   types: [REPOSITORY],
   check: ({ props }) => {
-    const configurations = list(props.encryptionConfigurations);
-    return configurations.some(one => at(one, 'encryptionType') === 'KMS' && at(one, 'kmsKey'))
+    const configurations = toList(props.encryptionConfigurations);
+    return configurations.some(one => readPath(one, 'encryptionType') === 'KMS' && readPath(one, 'kmsKey'))
       ? []
       : ['encrypt with KMS'];
   },
@@ -81,7 +82,7 @@ const tagged: ResourceRule = {
   scope: 'resource',
   check({ type, props }) {
     if (!type.startsWith('aws:') || UNTAGGABLE.includes(type)) return [];
-    const missing = TAGS.filter(tag => !at(props, 'tags', tag));
+    const missing = TAGS.filter(tag => !readPath(props, 'tags', tag));
     return missing.length > 0 ? [`add the tags ${missing.join(', ')}`] : [];
   },
 };

@@ -1,4 +1,4 @@
-import { at, list, type ResourceRule } from '../rule.ts';
+import { type ResourceRule, readPath, toList } from '../rule.ts';
 
 const TEMPLATE = 'aws:ec2/launchTemplate:LaunchTemplate';
 const NODE_GROUP = 'aws:eks/nodeGroup:NodeGroup';
@@ -11,7 +11,7 @@ const metadata: ResourceRule = {
   types: [TEMPLATE],
   check({ props }) {
     const options = props.metadataOptions;
-    return at(options, 'httpTokens') === 'required' && at(options, 'httpPutResponseHopLimit') === 1
+    return readPath(options, 'httpTokens') === 'required' && readPath(options, 'httpPutResponseHopLimit') === 1
       ? []
       : ['set metadataOptions.httpTokens to required and httpPutResponseHopLimit to 1'];
   },
@@ -24,8 +24,8 @@ const volumes: ResourceRule = {
   scope: 'resource',
   types: [TEMPLATE],
   check({ props }) {
-    const devices = list(props.blockDeviceMappings);
-    const encrypted = devices.every(device => String(at(device, 'ebs', 'encrypted')) === 'true');
+    const devices = toList(props.blockDeviceMappings);
+    const encrypted = devices.every(device => String(readPath(device, 'ebs', 'encrypted')) === 'true');
     return devices.length > 0 && encrypted ? [] : ['name every block device and set ebs.encrypted'];
   },
 };
@@ -58,7 +58,7 @@ const noPublicAddress: ResourceRule = {
   types: [TEMPLATE, 'aws:ec2/subnet:Subnet'],
   check: ({ props }) =>
     props.mapPublicIpOnLaunch === true ||
-    list(props.networkInterfaces).some(one => String(at(one, 'associatePublicIpAddress')) === 'true')
+    toList(props.networkInterfaces).some(one => String(readPath(one, 'associatePublicIpAddress')) === 'true')
       ? ['leave mapPublicIpOnLaunch and associatePublicIpAddress off']
       : [],
 };

@@ -1,5 +1,5 @@
-import { conditionValues, type Statement, statements } from '../documents.ts';
-import { at, type Finding, list, type Resource, type ResourceRule, type StackRule } from '../rule.ts';
+import { conditionValues, type PolicyStatement, parseStatements } from '../documents.ts';
+import { type Finding, type Resource, type ResourceRule, readPath, type StackRule, toList } from '../rule.ts';
 
 const BUCKET = 'aws:s3/bucket:Bucket';
 
@@ -48,7 +48,7 @@ const bucketOwnerEnforced = everyBucket(
     link: 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/about-object-ownership.html',
   },
   'aws:s3/bucketOwnershipControls:BucketOwnershipControls',
-  ({ props }) => at(props, 'rule', 'objectOwnership') === 'BucketOwnerEnforced',
+  ({ props }) => readPath(props, 'rule', 'objectOwnership') === 'BucketOwnerEnforced',
   'give it BucketOwnershipControls with BucketOwnerEnforced',
 );
 
@@ -60,13 +60,13 @@ const bucketEncrypted = everyBucket(
   },
   'aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration',
   ({ props }) =>
-    list(props.rules).some(rule => {
-      const byDefault = at(rule, 'applyServerSideEncryptionByDefault');
+    toList(props.rules).some(rule => {
+      const byDefault = readPath(rule, 'applyServerSideEncryptionByDefault');
       return (
-        at(byDefault, 'sseAlgorithm') === 'aws:kms' &&
-        Boolean(at(byDefault, 'kmsMasterKeyId')) &&
-        at(rule, 'bucketKeyEnabled') === true &&
-        list(at(rule, 'blockedEncryptionTypes')).includes('SSE-C')
+        readPath(byDefault, 'sseAlgorithm') === 'aws:kms' &&
+        Boolean(readPath(byDefault, 'kmsMasterKeyId')) &&
+        readPath(rule, 'bucketKeyEnabled') === true &&
+        toList(readPath(rule, 'blockedEncryptionTypes')).includes('SSE-C')
       );
     }),
   'encrypt it by default with aws:kms, a key by ARN, a bucket key, and SSE-C blocked',
@@ -80,17 +80,17 @@ const bucketExpires = everyBucket(
   },
   'aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration',
   ({ props }) => {
-    const enabled = list(props.rules).filter(rule => at(rule, 'status') === 'Enabled');
+    const enabled = toList(props.rules).filter(rule => readPath(rule, 'status') === 'Enabled');
     return (
-      enabled.some(rule => Number(at(rule, 'expiration', 'days')) > 0) &&
-      enabled.some(rule => Number(at(rule, 'abortIncompleteMultipartUpload', 'daysAfterInitiation')) > 0)
+      enabled.some(rule => Number(readPath(rule, 'expiration', 'days')) > 0) &&
+      enabled.some(rule => Number(readPath(rule, 'abortIncompleteMultipartUpload', 'daysAfterInitiation')) > 0)
     );
   },
   'give it a lifecycle that expires objects and aborts multipart uploads',
 );
 
 /** A Deny for all principals, on the bucket and its objects. */
-const deniesAll = (statement: Statement, bucket: unknown): boolean =>
+const deniesAll = (statement: PolicyStatement, bucket: unknown): boolean =>
   statement.effect === 'Deny' &&
   statement.principals.some(([kind]) => kind === '*') &&
   statement.actions.includes('s3:*') &&
@@ -104,7 +104,7 @@ const bucketRefusesPlain = everyBucket(
   },
   'aws:s3/bucketPolicy:BucketPolicy',
   policy => {
-    const denials = statements(policy).filter(statement => deniesAll(statement, policy.props.bucket));
+    const denials = parseStatements(policy).filter(statement => deniesAll(statement, policy.props.bucket));
     return (
       denials.some(one => conditionValues(one, ['Bool'], 'aws:SecureTransport').includes('false')) &&
       denials.some(one =>
@@ -138,7 +138,7 @@ const prodBucketStays: ResourceRule = {
   scope: 'resource',
   types: [BUCKET],
   check: ({ props, protect }) =>
-    at(props, 'tags', 'env') === 'prod' && (!protect || props.forceDestroy === true)
+    readPath(props, 'tags', 'env') === 'prod' && (!protect || props.forceDestroy === true)
       ? ['in prod set protect and leave forceDestroy off']
       : [],
 };

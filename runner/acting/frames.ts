@@ -1,6 +1,6 @@
 import type { ElementHandle, Frame, Page } from 'playwright-core';
 import * as z from 'zod';
-import { within } from '../../http/within.ts';
+import { within } from '../../time/within.ts';
 import { pageScript } from '../browser/page-script.ts';
 
 /** A document of a page that a person sees. */

@@ -6,7 +6,7 @@ import { ENV } from '../../contract/names.ts';
 const SHELLS = ['/usr/lib/chromium/chromium-headless-shell'];
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 
-const executable = (path: string): boolean => {
+const isExecutable = (path: string): boolean => {
   try {
     accessSync(path, constants.X_OK);
     return true;
@@ -17,11 +17,11 @@ const executable = (path: string): boolean => {
 
 /** Where a command is found on the search path; a path is checked as it is. */
 export function commandPath(name: string, searchPath: string): string | undefined {
-  if (name.includes('/')) return executable(name) ? name : undefined;
+  if (name.includes('/')) return isExecutable(name) ? name : undefined;
   return searchPath
     .split(delimiter)
     .map(folder => join(folder, name))
-    .find(executable);
+    .find(isExecutable);
 }
 
 /** Thrown where no browser is found; the message names the three ways to get one. */
@@ -38,11 +38,11 @@ export function browserPath(
   shells: readonly string[] = SHELLS,
 ): string {
   if (given !== undefined) {
-    if (executable(given)) return given;
+    if (isExecutable(given)) return given;
     throw new BrowserNotFoundError(`${ENV.chromiumPath} names ${given}, which is not an executable file.`);
   }
   const onPath = NAMES.map(name => commandPath(name, searchPath)).filter(path => path !== undefined);
-  const found = [...shells, ...onPath].find(executable) ?? ofPlaywright(playwrightPath()).find(executable);
+  const found = [...shells, ...onPath].find(isExecutable) ?? ofPlaywright(playwrightPath()).find(isExecutable);
   if (found !== undefined) return found;
   throw new BrowserNotFoundError(
     `No browser was found. Do one of these: set ${ENV.chromiumPath} to a Chromium executable; run ` +

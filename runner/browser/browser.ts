@@ -218,7 +218,7 @@ function boundTraffic(limits: BrowserLimits, downloads: string, onStopped: EndRe
   return {
     gate,
     stops,
-    whyStopped: () => recent(stopped),
+    whyStopped: () => ifRecent(stopped),
     closedMs: () => stopped?.atMs ?? -Infinity,
     stopLoudest(why: string) {
       const loudest = gate.stopLoudest();
@@ -251,7 +251,7 @@ async function contextId(context: BrowserContext): Promise<string | undefined> {
 
 /** A page that stops by a signal is seen by Playwright some time later. */
 const SEEN_MS = 5_000;
-const recent = <T extends { readonly atMs: number }>(stopped: T | undefined): T | undefined =>
+const ifRecent = <T extends { readonly atMs: number }>(stopped: T | undefined): T | undefined =>
   stopped !== undefined && realClock.nowMs() - stopped.atMs < SEEN_MS ? stopped : undefined;
 
 /** Watches the processes of the browser, and this one, and ends what makes them take too much. */
@@ -295,10 +295,12 @@ function boundMemory(
     heldBytes,
     collectGarbage,
     limitBytes: limits.runnerBytes,
-    ...{ closedMs, stopLoudest, endBrowser },
+    closedMs,
+    stopLoudest,
+    endBrowser,
   });
   return {
-    whyStopped: () => recent(stopped),
+    whyStopped: () => ifRecent(stopped),
     whyEnded: () => whyEnded,
   };
 }

@@ -14,10 +14,10 @@ import { answerFields, fieldsWithout } from '../../http/end-to-end.ts';
 import { mayReuse } from '../../http/may-reuse.ts';
 import { processTreeOfProc } from '../../process/process-tree.ts';
 import { unprivilegedUser } from './launcher.ts';
-import { isHeldBy, type Peer, peerOf } from './peer.ts';
+import { findPeer, isHeldBy, type Peer } from './peer.ts';
 
 /** The lease that the traffic belongs to: set when the runner is leased, never before. */
-export interface EgressLease {
+export interface ForwardedLease {
   readonly runnerId: string;
   readonly credential: string;
   /**
@@ -44,7 +44,7 @@ export interface EgressForwarder {
   /** Chromium's proxy: `http://127.0.0.1:<port>`, without a credential. */
   readonly proxyUrl: string;
   /** From now on requests carry this lease's credential. */
-  lease(lease: EgressLease): void;
+  lease(lease: ForwardedLease): void;
   /** The last refusals, newest last; at most a hundred. */
   readonly refusals: readonly EgressRefusal[];
   /** Closes the listener and every connection through it. */
@@ -78,7 +78,7 @@ export async function egressForwarder(options: {
   const sockets = new Set<Socket>();
   const refusals: EgressRefusal[] = [];
   let authorization: string | undefined;
-  let holdsSecret: EgressLease['holdsSecret'] = () => false;
+  let holdsSecret: ForwardedLease['holdsSecret'] = () => false;
 
   const note = (code: string | undefined, status: number, authority: string) => {
     if (code === undefined) return;
@@ -138,7 +138,7 @@ export async function egressForwarder(options: {
 /** Of this process's tree: its browser. Only Linux tells whose a connection is. */
 function isOwn(socket: Socket): boolean {
   if (process.platform !== 'linux') return true;
-  const peer = peerOf(socket);
+  const peer = findPeer(socket);
   return peer !== undefined && isOwnUser(peer) && isHeldByTree(peer) !== false;
 }
 

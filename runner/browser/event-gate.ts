@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { messageReader, type PipeMessage } from './pipe-messages.ts';
 import { popupRate } from './popup-rate.ts';
-import { type Bucket, bucket, type Rate } from './rate.ts';
+import { type Rate, type TokenBucket, tokenBucket } from './rate.ts';
 
 /** How much one tab may say over the DevTools pipe before it is stopped, and how long one message may be. */
 export interface GateLimits {
@@ -93,8 +93,8 @@ interface Session {
 }
 
 interface Sender {
-  readonly events: Bucket;
-  readonly chatter: Bucket;
+  readonly events: TokenBucket;
+  readonly chatter: TokenBucket;
   readonly type: string;
   /** Sent in all. */
   bytes: number;
@@ -123,7 +123,7 @@ export function eventGate(listener: GateListener, nowMs: () => number, limits: G
   const messages = messageReader(Math.min(limits.scriptBytesMax, limits.messageBytesMax), bytesMaxOf);
 
   const senderOf = (sessionId: string | undefined): { sender: Sender; session: Session } | undefined => {
-    let session = sessionId === undefined ? undefined : (sessions.get(sessionId) ?? unknown(sessionId));
+    let session = sessionId === undefined ? undefined : (sessions.get(sessionId) ?? unknownSession(sessionId));
     for (let above = session; above !== undefined && above.type !== 'browser'; ) {
       session = above;
       above = above.parent === undefined ? undefined : sessions.get(above.parent);
@@ -131,7 +131,7 @@ export function eventGate(listener: GateListener, nowMs: () => number, limits: G
     if (session === undefined || session.type === 'browser') return undefined;
     let sender = senders.get(session.targetId);
     if (sender === undefined) {
-      const [events, chatter] = [bucket(limits.events, nowMs), bucket(limits.chatter, nowMs)];
+      const [events, chatter] = [tokenBucket(limits.events, nowMs), tokenBucket(limits.chatter, nowMs)];
       sender = { events, chatter, type: session.type, bytes: 0, stopped: false };
       senders.set(session.targetId, sender);
     }
@@ -216,7 +216,7 @@ export function eventGate(listener: GateListener, nowMs: () => number, limits: G
 const parse = (message: Buffer): unknown => JSON.parse(message.toString('utf8', 0, message.length - 1));
 
 /** Whose beginning was too long to be kept has a limit too. */
-const unknown = (sessionId: string): Session => ({ targetId: sessionId, type: 'unknown', parent: undefined });
+const unknownSession = (sessionId: string): Session => ({ targetId: sessionId, type: 'unknown', parent: undefined });
 
 /**
  * The answer in place of one that is too long: the script's own error, as Chromium would report it, or an error of the

@@ -50,7 +50,7 @@ export function injectedScript(): InjectedScript {
   return {
     send(message) {
       if (message.length < 1_000 && ASKS_FOR_WORLD.test(message)) {
-        if (script !== undefined) return defining(message, script);
+        if (script !== undefined) return defineScript(message, script);
         early.push(message);
         return message;
       }
@@ -63,12 +63,12 @@ export function injectedScript(): InjectedScript {
       if (script === undefined) {
         const found = message.slice(start, end);
         script = found;
-        const again = early.map((each, n) => defining(each, found).replace(/"id":\d+/, `"id":${OWN_ID + n}`));
+        const again = early.map((each, n) => defineScript(each, found).replace(/"id":\d+/, `"id":${OWN_ID + n}`));
         early = [];
         return [...again, message].join('\0');
       }
       if (end - start !== script.length || !message.startsWith(script, start)) return message;
-      const around = [copy(message.slice(0, start)), copy(message.slice(end))] as const;
+      const around = [copyText(message.slice(0, start)), copyText(message.slice(end))] as const;
       asked.set(id, around);
       const [oldest = id] = asked.keys();
       if (asked.size > ASKED_MAX) asked.delete(oldest);
@@ -86,7 +86,7 @@ export function injectedScript(): InjectedScript {
 }
 
 /** The message that asks for a world, whose documents define the script. */
-const defining = (message: string, script: string): string =>
+const defineScript = (message: string, script: string): string =>
   message.replace(
     '"source":""',
     () =>
@@ -94,4 +94,4 @@ const defining = (message: string, script: string): string =>
   );
 
 /** A slice keeps the string that it is of. */
-const copy = (slice: string): string => Buffer.from(slice).toString();
+const copyText = (slice: string): string => Buffer.from(slice).toString();

@@ -20,7 +20,7 @@ export interface Launcher {
   close(): void;
 }
 
-const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+const quoteArgument = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 const LOG_LINES = 20;
 const LINE_CHARACTERS_MAX = 500;
@@ -74,7 +74,7 @@ export function browserLauncher(browser: string, tempDir: string, rules: LaunchR
   const pipe = join(tempDir, 'browser.stderr');
   const pidFile = join(tempDir, BROWSER_PID_FILE);
   for (const folder of [home, downloads]) mkdirSync(folder, { mode: 0o700 });
-  const lines = ['#!/bin/sh', 'set -e', `echo $$ > ${quote(pidFile)}`, `exec 2> ${quote(pipe)}`];
+  const lines = ['#!/bin/sh', 'set -e', `echo $$ > ${quoteArgument(pidFile)}`, `exec 2> ${quoteArgument(pipe)}`];
   // Not every system has this limit, and a lower one may be in force.
   lines.push(`ulimit -d ${Math.floor((rules.processBytesMax + RESERVED_BYTES) / 1024)} 2>/dev/null || true`);
   lines.push(
@@ -87,11 +87,11 @@ export function browserLauncher(browser: string, tempDir: string, rules: LaunchR
     '  set -- "$@" "$argument"',
     'done',
   );
-  let command = quote(browser);
+  let command = quoteArgument(browser);
   if (rules.dropRoot) {
     const user = unprivilegedUser(process.pid);
     lines.push(
-      `chown ${user}:${user} ${quote(home)} ${quote(downloads)}`,
+      `chown ${user}:${user} ${quoteArgument(home)} ${quoteArgument(downloads)}`,
       'for argument; do',
       `  case $argument in --user-data-dir=*) chown -R ${user}:${user} "\${argument#*=}" ;; esac`,
       'done',

@@ -5,7 +5,7 @@ import type { BrowserLimits } from './limits.ts';
 type MemoryLimits = Pick<BrowserLimits, 'memoryBytes' | 'rendererBytes' | 'sharedBytes'>;
 
 /** One look at the processes of a browser, and the processor time that each took since the look before. */
-export interface Look {
+export interface ProcessSample {
   readonly processes: readonly TreeProcess[];
   readonly busyMs: ReadonlyMap<number, number>;
 }
@@ -21,35 +21,36 @@ export type MemoryVerdict =
   | { readonly stop: 'browser'; readonly why: string };
 
 const MIB = 1024 * 1024;
-const mib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`;
-const sum = (processes: readonly TreeProcess[]) => processes.reduce((total, { bytes }) => total + bytes, 0);
+const formatMib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`;
+const sumBytes = (processes: readonly TreeProcess[]) => processes.reduce((total, { bytes }) => total + bytes, 0);
 
 /**
  * What has to end: the largest renderer when it, or all processes together, take too much; when what all tabs share
  * does, the renderer that worked most, for what it asks of the browser process is held there.
  */
-export function judgeMemory({ processes, busyMs }: Look, limits: MemoryLimits): MemoryVerdict | undefined {
+export function judgeMemory({ processes, busyMs }: ProcessSample, limits: MemoryLimits): MemoryVerdict | undefined {
   const renderers = processes.filter(({ isRenderer }) => isRenderer);
-  const total = sum(processes);
-  const shared = total - sum(renderers);
+  const total = sumBytes(processes);
+  const shared = total - sumBytes(renderers);
   const [largest] = renderers.toSorted((a, b) => b.bytes - a.bytes);
   const [busiest] = renderers.toSorted((a, b) => (busyMs.get(b.pid) ?? 0) - (busyMs.get(a.pid) ?? 0));
   // Past what all may take together no tab is looked for: the machine comes first.
-  if (shared > limits.memoryBytes) return { stop: 'browser', why: `the browser took ${mib(shared)} beside its tabs` };
+  if (shared > limits.memoryBytes)
+    return { stop: 'browser', why: `the browser took ${formatMib(shared)} beside its tabs` };
   if (largest !== undefined && largest.bytes > limits.rendererBytes)
-    return { stop: 'renderer', pid: largest.pid, why: `it took ${mib(largest.bytes)} of memory`, stored: false };
+    return { stop: 'renderer', pid: largest.pid, why: `it took ${formatMib(largest.bytes)} of memory`, stored: false };
   if (busiest !== undefined && shared > limits.sharedBytes)
     return {
       stop: 'renderer',
       pid: busiest.pid,
-      why: `it made the browser take ${mib(shared)} of memory`,
+      why: `it made the browser take ${formatMib(shared)} of memory`,
       stored: true,
     };
   if (largest !== undefined && total > limits.memoryBytes)
     return {
       stop: 'renderer',
       pid: largest.pid,
-      why: `the browser took ${mib(total)}, and most of it was this tab's`,
+      why: `the browser took ${formatMib(total)}, and most of it was this tab's`,
       stored: false,
     };
   return undefined;

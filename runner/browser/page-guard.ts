@@ -4,7 +4,7 @@ import { within } from '../../time/within.ts';
 import { isClosedPage } from './addresses.ts';
 import type { RunnerBrowser } from './browser.ts';
 import { type Incidents, incidents } from './incidents.ts';
-import { bucket } from './rate.ts';
+import { tokenBucket } from './rate.ts';
 
 /** A page can open popups without end; more tabs than this are closed again. */
 export const TABS_MAX = 20;
@@ -62,7 +62,7 @@ export function guardPages(browser: GuardedBrowser, report: (what: string, page:
   const reasons = new WeakMap<Page, string>();
   const ended = new WeakMap<Page, Promise<void>>();
   const known = incidents();
-  const surplusTold = bucket(SURPLUS_TOLD, realClock.nowMs);
+  const surplusTold = tokenBucket(SURPLUS_TOLD, realClock.nowMs);
   let keeping = Promise.resolve();
   const closing = new Set<Promise<void>>();
 
@@ -151,7 +151,7 @@ export function guardPages(browser: GuardedBrowser, report: (what: string, page:
     page.on('crash', () => void endTab(page));
     page.on('dialog', dialog => dialogsOf(page).add(dialog));
     page.on('dialogclosed', dialog => dialogsOf(page).delete(dialog));
-    const choosers = bucket(CHOOSERS, realClock.nowMs);
+    const choosers = tokenBucket(CHOOSERS, realClock.nowMs);
     page.on('filechooser', () => {
       if (!choosers.take(1)) void close(page, KEPT_CHOOSING);
     });

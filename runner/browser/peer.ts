@@ -12,7 +12,7 @@ export interface Peer {
  * Who holds the other end of a connection from this machine over IPv4, by `/proc/net/tcp` (proc_net_tcp.txt of the
  * kernel's documentation). Undefined: the list does not have it.
  */
-export function peerOf({ remoteAddress = '', remotePort = 0, localPort = 0 }: Socket): Peer | undefined {
+export function findPeer({ remoteAddress = '', remotePort = 0, localPort = 0 }: Socket): Peer | undefined {
   if (!isIPv4(remoteAddress)) return undefined;
   const ends = `${hexAddress(remoteAddress)}:${hexPort(remotePort)} ${hexAddress('127.0.0.1')}:${hexPort(localPort)}`;
   const find = (rows: readonly string[]) => rows.find(line => line.includes(` ${ends} `));
@@ -45,14 +45,14 @@ const INODE_COLUMN = 9;
 export function isHeldBy(inode: number, pids: readonly number[]): boolean | undefined {
   let isKnown = true;
   for (const pid of pids) {
-    const held = holds(pid, `socket:[${inode}]`);
+    const held = holdsFile(pid, `socket:[${inode}]`);
     if (held) return true;
     isKnown &&= held !== undefined;
   }
   return isKnown ? false : undefined;
 }
 
-function holds(pid: number, file: string): boolean | undefined {
+function holdsFile(pid: number, file: string): boolean | undefined {
   try {
     return readdirSync(`/proc/${pid}/fd`).some(fd => isOpenAs(`/proc/${pid}/fd/${fd}`, file));
   } catch (error) {

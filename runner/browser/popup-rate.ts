@@ -1,4 +1,4 @@
-import { type Bucket, bucket, type Rate } from './rate.ts';
+import { type Rate, type TokenBucket, tokenBucket } from './rate.ts';
 
 /** How fast tabs open tabs: one that a page opened shares the rate of the tab that opened it. */
 export interface PopupRate {
@@ -8,10 +8,10 @@ export interface PopupRate {
 }
 
 export function popupRate(rate: Rate, nowMs: () => number): PopupRate {
-  const families = new Map<string, Bucket>();
+  const families = new Map<string, TokenBucket>();
   return {
     opened(targetId, openerId) {
-      const family = families.get(openerId) ?? bucket(rate, nowMs);
+      const family = families.get(openerId) ?? tokenBucket(rate, nowMs);
       families.set(openerId, family);
       families.set(targetId, family);
       return family.take(1);

@@ -4,12 +4,12 @@ export interface Rate {
   readonly perSecond: number;
 }
 
-export interface Bucket {
+export interface TokenBucket {
   /** False: more than the rate allows; nothing was taken. */
   take(count: number): boolean;
 }
 
-export function bucket({ burst, perSecond }: Rate, nowMs: () => number): Bucket {
+export function tokenBucket({ burst, perSecond }: Rate, nowMs: () => number): TokenBucket {
   let left = burst;
   let atMs = nowMs();
   return {

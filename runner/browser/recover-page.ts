@@ -17,9 +17,9 @@ export async function recoverPages(context: BrowserContext, guard: PageGuard): P
 
 async function recoverPage(page: Page, guard: PageGuard): Promise<string[]> {
   if (guard.showsDialog(page)) return [];
-  if (await answers(page)) return removeDeadFrames(page);
+  if (await doesAnswer(page)) return removeDeadFrames(page);
   await inTime(guard.stopScript(page));
-  if (await answers(page)) return [`A script that did not end was stopped on ${page.url()}.`];
+  if (await doesAnswer(page)) return [`A script that did not end was stopped on ${page.url()}.`];
   await inTime(page.close());
   return [`The tab of ${page.url()} did not answer and was closed.`];
 }
@@ -40,5 +40,5 @@ async function removeDeadFrames(page: Page): Promise<string[]> {
 
 const inTime = <T>(work: Promise<T>): Promise<T | undefined> => within(work, ANSWER_MS);
 
-const answers = async (page: Page): Promise<boolean> =>
+const doesAnswer = async (page: Page): Promise<boolean> =>
   page.isClosed() || (await inTime(page.evaluate(() => true))) === true;

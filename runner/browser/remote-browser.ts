@@ -13,7 +13,7 @@ const CLOSE_MS = 3_000;
  * runner's: nothing here bounds them, it is not stopped while it is idle, and it keeps no download. Throws `runner_start_failed` without the
  * address, which is a secret; and `not_held_remotely` where what sites store is to be kept in a folder.
  */
-export async function connectBrowser(cdpUrl: string, userDataDir?: string): Promise<RunnerBrowser> {
+export async function connectRemoteBrowser(cdpUrl: string, userDataDir?: string): Promise<RunnerBrowser> {
   if (userDataDir !== undefined)
     throw new OmicronError('not_held_remotely', 'A remote browser keeps what sites store on its own disk.');
   const browser = await chromium.connectOverCDP(cdpUrl, { timeout: CONNECT_MS }).catch(error => {
@@ -34,7 +34,7 @@ export async function connectBrowser(cdpUrl: string, userDataDir?: string): Prom
     newContext,
     gone,
     isGone: () => !browser.isConnected(),
-    gates: async () => ({ process: connection(browser), protocol: await protocol() }),
+    gates: async () => ({ process: connectionHealth(browser), protocol: await protocol() }),
     lastLines: () => [],
     stops: new EventEmitter(),
     whyStopped: () => undefined,
@@ -48,7 +48,7 @@ export async function connectBrowser(cdpUrl: string, userDataDir?: string): Prom
 
 const NEVER_PAUSED: Pause = { hold: async () => {}, letGo: () => {}, isHeld: () => false };
 
-const connection = (browser: Browser) => ({
+const connectionHealth = (browser: Browser) => ({
   ok: browser.isConnected(),
   detail: browser.isConnected() ? 'elsewhere; connected' : 'elsewhere; the connection is closed',
 });

@@ -14,7 +14,8 @@ export async function captureVisible(page: Page, type: PictureType, timeoutMs: n
   const late = setTimeout(() => reject(new Error(`page.screenshot: Timeout ${timeoutMs}ms exceeded.`)), timeoutMs);
   const captured = sessionOf(page).then(session =>
     session.send('Page.captureScreenshot', {
-      ...{ format: type, optimizeForSpeed: true },
+      format: type,
+      optimizeForSpeed: true,
       ...(type === 'jpeg' && { quality: JPEG_QUALITY }),
     }),
   );

@@ -53,7 +53,7 @@ async function safeText(given: string, tokensMax: number, conceal: Conceal) {
 function shortenText(text: string, tokensMax: number, shorter: string | null, total: number): string {
   const way = shorter === null ? '' : `${shorter}; `;
   const note = `cut: the answer takes about ${total} tokens; ${way}tokensMax: ${Math.min(total, TOKENS_MAX)} gives more`;
-  const json = parsed(text);
+  const json = parseDocument(text);
   if (json !== undefined) return JSON.stringify({ ...shortJson(json, tokensMax), truncated: true, cut: note });
   return `${startOf(text, tokensMax)}\n(${note})`;
 }
@@ -65,7 +65,7 @@ export const startOf = (text: string, tokensMax: number): string =>
     largest(text.length, length => fits(text.slice(0, length), tokensMax)),
   );
 
-function parsed(text: string): Record<string, unknown> | undefined {
+function parseDocument(text: string): Record<string, unknown> | undefined {
   if (!text.startsWith('{')) return undefined;
   try {
     return JSON.parse(text);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/server';
 import type { BrowserContext, Page } from 'playwright-core';
-import { realClock } from '../../http/clock.ts';
+import { realClock } from '../../time/clock.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import { forgetEmptyDocuments } from '../browser/empty-documents.ts';
 import type { Incidents } from '../browser/incidents.ts';

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../contract/assignment.ts';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { EgressForwarder } from '../browser/egress-forwarder.ts';
 import type { Freezer } from '../browser/freezer.ts';
 import type { LiveView } from '../live/live-view.ts';

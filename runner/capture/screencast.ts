@@ -52,7 +52,10 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
       try {
         startedMs = clock.nowMs();
         await session.send('Page.startScreencast', {
-          ...{ format: 'jpeg', quality: PICTURE.quality, maxWidth: PICTURE.width, maxHeight: PICTURE.height },
+          format: 'jpeg',
+          quality: PICTURE.quality,
+          maxWidth: PICTURE.width,
+          maxHeight: PICTURE.height,
           maxFramesInFlight: IN_FLIGHT,
         });
         return;

@@ -90,7 +90,7 @@ async function startCapture(
     if (pictures.isGuarding()) guarded.add(picture);
     else masked.add(picture);
   }
-  const screencast = await startScreencast({ ...{ context, page, clock }, onPicture: add });
+  const screencast = await startScreencast({ context, page, clock, onPicture: add });
   return {
     setPace: screencast.setPace,
     end() {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /** A code that is valid for less than this would reach the site too late. */
 const VALID_MS_MIN = 3_000;

@@ -9,18 +9,18 @@ export function safeFileName(suggested: string): string {
     .replaceAll(/[\u0000-\u001f\u007f/\\]+/g, '_')
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/^[. ]+|[. ]+$/g, '');
-  return shortened(name === '' ? 'download' : name, '');
+  return shortenName(name === '' ? 'download' : name, '');
 }
 
 /** `report.pdf` is `report (2).pdf` where the lease has a `report.pdf`. */
 export function freeName(name: string, isTaken: (name: string) => boolean): string {
   let free = name;
-  for (let number = 2; isTaken(free); number += 1) free = shortened(name, ` (${number})`);
+  for (let number = 2; isTaken(free); number += 1) free = shortenName(name, ` (${number})`);
   return free;
 }
 
 /** With `addition` before the extension; the start is cut where the whole is too long. */
-function shortened(name: string, addition: string): string {
+function shortenName(name: string, addition: string): string {
   const extension = extname(name).slice(0, 20);
   const start = [...(extension === '' ? name : name.slice(0, -extname(name).length))];
   while (start.length > 0 && Buffer.byteLength(start.join('') + addition + extension) > FILE_NAME_BYTES_MAX)

@@ -21,7 +21,9 @@ export const isPdf = (head: Buffer): boolean => head.toString('latin1') === PDF_
 /** Reads a PDF in a program of its own. Rejects when it is none, is encrypted, takes too much memory or time, or when `signal` aborts. */
 export async function readPdf(bytes: Buffer, signal: AbortSignal): Promise<PdfText> {
   const output = await runBounded(PROGRAM, bytes, {
-    ...{ memoryBytesMax: MEMORY_BYTES_MAX, secondsMax: SECONDS_MAX, outputBytesMax: OUTPUT_BYTES_MAX },
+    memoryBytesMax: MEMORY_BYTES_MAX,
+    secondsMax: SECONDS_MAX,
+    outputBytesMax: OUTPUT_BYTES_MAX,
     signal,
   });
   return pdfText.parse(JSON.parse(output.toString('utf8')));

@@ -9,14 +9,14 @@ import { OmicronError } from '../../contract/problem.ts';
  */
 export async function openPlain(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(cause => {
-    throw gone(path, cause);
+    throw fileGone(path, cause);
   });
   if ((await file.stat()).isFile()) return file;
   await file.close();
-  throw gone(path);
+  throw fileGone(path);
 }
 
-const gone = (path: string, cause?: unknown): OmicronError =>
+const fileGone = (path: string, cause?: unknown): OmicronError =>
   new OmicronError(
     'file_not_found',
     `The file "${basename(path)}" is gone from the runner's disk. Bring it in or download it again, under another name.`,

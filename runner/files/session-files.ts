@@ -119,7 +119,7 @@ export function sessionFiles({ outputDir, limits, beforeFirst, conceal, onAdded 
     list: () => [...files.values()],
     find: name => files.get(name),
     async put(name, content) {
-      if (taken.has(name)) throw exists(name, 'is just being stored');
+      if (taken.has(name)) throw fileExists(name, 'is just being stored');
       const known = files.get(name);
       const share = begin(known === undefined);
       taken.add(name);
@@ -168,8 +168,8 @@ async function* chunksOf(bytes: Buffer): AsyncIterable<Uint8Array> {
 
 function sameFile(stored: KeptFile, { sha256, source }: KeptFile): KeptFile {
   if (stored.sha256 === sha256 && stored.source === source) return stored;
-  throw exists(stored.name, 'has other content');
+  throw fileExists(stored.name, 'has other content');
 }
 
-const exists = (name: string, why: string): OmicronError =>
+const fileExists = (name: string, why: string): OmicronError =>
   new OmicronError('file_exists', `The lease has a file of the name "${name}", which ${why}: choose another name.`);

@@ -16,7 +16,7 @@ export function uploadQuota(limits: FileLimits): (isNew: boolean) => Share {
   const used = { files: 0, bytes: 0 };
   return isNew => {
     const files = isNew ? 1 : 0;
-    if (used.files + files > limits.filesMax) throw exceeded(`${limits.filesMax} files`);
+    if (used.files + files > limits.filesMax) throw quotaExceeded(`${limits.filesMax} files`);
     used.files += files;
     let bytes = 0;
     return {
@@ -26,7 +26,7 @@ export function uploadQuota(limits: FileLimits): (isNew: boolean) => Share {
           used.bytes += chunk.length;
           if (bytes > limits.fileBytes)
             throw new OmicronError('payload_too_large', `A file may have at most ${limits.fileBytes / MIB} MiB.`);
-          if (used.bytes > limits.filesBytes) throw exceeded(`${limits.filesBytes / MIB} MiB of files`);
+          if (used.bytes > limits.filesBytes) throw quotaExceeded(`${limits.filesBytes / MIB} MiB of files`);
           yield chunk;
         }
       },
@@ -38,5 +38,5 @@ export function uploadQuota(limits: FileLimits): (isNew: boolean) => Share {
   };
 }
 
-const exceeded = (most: string): OmicronError =>
+const quotaExceeded = (most: string): OmicronError =>
   new OmicronError('files_quota_exceeded', `A lease takes ${most} at most.`);

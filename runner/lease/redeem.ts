@@ -33,7 +33,7 @@ export interface Redeemed {
  * Redeems the lease's secrets: the moment at which the runner becomes the lease's. Waits while the predecessor drains
  * and while the controller cannot be reached, and asks again when the answer was lost; any other refusal is final.
  */
-export async function redeem(
+export async function redeemAssignment(
   controller: Pick<ControllerClient, 'redeem'>,
   assignmentToken: string,
   abort: AbortSignal,

@@ -22,19 +22,19 @@ export function liveAdmission({ keys, audience, lease, nowMs }: AdmissionOptions
   const used = new Map<string, number>();
   return {
     async admit(token) {
-      if (token === undefined) throw refused('it is missing');
+      if (token === undefined) throw tokenRefused('it is missing');
       const { claims, expMs } = await verifyControllerToken(keys, audience, token, liveTokenClaims);
       if (claims.session_id !== lease.session_id || claims.epoch !== lease.epoch)
-        throw refused('it is of another lease');
+        throw tokenRefused('it is of another lease');
       const now = nowMs();
-      if (expMs + CLOCK_SKEW_SECONDS * 1_000 < now) throw refused('it has expired');
+      if (expMs + CLOCK_SKEW_SECONDS * 1_000 < now) throw tokenRefused('it has expired');
       for (const [id, untilMs] of used) if (untilMs + CLOCK_SKEW_SECONDS * 1_000 < now) used.delete(id);
-      if (used.has(claims.jti)) throw refused('it was used already');
+      if (used.has(claims.jti)) throw tokenRefused('it was used already');
       used.set(claims.jti, expMs);
       return claims;
     },
   };
 }
 
-const refused = (why: string) =>
+const tokenRefused = (why: string) =>
   new OmicronError('unauthorized', `The live token was refused: ${why}. Request a new one for each connection.`);

@@ -29,12 +29,12 @@ export function appCalls({ live, exchanges, socket, answer }: AppCallsOptions): 
     if (name === APP_TOOLS.answer) {
       const { id, ...given } = answerArguments.parse(args);
       await answer(id, given, signal);
-      return answered({});
+      return structuredAnswer({});
     }
     if (args.viewer === undefined && live.isFull()) return FULL;
-    if (name === APP_TOOLS.socket) return answered({ socket: await socket(signal) });
+    if (name === APP_TOOLS.socket) return structuredAnswer({ socket: await socket(signal) });
     const told = await exchanges.exchange(args, signal);
-    return told === undefined ? UNKNOWN_VIEWER : answered(told);
+    return told === undefined ? UNKNOWN_VIEWER : structuredAnswer(told);
   }
   return {
     call: (name, args, signal) =>
@@ -47,7 +47,10 @@ export function appCalls({ live, exchanges, socket, answer }: AppCallsOptions): 
 }
 
 /** For the page alone, which reads the structure: hosts pass the text on to nothing. */
-const answered = (structuredContent: Record<string, unknown>): CallToolResult => ({ content: [], structuredContent });
+const structuredAnswer = (structuredContent: Record<string, unknown>): CallToolResult => ({
+  content: [],
+  structuredContent,
+});
 
 const FULL = refused({
   code: 'capacity_exceeded',

@@ -31,7 +31,8 @@ export function liveAsking({ idOf, say, conceal }: AskingOptions): Asking {
 
   const short = async (text: string): Promise<string> => (await conceal(text)).slice(0, TEXT_MAX);
   const ofDialog = async (page: Page, dialog: Dialog): Promise<ServerMessage> => ({
-    ...{ t: 'dialog', tab: idOf(page) },
+    t: 'dialog',
+    tab: idOf(page),
     // Playwright's four types are those of the contract.
     type: dialog.type() as 'alert' | 'confirm' | 'prompt' | 'beforeunload',
     text: await short(dialog.message()),
@@ -42,7 +43,9 @@ export function liveAsking({ idOf, say, conceal }: AskingOptions): Asking {
     if (dialogs.get(page) === dialog) say(message);
   }
   const ofChooser = (page: Page, chooser: FileChooser): ServerMessage => ({
-    ...{ t: 'files', tab: idOf(page), multiple: chooser.isMultiple() },
+    t: 'files',
+    tab: idOf(page),
+    multiple: chooser.isMultiple(),
   });
 
   function closed(page: Page): void {
@@ -93,7 +96,9 @@ export function liveAsking({ idOf, say, conceal }: AskingOptions): Asking {
       const chooser = choosers.get(page);
       choosers.delete(page);
       const buffers = files.map(({ name, base64 }) => ({
-        ...{ name, mimeType: 'application/octet-stream', buffer: Buffer.from(base64, 'base64') },
+        name,
+        mimeType: 'application/octet-stream',
+        buffer: Buffer.from(base64, 'base64'),
       }));
       await chooser?.setFiles(buffers);
     },

@@ -72,7 +72,13 @@ export function deviceInput(context: BrowserContext): DeviceInput {
     Object.assign(held, { x, y });
     const pressed = kind === 'move' && buttons === 0 ? 'none' : button;
     await session.send('Input.dispatchMouseEvent', {
-      ...{ type: MOUSE[kind], x, y, button: pressed, buttons, clickCount: clicks, modifiers },
+      type: MOUSE[kind],
+      x,
+      y,
+      button: pressed,
+      buttons,
+      clickCount: clicks,
+      modifiers,
     });
   }
 
@@ -89,7 +95,10 @@ export function deviceInput(context: BrowserContext): DeviceInput {
     keys.set(code, event);
     const command = (modifiers & CTRL_OR_META) === 0 ? undefined : COMMANDS[name.toLowerCase()];
     await session.send('Input.dispatchKeyEvent', {
-      ...{ type: text === undefined ? 'rawKeyDown' : 'keyDown', ...event, modifiers, autoRepeat: repeat },
+      type: text === undefined ? 'rawKeyDown' : 'keyDown',
+      ...event,
+      modifiers,
+      autoRepeat: repeat,
       ...(text === undefined ? {} : { text, unmodifiedText: text }),
       ...(command === undefined ? {} : { commands: [command] }),
     });

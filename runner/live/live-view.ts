@@ -78,7 +78,9 @@ export function liveView({
   };
 
   const tabs = liveTabs({
-    ...{ context, captures, conceal },
+    context,
+    captures,
+    conceal,
     onPicture(picture, tab) {
       seq = (seq + 1) % 2 ** 32;
       newest = { tab, bytes: encodePicture({ ...picture, tab, seq }) };
@@ -190,7 +192,8 @@ export function liveView({
   }
 
   return {
-    ...{ control, requests },
+    control,
+    requests,
     isFull: () => open >= LIVE_LIMITS.viewersMax,
     connect(socket, { viewer: name, viewer_id, role }) {
       // A name that a platform vouches for is never taken for an id.
@@ -200,7 +203,7 @@ export function liveView({
       const unused = freezer.use();
       const id = `v${count}`;
       const viewer = liveViewer({
-        ...{ id, identity, name, role, socket, clock },
+        id, identity, name, role, socket, clock,
         onMessage: message => read(viewer, message),
         onClose() {
           open -= 1;

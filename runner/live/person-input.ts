@@ -32,7 +32,7 @@ const mayFocus = (message: DeviceMessage): boolean =>
  * Two inputs as one, where a page is slower than the hand: Chromium takes one move a picture, and a press behind many of them would come
  * seconds late. Undefined: each counts.
  */
-function joined(earlier: DeviceMessage, later: DeviceMessage): DeviceMessage | undefined {
+function joinMessages(earlier: DeviceMessage, later: DeviceMessage): DeviceMessage | undefined {
   if (earlier.t === 'mouse' && later.t === 'mouse') {
     const isMove = earlier.kind === 'move' && later.kind === 'move';
     return isMove && earlier.buttons === later.buttons ? later : undefined;
@@ -82,7 +82,7 @@ export function personInput({ tabs, device, asking, pickers }: PersonInputOption
   }
 
   function operate(page: Page, message: DeviceMessage): Promise<void> {
-    const both = waiting?.page === page ? joined(waiting.message, message) : undefined;
+    const both = waiting?.page === page ? joinMessages(waiting.message, message) : undefined;
     if (waiting !== undefined && both !== undefined) {
       waiting.message = both;
       return waiting.done;

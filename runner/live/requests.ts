@@ -21,7 +21,10 @@ export function openRequests(say: (message: ServerMessage) => void, clock: Clock
   const requests = new Map<string, { readonly reason: string; readonly untilMs: number }>();
 
   const ask = (id: string, { reason, untilMs }: { reason: string; untilMs: number }): ServerMessage => ({
-    ...{ t: 'ask', id, reason, expires_in_ms: untilMs - clock.nowMs() },
+    t: 'ask',
+    id,
+    reason,
+    expires_in_ms: untilMs - clock.nowMs(),
   });
 
   function close(id: string): void {

@@ -99,7 +99,7 @@ export function liveViewer({ id, identity, name, role, socket, onMessage, onClos
 
   function read(data: unknown, isBinary: boolean): void {
     heardMs = clock.nowMs();
-    const message = isBinary ? undefined : parsed(String(data));
+    const message = isBinary ? undefined : parseMessage(String(data));
     if (message === undefined) close(LIVE_CLOSE.badMessage, 'not a message of this protocol');
     else if (message.t === 'ack') acknowledged();
     else if (message.t === 'pong') return;
@@ -114,7 +114,7 @@ export function liveViewer({ id, identity, name, role, socket, onMessage, onClos
   socket.on('error', () => socket.terminate());
   socket.once('close', onClose);
   return {
-    ...{ id, identity, name, role, say, show, close },
+    id, identity, name, role, say, show, close,
     isClosed: () => socket.readyState !== WebSocket.OPEN,
     ping() {
       if (clock.nowMs() - heardMs > LIVE_LIMITS.silentSeconds * 1_000) close(LIVE_CLOSE.silent, 'no answer');
@@ -123,7 +123,7 @@ export function liveViewer({ id, identity, name, role, socket, onMessage, onClos
   };
 }
 
-function parsed(text: string): ViewerMessage | undefined {
+function parseMessage(text: string): ViewerMessage | undefined {
   try {
     return viewerMessage.safeParse(parseJsonBody(text)).data;
   } catch {

@@ -20,7 +20,7 @@ import { declaresApps, namesApps, sessionNameFor, UI_CAPABILITY } from '../../co
 import { NO_LINKS_HEADER } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { CancellableCalls, cancellation } from '../../http/cancellable-calls.ts';
-import { type Clock, neverAborts } from '../../http/clock.ts';
+import { type Clock, neverAborts } from '../../time/clock.ts';
 import type { Caller } from '../calls/caller.ts';
 import { elicitations } from './elicitation.ts';
 import { reportProgress } from './progress.ts';

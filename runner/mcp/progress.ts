@@ -1,4 +1,4 @@
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 
 /** A call that is answered sooner is not spoken of. */
 const FIRST_MS = 1_000;

@@ -38,7 +38,9 @@ export function pageFiles({ outputDir, beforeFirst }: PageFilesOptions) {
     async keepLast({ url, title, html, picture }: PageContent): Promise<void> {
       await folder();
       const about: KeptPage = {
-        ...{ url, title, at: new Date().toISOString() },
+        url,
+        title,
+        at: new Date().toISOString(),
         ...(isWithheld(html) && { html_withheld: html.withheld }),
         ...(isWithheld(picture) && { picture_withheld: picture.withheld }),
       };

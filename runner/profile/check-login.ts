@@ -7,7 +7,7 @@ const LOAD_MS = 15_000;
 const SHOWN_MS = 5_000;
 
 /** Opens the page in a tab of its own, and looks for what it shows to who is logged in. */
-export async function checkLogin(
+export async function checkLoginPage(
   context: BrowserContext,
   { url, selector, text = '' }: ProfileCheckRequest,
 ): Promise<ProfileCheck> {

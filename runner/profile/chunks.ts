@@ -5,10 +5,10 @@ import { OmicronError } from '../../contract/problem.ts';
 import { PROFILE_LIMITS, type ProfileFiles } from '../../contract/profile.ts';
 import { digestOfChunk, type PlainChunk } from '../../contract/profile-chunks.ts';
 import { keptFiles } from './kept-files.ts';
-import { layOut, type Part, partsOf } from './layout.ts';
+import { type FilePart, layOut, layOutParts } from './layout.ts';
 
 /** A part of the files of some bytes, to be read. */
-type Cut = { readonly parts: readonly Part[]; readonly bytes: number };
+type Cut = { readonly parts: readonly FilePart[]; readonly bytes: number };
 
 /** Requests under way at once: each waits for the store. */
 const AT_ONCE = 4;
@@ -34,14 +34,14 @@ export async function cutFiles(
   const { files, chunks } = layOut(sizes);
   const stored = new Map(known.map(chunk => [chunk.sha256, chunk]));
   const cuts = chunks.map(parts => ({ parts, bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0) }));
-  const written = await pooled(batchesOf(cuts, WRITE_BYTES), async batch => {
+  const written = await mapPooled(batchesOf(cuts, WRITE_BYTES), async batch => {
     const read = await Promise.all(batch.map(cut => readParts(userDataDir, cut)));
     const added = read.filter(chunk => !stored.has(chunk.sha256));
     const names = added.length === 0 ? [] : await write(added);
     const objects = new Map(added.map((chunk, place) => [chunk.sha256, names[place]]));
     return read.map(({ sha256, bytes }) => {
       const object = stored.get(sha256)?.object ?? objects.get(sha256);
-      if (object === undefined) throw unnamed();
+      if (object === undefined) throw unnamedChunk();
       return { object, sha256, bytes: bytes.length };
     });
   });
@@ -57,33 +57,33 @@ export async function joinFiles(
   into: string,
   read: (objects: string[]) => Promise<Buffer>,
 ): Promise<void> {
-  const parts = partsOf(content);
+  const parts = layOutParts(content);
   if (parts === undefined || new Set(content.files.map(({ path }) => path)).size < content.files.length)
-    throw damaged();
+    throw damagedChunk();
   for (const folder of new Set(content.files.map(({ path }) => dirname(path))))
     await mkdir(join(into, folder), { recursive: true, mode: 0o700 });
   const begun = new Set<string>();
-  const place = ({ path }: Pick<Part, 'path'>): number => {
+  const place = ({ path }: Pick<FilePart, 'path'>): number => {
     const isNew = !begun.has(path);
     begun.add(path);
     return openSync(join(into, path), isNew ? 'wx' : 'r+', 0o600);
   };
   for (const file of content.files) if (file.bytes === 0) closeSync(place(file));
   const wanted = content.chunks.map((chunk, index) => ({ ...chunk, parts: parts[index] ?? [] }));
-  await pooled(batchesOf(wanted, READ_BYTES), async batch => {
+  await mapPooled(batchesOf(wanted, READ_BYTES), async batch => {
     const bytes = await read(batch.map(({ object }) => object));
     let at = 0;
     for (const chunk of batch) {
       const plain = bytes.subarray(at, at + chunk.bytes);
       at += chunk.bytes;
-      if (digestOfChunk(plain) !== chunk.sha256) throw damaged();
+      if (digestOfChunk(plain) !== chunk.sha256) throw damagedChunk();
       for (const part of chunk.parts) writePart(place(part), plain, part);
     }
   });
 }
 
 /** Blocking: files of a profile are small and many, nothing else runs yet, and a call through the pool costs several times this. */
-function writePart(file: number, chunk: Buffer, { fromBytes, bytes, atBytes }: Part): void {
+function writePart(file: number, chunk: Buffer, { fromBytes, bytes, atBytes }: FilePart): void {
   try {
     writeSync(file, chunk, atBytes, bytes, fromBytes);
   } finally {
@@ -116,7 +116,10 @@ async function readParts(userDataDir: string, { parts, bytes: size }: Cut): Prom
 }
 
 /** Does the work for each item, several at once. Rejects with the first failure, after which no other work begins. */
-async function pooled<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+async function mapPooled<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
   const results: Result[] = [];
   const waiting = items.entries();
   let failed = false;
@@ -133,7 +136,7 @@ async function pooled<Item, Result>(items: readonly Item[], work: (item: Item) =
   return results;
 }
 
-const unnamed = () =>
+const unnamedChunk = () =>
   new OmicronError('profile_unavailable', 'The controller did not name every chunk that was sent to it; save again.');
 
 const tooLarge = () =>
@@ -142,7 +145,7 @@ const tooLarge = () =>
     `The files of a profile may take ${PROFILE_LIMITS.filesBytesMax / 1024 ** 3} GiB; clear what its sites store.`,
   );
 
-const damaged = () =>
+const damagedChunk = () =>
   new OmicronError(
     'profile_unreadable',
     'The files of this version of the profile are not what was saved. Restore an older one.',

@@ -1,7 +1,7 @@
 import { PROFILE_LIMITS, type ProfileFiles } from '../../contract/profile.ts';
 
 /** A part of a file, and where it is in a chunk. */
-export interface Part {
+export interface FilePart {
   readonly path: string;
   readonly fromBytes: number;
   readonly bytes: number;
@@ -17,10 +17,10 @@ const SMALL_BYTES = 64 * 1024;
 /** Large files first, each from a chunk of its own; then the small ones, in the order given. */
 export function layOut(sizes: readonly { path: string; bytes: number }[]): {
   files: ProfileFiles['files'];
-  chunks: Part[][];
+  chunks: FilePart[][];
 } {
   const files: ProfileFiles['files'] = [];
-  const chunks: Part[][] = [];
+  const chunks: FilePart[][] = [];
   let at = 0;
   let leftBytes = 0;
   const isSmall = ({ bytes }: { bytes: number }) => bytes < SMALL_BYTES;
@@ -46,14 +46,14 @@ export function layOut(sizes: readonly { path: string; bytes: number }[]): {
 }
 
 /** The parts of files that each chunk holds. Undefined: chunks and files do not fit together. */
-export function partsOf({ files, chunks }: Pick<ProfileFiles, 'files' | 'chunks'>): Part[][] | undefined {
+export function layOutParts({ files, chunks }: Pick<ProfileFiles, 'files' | 'chunks'>): FilePart[][] | undefined {
   const ordered = files.filter(({ bytes }) => bytes > 0).sort((one, other) => one.at - other.at);
-  const parts: Part[][] = [];
+  const parts: FilePart[][] = [];
   let from = 0;
   let next = 0;
   let writtenBytes = 0;
   for (const { bytes } of chunks) {
-    const held: Part[] = [];
+    const held: FilePart[] = [];
     for (let at = from; at < from + bytes; ) {
       const file = ordered[next];
       if (file === undefined || file.at + writtenBytes !== at) return undefined;

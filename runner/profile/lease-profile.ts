@@ -59,7 +59,10 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
   let saved: Saved = { version: opened.version, chunks: opened.content?.files?.chunks ?? [] };
   info('profile restored', {
     profile: profile.name,
-    ...{ version: saved.version, form, left_out: held.leftOut, ms: Math.round(clock.nowMs() - startMs) },
+    version: saved.version,
+    form,
+    left_out: held.leftOut,
+    ms: Math.round(clock.nowMs() - startMs),
   });
   /** Those of the version that the lease began with, where the lease does not ask for tabs: they are its user's still. */
   const tabsNow = () => (profile.tabs ? readTabs(held.context, holds ?? (() => false)) : opened.content?.tabs);
@@ -73,7 +76,7 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
 
   const inTurn = (bound: AbortSignal, read: (over: Saved) => Promise<ProfileContent>): Promise<number> => {
     const next = turn.then(async () => {
-      const content = await within(
+      const content = await abandonAt(
         withTabs(() => read(saved)),
         bound,
       );
@@ -122,7 +125,7 @@ function mayHold({ state, files, tabs }: ProfileContent, holds: (text: string) =
 }
 
 /** A busy page may keep Playwright waiting; the profile is not worth the runner's end. */
-function within<T>(work: Promise<T>, bound: AbortSignal): Promise<T> {
+function abandonAt<T>(work: Promise<T>, bound: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const late = () => reject(new OmicronError('profile_unavailable', 'The browser did not show its storage in time.'));
   if (bound.aborted) late();

@@ -80,7 +80,8 @@ export function startRecording(options: RecordingOptions): Recording {
       return Promise.resolve(async () => undefined);
     }
     const started = recordTab(page, {
-      ...{ ...options, path: join(outputDir, file) },
+      ...options,
+      path: join(outputDir, file),
       onFirst: () => onStarted({ file }),
       onFailed: reason => onStopped({ file, reason }),
     });

@@ -16,7 +16,7 @@ export interface Abandonment {
  * Resolves true when an unleased runner's controller is gone: the process that would end the runner was killed.
  * False: it was leased, or it stops for another reason.
  */
-export async function abandoned({
+export async function waitUntilAbandoned({
   isUnleased,
   ping,
   everyMs,

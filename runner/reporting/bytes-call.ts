@@ -29,18 +29,18 @@ export async function bytesCall(
       const bound = AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]);
       const { status, bytes } = await exchange(url, request, bound);
       if (status === 200) return bytes;
-      const problem = problemSchema.safeParse(parsed(bytes));
+      const problem = problemSchema.safeParse(parseJson(bytes));
       if (problem.success) throw ofOtherRelease(OmicronError.fromProblem(problem.data), new URL(url).pathname);
       throw new OmicronError('controller_unreachable', `The controller answered ${status} to a chunk of a profile.`);
     } catch (error) {
       const known = error instanceof OmicronError;
       if (signal.aborted || (known && error.code !== 'controller_unreachable')) throw error;
-      if (left === 0) throw known ? error : unreachable(error);
+      if (left === 0) throw known ? error : controllerUnreachable(error);
     }
   }
 }
 
-function parsed(json: Buffer): unknown {
+function parseJson(json: Buffer): unknown {
   try {
     return JSON.parse(json.toString());
   } catch {
@@ -48,7 +48,7 @@ function parsed(json: Buffer): unknown {
   }
 }
 
-const unreachable = (cause: unknown) =>
+const controllerUnreachable = (cause: unknown) =>
   new OmicronError('controller_unreachable', 'The controller could not be reached with chunks of a profile.', {
     cause,
   });

@@ -1,8 +1,8 @@
 import { decodeHTML } from 'entities';
-import { BARRIER, type View, ViewWriter } from './view.ts';
+import { BARRIER, type TextView, ViewWriter } from './view.ts';
 
 /** The text as it is. `barriers`: places of it that hold no value, as `[from, to)`. */
-export function plainView(text: string, barriers: readonly (readonly [number, number])[] = []): View {
+export function plainView(text: string, barriers: readonly (readonly [number, number])[] = []): TextView {
   const writer = new ViewWriter(text.length);
   let at = 0;
   const upTo = (end: number): void => {
@@ -18,11 +18,11 @@ export function plainView(text: string, barriers: readonly (readonly [number, nu
 }
 
 /** Replaces what a sticky pattern matches; undefined: there is nothing to replace. */
-function rewritten(
-  view: View,
+function rewriteMatches(
+  view: TextView,
   starts: RegExp,
   read: (text: string, at: number) => { text: string; length: number } | undefined,
-): View | undefined {
+): TextView | undefined {
   starts.lastIndex = 0;
   if (!starts.test(view.text)) return undefined;
   const { text, from, to } = view;
@@ -63,7 +63,7 @@ const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 };
 
-const character = (code: number): string => (code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd');
+const characterOf = (code: number): string => (code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd');
 
 type EscapeReader = (text: string, at: number) => { text: string; length: number } | undefined;
 
@@ -74,19 +74,19 @@ const readScriptEscape: EscapeReader = (text, at) => {
   const hex = braced ?? unit ?? wide ?? byte;
   const code =
     hex === undefined ? (octal === undefined ? undefined : Number.parseInt(octal, 8)) : Number.parseInt(hex, 16);
-  return { text: code === undefined ? (CONTROLS[other] ?? other) : character(code), length: all.length };
+  return { text: code === undefined ? (CONTROLS[other] ?? other) : characterOf(code), length: all.length };
 };
 
 const readStyleEscape: EscapeReader = (text, at) => {
   const found = matchAt(STYLE_ESCAPE, text, at);
   if (found === null) return undefined;
   const [all, hex, other = ''] = found;
-  return { text: hex === undefined ? other : character(Number.parseInt(hex, 16)), length: all.length };
+  return { text: hex === undefined ? other : characterOf(Number.parseInt(hex, 16)), length: all.length };
 };
 
 function readPercent(text: string, at: number) {
   const unit = matchAt(UNIT, text, at);
-  if (unit !== null) return { text: character(Number.parseInt(unit[1] ?? '', 16)), length: unit[0].length };
+  if (unit !== null) return { text: characterOf(Number.parseInt(unit[1] ?? '', 16)), length: unit[0].length };
   const found = matchAt(BYTES, text, at);
   if (found === null) return undefined;
   const bytes = Buffer.from(found[0].replaceAll('%', ''), 'hex');
@@ -99,7 +99,7 @@ function firstCharacter(bytes: Buffer): { text: string; length: number } {
   const size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   const text = bytes.subarray(0, size).toString('utf8');
   // What is no UTF-8 is an older one-byte encoding.
-  return text.includes('\ufffd') ? { text: character(lead), length: 3 } : { text, length: size * 3 };
+  return text.includes('\ufffd') ? { text: characterOf(lead), length: 3 } : { text, length: size * 3 };
 }
 
 function readEntity(text: string, at: number) {
@@ -109,8 +109,8 @@ function readEntity(text: string, at: number) {
   return decoded === found[0] ? undefined : { text: decoded, length: found[0].length };
 }
 
-const decodeOnce = (view: View, readEscape: EscapeReader): View | undefined =>
-  rewritten(view, ESCAPED, (text, at) => {
+const decodeOnce = (view: TextView, readEscape: EscapeReader): TextView | undefined =>
+  rewriteMatches(view, ESCAPED, (text, at) => {
     if (text[at] === '%') return readPercent(text, at);
     return text[at] === '&' ? readEntity(text, at) : readEscape(text, at);
   });
@@ -122,11 +122,11 @@ const DEPTH = 4;
  * The readings of a text: as it is, and with entities of HTML, escapes of scripts, JSON and styles, and percent escapes
  * undone, once and again.
  */
-export function readings(plain: View): View[] {
+export function decodedReadings(plain: TextView): TextView[] {
   const found = [plain];
   for (const readEscape of [readScriptEscape, readStyleEscape]) {
     if (readEscape === readStyleEscape && !/\\[0-9a-f]/i.test(plain.text)) continue;
-    let view: View | undefined = plain;
+    let view: TextView | undefined = plain;
     for (let depth = 0; depth < DEPTH; depth += 1) {
       view = decodeOnce(view, readEscape);
       if (view === undefined) break;
@@ -141,7 +141,7 @@ const UNSEEN = /[\p{Cf}\p{M}\u115f\u1160\u3164\uffa0]/gu;
 const folds = new Map<string, string>();
 
 /** One code point without what spellings of a text differ in: case, accents, width, form. */
-function folded(point: string): string {
+function foldPoint(point: string): string {
   let found = folds.get(point);
   if (found === undefined) {
     found =
@@ -161,14 +161,14 @@ function folded(point: string): string {
 }
 
 /** Case, accents, width and unseen characters folded; white space, and the plus that stands for it, as one space. */
-export function foldedView({ text, from, to }: View): View {
+export function foldedView({ text, from, to }: TextView): TextView {
   const writer = new ViewWriter(text.length);
   let wasSpace = false;
   for (let at = 0; at < text.length; at += 1) {
     const start = at;
     const code = text.codePointAt(at) ?? 0;
     if (code > 0xffff) at += 1;
-    const plain = code < 0x80 ? (ASCII_FOLDED[code] ?? '') : folded(String.fromCodePoint(code));
+    const plain = code < 0x80 ? (ASCII_FOLDED[code] ?? '') : foldPoint(String.fromCodePoint(code));
     if (plain === '') {
       // An accent, or what is not seen, belongs to the letter before it: nothing parts the two.
       writer.extend(to[at] ?? 0);
@@ -187,7 +187,7 @@ const BETWEEN = /<[a-z/!?][^<>]{0,300}>|- [a-z]+(?: \[[^\]\n]{0,80}\])*:/iy;
 const SEPARATOR = /[\s"'`,;|]/;
 const SOLID = /[\p{L}\p{N}\uffff]/u;
 const ASCII = Array.from({ length: 0x80 }, (_, code) => String.fromCharCode(code));
-const ASCII_FOLDED = ASCII.map(folded);
+const ASCII_FOLDED = ASCII.map(foldPoint);
 const ASCII_SOLID = ASCII.map(point => SOLID.test(point));
 const ASCII_BARE = ASCII.map(point => !SEPARATOR.test(point));
 const LESS_THAN = 0x3c;
@@ -198,7 +198,7 @@ export const bareText = (text: string, solid: boolean): string =>
   [...text].filter(point => (solid ? SOLID.test(point) : !SEPARATOR.test(point))).join('');
 
 /** The folded view without tags, unless they stay, and what parts pieces. `solid`: letters and digits alone. */
-export function barePieces({ text, from, to }: View, solid: boolean, tags?: 'tags stay'): View {
+export function barePieces({ text, from, to }: TextView, solid: boolean, tags?: 'tags stay'): TextView {
   const writer = new ViewWriter(text.length);
   const ascii = solid ? ASCII_SOLID : ASCII_BARE;
   for (let at = 0; at < text.length; at += 1) {
@@ -224,7 +224,7 @@ const NUMBERS = /(?:0x)?[0-9a-f]{2,6}(?:[\s,;:|.[\]"'-]{1,20}(?:0x)?[0-9a-f]{2,6
 const NUMBER = /(?:0x)?([0-9a-f]{2,6})/gi;
 
 /** Those lists as characters, read in decimal or in hexadecimal; undefined: there are none. */
-export function characterCodes({ text, from, to }: View, radix: 10 | 16): View | undefined {
+export function characterCodes({ text, from, to }: TextView, radix: 10 | 16): TextView | undefined {
   if (text.search(NUMBERS) === -1) return undefined;
   const writer = new ViewWriter(1_000);
   let any = false;
@@ -235,7 +235,7 @@ export function characterCodes({ text, from, to }: View, radix: 10 | 16): View |
       const code = radix === 10 && /\D/.test(digits) ? Number.NaN : Number.parseInt(digits, radix);
       const at = list.index + number.index;
       const isCharacter = code >= 0x20 && code <= 0x10ffff;
-      writer.add(isCharacter ? character(code) : BARRIER, from[at] ?? 0, to[at + number[0].length - 1] ?? 0);
+      writer.add(isCharacter ? characterOf(code) : BARRIER, from[at] ?? 0, to[at + number[0].length - 1] ?? 0);
       any ||= isCharacter;
     }
   }

@@ -1,4 +1,4 @@
-import { BARRIER, type View, ViewWriter } from './view.ts';
+import { BARRIER, type TextView, ViewWriter } from './view.ts';
 
 /** Bytes that were read from a run of digits; `digitAt` tells with which digit a byte begins. */
 interface Decoded {
@@ -12,13 +12,13 @@ interface Alphabet {
   read(run: string): Decoded[];
 }
 
-const from = (starts: readonly number[], read: (start: number) => Decoded): Decoded[] => starts.map(read);
+const decodeFrom = (starts: readonly number[], read: (start: number) => Decoded): Decoded[] => starts.map(read);
 
 const ALPHABETS: readonly Alphabet[] = [
   {
     runs: /[a-z0-9+/_-]{12,}/gi,
     read: run =>
-      from([0, 1, 2, 3], start => ({
+      decodeFrom([0, 1, 2, 3], start => ({
         bytes: Buffer.from(run.slice(start), 'base64'),
         digitAt: byte => start + Math.floor((byte * 8) / 6),
       })),
@@ -26,7 +26,7 @@ const ALPHABETS: readonly Alphabet[] = [
   {
     runs: /[0-9a-f]{12,}/gi,
     read: run =>
-      from([0, 1], start => ({
+      decodeFrom([0, 1], start => ({
         bytes: Buffer.from(run.slice(start, run.length - ((run.length - start) % 2)), 'hex'),
         digitAt: byte => start + byte * 2,
       })),
@@ -48,14 +48,14 @@ const LEGIBLE_MIN = 4;
 const ZEROS_MIN = 0.25;
 
 /** What runs of base64, hexadecimal and binary digits say, as far as it is legible; undefined: nothing. */
-export function decodedRuns(view: View): View | undefined {
+export function decodedRuns(view: TextView): TextView | undefined {
   const writer = new ViewWriter(1_000);
   let any = false;
   for (const { runs, read } of ALPHABETS)
     for (const { 0: run, index } of view.text.matchAll(runs))
       for (const decoded of read(run)) {
         const legible = legibleWriter(writer, view, index, decoded.digitAt);
-        for (const characters of readings(decoded.bytes)) any = legible(characters) || any;
+        for (const characters of readBytes(decoded.bytes)) any = legible(characters) || any;
       }
   return any ? writer.view() : undefined;
 }
@@ -63,7 +63,7 @@ export function decodedRuns(view: View): View | undefined {
 /** A character, with the bytes from which it was read. */
 type Character = readonly [text: string, byte: number, size: number];
 
-function readings(bytes: Buffer): Iterable<Character>[] {
+function readBytes(bytes: Buffer): Iterable<Character>[] {
   let zeros = 0;
   for (const byte of bytes) if (byte === 0) zeros += 1;
   if (zeros < bytes.length * ZEROS_MIN) return [utf8(bytes)];
@@ -84,7 +84,7 @@ function* utf16(bytes: Buffer, start: number, read: 'readUInt16LE' | 'readUInt16
 }
 
 /** Writes stretches of characters that are long enough; false: there is none. */
-function legibleWriter(writer: ViewWriter, { from, to }: View, index: number, digitAt: Decoded['digitAt']) {
+function legibleWriter(writer: ViewWriter, { from, to }: TextView, index: number, digitAt: Decoded['digitAt']) {
   const write = ([text, byte, size]: Character) => {
     const last = index + digitAt(byte + size) - 1;
     writer.add(text, from[index + digitAt(byte)] ?? 0, to[last] ?? to[to.length - 1] ?? 0);

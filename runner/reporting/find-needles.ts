@@ -1,5 +1,5 @@
 import type { Needle } from './needles.ts';
-import type { View } from './view.ts';
+import type { TextView } from './view.ts';
 
 /** A place in a view at which a value stands. */
 export interface Run {
@@ -10,7 +10,7 @@ export interface Run {
 }
 
 /** From where to where of the source. */
-export interface Part {
+export interface SourceSpan {
   readonly from: number;
   readonly to: number;
 }
@@ -24,7 +24,7 @@ const PIECES_MIN = 8;
  * The runs of a needle in a view that are long enough. About linear in the view: every such run has one of the needle's
  * anchors in it, and is grown from there.
  */
-export function* hitsIn(view: View, needle: Needle): Generator<Run> {
+export function* hitsIn(view: TextView, needle: Needle): Generator<Run> {
   const size = Math.ceil(needle.size / 2);
   const step = needle.size - size + 1;
   for (let offset = 0; offset + size <= needle.text.length; offset += step)
@@ -32,7 +32,7 @@ export function* hitsIn(view: View, needle: Needle): Generator<Run> {
 }
 
 /** Those in which the needle's part of this size at this offset is. */
-function* hitsAround(view: View, needle: Needle, offset: number, size: number): Generator<Run> {
+function* hitsAround(view: TextView, needle: Needle, offset: number, size: number): Generator<Run> {
   const { text } = view;
   const wanted = needle.text;
   const anchor = wanted.slice(offset, offset + size);
@@ -62,26 +62,26 @@ const run = (needle: Needle, start: number, end: number): Run => ({
 });
 
 /** Runs that overlap as one, named by what was found whole, else by what was found most of. */
-export function merged(runs: Iterable<Run>): Run[] {
+export function mergeRuns(runs: Iterable<Run>): Run[] {
   const found: Run[] = [];
   for (const each of runs) {
     const last = found.at(-1);
     // In a text that repeats itself there are as many as letters.
     if (last !== undefined && last.needle === each.needle && each.start >= last.start && each.start < last.end)
-      found[found.length - 1] = union(last, each);
+      found[found.length - 1] = unionOf(last, each);
     else found.push(each);
   }
   found.sort((a, b) => a.start - b.start || b.end - a.end);
   const all: Run[] = [];
   for (const each of found) {
     const last = all.at(-1);
-    if (last !== undefined && each.start < last.end) all[all.length - 1] = union(last, each);
+    if (last !== undefined && each.start < last.end) all[all.length - 1] = unionOf(last, each);
     else all.push(each);
   }
   return all;
 }
 
-const union = (one: Run, other: Run): Run => ({
+const unionOf = (one: Run, other: Run): Run => ({
   ...(isBetter(other, one) ? other : one),
   start: Math.min(one.start, other.start),
   end: Math.max(one.end, other.end),
@@ -91,7 +91,7 @@ const isBetter = (one: Run, other: Run): boolean =>
   one.isWhole === other.isWhole ? one.end - one.start > other.end - other.start : one.isWhole;
 
 /** Where the view's characters stand in the source, without what stands between them. */
-export function partsOf({ from, to }: View, start: number, end: number): Part[] {
+export function findSpans({ from, to }: TextView, start: number, end: number): SourceSpan[] {
   const parts: { from: number; to: number }[] = [];
   for (let at = start; at < end; at += 1) {
     const part = { from: from[at] ?? 0, to: Math.max(to[at] ?? 0, from[at] ?? 0) };
@@ -103,7 +103,7 @@ export function partsOf({ from, to }: View, start: number, end: number): Part[] 
 }
 
 /** Whether what stands between the pieces of a run makes it a value in pieces, not words that happen to have it. */
-function hangsTogether({ from, to }: View, start: number, end: number, whole: number): boolean {
+function hangsTogether({ from, to }: TextView, start: number, end: number, whole: number): boolean {
   let gaps = 0;
   let steps = 0;
   for (let at = start + 1; at < end; at += 1) {

@@ -1,4 +1,4 @@
-import { bareText, foldedView, plainView, readings } from './decoded-view.ts';
+import { bareText, decodedReadings, foldedView, plainView } from './decoded-view.ts';
 
 /** `code`: a one-time code, known from the moment it is used. `edited`: what a page made of a password in its field. */
 export type SecretValueKind = 'username' | 'password' | 'code' | 'edited';
@@ -35,7 +35,7 @@ const NAME_PART_MIN = 8;
 
 export function needlesOf(name: string, value: string, kind: SecretValueKind): Needles {
   const local = kind === 'username' ? (value.split('@')[0] ?? '') : '';
-  const spellings = [...SPELLINGS, ...encodings(value)];
+  const spellings = [...SPELLINGS, ...encodingsOf(value)];
   const inView = (read: (text: string) => string, min: number): Needle[] => {
     const needles = spellings.map((spell): Needle => {
       const text = read(spell(value));
@@ -47,7 +47,7 @@ export function needlesOf(name: string, value: string, kind: SecretValueKind): N
     });
     if (local.length >= NAME_PART_MIN)
       needles.push({ name, kind, text: read(local), size: sizeOfNamePart(read(local)) });
-    return unique(needles.filter(({ text }) => text.length >= min));
+    return uniqueNeedles(needles.filter(({ text }) => text.length >= min));
   };
   const fold = (text: string): string => foldedView(plainView(text)).text;
   return {
@@ -64,27 +64,27 @@ const OPEN_ESCAPE = /(?:%(?:u?[0-9a-f]{0,3})|\\[^\\]{0,9}|&[#\w]{0,8})$/i;
 /** The least that more than half of a value leaves in a view, wherever that half is. */
 function sizeOfPart(value: string, seen: string, min: number, read: (text: string) => string): number {
   const points = [...value];
-  const size = half(points);
+  const size = moreThanHalf(points);
   const parts = Array.from({ length: points.length - size + 1 }, (_, start) => points.slice(start, start + size));
   const sizes =
     points.length > WINDOWS_MAX ? [] : parts.map(part => read(part.join('').replace(OPEN_ESCAPE, '')).length);
-  return Math.max(Math.min(half(seen), ...sizes), Math.min(seen.length, Math.max(min, PART_MIN)));
+  return Math.max(Math.min(moreThanHalf(seen), ...sizes), Math.min(seen.length, Math.max(min, PART_MIN)));
 }
 
-const sizeOfNamePart = (local: string): number => Math.min(local.length, Math.max(NAME_PART_MIN, half(local)));
+const sizeOfNamePart = (local: string): number => Math.min(local.length, Math.max(NAME_PART_MIN, moreThanHalf(local)));
 
 /** The fewest that are more than half. */
-const half = ({ length }: { readonly length: number }): number => Math.floor(length / 2) + 1;
+const moreThanHalf = ({ length }: { readonly length: number }): number => Math.floor(length / 2) + 1;
 
 /** As it is, as it reads where escapes are undone that it only looks to have, and backwards. */
 const SPELLINGS: readonly ((value: string) => string)[] = [
   value => value,
-  ...[1, 2, 3, 4, 5, 6, 7, 8].map(depth => (value: string) => readings(plainView(value))[depth]?.text ?? value),
+  ...[1, 2, 3, 4, 5, 6, 7, 8].map(depth => (value: string) => decodedReadings(plainView(value))[depth]?.text ?? value),
   value => [...value].reverse().join(''),
 ];
 
 /** In base64, wherever it starts in what is encoded, and in hexadecimal. */
-function encodings(value: string): ((value: string) => string)[] {
+function encodingsOf(value: string): ((value: string) => string)[] {
   if (Buffer.byteLength(value) < ENCODED_BYTES_MIN) return [];
   const base64 = [0, 1, 2].map(before => (text: string) => {
     const bytes = Buffer.from(text);
@@ -96,6 +96,6 @@ function encodings(value: string): ((value: string) => string)[] {
   return [...base64, ...forAddresses, text => Buffer.from(text).toString('hex')];
 }
 
-const unique = (needles: readonly Needle[]): Needle[] => [
+const uniqueNeedles = (needles: readonly Needle[]): Needle[] => [
   ...new Map(needles.map(needle => [`${needle.size} ${needle.text}`, needle])).values(),
 ];

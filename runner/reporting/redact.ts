@@ -1,9 +1,9 @@
-import { barePieces, characterCodes, foldedView, plainView, readings } from './decoded-view.ts';
+import { barePieces, characterCodes, decodedReadings, foldedView, plainView } from './decoded-view.ts';
 import { decodedRuns } from './encoded-view.ts';
-import { hitsIn, merged, type Part, partsOf, type Run } from './find-needles.ts';
+import { findSpans, hitsIn, mergeRuns, type Run, type SourceSpan } from './find-needles.ts';
 import { needlesOf, type SecretValueKind } from './needles.ts';
 import { slotsIn } from './slots.ts';
-import type { View } from './view.ts';
+import type { TextView } from './view.ts';
 
 /** Takes the secrets of one lease out of a text. */
 export type Redact = (text: string) => string;
@@ -30,7 +30,7 @@ interface Searched {
 /** A value that was found, with its parts: between them stands something else. */
 interface Hit {
   readonly run: Run;
-  readonly parts: readonly Part[];
+  readonly parts: readonly SourceSpan[];
 }
 
 const CHARACTERS_MAX = 4_000_000;
@@ -62,7 +62,7 @@ export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
       const given = text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}...` : text;
       const known = recent.find(each => each.given === given && isSame(each.searched, searched));
       if (known !== undefined) return known.safe;
-      const safe = replaced(given, [...search(given, marksIn(given, names), searched)]);
+      const safe = replaceHits(given, [...search(given, marksIn(given, names), searched)]);
       if (given.length > RECENT_CHARACTERS.min && given.length <= RECENT_CHARACTERS.max)
         recent.push({ given, searched, safe });
       if (recent.length > RECENT_MAX) recent.shift();
@@ -94,22 +94,22 @@ const ENCODINGS_MAX = 3;
 
 function* search(text: string, marks: readonly [number, number][], searched: readonly Searched[]): Generator<Hit> {
   const plain = plainView(text, marks);
-  const runs = function* (view: View, which: keyof Searched['needles']): Generator<Run> {
+  const runs = function* (view: TextView, which: keyof Searched['needles']): Generator<Run> {
     for (const { needles } of searched) for (const needle of needles[which]) yield* hitsIn(view, needle);
   };
-  const find = function* (view: View, which: keyof Searched['needles']): Generator<Hit> {
-    for (const run of merged(runs(view, which))) yield { run, parts: partsOf(view, run.start, run.end) };
+  const find = function* (view: TextView, which: keyof Searched['needles']): Generator<Hit> {
+    for (const run of mergeRuns(runs(view, which))) yield { run, parts: findSpans(view, run.start, run.end) };
   };
-  const findFolded = function* (view: View): Generator<Hit> {
+  const findFolded = function* (view: TextView): Generator<Hit> {
     const folded = foldedView(view);
     yield* find(folded, 'folded');
     yield* find(barePieces(folded, false), 'bare');
     yield* find(barePieces(folded, true), 'solid');
   };
-  const findInSlots = function* (reading: View): Generator<Hit> {
+  const findInSlots = function* (reading: TextView): Generator<Hit> {
     // Decoded here too: an escaped quote that is undone in the whole text ends its piece there.
     for (const { view, partsAt } of slotsIn(reading))
-      for (const decoded of readings(view)) {
+      for (const decoded of decodedReadings(view)) {
         for (const { run, parts } of findFolded(decoded)) yield { run, parts: parts.flatMap(partsAt) };
         // What looks like a tag in pieces that were joined may be of the value.
         if (!decoded.text.includes('<')) continue;
@@ -122,14 +122,14 @@ function* search(text: string, marks: readonly [number, number][], searched: rea
       }
   };
   yield* find(plain, 'exact');
-  for (const reading of readings(plain)) {
+  for (const reading of decodedReadings(plain)) {
     yield* findFolded(reading);
     yield* findInSlots(reading);
-    let encoded: View | undefined = reading;
+    let encoded: TextView | undefined = reading;
     for (let depth = 0; depth < ENCODINGS_MAX; depth += 1) {
       encoded = decodedRuns(encoded);
       if (encoded === undefined) break;
-      for (const decoded of readings(encoded)) yield* findFolded(decoded);
+      for (const decoded of decodedReadings(encoded)) yield* findFolded(decoded);
     }
   }
   for (const radix of [10, 16] as const) {
@@ -144,15 +144,15 @@ const BOUNDARY = /\n|(?<!\\)(?:\\\\)*"/;
 const ENDING = /(?<!\\)(?:\\\\)+"$/;
 const ENDING_CHARACTERS = 100;
 
-function replaced(text: string, hits: readonly Hit[]): string {
+function replaceHits(text: string, hits: readonly Hit[]): string {
   if (hits.length === 0) return text;
   // As runs of the source they are merged as those of a view are.
   const runs = hits.flatMap(({ run, parts }) =>
-    joined(text, parts).map(({ from, to }) => ({ ...run, start: from, end: to })),
+    joinSpans(text, parts).map(({ from, to }) => ({ ...run, start: from, end: to })),
   );
   const pieces: string[] = [];
   let at = 0;
-  for (const { start, end, needle } of merged(runs)) {
+  for (const { start, end, needle } of mergeRuns(runs)) {
     pieces.push(text.slice(at, start), `<secret>${needle.name}</secret>`);
     at = ENDING.test(text.slice(Math.max(start, end - ENDING_CHARACTERS), end)) ? end - 1 : end;
   }
@@ -160,7 +160,7 @@ function replaced(text: string, hits: readonly Hit[]): string {
 }
 
 /** The parts, with what is between them where that is no boundary. */
-function joined(text: string, parts: readonly Part[]): Part[] {
+function joinSpans(text: string, parts: readonly SourceSpan[]): SourceSpan[] {
   const all: { from: number; to: number }[] = [];
   for (const { from, to } of parts.flatMap(part => linesOf(text, part))) {
     const last = all.at(-1);
@@ -172,7 +172,7 @@ function joined(text: string, parts: readonly Part[]): Part[] {
 }
 
 /** The part without the ends of lines in it. */
-function linesOf(text: string, { from, to }: Part): Part[] {
+function linesOf(text: string, { from, to }: SourceSpan): SourceSpan[] {
   const lines = text.slice(from, to).split('\n');
   let at = from;
   const found = lines.map(line => {

@@ -1,12 +1,12 @@
 import { characterCodes, plainView } from './decoded-view.ts';
-import { type Part, partsOf } from './find-needles.ts';
-import type { View } from './view.ts';
+import { findSpans, type SourceSpan } from './find-needles.ts';
+import type { TextView } from './view.ts';
 
 /** Pieces that stand in equal places of a text, as one text. */
 export interface Slots {
-  readonly view: View;
+  readonly view: TextView;
   /** Where in the source a part of the view stands. */
-  partsAt(part: Part): Part[];
+  partsAt(part: SourceSpan): SourceSpan[];
 }
 
 /**
@@ -30,7 +30,7 @@ class Pieces {
   readonly to: number[] = [];
 
   /** `given` is what the view has at `start`. */
-  add(given: string, view: View, start: number): void {
+  add(given: string, view: TextView, start: number): void {
     this.starts.push(this.text.length);
     for (let at = 0; at < given.length; at += 1) {
       this.from.push(view.from[start + at] ?? 0);
@@ -46,7 +46,7 @@ class Pieces {
 }
 
 /** Each list of pieces that have the same label: a value may be given one piece at a time. */
-export function slotsIn(view: View): Slots[] {
+export function slotsIn(view: TextView): Slots[] {
   const { text } = view;
   const byLabel = new Map<string, Pieces>();
   let end = 0;
@@ -60,21 +60,21 @@ export function slotsIn(view: View): Slots[] {
     byLabel.set(label, pieces);
     pieces.add(given, view, quoted === undefined ? index : index + 1);
   }
-  return [...byLabel.values()].filter(({ starts }) => starts.length >= SLOTS_MIN).flatMap(readings);
+  return [...byLabel.values()].filter(({ starts }) => starts.length >= SLOTS_MIN).flatMap(slotReadings);
 }
 
 /** The pieces joined, without what they all begin and end with, and where they are numbers, their characters. */
-function readings(pieces: Pieces): Slots[] {
+function slotReadings(pieces: Pieces): Slots[] {
   const { text, starts, from, to } = pieces;
   const source = { text, from: Int32Array.from(from), to: Int32Array.from(to) };
-  const partsAt = (part: Part): Part[] => partsOf(source, part.from, part.to);
+  const partsAt = (part: SourceSpan): SourceSpan[] => findSpans(source, part.from, part.to);
   const through = (read: string, at: readonly number[]): Slots => ({
     view: plainView(read),
-    partsAt: part => at.slice(part.from, part.to).flatMap(offset => partsOf(source, offset, offset + 1)),
+    partsAt: part => at.slice(part.from, part.to).flatMap(offset => findSpans(source, offset, offset + 1)),
   });
   const found: Slots[] = [{ view: plainView(text), partsAt }];
   const all = pieces.all();
-  const [before, after] = [shared(all), shared(all.map(reversed))];
+  const [before, after] = [sharedLength(all), sharedLength(all.map(reverseText))];
   if (before + after > 0) {
     const kept = all.flatMap((piece, n) =>
       Array.from({ length: Math.max(0, piece.length - before - after) }, (_, at) => (starts[n] ?? 0) + before + at),
@@ -97,10 +97,10 @@ function readings(pieces: Pieces): Slots[] {
   return found;
 }
 
-const reversed = (text: string): string => text.split('').reverse().join('');
+const reverseText = (text: string): string => text.split('').reverse().join('');
 
 /** How many characters all begin with, but for the last of each. */
-function shared([first = '', ...rest]: readonly string[]): number {
+function sharedLength([first = '', ...rest]: readonly string[]): number {
   let size = first.length - 1;
   for (const text of rest) {
     size = Math.min(size, text.length - 1);

@@ -1,5 +1,5 @@
 /** A reading of a text. Each UTF-16 unit of it knows from where to where of the source it was read. */
-export interface View {
+export interface TextView {
   readonly text: string;
   readonly from: Int32Array;
   readonly to: Int32Array;
@@ -39,11 +39,11 @@ export class ViewWriter {
   }
 
   /** A part of another view, as it is there. */
-  copy({ text, from, to }: View, start: number, end: number): void {
+  copy({ text, from, to }: TextView, start: number, end: number): void {
     for (let at = start; at < end; at += 1) this.addUnit(text.charCodeAt(at), from[at] ?? 0, to[at] ?? 0);
   }
 
-  view(): View {
+  view(): TextView {
     return {
       text: Buffer.from(this.#units.buffer, 0, this.#length * 2).toString('utf16le'),
       from: this.#from.subarray(0, this.#length),

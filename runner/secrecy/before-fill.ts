@@ -35,7 +35,7 @@ export function beforeFill(context: BrowserContext, isTainted: (page: Page) => P
   async function learnFrame(frame: Frame): Promise<void> {
     for (const name of z.array(z.string()).parse(await frame.evaluate(NAMES))) names.add(name);
     for (const element of await frame.$$('select'))
-      if (lists.length < LISTS_MAX) lists.push({ element, offers: await element.evaluate(offered) });
+      if (lists.length < LISTS_MAX) lists.push({ element, offers: await element.evaluate(listOptions) });
   }
 
   async function learnPage(page: Page): Promise<void> {
@@ -57,7 +57,7 @@ export function beforeFill(context: BrowserContext, isTainted: (page: Page) => P
     async isSameList(element) {
       for (const known of lists)
         if (await known.element.evaluate(isOf, element).catch(() => false))
-          return known.offers === (await known.element.evaluate(offered));
+          return known.offers === (await known.element.evaluate(listOptions));
       return false;
     },
   };
@@ -86,7 +86,7 @@ interface PageElement {
   closest(selector: string): PageElement | null;
 }
 
-function offered(element: object): string {
+function listOptions(element: object): string {
   const { options = [] } = element as PageElement; // every element has at least these
   return [...options].map(({ text, value }) => `${text}\n${value}`).join('\n');
 }

@@ -1,4 +1,4 @@
-import { spelled } from './spelled.ts';
+import { spellValue } from './spelled.ts';
 
 export type SecretKind = 'username' | 'password' | 'code';
 
@@ -32,10 +32,10 @@ export function formsOf(value: string, kind: SecretKind): Form[] {
   const [name = ''] = value.split('@');
   const forms = [
     ...bothWays(fold(value), false, isName),
-    ...spelled(value).map(text => form(fold(text), false, isName)),
-    ...bare(value, isName),
+    ...spellValue(value).map(text => createForm(fold(text), false, isName)),
+    ...bareForms(value, isName),
     ...(isName && name.length >= NAME_CHARACTERS_MIN
-      ? [...bothWays(fold(name), false, false), ...bare(name, false)]
+      ? [...bothWays(fold(name), false, false), ...bareForms(name, false)]
       : []),
   ];
   const isFirst = ({ text, bare }: Form, at: number): boolean =>
@@ -49,15 +49,15 @@ export function formOfEdited(text: string): Form | undefined {
   return folded.length < EDITED_CHARACTERS_MIN ? undefined : { text: folded, size: folded.length, bare: false };
 }
 
-function bare(value: string, whole: boolean): Form[] {
+function bareForms(value: string, whole: boolean): Form[] {
   const letters = fold(value).replace(/[^\p{L}\p{N}]/gu, '');
   return bothWays(letters, true, whole).filter(({ size }) => size >= BARE_CHARACTERS_MIN);
 }
 
 const bothWays = (text: string, bare: boolean, whole: boolean): Form[] =>
-  [text, [...text].reverse().join('')].map(way => form(way, bare, whole));
+  [text, [...text].reverse().join('')].map(way => createForm(way, bare, whole));
 
-const form = (text: string, bare: boolean, whole: boolean): Form => ({
+const createForm = (text: string, bare: boolean, whole: boolean): Form => ({
   text,
   size: whole ? text.length : Math.floor(text.length / 2) + 1,
   bare,
@@ -67,7 +67,7 @@ const form = (text: string, bare: boolean, whole: boolean): Form => ({
  * Indexes of the texts that hold more than half of a value, alone or with what stands next to them. Self-contained: it
  * also runs in pages.
  */
-export function holding(
+export function findHeldTexts(
   texts: readonly string[],
   forms: readonly Form[],
   folded: (text: string) => string,

@@ -9,7 +9,8 @@ export async function evaluateAside(session: CDPSession, frameId: string, expres
     worldName: WORLD,
   });
   const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
-    ...{ contextId, expression },
+    contextId,
+    expression,
     awaitPromise: true,
     returnByValue: true,
   });

@@ -7,14 +7,14 @@ const LINE = /^\s*- (?:'?(?:combobox|searchbox|spinbutton|textbox)\b.*|text): /;
  */
 export function maskFields(text: string, held: ReadonlyMap<string, string>): string {
   if (held.size === 0) return text;
-  const inJson = text.startsWith('{') ? parsed(text) : undefined;
+  const inJson = text.startsWith('{') ? parseJson(text) : undefined;
   return inJson === undefined ? maskLines(text, held) : JSON.stringify(inJson, (_key, value) => maskValue(value, held));
 }
 
 const maskValue = (value: unknown, held: ReadonlyMap<string, string>): unknown =>
   typeof value === 'string' ? maskLines(value, held) : value;
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

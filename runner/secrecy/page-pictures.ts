@@ -1,12 +1,12 @@
 import type { BrowserContext, CDPSession, Frame, Page } from 'playwright-core';
 import { pageScript } from '../browser/page-script.ts';
 import { type Drawn, type DrawnText, type Hiding, isMoving, readDrawn } from './drawn.ts';
-import { type Form, fold, holding } from './held.ts';
+import { type Form, findHeldTexts, fold } from './held.ts';
 import { readHiddenRoots } from './shadow-roots.ts';
 import { siteOf } from './site.ts';
 
 /** What one look at a tab found. */
-export interface Look {
+export interface PictureCheck {
   /** Undefined: at that moment, and since the look before, nothing showed a value. Else why a picture might. */
   readonly shown: string | undefined;
   /** Documents, fields and shadow roots were already watched when the look began, and nothing escaped the watch. */
@@ -116,7 +116,7 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
     });
     const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
       contextId,
-      expression: `(${MASK})(${fold}, ${holding})`,
+      expression: `(${MASK})(${fold}, ${findHeldTexts})`,
     });
     if (exceptionDetails !== undefined || result.objectId === undefined)
       throw new Error('a document cannot be watched');
@@ -223,7 +223,7 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
     for (const kind of ['texts', 'lines', 'strokes'] as const) {
       const list = shown.flatMap(({ session, drawn }) => drawn[kind].flat().map(text => ({ session, text })));
       const texts = list.map(({ text }) => text.text);
-      for (const index of holding(texts, forms, fold)) {
+      for (const index of findHeldTexts(texts, forms, fold)) {
         const found = list[index];
         if (found !== undefined) held.set(found.text, found.session);
       }
@@ -296,7 +296,7 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
     },
 
     /** Looks at what is drawn, and hides what shows a value. Rejects when the tab does not answer. */
-    async look(): Promise<Look> {
+    async look(): Promise<PictureCheck> {
       const all = await sessionsNow();
       const frames = await liveFrames(all);
       const { heldSites } = searched();

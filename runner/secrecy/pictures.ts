@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
 import { within } from '../../time/within.ts';
 import { type Form, formOfEdited, formsOf, type SecretKind } from './held.ts';
-import { type Look, type PagePictures, pagePictures, type Searched } from './page-pictures.ts';
+import { type PagePictures, type PictureCheck, pagePictures, type Searched } from './page-pictures.ts';
 import { siteOf } from './site.ts';
 
 /** Why there is no picture: a clause for the agent. */
@@ -25,7 +25,7 @@ export interface Pictures {
   /** Whether a value was filled in: from then on pictures are to be had from `take`, or after two looks at them. */
   isGuarding(): boolean;
   /** What the tab shows now, hidden where it must be. Never rejects: a tab that does not answer may show anything. */
-  look(page: Page): Promise<Look>;
+  look(page: Page): Promise<PictureCheck>;
 }
 
 export const isWithheld = (picture: unknown): picture is Withheld =>
@@ -70,11 +70,11 @@ export function guardPictures(context: BrowserContext): Pictures {
   /** Documents of other tabs that are gone hold nothing any more; what does not answer is there. */
   async function forgetGone(but: Page): Promise<void> {
     const others = context.pages().filter(page => page !== but && tabs.get(page)?.isStrict() === true);
-    await Promise.all(others.map(page => bounded(tabOf(page).forgetGone()).catch(() => undefined)));
+    await Promise.all(others.map(page => boundWork(tabOf(page).forgetGone()).catch(() => undefined)));
   }
 
   function inOrder<T>(page: Page, work: () => Promise<T>): Promise<T> {
-    const mine = (looks.get(page) ?? Promise.resolve()).then(() => bounded(work()));
+    const mine = (looks.get(page) ?? Promise.resolve()).then(() => boundWork(work()));
     looks.set(
       page,
       mine.catch(() => undefined),
@@ -102,7 +102,7 @@ export function guardPictures(context: BrowserContext): Pictures {
     );
   }
 
-  const look = (page: Page): Promise<Look> =>
+  const look = (page: Page): Promise<PictureCheck> =>
     inOrder(page, async () => {
       await readFields();
       await forgetGone(page);
@@ -152,9 +152,9 @@ export function guardPictures(context: BrowserContext): Pictures {
 
 const isOf = (page: Page, site: string): boolean => page.frames().some(frame => siteOf(frame.url()) === site);
 
-const UNKNOWN: Look = { shown: 'the page does not answer', settled: false, unseen: -1, documents: '' };
+const UNKNOWN: PictureCheck = { shown: 'the page does not answer', settled: false, unseen: -1, documents: '' };
 
-async function bounded<T>(work: Promise<T>): Promise<T> {
+async function boundWork<T>(work: Promise<T>): Promise<T> {
   const late = new AbortController();
   work.catch(() => undefined);
   try {

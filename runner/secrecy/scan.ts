@@ -72,7 +72,7 @@ async function treeOf(session: CDPSession): Promise<string> {
     ...(nodes.attributes ?? []).flat().map(at),
     ...[nodes.inputValue, nodes.textValue].flatMap(values => (values?.value ?? []).map(at)),
   ]);
-  return bounded(found.join('\n'));
+  return requireBounded(found.join('\n'));
 }
 
 async function storedIn(session: CDPSession): Promise<string> {
@@ -84,10 +84,10 @@ async function storedIn(session: CDPSession): Promise<string> {
   };
   walk(frameTree);
   const texts = await Promise.all(frames.map(frameId => evaluateAside(session, frameId, `(${STORED})()`)));
-  return bounded(texts.join('\n'));
+  return requireBounded(texts.join('\n'));
 }
 
-function bounded(text: string): string {
+function requireBounded(text: string): string {
   if (text.length > CHARACTERS_MAX) throw new Error('the tab is too big to be read');
   return text;
 }

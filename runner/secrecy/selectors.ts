@@ -149,13 +149,13 @@ const ESCAPES = new RegExp(ESCAPE, 'gi');
 function refusedName(css: string, hasName: HasName): string | undefined {
   for (const [, tag, name, quoted, bare] of css.matchAll(NAMES)) {
     if (tag !== undefined && TAGS.has(tag.toLowerCase())) continue;
-    const found = (tag?.toLowerCase() ?? name ?? quoted ?? bare ?? '').replace(ESCAPES, unescaped);
+    const found = (tag?.toLowerCase() ?? name ?? quoted ?? bare ?? '').replace(ESCAPES, unescapeSelector);
     if (!hasName(found)) return `"${found}", a name that came after the login,`;
   }
   return undefined;
 }
 
-function unescaped(spelling: string): string {
+function unescapeSelector(spelling: string): string {
   const code = /^\\([0-9a-f]{1,6})/i.exec(spelling)?.[1];
   if (code === undefined) return spelling.slice(1);
   return Number.parseInt(code, 16) <= 0x10ffff ? String.fromCodePoint(Number.parseInt(code, 16)) : '';

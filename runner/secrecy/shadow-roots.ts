@@ -35,7 +35,9 @@ export async function readHiddenRoots(session: CDPSession, topFrameId: string): 
     shadowRoots
       .filter(({ shadowRootType: type }) => type === 'closed' || (type === 'user-agent' && FIELDS.test(nodeName)))
       .map(({ backendNodeId, shadowRootType }) => ({
-        ...{ backendNodeId, frameId: frameOf(nodeId), isBrowsers: shadowRootType === 'user-agent' },
+        backendNodeId,
+        frameId: frameOf(nodeId),
+        isBrowsers: shadowRootType === 'user-agent',
       })),
   );
 }

@@ -9,7 +9,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const ENCODED_CHARACTERS_MIN = 6;
 
 /** A value as a program may spell it where a person reads it: an address, a source text, a dump. */
-export function spelled(value: string): string[] {
+export function spellValue(value: string): string[] {
   const bytes = Buffer.from(value);
   const escaped = JSON.stringify(value).slice(1, -1);
   const spellings = [
@@ -17,15 +17,15 @@ export function spelled(value: string): string[] {
     new URLSearchParams({ v: value }).toString().slice(2),
     URL.parse(`http://x/?${value}`)?.search.slice(1) ?? value,
     escaped,
-    escaped.replace(/[^ -~]/g, unicode),
-    escaped.replace(/[&<>'"]|[^ -~]/g, unicode),
+    escaped.replace(/[^ -~]/g, unicodeEscape),
+    escaped.replace(/[&<>'"]|[^ -~]/g, unicodeEscape),
     value.replace(/[&<>"']/g, character => ENTITIES[character] ?? character),
     ...(value.length < ENCODED_CHARACTERS_MIN ? [] : [bytes.toString('hex'), ...base64(bytes)]),
   ];
   return [...new Set(spellings)];
 }
 
-const unicode = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const unicodeEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** It starts anywhere in what is encoded; the characters at either end hold bits of what stands beside it. */
 function base64(bytes: Buffer): string[] {

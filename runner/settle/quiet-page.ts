@@ -111,7 +111,9 @@ export function quietPage(page: Page, isNamed: () => boolean, answerMs = ANSWER_
         ? 'settle'
         : `(globalThis.settle ??= (${SCRIPT})(${acting}, ${CHALLENGE_IN}, (${STATE})(), ${LOOK}))`;
     const asked = session?.send('Runtime.evaluate', {
-      ...{ contextId, awaitPromise: true, returnByValue: true },
+      contextId,
+      awaitPromise: true,
+      returnByValue: true,
       expression: `${settle}.${call}`,
     });
     onSent?.();

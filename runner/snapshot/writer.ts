@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
-import { within } from '../../http/within.ts';
+import { within } from '../../time/within.ts';
 import type { Conceal } from '../budget/cut.ts';
 import { estimateTokens } from '../budget/estimate.ts';
 import { ariaTree } from './aria-tree.ts';

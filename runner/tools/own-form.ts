@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import type { Clock } from '../../http/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import { invalidArguments } from '../results/result.ts';
 import type { Settler } from '../settle/settle.ts';
 import type { Elicitation } from './elicitation.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { USER_ACTION_SECONDS } from '../../contract/user-action.ts';
-import { RETRY, waitBackoff } from '../../http/backoff.ts';
+import { RETRY, waitBackoff } from '../../time/backoff.ts';
 import { worthRetrying } from '../reporting/controller-client.ts';
 import { failed } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';

@@ -6,7 +6,7 @@ import type { RecordingStore } from './recording-store.ts';
 /**
  * A folder of this machine as the store. A reader never sees half a file. Takes whole files only, and replaces them.
  */
-export function folderStore(root: URL): RecordingStore {
+export function folderRecordingStore(root: URL): RecordingStore {
   const base = fileURLToPath(root);
   const pathOf = (key: string): string => {
     const target = normalize(join(base, key));

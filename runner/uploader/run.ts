@@ -4,7 +4,7 @@ import { EnvironmentError } from '../../process/environment.ts';
 import { realClock } from '../../time/clock.ts';
 import { controllerClient } from '../reporting/controller-client.ts';
 import { requireAwsSdk } from './aws-sdk.ts';
-import { folderStore } from './folder-store.ts';
+import { folderRecordingStore } from './folder-store.ts';
 import type { RecordingStore } from './recording-store.ts';
 import { onceSettings, type SidecarSettings, sidecarSettings } from './settings.ts';
 import { type UploadResult, uploadRecordings } from './upload.ts';
@@ -13,12 +13,12 @@ import { type UploadResult, uploadRecordings } from './upload.ts';
 const RUN_MS = 10 * 60_000;
 
 /** `--once`: sends what a dead runner of this machine left, then exits. */
-function once(): Promise<UploadResult> {
+function uploadOnce(): Promise<UploadResult> {
   const settings = onceSettings(process.env);
   return uploadRecordings({
     outputDir: settings.outputDir,
     runnerId: undefined,
-    storeFor: async () => folderStore(settings.artifactStore),
+    storeFor: async () => folderRecordingStore(settings.artifactStore),
     reporter: controllerClient(settings.controllerUrl).artifact,
     final: AbortSignal.abort(),
     graceMs: RUN_MS,
@@ -32,7 +32,7 @@ function once(): Promise<UploadResult> {
  * The sidecar of a pod: lives until SIGTERM, which comes when the browser's container has ended. Its folder goes with
  * it.
  */
-function sidecar(ending: AbortSignal): Promise<UploadResult> {
+function runSidecar(ending: AbortSignal): Promise<UploadResult> {
   const settings = sidecarSettings(process.env);
   requireAwsSdk();
   const { runnerId } = settings;
@@ -54,7 +54,7 @@ async function bucketStore(
   settings: SidecarSettings,
   { runner_id, upload_credential = '' }: UploadOrder,
 ): Promise<RecordingStore> {
-  const [{ s3Store }, { s3Bucket }, { s3Client }] = await Promise.all([
+  const [{ s3Store }, { s3Bucket }, { createUploadClient }] = await Promise.all([
     import('./s3-store.ts'),
     import('./s3-bucket.ts'),
     import('./s3-client.ts'),
@@ -63,7 +63,7 @@ async function bucketStore(
   const proxy = egressUrl === undefined ? undefined : new URL(egressUrl);
   // Without a credential the proxy refuses, and its refusal is the reason of the loss.
   if (proxy !== undefined) Object.assign(proxy, { username: runner_id, password: upload_credential });
-  const client = s3Client({
+  const client = createUploadClient({
     region: settings.awsRegion,
     proxyUrl: proxy?.href,
     ownEndpoint: settings.awsS3Endpoint !== undefined,
@@ -74,7 +74,7 @@ async function bucketStore(
 /** The uploader's exit code. `ending` aborts at SIGTERM, which ends a run `--once` anyhow. */
 export async function run(args: readonly string[], ending: AbortSignal): Promise<number> {
   try {
-    const { left } = await (args[0] === '--once' ? once() : sidecar(ending));
+    const { left } = await (args[0] === '--once' ? uploadOnce() : runSidecar(ending));
     return left === 0 ? 0 : 1;
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error;

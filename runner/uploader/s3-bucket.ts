@@ -54,7 +54,7 @@ export function s3Bucket(client: S3Client, name: string): Bucket {
   return {
     uri: key => `s3://${name}/${key}`,
     put: (key, body, abortSignal) =>
-      expecting({ PreconditionFailed: 'exists' as const }, async () => {
+      expectCodes({ PreconditionFailed: 'exists' as const }, async () => {
         const command = new PutObjectCommand({
           ...at(key),
           Body: body,
@@ -76,7 +76,7 @@ export function s3Bucket(client: S3Client, name: string): Bucket {
       return UploadId;
     },
     part: (key, UploadId, PartNumber, body, abortSignal) =>
-      expecting({ NoSuchUpload: 'gone' as const }, async () => {
+      expectCodes({ NoSuchUpload: 'gone' as const }, async () => {
         const sum = crc32Of(body);
         const command = new UploadPartCommand({ ...at(key), UploadId, PartNumber, Body: body, ChecksumCRC32: sum });
         const { ETag } = await client.send(command, { abortSignal });
@@ -84,7 +84,7 @@ export function s3Bucket(client: S3Client, name: string): Bucket {
         return { number: PartNumber, etag: ETag, crc32: sum };
       }),
     complete: (key, UploadId, parts, abortSignal) =>
-      expecting({ NoSuchUpload: 'gone' as const, PreconditionFailed: 'exists' as const }, async () => {
+      expectCodes({ NoSuchUpload: 'gone' as const, PreconditionFailed: 'exists' as const }, async () => {
         const Parts = [...parts]
           .sort((a, b) => a.number - b.number)
           .map(({ number, etag, crc32: sum }) => ({ PartNumber: number, ETag: etag, ChecksumCRC32: sum }));
@@ -98,7 +98,7 @@ export function s3Bucket(client: S3Client, name: string): Bucket {
         return 'stored' as const;
       }),
     async abort(key, UploadId, abortSignal) {
-      await expecting({ NoSuchUpload: 'gone' as const }, () =>
+      await expectCodes({ NoSuchUpload: 'gone' as const }, () =>
         client.send(new AbortMultipartUploadCommand({ ...at(key), UploadId }), { abortSignal }),
       );
     },
@@ -106,7 +106,7 @@ export function s3Bucket(client: S3Client, name: string): Bucket {
 }
 
 /** Errors that are answers, by S3's code for them. */
-async function expecting<T, A extends string>(answers: Readonly<Record<string, A>>, work: () => Promise<T>) {
+async function expectCodes<T, A extends string>(answers: Readonly<Record<string, A>>, work: () => Promise<T>) {
   try {
     return await work();
   } catch (error) {

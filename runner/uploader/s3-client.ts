@@ -21,8 +21,8 @@ export interface S3ClientOptions {
  * and the endpoints from the environment, and asks STS again before its credential ends. It repeats nothing: only the
  * uploader knows which conditional write is a repetition (docs/adr/0017).
  */
-export function s3Client({ region, proxyUrl, ownEndpoint }: S3ClientOptions): S3Client {
-  const agent = { keepAlive: true, ...(proxyUrl === undefined ? {} : { proxyEnv: proxies(proxyUrl) }) };
+export function createUploadClient({ region, proxyUrl, ownEndpoint }: S3ClientOptions): S3Client {
+  const agent = { keepAlive: true, ...(proxyUrl === undefined ? {} : { proxyEnv: proxyVariables(proxyUrl) }) };
   const requestHandler = new NodeHttpHandler({
     connectionTimeout: CONNECT_MS,
     requestTimeout: REQUEST_MS,
@@ -39,4 +39,4 @@ export function s3Client({ region, proxyUrl, ownEndpoint }: S3ClientOptions): S3
   });
 }
 
-const proxies = (url: string) => ({ HTTP_PROXY: url, HTTPS_PROXY: url });
+const proxyVariables = (url: string) => ({ HTTP_PROXY: url, HTTPS_PROXY: url });

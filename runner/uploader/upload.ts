@@ -10,10 +10,10 @@ import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder } from '../../
 import { backoffMs } from '../../time/backoff.ts';
 import type { Clock } from '../../time/clock.ts';
 import { worthRetrying } from '../reporting/controller-client.ts';
-import { mend } from './mend.ts';
 import { readOrder } from './order.ts';
 import { flawOf, isEnded, settledBytes } from './recording-file.ts';
 import type { RecordingStore, RecordingUpload } from './recording-store.ts';
+import { repairVideo } from './repair-video.ts';
 import { openState, type UploadState } from './state.ts';
 
 export interface UploadOptions {
@@ -105,7 +105,7 @@ async function awaitOrder(options: UploadOptions): Promise<UploadOrder | undefin
     const last = final.aborted;
     try {
       const order = await readOrder(outputDir);
-      if (order !== undefined) return checked(order, runnerId);
+      if (order !== undefined) return checkOrder(order, runnerId);
     } catch (error) {
       if (last) throw error;
       if (String(error) !== String(logged)) log.error({ err: error }, 'upload order unreadable');
@@ -117,7 +117,7 @@ async function awaitOrder(options: UploadOptions): Promise<UploadOrder | undefin
 }
 
 /** Keys carry the runner's id, so that a compromised browser writes under its own runner's prefix at most. */
-function checked(order: UploadOrder, runnerId: string | undefined): UploadOrder {
+function checkOrder(order: UploadOrder, runnerId: string | undefined): UploadOrder {
   const { runner_id, session_id, epoch, artifacts_prefix } = order;
   if (runnerId === undefined) return order;
   if (runner_id === runnerId && artifacts_prefix.endsWith(`/${session_id}/${epoch}-${runnerId}/`)) return order;
@@ -142,7 +142,7 @@ async function sendUntilDone(work: Work): Promise<Failures> {
 async function sendAll(work: Work, final: boolean, earlier: Failures): Promise<Failures> {
   const { order, state, signal, log } = work;
   const failures = new Map<string, unknown>();
-  for (const name of await recordings(work, final)) {
+  for (const name of await listRecordings(work, final)) {
     if (signal.aborted && failures.size > 0) {
       failures.set(name, earlier.get(name) ?? 'not attempted before the deadline');
       continue;
@@ -180,12 +180,12 @@ async function upload(work: Work, name: string, final: boolean): Promise<void> {
   await finish(work, { state: 'stored', name, uri: store.uri(file.key), bytes: file.state.storedBytes });
 }
 
-/** The size of a video that nothing writes to any more, its head mended; or why it is none. */
+/** The size of a video that nothing writes to any more, its head repaired; or why it is none. */
 async function endedVideo({ path, signal }: RecordingUpload): Promise<{ bytes: number; flaw?: string }> {
   const bytes = await settledBytes(path, signal);
   const flaw = await flawOf(path, bytes);
   if (flaw !== undefined) return { bytes, flaw };
-  if (!(await isEnded(path, bytes))) await mend(path, bytes);
+  if (!(await isEnded(path, bytes))) await repairVideo(path, bytes);
   return { bytes };
 }
 
@@ -258,7 +258,7 @@ const fileOf = ({ outputDir, order, state, signal }: Work, name: string): Record
 });
 
 /** What is not reported yet. Until all is final the last page may be another one. */
-async function recordings({ outputDir, state }: Work, final: boolean): Promise<string[]> {
+async function listRecordings({ outputDir, state }: Work, final: boolean): Promise<string[]> {
   const entries = await readdir(outputDir, { withFileTypes: true });
   const videos = entries
     .filter(entry => entry.isFile() && /^[A-Za-z0-9_-]{1,100}\.webm$/.test(entry.name))

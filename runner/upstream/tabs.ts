@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { BrowserContext, Page } from 'playwright-core';
-import { within } from '../../http/within.ts';
+import { within } from '../../time/within.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { shownAddress, shownTitle } from '../browser/shown.ts';
 import { timeoutResult } from '../results/result.ts';

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
-import { running } from '../../cluster/deploy.ts';
+import { waitUntilRunning } from '../../cluster/deploy.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
 import { openIngress } from '../../cluster/ingress.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
@@ -49,7 +49,7 @@ async function untilWarm(count: number): Promise<number> {
 async function pool(idle: number | null): Promise<void> {
   const change = idle === null ? 'OMICRON_POOL_IDLE-' : `OMICRON_POOL_IDLE=${idle}`;
   await kubectl(['-n', NAMESPACES.system, 'set', 'env', `deployment/${SERVICES.controller}`, change]);
-  await running();
+  await waitUntilRunning();
 }
 
 /** Calls of the API server for runners since it started, by verb and resource. Status updates are the kubelet's. */

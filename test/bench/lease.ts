@@ -10,7 +10,7 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
 import { startDemoSite } from '../../local/demo-site.ts';
 import { findTools } from '../../local/machine-tools.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { newFolder, runnerPids } from '../local/machine.ts';
 import { startPostgresServer } from '../postgres-server.ts';
 import { acquireParts } from './acquire-parts.ts';
@@ -121,7 +121,7 @@ try {
     progress('memory of an idle session ...');
     sections.idleSessionPssMb = await onStack(0, null, async (_stack, sessions, folder) => {
       const lease = await sessions.acquire({ userId: 'memory', conversationId: 'c', recordVideo: false });
-      await using connected = await connectBrowser(lease);
+      await using connected = await connectMcpBrowser(lease);
       await connected.call('browser_navigate', { url: site.url });
       await new Promise(resolve => setTimeout(resolve, SETTLE_MS));
       const [runner] = await runnerPids(folder);

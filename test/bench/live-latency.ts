@@ -1,4 +1,4 @@
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { openConsole } from '../console/open-console.ts';
 import { eventually } from '../eventually.ts';
 import { type Percentiles, percentiles } from './figures.ts';
@@ -70,7 +70,7 @@ export async function seenInConsole(): Promise<
   await using shown = await openConsole();
   const { page, stack, sessions } = shown;
   const lease = await sessions.acquire({ userId: 'ada', conversationId: 'bench', recordVideo: false });
-  await using agent = await connectBrowser(lease);
+  await using agent = await connectMcpBrowser(lease);
   await agent.call('browser_navigate', { url: PAGE, snapshot: 'none' });
   await page.setViewportSize({ width: 1400, height: 1000 });
   await page.goto(stack.console.link());

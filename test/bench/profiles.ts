@@ -16,7 +16,7 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
 import { ENV } from '../../contract/names.ts';
 import { findTools, toolsEnvironment } from '../../local/machine-tools.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder } from '../local/machine.ts';
 import { machine, percentiles, versions, writeSections } from './figures.ts';
@@ -119,7 +119,7 @@ async function storedBytes(): Promise<number> {
 async function complete(name: keyof typeof SIZES) {
   progress(`a ${name} profile ...`);
   const lease = await acquire(name, 'complete');
-  const browser = await connectBrowser(lease);
+  const browser = await connectMcpBrowser(lease);
   await browser.goto(site.url);
   for (const call of fill(SIZES[name])) await browser.evaluate(call);
   const before = await storedBytes();
@@ -133,7 +133,7 @@ async function complete(name: keyof typeof SIZES) {
   await endAndSave(lease);
   const restored = await timed(async () => {
     const again = await acquire(name, 'complete');
-    await using page = await connectBrowser(again);
+    await using page = await connectMcpBrowser(again);
     await page.goto(site.url);
     if ((await page.evaluate(STORED)) !== true) throw new Error(`${name}: the profile came back without its login`);
     return again;
@@ -147,7 +147,7 @@ async function acquireMs() {
   progress('acquires ...');
   const lease = await acquire('login');
   {
-    await using browser = await connectBrowser(lease);
+    await using browser = await connectMcpBrowser(lease);
     await browser.goto(site.url);
     for (const call of fill(LOGIN)) await browser.evaluate(call);
     await sessions.saveProfile('bench', 'login');
@@ -169,7 +169,7 @@ async function acquireMs() {
 async function thawMs(): Promise<number> {
   progress('thaws ...');
   const lease = await acquire();
-  await using browser = await connectBrowser(lease);
+  await using browser = await connectMcpBrowser(lease);
   await browser.goto(site.url);
   const all: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
@@ -188,7 +188,7 @@ async function hibernateBackMs() {
   const paths = ['one', 'two', 'three'];
   const first = await acquireChat('rests');
   {
-    await using browser = await connectBrowser(first);
+    await using browser = await connectMcpBrowser(first);
     for (const [place, path] of paths.entries()) {
       if (place > 0) await browser.call('browser_tabs', { action: 'new' });
       await browser.goto(`${site.url}${path}`);
@@ -203,7 +203,7 @@ async function hibernateBackMs() {
     await other.end();
     await isWarm();
     const { ms } = await timed(async () => {
-      await using browser = await connectBrowser(await acquireChat('rests'));
+      await using browser = await connectMcpBrowser(await acquireChat('rests'));
       const { text } = await browser.call('browser_tabs', { action: 'list' });
       const isBack = paths.every(path => text.includes(`${site.url}${path}`));
       if (!isBack || (await browser.evaluate(STORED)) !== true) throw new Error(`tabs or login are missing: ${text}`);

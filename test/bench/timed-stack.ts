@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { ENV } from '../../contract/names.ts';
 import { type Controller, startController } from '../../controller/compose.ts';
-import { controllerSettings } from '../../controller/config.ts';
 import type { Database } from '../../controller/ports/database.ts';
+import { parseControllerSettings } from '../../controller/settings.ts';
 import { pgliteDatabase } from '../../controller/store/pglite.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import { stackEnvironment } from '../../local/stack-environment.ts';
@@ -89,7 +89,7 @@ if (import.meta.main) {
   const [folder = '', databaseUrl = ''] = process.argv.slice(2);
   const log = pino({ level: 'warn' });
   const calls: SqlCall[] = [];
-  const settings = controllerSettings({
+  const settings = parseControllerSettings({
     ...process.env,
     [ENV.controllerHost]: '127.0.0.1',
     [ENV.controllerPort]: '0',

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { processId, runs } from '../../controller/runners/local/process.ts';
+import { isRunning, processId } from '../../controller/runners/local/process.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
 import { eventually } from '../eventually.ts';
 import { command, type Finished, newFolder, processTree, runnerPids, shell, type Up, up } from '../local/machine.ts';
@@ -379,7 +379,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(processes.length).toBeGreaterThan(3);
     expect(await stack.end('SIGINT')).toBe(0);
     expect(stack.said()).toContain('nothing is left running');
-    expect(processes.filter(runs)).toEqual([]);
+    expect(processes.filter(isRunning)).toEqual([]);
     expect(await runnerPids(stack.folder)).toEqual([]);
   });
 

@@ -10,7 +10,7 @@ import { APP_TOOLS, SHOW_TOOL } from '../../contract/app-names.ts';
 import { APP_URI, SHOWS_APPS } from '../../contract/mcp-app.ts';
 import { ENV } from '../../contract/names.ts';
 import { withPresets } from '../../contract/policy/presets.ts';
-import { processId, runs } from '../../controller/runners/local/process.ts';
+import { isRunning, processId } from '../../controller/runners/local/process.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
 import { StackFolder } from '../../local/stack-folder.ts';
 import { eventually } from '../eventually.ts';
@@ -187,7 +187,7 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
     await client.close();
     await gateway.remove();
     await eventually('the lease to end', async () => (await statuses('installed'))[0]?.[0] === 'ended');
-    await eventually('its processes to end', () => !installed.some(runs));
+    await eventually('its processes to end', () => !installed.some(isRunning));
     await eventually(
       'the runner to be gone',
       async () => !(await readdir(join(stack.folder, 'runners'))).includes(runnerId),

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoSite } from '../../local/demo-site.ts';
 import { pythonOf } from '../../local/test-tools.ts';
 import { publish } from '../../release/publish.ts';
-import { version } from '../../release/version.ts';
+import { readVersion } from '../../release/version.ts';
 import { ready, renewed } from '../fakes/controller/clients.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { newFolder, ROOT, run } from '../local/machine.ts';
@@ -167,6 +167,6 @@ it('[P3] are published by one command, of which everything but the sending is tr
 }, async () => {
   const said: string[] = [];
   await publish({ dryRun: true, python: pythonOf(ROOT, 'python_sdk'), log: line => said.push(line) });
-  for (const name of Object.values(PUBLISHED)) expect(said).toContain(`+ ${name}@${await version()}`);
+  for (const name of Object.values(PUBLISHED)) expect(said).toContain(`+ ${name}@${await readVersion()}`);
   expect(said.join('\n')).toContain('would upload 1 wheel by twine');
 });

@@ -20,10 +20,10 @@ import { problemSchema } from '../../contract/problem.ts';
 import { LIMITS, leaseAnswer } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { startController } from '../../controller/compose.ts';
-import { controllerSettings } from '../../controller/config.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
+import { parseControllerSettings } from '../../controller/settings.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { eventually } from '../eventually.ts';
 import { startPostgresServer } from '../postgres-server.ts';
@@ -93,8 +93,8 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     const [hers, his] = await Promise.all([leaseOf(ada), leaseOf(bob)]);
     expect(hers.sessionId).not.toBe(his.sessionId);
     expect(hers.mcpUrl).not.toBe(his.mcpUrl);
-    await using a = await connectBrowser(hers);
-    await using b = await connectBrowser(his);
+    await using a = await connectMcpBrowser(hers);
+    await using b = await connectMcpBrowser(his);
 
     await a.goto(`${SITES.site}/login`);
     await a.call('browser_fill_form', {
@@ -131,13 +131,13 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     const first = await one.acquire(request);
     onTestFinished(() => first.end());
     {
-      await using before = await connectBrowser(first);
+      await using before = await connectMcpBrowser(first);
       await before.goto(`${SITES.site}/login`);
       await before.call('browser_evaluate', { function: "() => { document.cookie = 'kept=yes'; }" });
     }
     const again = await two.acquire(request);
     for (const what of ['sessionId', 'epoch', 'mcpUrl', 'headers'] as const) expect(again[what]).toEqual(first[what]);
-    await using after = await connectBrowser(again);
+    await using after = await connectMcpBrowser(again);
     expect(await after.evaluate('() => [location.pathname, document.cookie]')).toEqual(['/login', 'kept=yes']);
   });
 
@@ -231,7 +231,7 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     const files = `${(await kubelet()).root}/pods/${uidOf(pod)}`;
     await access(files);
     {
-      await using browser = await connectBrowser(lease);
+      await using browser = await connectMcpBrowser(lease);
       await browser.goto(`${SITES.site}/animated`);
       await browser.call('browser_wait_for', { time: 2 });
     }
@@ -279,7 +279,7 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
         });
         onTestFinished(() => lease.end());
         const { runner_id } = await sessions.get(lease.sessionId);
-        return { lease, browser: await connectBrowser(lease), runnerId: runner_id };
+        return { lease, browser: await connectMcpBrowser(lease), runnerId: runner_id };
       };
       /** A cookie, which a save reads from the browser, and a record of a database, which it reads from the files. */
       const run = (work: string) => `async () => {
@@ -385,7 +385,7 @@ async function controllerOn(namespace: string, templateName: string) {
   const postgres = await startPostgresServer({ initdb: ['--no-sync'], server: ['-c', 'fsync=off'] });
   const log = pino({ level: 'silent' });
   const serviceSecret = randomBytes(32).toString('hex');
-  const chosen = controllerSettings({
+  const chosen = parseControllerSettings({
     ...{ OMICRON_HOST: '127.0.0.1', OMICRON_PORT: 0, OMICRON_DATA_DIR: dataDir, OMICRON_POOL_IDLE: 0 },
     ...{ OMICRON_SECRET_STORE: 'file', OMICRON_SECRET_FILE_KEY: randomBytes(32).toString('base64') },
     [ENV.databaseUrl]: `${postgres.url}/postgres`,

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { deployedEnvironment } from '../../cluster/deploy.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
-import { compared, follow, push, synced, unfollow } from '../../cluster/gitops.ts';
+import { compareRevisions, follow, push, removeApplications, waitUntilSynced } from '../../cluster/gitops.ts';
 import { type Ingress, openIngress } from '../../cluster/ingress.ts';
 import { kubectl, localTool, tryKubectl } from '../../cluster/kubectl.ts';
 import { LABELS, NAMESPACES } from '../../contract/names.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import type { Environment } from '../../manifests/environment-type.ts';
 import { eventually } from '../eventually.ts';
 
@@ -41,13 +41,13 @@ describe('Argo CD, on a git repository of the test', { timeout: 5 * MINUTE_MS },
     await follow(env);
   }, 3 * MINUTE_MS);
   afterAll(async () => {
-    await synced(await push(env));
-    await unfollow();
+    await waitUntilSynced(await push(env));
+    await removeApplications();
     ingress.close();
   }, 5 * MINUTE_MS);
 
   it('[C4] syncs manifests/rendered/local: Synced and Healthy', async () => {
-    await synced(await push(env));
+    await waitUntilSynced(await push(env));
   });
 
   it('sees no drift whenever it compares, while a live controller leases and ends', async () => {
@@ -55,9 +55,9 @@ describe('Argo CD, on a git repository of the test', { timeout: 5 * MINUTE_MS },
     const seen = new Set<string | undefined>();
     for (let round = 0; round < 4; round += 1) {
       const lease = await sessions.acquire({ userId: 'argo', conversationId: 'drift', recordVideo: false });
-      seen.add((await compared()).sync);
+      seen.add((await compareRevisions()).sync);
       await lease.end();
-      seen.add((await compared()).sync);
+      seen.add((await compareRevisions()).sync);
     }
     expect([...seen]).toEqual(['Synced']);
   });
@@ -80,9 +80,9 @@ describe('Argo CD, on a git repository of the test', { timeout: 5 * MINUTE_MS },
       kind: 'ConfigMap',
       metadata: { name, namespace: NAMESPACES.system },
     });
-    await synced(await push(env, { [file]: text }));
+    await waitUntilSynced(await push(env, { [file]: text }));
     expect((await tryKubectl(get)).ok).toBe(true);
-    await synced(await push(env));
+    await waitUntilSynced(await push(env));
     await eventually('it is gone', async () => !(await tryKubectl(get)).ok, MINUTE_MS);
   });
 
@@ -92,7 +92,7 @@ describe('Argo CD, on a git repository of the test', { timeout: 5 * MINUTE_MS },
       conversationId: 'roll',
       recordVideo: false,
     });
-    await using browser = await connectBrowser(lease);
+    await using browser = await connectMcpBrowser(lease);
     await browser.goto(`${SITES.site}/login`);
     const before = await eventually(
       'warm runners',
@@ -103,7 +103,7 @@ describe('Argo CD, on a git repository of the test', { timeout: 5 * MINUTE_MS },
       2 * MINUTE_MS,
     );
     const [cpu] = env.runner.browser.cpu;
-    await synced(
+    await waitUntilSynced(
       await push({ ...env, runner: { ...env.runner, browser: { ...env.runner.browser, cpu: [cpu, '1900m'] } } }),
     );
     await eventually(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
-import { running } from '../../cluster/deploy.ts';
+import { waitUntilRunning } from '../../cluster/deploy.ts';
 import { FIXTURES } from '../../cluster/fixtures/objects.ts';
 import { type Ingress, openIngress } from '../../cluster/ingress.ts';
 import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
@@ -108,7 +108,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   happenedMs = null;
-  await running();
+  await waitUntilRunning();
   await noOrphans();
 }, 200_000);
 afterEach(async () => {
@@ -214,9 +214,9 @@ test(
     try {
       expect(await evict(first?.name ?? '')).toMatchObject({ ok: true });
       expect((await evict(second?.name ?? '')).stderr).toContain('disruption budget');
-      await running();
+      await waitUntilRunning();
       await kubectl([...inSystem, 'rollout', 'restart', 'deployment/browser-session-controller']);
-      await running();
+      await waitUntilRunning();
     } finally {
       rolling = false;
       await Promise.all(busy);

@@ -7,7 +7,7 @@ import { kubectl } from '../../cluster/kubectl.ts';
 import { store } from '../../cluster/store.ts';
 import { NAMESPACES, runnerName } from '../../contract/names.ts';
 import type { Session } from '../../contract/session.ts';
-import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
 import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { eventually } from '../eventually.ts';
 
@@ -38,7 +38,7 @@ export async function holdLease(
   sessions: BrowserSessions,
   { userId, recorded, lease }: Pick<Held, 'userId' | 'recorded' | 'lease'>,
 ): Promise<Held> {
-  const browser = await connectBrowser(lease);
+  const browser = await connectMcpBrowser(lease);
   await browser.goto(`${SITES.site}/login`); // a static page: recording a moving one would load two cores
   await browser.evaluate(`() => { window.mark = '${userId}'; return true; }`);
   const name = runnerName((await sessions.get(lease.sessionId)).runner_id ?? '');
@@ -108,7 +108,7 @@ export async function comesBack(sessions: BrowserSessions, { userId, lease }: He
   expect(next.epoch).toBeGreaterThan(lease.epoch);
   expect(next.mcpUrl).not.toBe(lease.mcpUrl);
   {
-    await using browser = await connectBrowser(next);
+    await using browser = await connectMcpBrowser(next);
     expect(await browser.evaluate('() => [location.href, document.cookie]')).toEqual([`${SITES.site}/login`, LOGIN]);
   }
   return holdLease(sessions, { userId, recorded: false, lease: next });

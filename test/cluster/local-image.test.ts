@@ -10,7 +10,7 @@ import { localStackImage } from '../../cluster/images.ts';
 import { localTool } from '../../cluster/kubectl.ts';
 import { ENV, SECCOMP_PROFILE } from '../../contract/names.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { pythonOf } from '../../local/test-tools.ts';
 import { eventually } from '../eventually.ts';
 import { processTree, ROOT, run } from '../local/machine.ts';
@@ -116,7 +116,7 @@ describe('the local stack as one container', { timeout: 120_000 }, () => {
   test('a stop ends its leases and stores their videos, and the next container has the data', async () => {
     const request = { userId: 'ada', conversationId: 'chat-2' };
     const lease = await sessions.acquire(request);
-    const browser = await connectBrowser(lease);
+    const browser = await connectMcpBrowser(lease);
     await browser.goto(site.url);
     expect(await container.stop()).toBe(0);
     expect(await readdir(join(data, 'runners'))).toEqual([]);

@@ -5,7 +5,7 @@ import { ENDED, LABELS, NAMESPACES, RUNNER_TEMPLATE, runnerName, SERVICE_ACCOUNT
 import { runnerPod, runnerService, tombstoneEndpoint } from '../../controller/runners/kubernetes/objects.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
-import { type KubernetesObject, objects } from '../../manifests/render.ts';
+import { type KubernetesObject, renderObjects } from '../../manifests/render.ts';
 import { eventually } from '../eventually.ts';
 import { pushed } from '../manifests/pushed.ts';
 import { HOSTILE_PODS } from './hostile-pods.ts';
@@ -15,7 +15,7 @@ import { podsOf } from './pods.ts';
 const CONTROLLER = `system:serviceaccount:${NAMESPACES.system}:${SERVICE_ACCOUNTS.controller}`;
 const RUNNER_ID = '6f9f4b3e-8f5d-4c07-9d1b-0d9f6f2b7a11';
 const inRunners = ['-n', NAMESPACES.runners];
-const local = [...objects(ENVIRONMENTS.local).values()];
+const local = [...renderObjects(ENVIRONMENTS.local).values()];
 /** Addresses of the local Service range that nothing has. */
 const FREE = { controller: '10.96.0.200', egress: '10.96.0.201' };
 const cluster = new Lent();
@@ -62,7 +62,9 @@ describe('the API server', () => {
   });
 
   test.each(Object.values(ENVIRONMENTS))('accepts every rendered object of $name, strictly', async env => {
-    const all = [...objects(pushed(env)).values()].filter(({ apiVersion }) => !apiVersion.startsWith('monitoring.'));
+    const all = [...renderObjects(pushed(env)).values()].filter(
+      ({ apiVersion }) => !apiVersion.startsWith('monitoring.'),
+    );
     // A cluster takes only Services of its own range, and no address twice.
     const text = stream(all.map(copyOf))
       .replaceAll(env.clusterIps.controller, FREE.controller)
@@ -80,7 +82,7 @@ describe('the API server', () => {
 
   test('refuses what is rendered of an environment whose images are not pushed, with what to run', async () => {
     const images = { ...ENVIRONMENTS.prod.images, controller: '', runner: '', egress: '' };
-    const all = [...objects({ ...ENVIRONMENTS.prod, images }).values()];
+    const all = [...renderObjects({ ...ENVIRONMENTS.prod, images }).values()];
     const template = all.filter(each => JSON.stringify(each).includes('"image":""'));
     expect(template.map(({ kind }) => kind).sort()).toEqual(['Deployment', 'Deployment', 'PodTemplate']);
     for (const object of template) {

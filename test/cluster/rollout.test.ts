@@ -6,7 +6,7 @@ import { clusterEnvironment, kubectl, stream } from '../../cluster/kubectl.ts';
 import { type ApiNamespace, LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
 import type { Environment } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
-import { type KubernetesObject, objects } from '../../manifests/render.ts';
+import { type KubernetesObject, renderObjects } from '../../manifests/render.ts';
 import { eventually } from '../eventually.ts';
 import { kubelet, networkOf } from './node.ts';
 import { addressOf, podsOf, uidOf } from './pods.ts';
@@ -38,7 +38,7 @@ function moved(object: KubernetesObject): KubernetesObject {
 
 const RULES = ['Namespace', 'NetworkPolicy', 'ResourceQuota', 'LimitRange', 'ServiceAccount', 'Role', 'RoleBinding'];
 const rules = (apiNamespace: ApiNamespace, sizes: Partial<Environment> = {}) =>
-  [...objects({ ...ENVIRONMENTS.local, ...sizes, apiNamespace }).values()]
+  [...renderObjects({ ...ENVIRONMENTS.local, ...sizes, apiNamespace }).values()]
     .filter(({ kind }) => RULES.includes(kind))
     .map(moved);
 

@@ -9,7 +9,7 @@ import { SITES } from '../../cluster/fixtures/objects.ts';
 import { type Ingress, openIngress } from '../../cluster/ingress.ts';
 import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
 import { LABELS, NAMESPACES } from '../../contract/names.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
 import { look, networkOf, processesOf, procFile, type SeenProcess } from './node.ts';
 import { containerOf, podsOf, uidOf } from './pods.ts';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   ingress = await openIngress();
   const sessions = new BrowserSessions(ingress);
   lease = await sessions.acquire({ userId: `sandbox-${randomUUID()}`, conversationId: 'c', recordVideo: false });
-  await using connected = await connectBrowser(lease);
+  await using connected = await connectMcpBrowser(lease);
   await connected.goto(SITES.site);
   const selector = `${LABELS.sessionId}=${lease.sessionId}`;
   pod = await eventually('the pod is labelled', async () => (await podsOf(NAMESPACES.runners, selector))[0]);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clusterEnvironment, kubectl } from '../../cluster/kubectl.ts';
 import { ENV, NAMESPACES } from '../../contract/names.ts';
 import { controllerKeys, signingKey } from '../../contract/tokens.ts';
-import { controllerSettings } from '../../controller/config.ts';
+import { parseControllerSettings } from '../../controller/settings.ts';
 import { PUBLIC_KEYS, SECRETS } from '../../manifests/secrets.ts';
 
 const DATABASE = 'postgres://omicron:hunter2-of-the-test@postgres.test/omicron';
@@ -68,7 +68,7 @@ test('the script makes Secrets with which the controller starts, prints no value
   expect(first).toMatchObject({ code: 0 });
   const controller = await read(SECRETS.controller);
   expect(controller[ENV.databaseUrl]).toBe(DATABASE);
-  expect(controllerSettings(controller).serviceSecret).toBe(controller[ENV.serviceSecret]);
+  expect(parseControllerSettings(controller).serviceSecret).toBe(controller[ENV.serviceSecret]);
   for (const value of Object.values(controller)) expect(first.output).not.toContain(value);
 
   const second = await makeSecrets(['--database-url-file', '-'], 'postgres://other@other.test/other');

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
 import type { DemoSite } from '../../local/demo-site.ts';
-import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
 import type { Stack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { accessibilityFaults, type OpenConsole, openConsole, phoneFaults } from './open-console.ts';
@@ -88,7 +88,7 @@ describe('signing in', () => {
 describe('sessions', () => {
   beforeAll(async () => {
     lease = await sessions.acquire({ userId: 'ada', conversationId: 'bread', tags: { team: 'bakery' } });
-    agent = await connectBrowser(lease);
+    agent = await connectMcpBrowser(lease);
   });
 
   it('a lease appears by itself, with the counts and the filters', async () => {
@@ -311,7 +311,7 @@ describe('kept pages', () => {
       keepPages: 'calls',
       recordVideo: false,
     });
-    await using visitor = await connectBrowser(kept);
+    await using visitor = await connectMcpBrowser(kept);
     await visitor.call('browser_navigate', { url: site.url });
     await kept.end();
     await open(`/sessions/${kept.sessionId}`);

@@ -4,7 +4,7 @@ import type { BrowserContext, Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Lease } from '../../client/lease.ts';
 import { PICTURE_HEADERS } from '../../contract/live-picture.ts';
-import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
 import { accessibilityFaults, type OpenConsole, openConsole } from './open-console.ts';
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
   chat = { server, url: `http://127.0.0.3:${(server.address() as AddressInfo).port}` };
   console = await openConsole({ embedOrigins: [chat.url] });
   lease = await console.sessions.acquire({ userId: 'ada', conversationId: 'bread' });
-  agent = await connectBrowser(lease);
+  agent = await connectMcpBrowser(lease);
   await agent.goto(`${console.site.url}/login`);
   context = await console.browser.newContext();
   page = await context.newPage();

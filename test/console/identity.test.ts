@@ -4,9 +4,9 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Lease } from '../../client/lease.ts';
-import { consoleSettings } from '../../console/config.ts';
 import { signInBy } from '../../console/identity.ts';
 import { type Console, startConsole } from '../../console/server/console.ts';
+import { parseConsoleSettings } from '../../console/settings.ts';
 import { LIVE_CLOSE, LIVE_PROTOCOL } from '../../contract/live-limits.ts';
 import { ENV } from '../../contract/names.ts';
 import { type FakeIdentityProvider, fakeIdentityProvider } from '../fakes/identity-provider.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   provider = await fakeIdentityProvider();
   const { stack } = local;
   const url = `http://127.0.0.1:${await freePort()}`;
-  const settings = consoleSettings({
+  const settings = parseConsoleSettings({
     [ENV.consoleUrl]: url,
     [ENV.controllerUrl]: stack.url,
     [ENV.serviceSecret]: stack.serviceSecret,
@@ -179,7 +179,7 @@ describe('an OpenID Connect provider', () => {
 
   it('a provider that does not answer is said in words, not as JSON', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
-    const settings = consoleSettings({
+    const settings = parseConsoleSettings({
       ...{
         [ENV.consoleUrl]: url,
         [ENV.controllerUrl]: local.stack.url,

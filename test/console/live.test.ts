@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Lease } from '../../client/lease.ts';
 import { LIVE_CLOSE, LIVE_PROTOCOL } from '../../contract/live-limits.ts';
-import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
 import { accessibilityFaults, type OpenConsole, openConsole, phoneFaults } from './open-console.ts';
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   page.setDefaultTimeout(15_000);
   await signIn(page);
   lease = await console.sessions.acquire({ userId: 'ada', conversationId: 'bread' });
-  agent = await connectBrowser(lease);
+  agent = await connectMcpBrowser(lease);
   await context().grantPermissions(['clipboard-read', 'clipboard-write']);
 });
 afterAll(async () => {

@@ -1,7 +1,7 @@
 // `npm run pictures`: the screenshots of docs/console.md and of the README, taken from a stack of their own with sample data.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
 import { openConsole } from './open-console.ts';
 
@@ -49,7 +49,7 @@ await sessions.importProfile('ada', 'mail', {
 
 const recorded = await sessions.acquire({ userId: 'ada', conversationId: 'find a loaf', tags: { team: 'bakery' } });
 {
-  await using agent = await connectBrowser(recorded);
+  await using agent = await connectMcpBrowser(recorded);
   await agent.goto(site.url);
   await agent.call('browser_click', { target: 'a' });
   await agent.call('browser_type', { target: '#username', text: 'ada@example.com' });
@@ -61,7 +61,7 @@ const lease = await sessions.acquire({
   ...{ userId: 'ada', conversationId: 'order bread', profile: 'bakery' },
   tags: { team: 'bakery', channel: 'chat' },
 });
-await using agent = await connectBrowser(lease);
+await using agent = await connectMcpBrowser(lease);
 await agent.goto(`${site.url}/login`);
 await agent.call('browser_navigate', { url: 'http://10.0.0.1/' }).catch(() => undefined); // refused: for the timeline
 await agent.goto(`${site.url}/login`);

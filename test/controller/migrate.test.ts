@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Database } from '../../controller/ports/database.ts';
-import { migrate, releasedSchema, type Schema } from '../../controller/store/migrate.ts';
+import { type DatabaseSchema, migrate, releasedSchema } from '../../controller/store/migrate.ts';
 import { closeEmptyDatabases, EMPTY_DATABASES, readTraces } from './empty-databases.ts';
 
 afterAll(closeEmptyDatabases);
 
 describe.each(Object.entries(EMPTY_DATABASES))('functions, on %s', { timeout: 180_000 }, (_name, open) => {
   const TABLE = { name: '0001.sql', sql: 'create table omicron.numbers (n integer)' };
-  const schema = (functions: Record<string, string>): Schema => ({
+  const schema = (functions: Record<string, string>): DatabaseSchema => ({
     migrations: [TABLE],
     functions: Object.entries(functions).map(([name, sql]) => ({ name, sql })),
   });

@@ -8,7 +8,7 @@ import type { Database } from '../../controller/ports/database.ts';
 import { sqlBroker } from '../../controller/store/broker.ts';
 import { sqlFleet } from '../../controller/store/fleet.ts';
 import { sqlHibernations } from '../../controller/store/hibernations.ts';
-import { type ReadyLease, sqlLeases } from '../../controller/store/leases.ts';
+import { type StartedLease, sqlLeases } from '../../controller/store/leases.ts';
 import { sqlMaintenance } from '../../controller/store/maintenance.ts';
 import { sqlProfiles } from '../../controller/store/profiles.ts';
 import { judgeRedeem } from '../model/database.ts';
@@ -203,7 +203,7 @@ async function rowsOf(database: Database, world: World) {
       template: 't',
       namespace: 'local',
     });
-  const redeem = (place: number, { session, epoch, claim, boot }: NonNullable<Runner['job']>, ready?: ReadyLease) =>
+  const redeem = (place: number, { session, epoch, claim, boot }: NonNullable<Runner['job']>, ready?: StartedLease) =>
     broker.redeem(
       {
         session_id: sessionId(session),

@@ -6,11 +6,11 @@ import { sqlBroker } from '../../controller/store/broker.ts';
 import { sqlDirectory } from '../../controller/store/directory.ts';
 import { sqlFleet } from '../../controller/store/fleet.ts';
 import type { Acquired, Acquisition, Claim } from '../../controller/store/leases.ts';
-import { type LeaseRules, type ReadyLease, sqlLeases } from '../../controller/store/leases.ts';
+import { type LeaseRules, type StartedLease, sqlLeases } from '../../controller/store/leases.ts';
 import { sqlMaintenance } from '../../controller/store/maintenance.ts';
 import type { RunnerRow, SessionRow } from '../../controller/store/rows.ts';
 
-export const READY: ReadyLease = { mcpUrl: 'http://127.0.0.1:1/mcp', workload: null, prefix: 'p/' };
+export const READY: StartedLease = { mcpUrl: 'http://127.0.0.1:1/mcp', workload: null, prefix: 'p/' };
 
 const RULES: LeaseRules = {
   userLimit: 3,
@@ -93,7 +93,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
   });
   const redeem = (
     claimed: Claimed,
-    change: { boot_id?: string; expiresMs?: number; key?: string; ready?: ReadyLease } = {},
+    change: { boot_id?: string; expiresMs?: number; key?: string; ready?: StartedLease } = {},
   ) =>
     broker.redeem(
       {

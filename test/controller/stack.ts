@@ -9,7 +9,7 @@ import { OmicronError, type Problem, problemSchema } from '../../contract/proble
 import { type GetOrCreateRequest, type LeaseAnswer, leaseAnswer } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { startController } from '../../controller/compose.ts';
-import { controllerSettings, type Settings } from '../../controller/config.ts';
+import { parseControllerSettings, type Settings } from '../../controller/settings.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import { type Clock, realClock } from '../../time/clock.ts';
 import { type FakeMachine, fakeMachine } from '../fakes/runners.ts';
@@ -75,7 +75,7 @@ export async function startStack(
   runnerEnv?: Record<string, string>,
 ) {
   const deployed = shared ?? (await deployment(overrides));
-  const settings: Settings = controllerSettings({ ...deployed.environment, ...overrides });
+  const settings: Settings = parseControllerSettings({ ...deployed.environment, ...overrides });
   const lines: string[] = [];
   const queries: string[] = [];
   let lost: string | undefined;

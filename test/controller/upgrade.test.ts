@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../controller/ports/database.ts';
 import { sqlEgressLeases } from '../../controller/store/egress-leases.ts';
 import { sqlHibernations } from '../../controller/store/hibernations.ts';
-import { migrate, releasedSchema, type Schema } from '../../controller/store/migrate.ts';
+import { type DatabaseSchema, migrate, releasedSchema } from '../../controller/store/migrate.ts';
 import { sqlPolicies } from '../../controller/store/policies.ts';
 import { sqlProfiles } from '../../controller/store/profiles.ts';
 import { sqlUserActions } from '../../controller/store/user-actions.ts';
@@ -188,7 +188,7 @@ describe.each(CASES)('a database of release $version, on $name', { timeout: 180_
 const SIGNATURE = /(function omicron\.may_act\(p_session uuid, p_epoch integer)\)/;
 
 /** This release with a change of each kind that a later one may make. */
-async function nextRelease(): Promise<Schema> {
+async function nextRelease(): Promise<DatabaseSchema> {
   const { migrations, functions } = await releasedSchema();
   const column = `alter table omicron.browser_sessions add column note text not null default ''`;
   return {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, it } from 'vitest';
-import { egressSettings } from '../../egress/config.ts';
+import { parseEgressSettings } from '../../egress/settings.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { basic, get, isAnswer, tunnel } from './raw-client.ts';
 import { PUBLIC_ADDRESS, publicSite, type Site } from './sites.ts';
@@ -93,7 +93,7 @@ it('does not start on a wrong environment and says which variables are wrong, ne
 
 it('reads DNS servers of both families, with and without a port', () => {
   const servers = (text: string) =>
-    egressSettings({
+    parseEgressSettings({
       OMICRON_CONTROLLER_URL: 'http://c',
       OMICRON_EGRESS_JWT_SECRET: secret,
       OMICRON_EGRESS_DNS_SERVERS: text,

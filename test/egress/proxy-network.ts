@@ -3,8 +3,8 @@ import type { SiteLayer } from '../../contract/policy/sites.ts';
 import { siteRules } from '../../contract/policy/sites.ts';
 import { serviceKey } from '../../contract/tokens.ts';
 import { type RunningEgress, startEgress } from '../../egress/compose.ts';
-import { type EgressSettings, egressSettings } from '../../egress/config.ts';
 import { controllerPolicies } from '../../egress/controller.ts';
+import { type EgressSettings, parseEgressSettings } from '../../egress/settings.ts';
 import { type Clock, realClock } from '../../time/clock.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type DnsServer, dnsServer, type Zone } from './dns-server.ts';
@@ -49,7 +49,7 @@ export async function proxyNetwork(
   ]);
   const secret = controller.egressSecret;
   const config = adjust(
-    egressSettings({
+    parseEgressSettings({
       OMICRON_CONTROLLER_URL: controller.url,
       OMICRON_EGRESS_JWT_SECRET: secret,
       OMICRON_EGRESS_HOST: '127.0.0.1',

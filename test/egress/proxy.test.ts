@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connected } from '../../egress/dial.ts';
+import { waitForConnect } from '../../egress/dial.ts';
 import { type ProxyNetwork, proxyNetwork } from './proxy-network.ts';
 import { basic, exchange, get, isAnswer, parseAnswer, tunnel, untilClosed, upgrade } from './raw-client.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
@@ -192,7 +192,7 @@ describe('refusals', () => {
 
   it('gives up on an attempt to connect that leads nowhere', async () => {
     const socket = new Socket();
-    expect(await connected(socket, 'connect', 20, new AbortController().signal)).toEqual({
+    expect(await waitForConnect(socket, 'connect', 20, new AbortController().signal)).toEqual({
       refused: 'connect_timeout',
     });
     expect(socket.destroyed).toBe(true);

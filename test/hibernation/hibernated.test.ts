@@ -8,7 +8,7 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
 import type { Database } from '../../controller/ports/database.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
@@ -99,7 +99,7 @@ describe('a hibernated session on real browsers', () => {
     await logIn(site, lease);
     const before = await sessions.get(lease.sessionId);
     {
-      await using browser = await connectBrowser(lease);
+      await using browser = await connectMcpBrowser(lease);
       await browser.goto(`${site.url}/one`);
       await browser.evaluate("() => { sessionStorage.setItem('step', '2'); return true }");
       await browser.call('browser_tabs', { action: 'new' });
@@ -115,7 +115,7 @@ describe('a hibernated session on real browsers', () => {
     expect(text.match(/\/one|\/two|about:blank|\(current\)/g)).toEqual(['(current)', '/one', '/two', 'about:blank']);
     expect(lease.epoch).toBe(2);
     expect((await sessions.get(lease.sessionId)).runner_id).not.toBe(before.runner_id);
-    await using browser = await connectBrowser(lease);
+    await using browser = await connectMcpBrowser(lease);
     const seen = "() => [location.pathname, sessionStorage.getItem('step'), history.length]";
     expect(await browser.evaluate(seen)).toEqual(['/one', '2', 1]);
     expect(await found(site, lease)).toEqual(LOGGED_IN);
@@ -129,7 +129,7 @@ describe('a hibernated session on real browsers', () => {
   it('gives its profile to another conversation meanwhile, and finds the newer logins', async () => {
     const first = await leaseOf('first', 'work');
     {
-      await using browser = await connectBrowser(first);
+      await using browser = await connectMcpBrowser(first);
       await browser.goto(`${site.url}/mine`);
     }
     await hibernated(first.sessionId);
@@ -139,7 +139,7 @@ describe('a hibernated session on real browsers', () => {
     await second.end();
     await first.release();
     const back = await leaseOf('first');
-    await using browser = await connectBrowser(back);
+    await using browser = await connectMcpBrowser(back);
     expect(await browser.evaluate('() => location.pathname')).toBe('/mine');
     expect(await found(site, back)).toEqual(LOGGED_IN);
     await back.end();
@@ -152,7 +152,7 @@ describe('a hibernated session on real browsers', () => {
       fields: [{ name: 'Password', type: 'textbox', target: 'input[type=password]', value: 'KEEPING_PASSWORD' }],
     };
     {
-      await using browser = await connectBrowser(lease);
+      await using browser = await connectMcpBrowser(lease);
       await browser.goto(`${keepingUrl}/?form`);
       await browser.call('browser_fill_form', fill);
     }
@@ -161,7 +161,7 @@ describe('a hibernated session on real browsers', () => {
     const stored = await database.query('select (select json_agg(s) from omicron.browser_sessions s)::text as all');
     expect(JSON.stringify(stored)).not.toContain(PASSWORD);
     const back = await leaseOf('secret');
-    await using browser = await connectBrowser(back);
+    await using browser = await connectMcpBrowser(back);
     await expect(browser.evaluate("() => localStorage.getItem('kept').split('').reverse().join('')")).rejects.toThrow();
     await back.end();
     await sessions.deleteCredential('ada', 'keeping');
@@ -177,7 +177,7 @@ describe('a hibernated session on real browsers', () => {
     const back = await leaseOf('told');
     expect(await found(site, back)).toEqual(LOGGED_IN);
 
-    await using browser = await connectBrowser(back);
+    await using browser = await connectMcpBrowser(back);
     await browser.evaluate("() => { localStorage.setItem('bulk', '0123456789'.repeat(400_000)); return true }");
     const pid = await pidOf(back.sessionId);
     await age(back.sessionId, 2 * HOUR);
@@ -202,7 +202,7 @@ describe('a hibernated session on real browsers', () => {
     await logIn(site, lease);
     await sessions.saveProfile('ada', 'unsaved');
     {
-      await using browser = await connectBrowser(lease);
+      await using browser = await connectMcpBrowser(lease);
       await browser.evaluate("() => { localStorage.setItem('token', 'newer'); return true }");
     }
     const pid = await pidOf(lease.sessionId);

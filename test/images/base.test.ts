@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { BASES, type Bases, baseOf, pinned, requireDigest } from '../../images/base.ts';
+import { BASES, type Bases, baseOf, pinBases, requireDigest } from '../../images/base.ts';
 import { IMAGES } from '../../images/context.ts';
 
 const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
@@ -34,7 +34,7 @@ it('pinning asks once for each base and keeps the tags', async () => {
     pulled.push(image);
     return DIGEST;
   };
-  const bases = await pinned({ pull }, committed);
+  const bases = await pinBases({ pull }, committed);
   expect(pulled).toEqual([...new Set(IMAGES.map(name => committed[name].image))]);
   for (const name of IMAGES) expect(bases[name]).toEqual({ image: committed[name].image, digest: DIGEST });
 });

@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatCidr, overlap, parseCidr, planSubnets, type Range } from '../../infra/cidr.ts';
+import { formatCidr, parseCidr, planSubnets, type Range, rangesOverlap } from '../../infra/cidr.ts';
 
 const range = fc
   .record({ prefix: fc.integer({ min: 16, max: 20 }), base: fc.integer({ min: 0, max: 2 ** 32 - 1 }) })
@@ -32,7 +32,7 @@ test('nine subnets lie inside the VPC, none over another, each large enough for 
         expect(subnet.base).toBeGreaterThanOrEqual(vpc.base);
         expect(subnet.base + 2 ** (32 - subnet.prefix)).toBeLessThanOrEqual(vpc.base + 2 ** (32 - vpc.prefix));
         expect(subnet.prefix).toBeLessThanOrEqual(28);
-        for (const other of subnets.slice(index + 1)) expect(overlap(subnet, other)).toBe(false);
+        for (const other of subnets.slice(index + 1)) expect(rangesOverlap(subnet, other)).toBe(false);
       }
     }),
   );

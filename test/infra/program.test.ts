@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Yaml } from 'cdk8s';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { STACK_OUTPUTS } from '../../contract/names.ts';
-import { violations } from '../../policies/rules.ts';
+import { findViolations } from '../../policies/rules.ts';
 import { capture, stackConfig, stackValues } from './capture.ts';
 import { type Run, runProgram } from './engine.ts';
 import { UNKNOWN_YET } from './pulumi-values.ts';
@@ -52,7 +52,7 @@ describe('[C3] pulumi up', () => {
   });
 
   test('registers a stack that breaks no rule, as Pulumi encodes it too', () => {
-    expect(violations(up.resources)).toEqual([]);
+    expect(findViolations(up.resources)).toEqual([]);
   });
 });
 

@@ -10,7 +10,7 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
 import { ENV } from '../../contract/names.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
-import { connectBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { runHere } from '../cli/run-here.ts';
 import { eventually } from '../eventually.ts';
@@ -50,7 +50,7 @@ beforeAll(async () => {
   const { port } = site.address() as AddressInfo; // a TCP server has one
   await sessions.putPolicy({}, { version: 1, sites: { ports: [port] } });
   lease = await sessions.acquire({ userId: 'ada', conversationId: 'files', recordVideo: false });
-  browser = await connectBrowser(lease);
+  browser = await connectMcpBrowser(lease);
   await browser.call('browser_navigate', { url: `http://127.0.0.1:${port}/` });
 });
 afterAll(async () => {

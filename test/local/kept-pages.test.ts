@@ -13,7 +13,7 @@ import { type KeepPages, LAST_PAGE } from '../../contract/page-names.ts';
 import type { Artifact } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import type { DemoSite } from '../../local/demo-site.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import type { Stack } from '../../local/stack.ts';
 import { runHere } from '../cli/run-here.ts';
 import { eventually } from '../eventually.ts';
@@ -86,7 +86,7 @@ it('[S11] [A14] pages are acted on by commands; the last HTML, title and picture
   await eventually('the page to be kept between calls, for a browser that crashes', onDisk);
   expect(await cli('page', 'click', 'a', ...named)).toMatchObject({ success: true, url: `${site.url}/login` });
   {
-    await using browser = await connectBrowser(lease);
+    await using browser = await connectMcpBrowser(lease);
     const { images } = await browser.call('browser_open', { url: `${site.url}/login` });
     expect(images).toHaveLength(1);
     await browser.call('browser_close');
@@ -126,7 +126,7 @@ it('[S11] [A14] pages are acted on by commands; the last HTML, title and picture
 it('[A7] calls are in the timeline with status, URL, title and, where wanted, a picture; what holds a password is not kept', async () => {
   const lease = await begin('calls', { keepPages: 'calls' });
   {
-    await using browser = await connectBrowser(lease);
+    await using browser = await connectMcpBrowser(lease);
     await browser.call('browser_navigate', { url: site.url });
     await browser.call('browser_navigate', { url: echoUrl });
     await browser.call('browser_type', { target: '#password', text: 'BAKERY_PASSWORD' });
@@ -166,9 +166,9 @@ it('nothing is kept of a lease that wants nothing kept, nor of a browser that sh
   const unwanted = await begin('unwanted', { keepPages: 'none' });
   const blank = await begin('blank', {});
   {
-    await using browser = await connectBrowser(unwanted);
+    await using browser = await connectMcpBrowser(unwanted);
     await browser.call('browser_navigate', { url: site.url });
-    await using other = await connectBrowser(blank);
+    await using other = await connectMcpBrowser(blank);
     await other.call('browser_snapshot');
   }
   for (const lease of [unwanted, blank]) {

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
-import { processId, runs } from '../../controller/runners/local/process.ts';
+import { isRunning, processId } from '../../controller/runners/local/process.ts';
 import { startDemoSite } from '../../local/demo-site.ts';
 import { findTools } from '../../local/machine-tools.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { StackFolder } from '../../local/stack-folder.ts';
 import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { commandPath } from '../../runner/browser/browser-path.ts';
@@ -46,7 +46,7 @@ it('the local stack runs where there is no apt, /proc, setpriv or process group:
     await sessions.putPolicy({}, { version: 1, sites: { ports: [Number(new URL(site.url).port)] } });
     const lease = await sessions.acquire({ userId: 'ada', conversationId: 'c' });
     {
-      await using connected = await connectBrowser(lease);
+      await using connected = await connectMcpBrowser(lease);
       expect(await connected.goto(`${site.url}/login`)).toContain('Log in');
     }
     await lease.end();
@@ -61,7 +61,7 @@ it('the local stack runs where there is no apt, /proc, setpriv or process group:
     const processes = runners.flatMap(processTree).map(processId);
     for (const pid of runners) expect(await readFile(`/proc/${pid}/cmdline`, 'utf8')).toContain('other-system.ts');
     expect(await stack.end('SIGTERM')).toBe(0);
-    expect(processes.filter(runs)).toEqual([]);
+    expect(processes.filter(isRunning)).toEqual([]);
     expect(await readdir(join(folder, 'runners'))).toEqual([]);
   } finally {
     await stack.dispose();

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
-import { processId, runs } from '../../controller/runners/local/process.ts';
+import { processId, isRunning } from '../../controller/runners/local/process.ts';
 import { startDemoSite } from '../../local/demo-site.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { startStack } from '../../local/stack.ts';
 import { framesOf, newFolder, processTree, runnerPids, shell, up } from './machine.ts';
 
@@ -21,13 +21,13 @@ describe('the end of the local stack', { timeout: 180_000 }, () => {
     const stack = await startStack({ folder, log, poolIdle: 1, runnerEnv });
     const sessions = new BrowserSessions(stack);
     const lease = await sessions.acquire({ userId: 'ada', conversationId: 'c' });
-    const browser = await connectBrowser(lease);
+    const browser = await connectMcpBrowser(lease);
     await browser.call('browser_navigate', { url: site.url });
     const processes = (await runnerPids(folder)).flatMap(processTree).map(processId);
     expect(processes.length).toBeGreaterThan(3);
 
     await Promise.all([stack.stop(), stack.stop()]);
-    expect(processes.filter(runs)).toEqual([]);
+    expect(processes.filter(isRunning)).toEqual([]);
     expect(await readdir(join(folder, 'runners'))).toEqual([]);
     expect(await readdir(folder)).not.toContain('stack.json');
     expect(await readdir(join(folder, 'compile-cache'), { recursive: true })).not.toHaveLength(0); // for the next runner
@@ -54,7 +54,7 @@ describe('the end of the local stack', { timeout: 180_000 }, () => {
       const request = { userId: 'ada', conversationId: 'c', recordVideo: false };
       const lease = await new BrowserSessions(connection).acquire(request);
       {
-        await using browser = await connectBrowser(lease);
+        await using browser = await connectMcpBrowser(lease);
         await browser.call('browser_navigate', { url: `${site.url}/login` });
       }
       await killed.end('SIGKILL');
@@ -63,7 +63,7 @@ describe('the end of the local stack', { timeout: 180_000 }, () => {
         expect(next.url).toBe(killed.url);
         const again = await new BrowserSessions(next).acquire(request);
         expect(again).toMatchObject({ sessionId: lease.sessionId, epoch: lease.epoch, mcpUrl: lease.mcpUrl });
-        await using browser = await connectBrowser(again);
+        await using browser = await connectMcpBrowser(again);
         expect(await browser.evaluate('() => location.pathname')).toBe('/login');
         await lease.heartbeat();
       } finally {

@@ -7,7 +7,7 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { browserSource } from '../../client/browser-source.ts';
 import { ENV } from '../../contract/names.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { waitForRecordings } from '../../local/wait-for-recordings.ts';
 import { eventually } from '../eventually.ts';
@@ -61,7 +61,7 @@ describe('the local stack', () => {
     });
     const lease = await sessions.acquire({ userId: 'ada', conversationId: 'main', tags: { team: 'search' } });
     {
-      await using browser = await connectBrowser(lease);
+      await using browser = await connectMcpBrowser(lease);
       await browser.call('browser_navigate', { url: `${site.url}/login` });
       await browser.call('browser_fill_form', {
         fields: [
@@ -185,7 +185,7 @@ describe('the local stack', () => {
     for (const path of ['/', '/login']) {
       const lease = await leased.acquire({ userId: 'cleo', conversationId: 'chat-1', recordVideo: false });
       expect(lease.mcpUrl).not.toBe(environment.PLAYWRIGHT_MCP_URL);
-      await using browser = await connectBrowser(lease);
+      await using browser = await connectMcpBrowser(lease);
       await browser.call('browser_navigate', { url: site.url + path });
       await lease.heartbeat();
     }

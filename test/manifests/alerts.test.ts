@@ -14,7 +14,7 @@ import { egressMetrics } from '../../egress/metrics.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { FAILED_OUTCOMES } from '../../manifests/monitoring/objectives.ts';
 import { ruleGroups } from '../../manifests/monitoring/rules.ts';
-import { objects } from '../../manifests/render.ts';
+import { renderObjects } from '../../manifests/render.ts';
 import { ALERT_CASES, type AlertCase } from './alert-cases.ts';
 
 const run = promisify(execFile);
@@ -198,7 +198,7 @@ describe('the objects of the Prometheus operator', () => {
   });
 
   test.each(['dev', 'prod'] as const)('in %s keep to its schema', env => {
-    const found = [...objects(ENVIRONMENTS[env]).values()].filter(({ apiVersion }) =>
+    const found = [...renderObjects(ENVIRONMENTS[env]).values()].filter(({ apiVersion }) =>
       apiVersion.startsWith('monitoring.'),
     );
     expect(found).toHaveLength(3);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { consoleSettings as readConsole, VARIABLES } from '../../console/config.ts';
+import { CONSOLE_SETTINGS, parseConsoleSettings as readConsole } from '../../console/settings.ts';
 import { ENV } from '../../contract/names.ts';
 import type { Environment } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
-import { controllerSettings } from '../../manifests/parts/configuration.ts';
-import { consoleSettings } from '../../manifests/parts/console.ts';
-import { type KubernetesObject, objects } from '../../manifests/render.ts';
-import { idleWaivers, violations } from '../../policies/manifests/rules.ts';
+import { renderControllerSettings } from '../../manifests/parts/configuration.ts';
+import { renderConsoleSettings } from '../../manifests/parts/console.ts';
+import { type KubernetesObject, renderObjects } from '../../manifests/render.ts';
+import { findIdleManifestWaivers, findManifestViolations } from '../../policies/manifests/rules.ts';
 import { pushed } from './pushed.ts';
 
 const choices: NonNullable<Environment['console']> = {
@@ -23,26 +23,26 @@ const choices: NonNullable<Environment['console']> = {
 
 describe.each(Object.values(ENVIRONMENTS))('a console in $name', env => {
   const withConsole = { ...pushed(env), console: choices };
-  const all = [...objects(withConsole).values()];
+  const all = [...renderObjects(withConsole).values()];
   const one = (kind: string, name: string) =>
     all.find(({ kind: its, metadata }) => its === kind && metadata.name === name) as KubernetesObject & { spec: never };
 
   test('keeps every rule', () => {
-    expect(violations(env.name, all).map(({ rule, message }) => `${rule}: ${message}`)).toEqual([]);
-    expect(idleWaivers(env.name, all)).toEqual([]);
+    expect(findManifestViolations(env.name, all).map(({ rule, message }) => `${rule}: ${message}`)).toEqual([]);
+    expect(findIdleManifestWaivers(env.name, all)).toEqual([]);
   });
 
   test('reads every setting of its ConfigMap, and agents send people to it', () => {
     const settings = {
-      ...consoleSettings(choices),
+      ...renderConsoleSettings(choices),
       [ENV.serviceSecret]: 'x'.repeat(32),
       [ENV.consoleOidcClientSecret]: 's',
     };
     const parsed = readConsole(settings);
     expect(parsed).toMatchObject({ url: choices.url, oidcIssuer: choices.oidc?.issuer, userClaim: 'oid' });
-    const known = Object.values(VARIABLES).map(([name]) => name as string);
+    const known = Object.values(CONSOLE_SETTINGS).map(([name]) => name as string);
     expect(Object.keys(settings).filter(name => !known.includes(name))).toEqual([]);
-    expect(controllerSettings(withConsole)[ENV.consoleUrl]).toBe(choices.url);
+    expect(renderControllerSettings(withConsole)[ENV.consoleUrl]).toBe(choices.url);
   });
 
   test('is reached by the ingress alone, and reaches the controller, runners, DNS and the identity provider alone', () => {
@@ -61,13 +61,16 @@ describe.each(Object.values(ENVIRONMENTS))('a console in $name', env => {
 
   test('no other environment object changes when there is none', () => {
     const { console: _, ...none } = pushed(env);
-    const without = objects(none);
+    const without = renderObjects(none);
     expect([...without.keys()].filter(path => path.includes('browser-console'))).toEqual([]);
   });
 });
 
 test('a console that nobody could sign in to does not start', () => {
-  const base = { ...consoleSettings({ ...choices, oidc: undefined } as never), [ENV.serviceSecret]: 'x'.repeat(32) };
+  const base = {
+    ...renderConsoleSettings({ ...choices, oidc: undefined } as never),
+    [ENV.serviceSecret]: 'x'.repeat(32),
+  };
   expect(() => readConsole(base)).toThrow(ENV.consoleOidcIssuer);
   expect(() => readConsole({ ...base, [ENV.consolePlatformIssuer]: 'http://issuer.example.com' })).toThrow('https');
 });

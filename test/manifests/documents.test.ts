@@ -3,14 +3,14 @@ import { LABELS, NAMESPACES, PORTS, runnerName, SERVICE_ACCOUNTS } from '../../c
 import { runnerPod } from '../../controller/runners/kubernetes/objects.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
-import { objects } from '../../manifests/render.ts';
-import { at, list } from '../../policies/manifests/rule.ts';
+import { renderObjects } from '../../manifests/render.ts';
+import { arrayOf, readField } from '../../policies/manifests/rule.ts';
 
 // What the documents ask of the objects on the cluster, object by object; docs/adr/0046-what-differs-from-the-documents.md has
 // what is otherwise on purpose.
 
 describe.each(Object.values(ENVIRONMENTS))('$name', env => {
-  const rendered = [...objects(env).values()];
+  const rendered = [...renderObjects(env).values()];
   const find = (kind: string, name: string, namespace: string) => {
     const found = rendered.find(
       each => each.kind === kind && each.metadata.name === name && each.metadata.namespace === namespace,
@@ -31,32 +31,32 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     );
     expect(rendered.filter(({ kind }) => /^(Ingress|Gateway|HTTPRoute|.*Route)$/.test(kind))).toEqual([]);
     for (const service of rendered.filter(({ kind }) => kind === 'Service')) {
-      expect(['ClusterIP', undefined]).toContain(at(service, 'spec', 'type'));
-      expect(at(service, 'spec', 'externalIPs')).toBeUndefined();
+      expect(['ClusterIP', undefined]).toContain(readField(service, 'spec', 'type'));
+      expect(readField(service, 'spec', 'externalIPs')).toBeUndefined();
     }
     const { spec } = find('NetworkPolicy', 'runners', NAMESPACES.runners);
-    const peers = list(at(spec, 'ingress')).flatMap(rule => list(at(rule, 'from')));
+    const peers = arrayOf(readField(spec, 'ingress')).flatMap(rule => arrayOf(readField(rule, 'from')));
     expect(peers.length).toBeGreaterThan(0);
-    for (const peer of peers) expect(at(peer, 'ipBlock')).toBeUndefined();
+    for (const peer of peers) expect(readField(peer, 'ipBlock')).toBeUndefined();
   });
 
   test('[O10] the controller is a Deployment with an account, the least rights and a ClusterIP Service', () => {
     const app = 'browser-session-controller';
-    const pod = at(find('Deployment', app, NAMESPACES.system), 'spec', 'template');
-    expect(at(pod, 'spec', 'serviceAccountName')).toBe(SERVICE_ACCOUNTS.controller);
+    const pod = readField(find('Deployment', app, NAMESPACES.system), 'spec', 'template');
+    expect(readField(pod, 'spec', 'serviceAccountName')).toBe(SERVICE_ACCOUNTS.controller);
     find('ServiceAccount', SERVICE_ACCOUNTS.controller, NAMESPACES.system);
     const service = find('Service', app, NAMESPACES.system);
     expect(service.spec).toMatchObject({ type: 'ClusterIP', ports: [{ port: PORTS.controller }] });
-    expect(at(pod, 'metadata', 'labels')).toMatchObject(at(service, 'spec', 'selector') as object); // a map of labels
+    expect(readField(pod, 'metadata', 'labels')).toMatchObject(readField(service, 'spec', 'selector') as object); // a map of labels
     expect(find('RoleBinding', app, NAMESPACES.runners)).toMatchObject({
       roleRef: { kind: 'Role', name: app },
       subjects: [{ kind: 'ServiceAccount', name: SERVICE_ACCOUNTS.controller, namespace: NAMESPACES.system }],
     });
-    const rules = list(at(find('Role', app, NAMESPACES.runners), 'rules'));
-    expect(rules.map(rule => [at(rule, 'resources', '0'), at(rule, 'verbs')])).toEqual(
+    const rules = arrayOf(readField(find('Role', app, NAMESPACES.runners), 'rules'));
+    expect(rules.map(rule => [readField(rule, 'resources', '0'), readField(rule, 'verbs')])).toEqual(
       CONTROLLER_RIGHTS.map(({ resource, verbs }) => [resource, Object.keys(verbs)]),
     );
-    const granted = rules.flatMap(rule => list(at(rule, 'resources')));
+    const granted = rules.flatMap(rule => arrayOf(readField(rule, 'resources')));
     expect(granted).toEqual(expect.arrayContaining(['pods', 'services']));
     for (const unneeded of ['pods/log', 'pods/exec', 'endpoints', 'secrets']) expect(granted).not.toContain(unneeded);
   });
@@ -65,7 +65,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     const id = '6c8f1f6e-0000-4000-8000-000000000001';
     const template = find('PodTemplate', 'pw-mcp-runner', NAMESPACES.runners);
     const pod = runnerPod(
-      { metadata: { ...template.metadata, uid: 'u' }, template: Object(at(template, 'template')) },
+      { metadata: { ...template.metadata, uid: 'u' }, template: Object(readField(template, 'template')) },
       id,
       runnerName(id),
     );
@@ -102,12 +102,14 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
 test("the egress proxy may connect to no address of the deployment's own, a VPC of public addresses included", () => {
   const { prod } = ENVIRONMENTS;
   const env = { ...prod, ownCidrs: ['30.40.0.0/16', '10.60.0.0/16', '203.0.113.7/32'] };
-  const policy = [...objects(env).values()].find(
+  const policy = [...renderObjects(env).values()].find(
     ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'egress-proxy',
   );
-  const blocks = list(at(policy, 'spec', 'egress')).flatMap(rule => list(at(rule, 'to')).map(to => at(to, 'ipBlock')));
+  const blocks = arrayOf(readField(policy, 'spec', 'egress')).flatMap(rule =>
+    arrayOf(readField(rule, 'to')).map(to => readField(to, 'ipBlock')),
+  );
   const [internet] = blocks.filter(block => block !== undefined);
-  const except = list(at(internet, 'except'));
+  const except = arrayOf(readField(internet, 'except'));
   expect(except).toEqual(expect.arrayContaining(['10.0.0.0/8', '30.40.0.0/16', '203.0.113.7/32']));
   expect(except).not.toContain('10.60.0.0/16'); // within 10.0.0.0/8
 });

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { VARIABLES as CONSOLE } from '../../console/config.ts';
+import { CONSOLE_SETTINGS as CONSOLE } from '../../console/settings.ts';
 import { RUNNER_TEMPLATE } from '../../contract/names.ts';
-import { VARIABLES as CONTROLLER } from '../../controller/config.ts';
-import { VARIABLES as EGRESS } from '../../egress/config.ts';
+import { CONTROLLER_SETTINGS as CONTROLLER } from '../../controller/settings.ts';
+import { EGRESS_SETTINGS as EGRESS } from '../../egress/settings.ts';
 import type { ConfiguredProgram, Environment, FurtherSettings } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
-import { objects } from '../../manifests/render.ts';
+import { renderObjects } from '../../manifests/render.ts';
 import type { Variables } from '../../process/environment.ts';
-import { VARIABLES as RUNNER } from '../../runner/settings.ts';
+import { RUNNER_SETTINGS as RUNNER } from '../../runner/settings.ts';
 import { SIDECAR as UPLOADER } from '../../runner/uploader/settings.ts';
 
 // Every setting of every program can be set in an environment: by a field, in a Secret, or under `settings`. The exceptions stand here.
@@ -82,7 +82,7 @@ function environmentOf(program: ConfiguredProgram, rendered: ReturnType<typeof r
 }
 
 const render = (program: ConfiguredProgram, settings: FurtherSettings) => [
-  ...objects({ ...env, settings: { [program]: settings } }).values(),
+  ...renderObjects({ ...env, settings: { [program]: settings } }).values(),
 ];
 
 /** Why `settings` may not have this variable. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { imageDigests } from '../../manifests/image-digests.ts';
 import images from '../../manifests/images.json' with { type: 'json' };
-import { type KubernetesObject, objects } from '../../manifests/render.ts';
+import { type KubernetesObject, renderObjects } from '../../manifests/render.ts';
 import { pushed } from './pushed.ts';
 
 const AWS = [ENVIRONMENTS.dev, ENVIRONMENTS.prod];
@@ -11,7 +11,7 @@ const NONE = { controller: null, runner: null, egress: null, console: null };
 
 /** What makes pods of our images; placeholders run Kubernetes' own. */
 const workloads = (env: (typeof ENVIRONMENTS)['prod']): KubernetesObject[] =>
-  [...objects(env).values()].filter(
+  [...renderObjects(env).values()].filter(
     ({ kind, metadata }) => /^(Deployment|PodTemplate)$/.test(kind) && metadata.name !== 'spare-runner',
   );
 const imagesOf = (object: KubernetesObject): string[] =>

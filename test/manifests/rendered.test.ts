@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { STACK_OUTPUTS } from '../../contract/names.ts';
 import { rootApplication } from '../../infra/root-application.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
-import { taken } from '../../manifests/outputs.ts';
-import { objects, render } from '../../manifests/render.ts';
+import { parseOutputs } from '../../manifests/outputs.ts';
+import { render, renderObjects } from '../../manifests/render.ts';
 import { SECRETS } from '../../manifests/secrets.ts';
 import { stackConfig } from '../infra/capture.ts';
 
@@ -35,7 +35,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     expect(text).not.toMatch(
       /-----BEGIN (?!CERTIFICATE)|eyJ[\w-]{10,}\.|postgres(ql)?:\/\/|AKIA[0-9A-Z]{16}|"d":|service_role/,
     );
-    for (const object of objects(env).values()) {
+    for (const object of renderObjects(env).values()) {
       expect(object.kind).not.toBe('Secret');
       if (object.kind !== 'ConfigMap') continue;
       const keys = Object.keys(Object(object.data));
@@ -46,7 +46,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
   });
 
   test('every object says when it is applied, and belongs to the product', () => {
-    for (const [path, { kind, metadata }] of objects(env)) {
+    for (const [path, { kind, metadata }] of renderObjects(env)) {
       expect(metadata.annotations?.['argocd.argoproj.io/sync-wave'], path).toMatch(/^-?\d$/);
       if (kind !== 'AppProject' && kind !== 'Application')
         expect(metadata.labels?.['app.kubernetes.io/part-of'], path).toBe('omicron-browser');
@@ -55,7 +55,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
 
   test('the root folder holds the project and Applications alone, and each of them reads a folder that is there', () => {
     const files = [...committed(env.name).keys()];
-    const root = [...objects(env)].filter(([path]) => !path.includes('/')).map(([, object]) => object);
+    const root = [...renderObjects(env)].filter(([path]) => !path.includes('/')).map(([, object]) => object);
     expect(new Set(root.map(({ kind }) => kind))).toEqual(new Set(['AppProject', 'Application']));
     for (const { kind, spec } of root) {
       if (kind !== 'Application') continue;
@@ -69,7 +69,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
   test('the project allows every kind that is rendered, in the namespaces that they are in', () => {
     // A console with its Ingress is the one choice that adds a kind.
     const ingress = { className: 'nginx', from: { podSelector: {} } };
-    const all = [...objects({ ...env, console: { url: 'https://console.example.com', ingress } }).values()];
+    const all = [...renderObjects({ ...env, console: { url: 'https://console.example.com', ingress } }).values()];
     const [project = { spec: {} }] = all.filter(({ kind }) => kind === 'AppProject');
     const { clusterResourceWhitelist, namespaceResourceWhitelist, destinations } = project.spec as {
       clusterResourceWhitelist: { group: string; kind: string }[];
@@ -98,7 +98,7 @@ test.each(['dev', 'prod'] as const)('%s follows the repository and network that 
 test('of the outputs of a stack the manifests keep what they need, and not the kubeconfig', () => {
   const outputs = Object.fromEntries(STACK_OUTPUTS.map(name => [name, `value of ${name}`]));
   const { images: _, ...dev } = ENVIRONMENTS.dev;
-  const kept = taken(
+  const kept = parseOutputs(
     JSON.stringify({
       ...outputs,
       region: dev.artifacts.region,
@@ -115,5 +115,5 @@ test('of the outputs of a stack the manifests keep what they need, and not the k
     }),
   );
   expect(JSON.stringify(kept)).not.toContain('kubeconfig');
-  expect(() => taken('{}')).toThrow(/region/);
+  expect(() => parseOutputs('{}')).toThrow(/region/);
 });

@@ -1,19 +1,23 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
-import { consoleSettings as readConsole } from '../../console/config.ts';
+import { parseConsoleSettings as readConsole } from '../../console/settings.ts';
 import { ENV, PORTS } from '../../contract/names.ts';
 import { LIMITS } from '../../contract/session.ts';
-import { controllerSettings as readController, VARIABLES } from '../../controller/config.ts';
+import { CONTROLLER_SETTINGS, parseControllerSettings as readController } from '../../controller/settings.ts';
 import { postgresConnection } from '../../controller/store/postgres-connection.ts';
-import { VARIABLES as EGRESS_VARIABLES, egressSettings as readEgress } from '../../egress/config.ts';
+import { EGRESS_SETTINGS, parseEgressSettings as readEgress } from '../../egress/settings.ts';
 import type { Environment } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
-import { controllerSettings, EGRESS_GRACE_SECONDS, egressSettings } from '../../manifests/parts/configuration.ts';
+import {
+  EGRESS_GRACE_SECONDS,
+  renderControllerSettings,
+  renderEgressSettings,
+} from '../../manifests/parts/configuration.ts';
 import { browser, runnerGraceSeconds, uploader } from '../../manifests/parts/runner-containers.ts';
-import { objects } from '../../manifests/render.ts';
+import { renderObjects } from '../../manifests/render.ts';
 import { controllerSecretValues, profileKeyValue } from '../../manifests/secret-values.ts';
 import { SECRETS } from '../../manifests/secrets.ts';
-import { VARIABLES as RUNNER_VARIABLES, runnerSettings } from '../../runner/settings.ts';
+import { RUNNER_SETTINGS, runnerSettings } from '../../runner/settings.ts';
 import { sidecarSettings } from '../../runner/uploader/settings.ts';
 import { testCertificate } from '../site/certificate.ts';
 
@@ -29,11 +33,11 @@ const secretOf = ({ profiles }: Environment): Record<string, string> => ({
 describe.each(Object.values(ENVIRONMENTS))('$name', env => {
   test('the controller starts with its ConfigMap and its Secret, and reads every setting in them', async () => {
     const values = secretOf(env);
-    const given = { ...controllerSettings(env), ...values };
+    const given = { ...renderControllerSettings(env), ...values };
     const parsed = readController(given);
     expect(parsed.capacity).toBe(env.limits.capacity);
     expect(parsed.port).toBe(PORTS.controller);
-    const known = new Set<string>([...Object.values(VARIABLES).map(([name]) => name), ...OF_THE_SDK]);
+    const known = new Set<string>([...Object.values(CONTROLLER_SETTINGS).map(([name]) => name), ...OF_THE_SDK]);
     expect(Object.keys(given).filter(name => !known.has(name))).toEqual([]);
     expect(Object.keys(values)).toEqual(expect.arrayContaining([...SECRETS.controller.keys]));
   });
@@ -48,21 +52,21 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
       from,
     };
     const values = secretOf(env);
-    expect(readController({ ...controllerSettings({ ...env, gateway }), ...values })).toMatchObject({
+    expect(readController({ ...renderControllerSettings({ ...env, gateway }), ...values })).toMatchObject({
       gatewayUrl: gateway.url,
       gatewayIssuer: gateway.issuer,
       gatewayUserClaim: 'oid',
       gatewayToolset: 'core',
     });
-    expect(readController({ ...controllerSettings(env), ...values }).gatewayUrl).toBeUndefined();
+    expect(readController({ ...renderControllerSettings(env), ...values }).gatewayUrl).toBeUndefined();
   });
 
   test('the egress proxy starts with its ConfigMap and its Secret, and refuses the ranges of the deployment', () => {
-    const config = readEgress({ ...egressSettings(env), [ENV.egressSecret]: 'x'.repeat(32) });
+    const config = readEgress({ ...renderEgressSettings(env), [ENV.egressSecret]: 'x'.repeat(32) });
     expect(config.deniedCidrs).toEqual(env.ownCidrs);
     expect(config.graceSeconds).toBe(EGRESS_GRACE_SECONDS);
-    const known = Object.values(EGRESS_VARIABLES).map(([name]) => name);
-    for (const name of Object.keys(egressSettings(env))) expect(known).toContain(name);
+    const known = Object.values(EGRESS_SETTINGS).map(([name]) => name);
+    for (const name of Object.keys(renderEgressSettings(env))) expect(known).toContain(name);
   });
 
   test('an uploader starts with the environment of its container, and its SDK goes where the controller lets it', async () => {
@@ -70,7 +74,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     const parsed = sidecarSettings({ ...given, [ENV.runnerId]: '6f9f4b3e-8f5d-4c07-9d1b-0d9f6f2b7a11' });
     expect(parsed.bucket).toBe(env.artifacts.bucket);
     expect(parsed.uploadSeconds).toBeLessThan(runnerGraceSeconds(env) - 30); // what comes before and after an upload
-    const endpoints = controllerSettings(env)[ENV.artifactEndpoints]?.split(',') ?? [];
+    const endpoints = renderControllerSettings(env)[ENV.artifactEndpoints]?.split(',') ?? [];
     const asked: string[] = [];
     const requestHandler = {
       handle: async ({ protocol, hostname }: { protocol: string; hostname: string }) => {
@@ -102,7 +106,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     });
     expect(runner).toMatchObject({ host: '0.0.0.0', port: PORTS.runner, outputDir: '/output', chromiumSandbox: true });
     expect(runner.egressUrl).toBe(`http://egress-proxy:${PORTS.egress}`);
-    const known = [...Object.values(RUNNER_VARIABLES).map(([name]) => name as string), 'HOME'];
+    const known = [...Object.values(RUNNER_SETTINGS).map(([name]) => name as string), 'HOME'];
     expect(Object.keys(given).filter(name => !known.includes(name))).toEqual([]);
   });
 });
@@ -110,7 +114,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
 test('[G2] sessions are hibernated where the environment keeps profiles, before their leases end, and nowhere else', () => {
   for (const env of Object.values(ENVIRONMENTS)) {
     const { hibernateSeconds, hibernateForCapacitySeconds, hibernatedHours, profileStore } = readController({
-      ...controllerSettings(env),
+      ...renderControllerSettings(env),
       ...secretOf(env),
     });
     expect(hibernateSeconds > 0).toBe(profileStore !== undefined);
@@ -124,7 +128,7 @@ test('[G2] sessions are hibernated where the environment keeps profiles, before 
 
 test('the controller reaches Postgres with TLS, under an authority of its own where the environment names one', () => {
   const parsed = (env: (typeof ENVIRONMENTS)['prod']) =>
-    readController({ ...controllerSettings(env), ...secretOf(env) });
+    readController({ ...renderControllerSettings(env), ...secretOf(env) });
   const { prod } = ENVIRONMENTS;
   expect(parsed(prod)).toMatchObject({ databaseTls: 'verify', databaseCa: undefined });
   expect(parsed(ENVIRONMENTS.dev)).toMatchObject({ databaseTls: 'verify' });
@@ -151,7 +155,7 @@ describe('settings of an environment that have no field', () => {
   };
 
   test('reach their programs, and the policy admits a runner with them', () => {
-    const rendered = [...objects(env).values()];
+    const rendered = [...renderObjects(env).values()];
     const configured = (name: string) =>
       rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name)?.data as object;
     const secrets = { ...secretOf(env), [ENV.egressSecret]: 'x'.repeat(32) };
@@ -170,7 +174,7 @@ describe('settings of an environment that have no field', () => {
 
   test('are not what another field gives, nor what belongs into a Secret', () => {
     const controller = (settings: NonNullable<Environment['settings']>['controller']) => () =>
-      controllerSettings({ ...env, settings: { controller: settings } });
+      renderControllerSettings({ ...env, settings: { controller: settings } });
     expect(controller({ OMICRON_CAPACITY: '500' })).toThrow('OMICRON_CAPACITY: set the field limits.capacity instead');
     expect(controller({ OMICRON_PROFILE_KEY: 'k' })).toThrow('OMICRON_PROFILE_KEY: a Secret holds it');
     expect(controller({ OMICRON_DATABASE_URL: 'postgres://a:b@c/d' })).toThrow('a Secret holds it');

@@ -1,7 +1,7 @@
 import { anonymousPrincipal, runSimulation } from '@cloud-copilot/iam-simulate';
 
 /** One permission that AWS would look up while it serves a request. */
-export interface Check {
+export interface PermissionCheck {
   /** ARN of the session that makes the request, or `anonymous` for an unsigned one. */
   readonly principal: string;
   readonly action: string;
@@ -15,7 +15,7 @@ export interface Check {
   readonly context: Readonly<Record<string, string>>;
 }
 
-export interface Documents {
+export interface PolicyDocuments {
   /** Documents attached to the requesting role. */
   readonly identity: readonly unknown[];
   /** Document attached to the bucket, key or role, if any. */
@@ -45,7 +45,7 @@ const respell = <T>(value: T): T =>
  * simulator checks documents, actions, resources and keys against AWS's own service reference.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
-export async function evaluate(check: Check, documents: Documents): Promise<Verdict> {
+export async function evaluate(check: PermissionCheck, documents: PolicyDocuments): Promise<Verdict> {
   const answer = await runSimulation(
     {
       request: {

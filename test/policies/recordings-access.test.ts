@@ -3,7 +3,7 @@ import { artifactKey } from '../../contract/artifact-name.ts';
 import { videoPrefix } from '../../contract/names.ts';
 import { LAST_PAGE } from '../../contract/page-names.ts';
 import { ACCOUNT, arn, REGION } from '../infra/aws.ts';
-import { type Check, evaluate, type Verdict } from './evaluate.ts';
+import { evaluate, type PermissionCheck, type Verdict } from './evaluate.ts';
 import { type StackDocuments, stackDocuments } from './stack-documents.ts';
 
 const PREFIX = videoPrefix('dev', 'session-1', 3, 'runner-1');
@@ -44,7 +44,7 @@ const session = ({ role }: Asker): string =>
   `${role.replace(':iam:', ':sts:').replace(':role/', ':assumed-role/')}/pod-1`;
 
 async function ask(who: Asker, action: string, resource: string, context: Context = {}): Promise<Verdict> {
-  const about: Check = {
+  const about: PermissionCheck = {
     principal: session(who),
     action,
     resource,

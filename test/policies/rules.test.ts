@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Resource } from '../../policies/rule.ts';
-import { idleWaivers, RULES, violations } from '../../policies/rules.ts';
+import { findIdleWaivers, findViolations, RULES } from '../../policies/rules.ts';
 import { capture, stackConfig } from '../infra/capture.ts';
 import { CLUSTER_BREAKS } from './breaks/cluster.ts';
 import { IDENTITY_BREAKS } from './breaks/identity.ts';
@@ -27,7 +27,7 @@ const BREAKS: Breaks = {
 };
 
 test.each(['dev', 'prod'])('the stack %s breaks no rule', env => {
-  const found = violations(env === 'dev' ? dev : prod);
+  const found = findViolations(env === 'dev' ? dev : prod);
   expect(found.map(({ rule, resource, message }) => `${rule}: ${resource.name}: ${message}`)).toEqual([]);
 });
 
@@ -42,13 +42,13 @@ test('every rule has its reason and a link, and a stack that breaks it', () => {
 describe.each(Object.entries(BREAKS))('%s', (rule, ways) => {
   test.each(Object.entries(ways))('is broken, and no other rule is, where %s', (_, how) => {
     const stack = rule.startsWith('prod-') ? prod : dev;
-    const found = violations(broken(stack, how));
+    const found = findViolations(broken(stack, how));
     expect([...new Set(found.map(violation => violation.rule))]).toEqual([rule]);
   });
 });
 
 test('a waiver excuses one statement of one resource: the same in another is found', () => {
-  const found = violations(
+  const found = findViolations(
     broken(dev, edit => {
       edit.statement(KEY, 'artifacts', 'AccountAdministers', statement => {
         statement.Sid = 'AccountDecidesByIam';
@@ -60,5 +60,5 @@ test('a waiver excuses one statement of one resource: the same in another is fou
 });
 
 test('no waiver is left over', () => {
-  expect(idleWaivers(dev)).toEqual([]);
+  expect(findIdleWaivers(dev)).toEqual([]);
 });

@@ -7,20 +7,20 @@ import {
   EnvironmentError,
   httpUrl,
   integer,
-  list,
   parseEnvironment,
-  port,
+  portSchema,
   sharedSecret,
+  wordsSchema,
 } from '../../process/environment.ts';
 
 const VARIABLES = {
   name: ['APP_NAME', z.string()],
-  port: ['APP_PORT', port().default(8080)],
+  port: ['APP_PORT', portSchema().default(8080)],
   waitSeconds: ['APP_WAIT', decimal(0.1, 10).default(1)],
   workers: ['APP_WORKERS', integer(1, 8).default(2)],
   mode: ['APP_MODE', choice('on', 'off').default('on')],
   url: ['APP_URL', httpUrl().optional()],
-  peers: ['APP_PEERS', list()],
+  peers: ['APP_PEERS', wordsSchema()],
   secret: ['APP_SECRET', sharedSecret().optional()],
   key: ['APP_KEY', derived('a JSON document', text => JSON.parse(text)).optional()],
 } as const;

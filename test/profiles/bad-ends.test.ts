@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
@@ -61,7 +61,7 @@ describe('a profile on real browsers', () => {
     for (const share of [0.2, 0.5, 0.8]) {
       const lease = share === 0.2 ? first : await leaseOf('cut');
       const pid = await pidOf((await sessions.get(lease.sessionId)).runner_id ?? '');
-      await using browser = await connectBrowser(lease);
+      await using browser = await connectMcpBrowser(lease);
       await browser.goto(site.url);
       const store = `() => { localStorage.setItem('bulk', '${share}'.repeat(1_000_000)); return true }`;
       const beganMs = performance.now();
@@ -86,7 +86,7 @@ describe('a profile on real browsers', () => {
     const lease = await leaseOf('heavy');
     await logIn(site, lease);
     await sessions.saveProfile('ada', 'heavy');
-    const browser = await connectBrowser(lease);
+    const browser = await connectMcpBrowser(lease);
     await browser.goto(`${site.url}/login`);
     await browser.evaluate(`async () => {
       const db = await new Promise(done => {

@@ -9,14 +9,14 @@ import type { Lease } from '../../client/lease.ts';
 import { ENV } from '../../contract/names.ts';
 import { profileContent } from '../../contract/profile.ts';
 import type { Database } from '../../controller/ports/database.ts';
-import { folderStore } from '../../controller/profiles/folder-store.ts';
+import { folderProfileStore } from '../../controller/profiles/folder-store.ts';
 import { keyFileWrap } from '../../controller/profiles/key-file.ts';
 import { ProfileKeeper } from '../../controller/profiles/profile-keeper.ts';
 import { SealedObjects } from '../../controller/profiles/sealed-objects.ts';
-import { type ProcessId, processId, runs } from '../../controller/runners/local/process.ts';
+import { isRunning, type ProcessId, processId } from '../../controller/runners/local/process.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import { sqlProfiles } from '../../controller/store/profiles.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, processTree, shell } from '../local/machine.ts';
@@ -45,7 +45,7 @@ describe('a complete profile on real browsers', () => {
     stack = await startStack({ folder, log, databaseUrl, egress: 'off', poolIdle: 1, settings, runnerEnv: shell() });
     database = postgresDatabase({ url: databaseUrl, connectionsMax: 2, log });
     const profiles = sqlProfiles(database);
-    const store = folderStore(join(folder, 'profiles'));
+    const store = folderProfileStore(join(folder, 'profiles'));
     const objects = new SealedObjects({ profiles, store, keys: keyFileWrap(key), quotaBytes: 2 ** 31 });
     keeper = new ProfileKeeper({ profiles, objects, store, retentionDays: 365, log });
     sessions = new BrowserSessions(stack);
@@ -102,7 +102,7 @@ describe('a complete profile on real browsers', () => {
   }, async () => {
     /** In localStorage, which a save reads from the page, and in Cache Storage, which it reads from the files. */
     const write = async (lease: Lease, round: number) => {
-      await using browser = await connectBrowser(lease);
+      await using browser = await connectMcpBrowser(lease);
       await browser.goto(`${site.url}/blank`);
       await browser.evaluate(`async () => {
         localStorage.setItem('round', '${round}');
@@ -112,7 +112,7 @@ describe('a complete profile on real browsers', () => {
       }`);
     };
     const read = async (lease: Lease) => {
-      await using browser = await connectBrowser(lease);
+      await using browser = await connectMcpBrowser(lease);
       await browser.goto(`${site.url}/blank`);
       return await browser.evaluate(`async () => {
         const cached = await (await (await caches.open('rounds')).match('/round')).text();
@@ -149,7 +149,7 @@ describe('a complete profile on real browsers', () => {
     await lease.end();
     await eventually('the last save', () => sessions.deleteProfile('ada', 'cut').then(() => true));
     // a browser that a save had stopped ends too
-    await expect.poll(() => killed.filter(runs), { timeout: 30_000 }).toEqual([]);
+    await expect.poll(() => killed.filter(isRunning), { timeout: 30_000 }).toEqual([]);
   });
 
   it('brings the files of an older Chromium up to date, and refuses those of a newer one with the way out; a light profile is of none', {
@@ -201,7 +201,7 @@ describe('a complete profile on real browsers', () => {
   it('[D5] writes of a large profile at the next save what has changed', async () => {
     const lease = await leaseOf('large');
     await logIn(site, lease);
-    await using browser = await connectBrowser(lease);
+    await using browser = await connectMcpBrowser(lease);
     await browser.goto(`${site.url}/blank`);
     const megabyte = randomBytes(768 * 1024).toString('base64');
     await browser.evaluate(`async () => {

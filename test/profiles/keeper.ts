@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { PROFILE_LIMITS, type ProfileContent, type ProfileState } from '../../contract/profile.ts';
 import type { Database } from '../../controller/ports/database.ts';
 import type { ProfileStore } from '../../controller/ports/profile-store.ts';
-import { folderStore } from '../../controller/profiles/folder-store.ts';
+import { folderProfileStore } from '../../controller/profiles/folder-store.ts';
 import { keyFileWrap } from '../../controller/profiles/key-file.ts';
 import { ProfileKeeper } from '../../controller/profiles/profile-keeper.ts';
 import { SealedObjects } from '../../controller/profiles/sealed-objects.ts';
@@ -40,7 +40,7 @@ export async function keeperOn(
   const folder = await mkdtemp(join(tmpdir(), 'omicron-profiles-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const profiles = sqlProfiles(database, { versionsMax });
-  const store = around(folderStore(folder));
+  const store = around(folderProfileStore(folder));
   const objects = new SealedObjects({ profiles, store, keys: keyFileWrap(Buffer.from(key)), quotaBytes });
   const parts = { profiles, objects, store, retentionDays, log: pino({ level: 'silent' }) };
   const keeper = new ProfileKeeper(parts);

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
@@ -63,7 +63,7 @@ describe('a profile on real browsers', () => {
   it('does not save what a read-only lease did', async () => {
     const reader = await leaseOf('work', 'read-only');
     expect(await found(site, reader)).toEqual(LOGGED_IN);
-    await using browser = await connectBrowser(reader);
+    await using browser = await connectMcpBrowser(reader);
     await browser.evaluate("() => { localStorage.setItem('token', 'other'); return true }");
     await expect(sessions.saveProfile('ada', 'work')).rejects.toMatchObject({ code: 'lease_ended' });
     await reader.end();

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { OmicronError } from '../../contract/problem.ts';
 import type { ProfileStore } from '../../controller/ports/profile-store.ts';
 import { bucketStore } from '../../controller/profiles/bucket-store.ts';
-import { folderStore } from '../../controller/profiles/folder-store.ts';
+import { folderProfileStore } from '../../controller/profiles/folder-store.ts';
 import { keyFileWrap } from '../../controller/profiles/key-file.ts';
 import { kmsWrap } from '../../controller/profiles/kms.ts';
 import { protocol } from '../controller/protocol.ts';
@@ -39,7 +39,11 @@ const endpoint = () => `http://127.0.0.1:${moto.port}`;
 const bucket = (at = endpoint(), name = BUCKET) => bucketStore({ bucket: name, region: 'eu-central-1', endpoint: at });
 
 describe.each([
-  { kind: 'a folder', make: () => folderStore(folder), broken: async () => folderStore(`${folder}/none\0`) },
+  {
+    kind: 'a folder',
+    make: () => folderProfileStore(folder),
+    broken: async () => folderProfileStore(`${folder}/none\0`),
+  },
   {
     kind: 'a bucket of a real S3 server',
     make: () => bucket(),
@@ -150,7 +154,7 @@ describe.each([
 it('lets no other user of the machine read the folder', async () => {
   const own = await mkdtemp(join(tmpdir(), 'omicron-profiles-'));
   onTestFinished(() => rm(own, { recursive: true, force: true }));
-  await folderStore(join(own, 'profiles')).put('ab'.repeat(32), Buffer.from('a'));
+  await folderProfileStore(join(own, 'profiles')).put('ab'.repeat(32), Buffer.from('a'));
   for (const entry of await readdir(own, { recursive: true, withFileTypes: true })) {
     const { mode } = await stat(join(entry.parentPath, entry.name));
     expect([entry.name, mode & 0o077]).toEqual([entry.name, 0]);

@@ -8,7 +8,7 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
 import { ENV } from '../../contract/names.ts';
 import type { ProfileForm } from '../../contract/profile.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
@@ -62,7 +62,7 @@ describe('the tabs of a profile', () => {
   };
   /** The path of each tab, and the one that tools act on in front. */
   const tabsOf = async (lease: Lease): Promise<string[]> => {
-    await using browser = await connectBrowser(lease);
+    await using browser = await connectMcpBrowser(lease);
     const { text } = await browser.call('browser_tabs', { action: 'list' });
     return [...text.matchAll(/^- \d+:( \(current\))? .*\((\S+)\)$/gm)].map(
       ([, current, url]) => `${current === undefined ? '' : 'on '}${(url ?? '').replace(site, '')}`,
@@ -70,7 +70,7 @@ describe('the tabs of a profile', () => {
   };
   /** Three tabs, of which the second is the current one. */
   const openThree = async (lease: Lease) => {
-    await using browser = await connectBrowser(lease);
+    await using browser = await connectMcpBrowser(lease);
     await browser.goto(`${site}/one`);
     await browser.call('browser_tabs', { action: 'new' });
     await browser.goto(`${site}/two`);
@@ -88,7 +88,7 @@ describe('the tabs of a profile', () => {
       await first.end();
       const second = await leaseOf({ profile, profileForm, profileTabs: true });
       expect(await tabsOf(second)).toEqual(['/one', 'on /two', 'about:blank']);
-      await using browser = await connectBrowser(second);
+      await using browser = await connectMcpBrowser(second);
       const seen = "() => [location.pathname, sessionStorage.getItem('step'), history.length]";
       expect(await browser.evaluate(seen)).toEqual(['/two', '2', 1]);
       await second.end();
@@ -103,7 +103,7 @@ describe('the tabs of a profile', () => {
     const other = await leaseOf({ profile });
     expect(await tabsOf(other)).toEqual(BLANK);
     {
-      await using browser = await connectBrowser(other);
+      await using browser = await connectMcpBrowser(other);
       await browser.goto(`${site}/other`);
       await browser.evaluate("() => { localStorage.setItem('seen', 'yes'); return true }");
     }
@@ -111,7 +111,7 @@ describe('the tabs of a profile', () => {
     const reader = await leaseOf({ profile, profileTabs: true, profileMode: 'read-only' });
     expect(await tabsOf(reader)).toEqual(['/one', 'on /two', 'about:blank']);
     {
-      await using browser = await connectBrowser(reader);
+      await using browser = await connectMcpBrowser(reader);
       expect(await browser.evaluate("() => localStorage.getItem('seen')")).toBe('yes');
     }
     await reader.end();
@@ -145,7 +145,7 @@ describe('the tabs of a profile', () => {
     await sessions.putCredential('ada', 'keeping', { username: 'ada', password: PASSWORD });
     const first = await leaseOf({ profile, profileTabs: true });
     {
-      await using browser = await connectBrowser(first);
+      await using browser = await connectMcpBrowser(first);
       await browser.goto(`${site}/form`);
       await browser.evaluate("() => { sessionStorage.setItem('step', '1'); return true }");
       const fields = [{ name: 'Password', type: 'textbox', target: 'input[type=password]', value: 'KEEPING_PASSWORD' }];
@@ -154,7 +154,7 @@ describe('the tabs of a profile', () => {
     await first.end();
     await sessions.deleteCredential('ada', 'keeping');
     const next = await leaseOf({ profile, profileTabs: true });
-    await using browser = await connectBrowser(next);
+    await using browser = await connectMcpBrowser(next);
     const seen = "() => [location.pathname, sessionStorage.getItem('step'), sessionStorage.getItem('kept')]";
     expect(await browser.evaluate(seen)).toEqual(['/form', '1', null]);
     await next.end();

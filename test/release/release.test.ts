@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { COMMAND_PACKAGE, catalogueEntries, REGISTRY_NAME, serverJson } from '../../release/catalogue.ts';
-import { faults, setVersion, version } from '../../release/version.ts';
+import { findFaults, readVersion, setVersion } from '../../release/version.ts';
 import { ROOT, run } from '../local/machine.ts';
 
 const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
@@ -51,12 +51,12 @@ const localEntry = z.strictObject({
 });
 
 it('has one version, from which every other place is written, and a change log that has it', async () => {
-  expect(await faults()).toEqual([]);
+  expect(await findFaults()).toEqual([]);
   await expect(setVersion('next')).rejects.toThrow('"next" is no version');
 });
 
 it('[A12] has an entry for the MCP registry and for the catalogue of a platform, which name what is published', async () => {
-  const current = await version();
+  const current = await readVersion();
   const entry = registryEntry.parse(await json('release/server.json'));
   expect(entry).toEqual(serverJson(current));
   const { mcpName, version: published } = await json('cli/package.json');

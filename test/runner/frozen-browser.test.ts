@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
-import { connectBrowser } from '../../local/mcp-browser.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { startStack } from '../../local/stack.ts';
 import { processTreeOfProc } from '../../process/process-tree.ts';
 import { eventually } from '../eventually.ts';
@@ -20,7 +20,7 @@ it('stops every process of a browser that nothing uses, and goes on at the next 
   try {
     const sessions = new BrowserSessions(stack);
     const lease = await sessions.acquire({ userId: 'ada', conversationId: 'c1', recordVideo: true });
-    await using browser = await connectBrowser(lease);
+    await using browser = await connectMcpBrowser(lease);
     await browser.goto(site.url);
     await browser.evaluate(
       '() => { window.kept = 42; window.ticks = 0; setInterval(() => window.ticks++, 10); return true }',

@@ -27,11 +27,17 @@ interface Told {
 }
 
 const NOTHING: Told = {
-  ...{ state: { is: 'connecting', why: '' }, you: '', control: undefined, tabs: [] },
-  ...{ dialog: undefined, picker: undefined, ask: undefined, note: '' },
+  state: { is: 'connecting', why: '' },
+  you: '',
+  control: undefined,
+  tabs: [],
+  dialog: undefined,
+  picker: undefined,
+  ask: undefined,
+  note: '',
 };
 
-function after(told: Told, message: ServerMessage): Told {
+function applyMessage(told: Told, message: ServerMessage): Told {
   switch (message.t) {
     case 'hello':
       return { ...NOTHING, state: told.state, you: message.you, control: message.control, tabs: message.tabs };
@@ -85,7 +91,7 @@ export function BrowserCard({ host, names, mode, ended }: BrowserCardProps) {
   useEffect(() => {
     const opened = openWay({
       call: (name, args) => host.call(name, { ...args, ...names() }),
-      onMessage: message => setTold(before => after(before, message)),
+      onMessage: message => setTold(before => applyMessage(before, message)),
       onPicture: picture => pictures.paint(picture),
       onState: state => setTold(before => ({ ...before, state })),
     });
@@ -110,7 +116,8 @@ export function BrowserCard({ host, names, mode, ended }: BrowserCardProps) {
     <section class="live" aria-label="Browser" data-by={state.is === 'open' ? state.by : undefined}>
       <div class="control-bar">
         <p role="status">
-          <span class={`status ${isMine ? 'ready' : ''}`}>{isMine ? 'you' : 'the agent'}</span> {sentence(told, isMine)}
+          <span class={`status ${isMine ? 'ready' : ''}`}>{isMine ? 'you' : 'the agent'}</span>{' '}
+          {describeState(told, isMine)}
         </p>
         <p class="actions">
           {state.is === 'open' && control?.holder != null && control.holder !== told.you ? (
@@ -169,7 +176,7 @@ export function BrowserCard({ host, names, mode, ended }: BrowserCardProps) {
   );
 }
 
-function sentence({ state, control, you }: Told, isMine: boolean): string {
+function describeState({ state, control, you }: Told, isMine: boolean): string {
   if (state.is === 'ended') return state.why || 'The browser has ended.';
   if (state.is === 'connecting') return state.why ? `${state.why} Connecting again …` : 'Connecting to the browser …';
   if (isMine) return 'You have control; the agent waits until you hand back.';

@@ -27,7 +27,7 @@ function Chooser({ chooser, live: { send, answered } }: { chooser: Of<'files'>; 
     const tooMuch = whyTooMuch(files);
     setFailure(tooMuch);
     if (tooMuch !== undefined) return;
-    send({ t: 'files', tab, files: await Promise.all(files.map(encoded)) });
+    send({ t: 'files', tab, files: await Promise.all(files.map(encodeFile)) });
     answered(tab);
   };
   return (
@@ -55,7 +55,7 @@ function whyTooMuch(files: readonly File[]): string | undefined {
   return `${what} larger than ${LIVE_LIMITS.fileBytesMax / 1024 / 1024} MiB. Choose ${files.length === 1 ? 'another file' : 'fewer'}.`;
 }
 
-async function encoded(file: File): Promise<{ name: string; base64: string }> {
+async function encodeFile(file: File): Promise<{ name: string; base64: string }> {
   const reader = new FileReader();
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   reader.onload = () => resolve(String(reader.result));

@@ -23,7 +23,7 @@ export function ControlBar({ live }: { live: Live }) {
     <div class="control-bar">
       <p role="status">
         <span class={`status ${isMine ? 'ready' : ''}`}>{isOpen ? whoActs(state) : 'no control'}</span>{' '}
-        {isOpen ? sentence(state) : connectionSentence(state)}
+        {isOpen ? describeControl(state) : connectionSentence(state)}
         {isMine && <IdleWarning idleAtMs={live.idleAtMs} />}
       </p>
       <p class="actions">
@@ -70,7 +70,7 @@ function whoActs({ control, isMine }: LiveState): string {
   return 'the agent';
 }
 
-function sentence({ control, isMine, you }: LiveState): string {
+function describeControl({ control, isMine, you }: LiveState): string {
   if (!control) return '';
   const { state, holder, name, waiting, why } = control;
   const calls =

@@ -35,8 +35,14 @@ export function sendKeys(area: HTMLTextAreaElement, send: Send, onLeave: () => v
     const isText = [...event.key].length === 1 && (modifiers & 6) === 0;
     const text = event.key === 'Enter' ? '\r' : isText ? event.key : undefined;
     send({
-      ...{ t: 'key', kind, key: event.key, code: event.code, key_code: event.keyCode & 255 },
-      ...{ location: event.location, repeat: event.repeat, modifiers },
+      t: 'key',
+      kind,
+      key: event.key,
+      code: event.code,
+      key_code: event.keyCode & 255,
+      location: event.location,
+      repeat: event.repeat,
+      modifiers,
       ...(kind === 'down' && text !== undefined ? { text } : {}),
     });
   }

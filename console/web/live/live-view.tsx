@@ -23,12 +23,14 @@ export interface LiveViewProps {
 }
 
 /** The browser of a session while it runs: seen by every viewer, used by the one who has control. */
-export function LiveView({ sessionId, liveRole, onAsk, onControl, admit }: LiveViewProps) {
+export function LiveBrowser({ sessionId, liveRole, onAsk, onControl, admit }: LiveViewProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [pictures] = useState(() => painter(() => canvas.current));
   const [isSeen, setSeen] = useState(false);
   const live = useLive({
-    ...{ sessionId, role: liveRole, admit },
+    sessionId,
+    role: liveRole,
+    admit,
     async onPicture(picture) {
       await pictures.paint(picture);
       setSeen(true);

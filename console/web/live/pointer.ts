@@ -20,7 +20,7 @@ const PRESSED = ['left', 'right', 'middle', 'back', 'forward'] as const;
 /** Of a wheel that counts lines or pages. */
 const WHEEL_PX = [1, 40, 800] as const;
 
-const turned = (pixels: number): number => Math.max(-LIVE_LIMITS.wheelMax, Math.min(LIVE_LIMITS.wheelMax, pixels));
+const clampWheel = (pixels: number): number => Math.max(-LIVE_LIMITS.wheelMax, Math.min(LIVE_LIMITS.wheelMax, pixels));
 
 /**
  * Sends what mouse, wheel and fingers do on the picture, moves at most once a frame. The returned function lifts what is held and ends
@@ -106,9 +106,11 @@ export function sendPointer({ canvas, send, size, onPress }: PointerOptions): ()
       event.preventDefault();
       const unit = WHEEL_PX[event.deltaMode] ?? 1;
       wheel = {
-        ...{ t: 'wheel', ...place(event), modifiers: modifiersOf(event) },
-        dx: turned((wheel?.dx ?? 0) + event.deltaX * unit),
-        dy: turned((wheel?.dy ?? 0) + event.deltaY * unit),
+        t: 'wheel',
+        ...place(event),
+        modifiers: modifiersOf(event),
+        dx: clampWheel((wheel?.dx ?? 0) + event.deltaX * unit),
+        dy: clampWheel((wheel?.dy ?? 0) + event.deltaY * unit),
       };
       soon();
     },

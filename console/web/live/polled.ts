@@ -2,7 +2,7 @@ import type { ServerMessage, ViewerMessage } from '../../../contract/live.ts';
 import { LIVE_CLOSE } from '../../../contract/live-limits.ts';
 import { type LivePicture, PICTURE_HEADERS } from '../../../contract/live-picture.ts';
 import type { PolledViewMessages, PolledViewNews, PolledViewOpened } from '../../../contract/polled-view.ts';
-import { call, path } from '../api.ts';
+import { callConsole, encodePath } from '../api.ts';
 import { messageOf } from '../use-polled.ts';
 import { type LiveSocket, type LiveSocketOptions, NEXT_LEASE_MS } from './socket.ts';
 
@@ -27,7 +27,12 @@ export function openPolledView({ sessionId, role, onMessage, onPicture, onConnec
     let after = 0;
     for (;;) {
       const query = new URLSearchParams({ after: String(after), picture: String(picture) });
-      const news = await call<PolledViewNews>('GET', `${path`/polled-views/${id}`}?${query}`, undefined, signal);
+      const news = await callConsole<PolledViewNews>(
+        'GET',
+        `${encodePath`/polled-views/${id}`}?${query}`,
+        undefined,
+        signal,
+      );
       news.messages.forEach(read);
       after = news.next;
       if (news.closed !== null) return news.closed;
@@ -47,8 +52,8 @@ export function openPolledView({ sessionId, role, onMessage, onPicture, onConnec
       picture = -1;
       let why = '';
       try {
-        const at = path`/browser-sessions/${sessionId}/polled-views`;
-        ({ view } = await call<PolledViewOpened>('POST', at, { role }, signal));
+        const at = encodePath`/browser-sessions/${sessionId}/polled-views`;
+        ({ view } = await callConsole<PolledViewOpened>('POST', at, { role }, signal));
         isOver = false;
         const { code, reason } = await follow(view);
         isOver = code === LIVE_CLOSE.leaseEnded;
@@ -70,7 +75,7 @@ export function openPolledView({ sessionId, role, onMessage, onPicture, onConnec
     sending = true;
     while (waiting.length > 0 && view !== undefined) {
       const body: PolledViewMessages = { picture, messages: waiting.splice(0, 200) };
-      await call('POST', path`/polled-views/${view}/messages`, body).catch(() => undefined); // late input does harm
+      await callConsole('POST', encodePath`/polled-views/${view}/messages`, body).catch(() => undefined); // late input does harm
     }
     waiting = [];
     sending = false;
@@ -84,18 +89,22 @@ export function openPolledView({ sessionId, role, onMessage, onPicture, onConnec
     },
     close() {
       closed.abort();
-      if (view !== undefined) void call('DELETE', path`/polled-views/${view}`).catch(() => undefined);
+      if (view !== undefined) void callConsole('DELETE', encodePath`/polled-views/${view}`).catch(() => undefined);
     },
   };
 }
 
 async function readPicture(view: string, signal: AbortSignal): Promise<LivePicture | undefined> {
-  const answer = await fetch(`/api${path`/polled-views/${view}/picture`}`, { signal });
+  const answer = await fetch(`/api${encodePath`/polled-views/${view}/picture`}`, { signal });
   if (answer.status !== 200) return undefined;
   const number = (name: string) => Number(answer.headers.get(name));
   return {
-    ...{ kind: 'screencast', seq: Number(answer.headers.get('etag')?.replaceAll('"', '')), atMs: Date.now() },
-    ...{ tab: number(PICTURE_HEADERS.tab), cssWidth: number(PICTURE_HEADERS.width) },
-    ...{ cssHeight: number(PICTURE_HEADERS.height), jpeg: new Uint8Array(await answer.arrayBuffer()) },
+    kind: 'screencast',
+    seq: Number(answer.headers.get('etag')?.replaceAll('"', '')),
+    atMs: Date.now(),
+    tab: number(PICTURE_HEADERS.tab),
+    cssWidth: number(PICTURE_HEADERS.width),
+    cssHeight: number(PICTURE_HEADERS.height),
+    jpeg: new Uint8Array(await answer.arrayBuffer()),
   };
 }

@@ -1,10 +1,10 @@
 import type { LiveRole, ServerMessage, ViewerMessage } from '../../../contract/live.ts';
 import { LIVE_CLOSE, LIVE_LIMITS, LIVE_PROTOCOL, liveTokenProtocol } from '../../../contract/live-limits.ts';
 import { decodePicture, type LivePicture } from '../../../contract/live-picture.ts';
-import { path, signedOut } from '../api.ts';
+import { encodePath, signedOut } from '../api.ts';
 
 /** What there is between this page and the browser. `retrying`: lost, and opened again by itself. */
-export type Connection =
+export type LiveConnection =
   | { readonly is: 'connecting' | 'open' }
   | { readonly is: 'retrying'; readonly why: string }
   | { readonly is: 'ended'; readonly why: string };
@@ -26,7 +26,7 @@ export interface LiveSocketOptions {
   readonly onMessage: (message: ServerMessage) => void;
   /** Resolves when the picture is shown: the next one may come. */
   readonly onPicture: (picture: LivePicture) => Promise<void>;
-  readonly onConnection: (connection: Connection) => void;
+  readonly onConnection: (connection: LiveConnection) => void;
 }
 
 const NO_TOKEN = 'the page around this view has no live token for it';
@@ -40,7 +40,7 @@ export const NEXT_LEASE_MS = 5_000;
 /** Opens the live view of a session's browser, again and again until the sign-in ends. */
 export function openLiveSocket(options: LiveSocketOptions): LiveSocket {
   const { sessionId, role, admit, onMessage, onPicture, onConnection } = options;
-  const url = `${location.origin.replace(/^http/, 'ws')}/api${path`/browser-sessions/${sessionId}`}/live?role=${role}`;
+  const url = `${location.origin.replace(/^http/, 'ws')}/api${encodePath`/browser-sessions/${sessionId}`}/live?role=${role}`;
   let socket: WebSocket | undefined;
   let attempts = 0;
   /** The lease has ended: nothing else is told until the next one has begun. */

@@ -3,13 +3,13 @@ import type { LiveControl, LiveRole, LiveTab, ServerMessage, ViewerMessage } fro
 import { LIVE_LIMITS } from '../../../contract/live-limits.ts';
 import type { LivePicture } from '../../../contract/live-picture.ts';
 import { openPolledView } from './polled.ts';
-import { type Admit, type Connection, type LiveSocket, openLiveSocket } from './socket.ts';
+import { type Admit, type LiveConnection, type LiveSocket, openLiveSocket } from './socket.ts';
 
 type Of<T extends ServerMessage['t']> = Extract<ServerMessage, { t: T }>;
 
 /** What a live view has been told. */
 export interface LiveState {
-  readonly connection: Connection;
+  readonly connection: LiveConnection;
   /** Whether this page has control. */
   readonly isMine: boolean;
   /** Whether this page may have it. */
@@ -33,16 +33,27 @@ export interface LiveState {
 
 type Change =
   | ServerMessage
-  | { t: 'connection'; connection: Connection }
+  | { t: 'connection'; connection: LiveConnection }
   | { t: 'answered'; tab: number }
   | { t: 'noted' };
 
 const START: LiveState = {
-  ...{ connection: { is: 'connecting' }, isMine: false, mayControl: false, you: '', control: undefined, tabs: [] },
-  ...{ dialogs: [], choosers: [], picker: undefined, asks: [], act: undefined, clip: undefined, refusal: undefined },
+  connection: { is: 'connecting' },
+  isMine: false,
+  mayControl: false,
+  you: '',
+  control: undefined,
+  tabs: [],
+  dialogs: [],
+  choosers: [],
+  picker: undefined,
+  asks: [],
+  act: undefined,
+  clip: undefined,
+  refusal: undefined,
 };
 
-const without = <T extends { tab: number }>(list: readonly T[], tab: number): T[] =>
+const withoutTab = <T extends { tab: number }>(list: readonly T[], tab: number): T[] =>
   list.filter(each => each.tab !== tab);
 
 function change(state: LiveState, message: Change): LiveState {
@@ -59,17 +70,17 @@ function change(state: LiveState, message: Change): LiveState {
     case 'tabs':
       return { ...state, tabs: message.tabs };
     case 'dialog':
-      return { ...state, dialogs: [...without(state.dialogs, message.tab), message] };
+      return { ...state, dialogs: [...withoutTab(state.dialogs, message.tab), message] };
     case 'dialog_closed':
-      return { ...state, dialogs: without(state.dialogs, message.tab) };
+      return { ...state, dialogs: withoutTab(state.dialogs, message.tab) };
     case 'picker':
       return { ...state, picker: message };
     case 'picker_closed':
       return { ...state, picker: undefined };
     case 'files':
-      return { ...state, choosers: [...without(state.choosers, message.tab), message] };
+      return { ...state, choosers: [...withoutTab(state.choosers, message.tab), message] };
     case 'answered':
-      return { ...state, choosers: without(state.choosers, message.tab) };
+      return { ...state, choosers: withoutTab(state.choosers, message.tab) };
     case 'ask':
       return { ...state, asks: [...state.asks.filter(({ id }) => id !== message.id), message] };
     case 'ask_closed':
@@ -152,7 +163,7 @@ export function useLive({ sessionId, role, onPicture, admit }: UseLiveOptions): 
     };
     let wasOpen = false;
     let attempts = 0;
-    const follow = (connection: Connection) => {
+    const follow = (connection: LiveConnection) => {
       if (connection.is === 'open') wasOpen = true;
       if (connection.is === 'retrying') attempts += 1;
       if (transport === 'stream' && !wasOpen && attempts === ATTEMPTS_MAX && admit === undefined)
@@ -161,7 +172,10 @@ export function useLive({ sessionId, role, onPicture, admit }: UseLiveOptions): 
     };
     const connect = () => {
       socket.current ??= (transport === 'stream' ? openLiveSocket : openPolledView)({
-        ...{ sessionId, role, admit: callbacks.current.admit, onMessage: read },
+        sessionId,
+        role,
+        admit: callbacks.current.admit,
+        onMessage: read,
         onPicture: picture => callbacks.current.onPicture(picture),
         onConnection: follow,
       });
@@ -199,7 +213,13 @@ export function useLive({ sessionId, role, onPicture, admit }: UseLiveOptions): 
   }, []);
   const mayChangeTransport = admit === undefined;
   return {
-    ...{ state, send, note, answered, transport, mayChangeTransport, setTransport: choose },
+    state,
+    send,
+    note,
+    answered,
+    transport,
+    mayChangeTransport,
+    setTransport: choose,
     idleAtMs: () => idleAt.current,
   };
 }

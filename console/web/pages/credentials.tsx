@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { CredentialList } from '../../../contract/secrets.ts';
-import { call, path } from '../api.ts';
+import { callConsole, encodePath } from '../api.ts';
 import { Confirm } from '../confirm.tsx';
 import { CredentialForm } from '../credential-form.tsx';
 import { CredentialTestForm } from '../credential-test.tsx';
@@ -36,7 +36,12 @@ export function CredentialsPage({ url }: { url: URL }) {
 
 function UserCredentials({ userId }: { userId: string }) {
   const known = usePolled(`credentials ${userId}`, 15_000, async signal => {
-    const { sites } = await call<CredentialList>('GET', path`/users/${userId}/credentials`, undefined, signal);
+    const { sites } = await callConsole<CredentialList>(
+      'GET',
+      encodePath`/users/${userId}/credentials`,
+      undefined,
+      signal,
+    );
     return sites;
   });
   const mayChange = useMay('operator');
@@ -52,7 +57,7 @@ function UserCredentials({ userId }: { userId: string }) {
   };
   const remove = (site: string) => async () => {
     try {
-      await call('DELETE', path`/users/${userId}/credentials/${site}`);
+      await callConsole('DELETE', encodePath`/users/${userId}/credentials/${site}`);
       saved(`The credential of ${site} is deleted.`);
     } catch (error) {
       setFailure(messageOf(error));

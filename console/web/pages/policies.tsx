@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks';
 import type { PolicyDocument } from '../../../contract/policy/document.ts';
-import { call, path, Refused } from '../api.ts';
+import { callConsole, encodePath, Refused } from '../api.ts';
 import { Confirm } from '../confirm.tsx';
 import { go } from '../location.ts';
 import { Failure, Loading, Success } from '../notices.tsx';
 import { PolicyTest } from '../policy-test.tsx';
-import { type Schema, SchemaForm } from '../schema-form.tsx';
+import { type FormSchema, SchemaForm } from '../schema-form.tsx';
 import { messageOf, usePolled } from '../use-polled.ts';
 import { UserChoice } from '../user-choice.tsx';
 
 const NEW_POLICY = { version: 1, tools: [] };
-const written = (policy: unknown): string => JSON.stringify(policy, null, 2);
+const writePolicy = (policy: unknown): string => JSON.stringify(policy, null, 2);
 
 /** Undefined: the text is not that of an object. */
 function documentOf(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -43,14 +43,16 @@ export function PoliciesPage({ url }: { url: URL }) {
 }
 
 function PolicyLayer({ userId }: { userId: string }) {
-  const at = userId === '' ? '/policy' : path`/users/${userId}/policy`;
+  const at = userId === '' ? '/policy' : encodePath`/users/${userId}/policy`;
   const whose = userId === '' ? 'The deployment' : userId;
   const stored = usePolled(`policy ${userId}`, 60_000, signal =>
-    call<{ policy: PolicyDocument | null }>('GET', at, undefined, signal),
+    callConsole<{ policy: PolicyDocument | null }>('GET', at, undefined, signal),
   );
-  const presets = usePolled('presets', 3_600_000, signal => call<Presets>('GET', '/policy-presets', undefined, signal));
+  const presets = usePolled('presets', 3_600_000, signal =>
+    callConsole<Presets>('GET', '/policy-presets', undefined, signal),
+  );
   const schema = usePolled('policy schema', 3_600_000, signal =>
-    call<Schema>('GET', '/policy-schema', undefined, signal),
+    callConsole<FormSchema>('GET', '/policy-schema', undefined, signal),
   );
   /** Null: as it is stored. */
   const [draft, setDraft] = useState<string | null>(null);
@@ -59,7 +61,7 @@ function PolicyLayer({ userId }: { userId: string }) {
   const [done, setDone] = useState<string>();
   if (!stored.value) return stored.error ? <Failure text={stored.error} /> : <Loading what="the policy" />;
   const { policy } = stored.value;
-  const text = draft ?? written(policy ?? NEW_POLICY);
+  const text = draft ?? writePolicy(policy ?? NEW_POLICY);
   const document = documentOf(text);
 
   const edit = (next: string) => {
@@ -81,7 +83,7 @@ function PolicyLayer({ userId }: { userId: string }) {
     }
   };
   const save = () =>
-    change('Saved. Running leases obey it within seconds.', async () => call('PUT', at, JSON.parse(text)));
+    change('Saved. Running leases obey it within seconds.', async () => callConsole('PUT', at, JSON.parse(text)));
   return (
     <>
       <p>
@@ -91,7 +93,7 @@ function PolicyLayer({ userId }: { userId: string }) {
       <fieldset class="choices">
         <legend>Begin with a preset</legend>
         {presets.value?.presets.map(({ name, title, policy: preset }) => (
-          <button type="button" class="quiet" key={name} title={title} onClick={() => edit(written(preset))}>
+          <button type="button" class="quiet" key={name} title={title} onClick={() => edit(writePolicy(preset))}>
             {name}
           </button>
         ))}
@@ -122,7 +124,7 @@ function PolicyLayer({ userId }: { userId: string }) {
       )}
       {editor === 'form' && document !== undefined && schema.value && (
         <div class="form">
-          <SchemaForm schema={schema.value} value={document} onChange={next => edit(written(next))} />
+          <SchemaForm schema={schema.value} value={document} onChange={next => edit(writePolicy(next))} />
         </div>
       )}
       {errors.length > 0 && (
@@ -144,7 +146,7 @@ function PolicyLayer({ userId }: { userId: string }) {
           <Confirm
             label="Delete the policy"
             question="What only this policy blocks will be allowed. Delete it?"
-            onConfirm={() => change('Deleted.', () => call('DELETE', at))}
+            onConfirm={() => change('Deleted.', () => callConsole('DELETE', at))}
           />
         )}
       </p>

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { path } from '../api.ts';
+import { encodePath } from '../api.ts';
 import { tokenFromEmbedder } from '../live/embedded.ts';
-import { LiveView } from '../live/live-view.tsx';
+import { LiveBrowser } from '../live/live-view.tsx';
 
 /**
  * The live view alone, for a frame beside a chat (A3, B11). `?readOnly=true`: nobody takes control here. `?admission=token`: the page
@@ -20,12 +20,12 @@ export function PreviewPage({ id, url }: { id: string; url: URL }) {
       {asked.map(reason => (
         <p class="notice" role="status" key={reason}>
           The agent asks: {reason}{' '}
-          <a href={path`/sessions/${id}`} target="_blank" rel="noopener">
+          <a href={encodePath`/sessions/${id}`} target="_blank" rel="noopener">
             Answer in the console
           </a>
         </p>
       ))}
-      <LiveView
+      <LiveBrowser
         sessionId={id}
         liveRole={url.searchParams.get('readOnly') === 'true' ? 'view' : 'control'}
         admit={admit}

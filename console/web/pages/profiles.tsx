@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import type { Profile, ProfileDetail } from '../../../contract/profile.ts';
-import { call, path } from '../api.ts';
+import { callConsole, encodePath } from '../api.ts';
 import { Confirm } from '../confirm.tsx';
 import { go } from '../location.ts';
 import { useMay } from '../me.ts';
 import { Empty, Failure, Loading, Success } from '../notices.tsx';
 import { ProfileCheckForm } from '../profile-check.tsx';
-import { dayAndTime, megabytes, relative } from '../time.ts';
+import { dayAndTime, formatMegabytes, formatRelative } from '../time.ts';
 import { messageOf, usePolled } from '../use-polled.ts';
 import { UserChoice } from '../user-choice.tsx';
 
@@ -34,8 +34,8 @@ export function ProfilesPage({ url }: { url: URL }) {
 
 function UserProfiles({ userId }: { userId: string }) {
   const profiles = usePolled(`profiles ${userId}`, 5_000, async signal => {
-    const at = path`/users/${userId}/profiles`;
-    return (await call<{ profiles: Profile[] }>('GET', at, undefined, signal)).profiles;
+    const at = encodePath`/users/${userId}/profiles`;
+    return (await callConsole<{ profiles: Profile[] }>('GET', at, undefined, signal)).profiles;
   });
   const mayChange = useMay('operator');
   const [opened, setOpened] = useState<string>();
@@ -92,7 +92,7 @@ function UserProfiles({ userId }: { userId: string }) {
                   type="button"
                   class="quiet"
                   onClick={act(`${profile.name} is saved.`, () =>
-                    call('POST', path`/users/${userId}/profiles/${profile.name}/save`),
+                    callConsole('POST', encodePath`/users/${userId}/profiles/${profile.name}/save`),
                   )}
                 >
                   Save now
@@ -103,7 +103,7 @@ function UserProfiles({ userId }: { userId: string }) {
                   label={`Delete ${profile.name}`}
                   question="All its versions and the logins in them are deleted. Delete it?"
                   onConfirm={act(`${profile.name} is deleted.`, () =>
-                    call('DELETE', path`/users/${userId}/profiles/${profile.name}`),
+                    callConsole('DELETE', encodePath`/users/${userId}/profiles/${profile.name}`),
                   )}
                 />
               )}
@@ -118,7 +118,7 @@ function UserProfiles({ userId }: { userId: string }) {
                 name={profile.name}
                 onRestore={version =>
                   act(`Version ${version} of ${profile.name} is the current one again.`, () =>
-                    call('POST', path`/users/${userId}/profiles/${profile.name}/restore`, { version }),
+                    callConsole('POST', encodePath`/users/${userId}/profiles/${profile.name}/restore`, { version }),
                   )()
                 }
               />
@@ -139,7 +139,7 @@ function ProfileRow({ profile }: { profile: Profile }) {
       <span class="muted">
         {saved_at === null
           ? 'nothing was saved yet'
-          : `version ${version}, saved ${relative(saved_at, nowMs)}, ${megabytes(bytes)} in all`}
+          : `version ${version}, saved ${formatRelative(saved_at, nowMs)}, ${formatMegabytes(bytes)} in all`}
       </span>
       {writer_session_id !== null && (
         <div>
@@ -168,7 +168,7 @@ function Versions(props: { userId: string; name: string; onRestore: (version: nu
   const { userId, name, onRestore } = props;
   const mayChange = useMay('operator');
   const detail = usePolled(`profile ${userId} ${name}`, 10_000, signal =>
-    call<ProfileDetail>('GET', path`/users/${userId}/profiles/${name}`, undefined, signal),
+    callConsole<ProfileDetail>('GET', encodePath`/users/${userId}/profiles/${name}`, undefined, signal),
   );
   if (!detail.value) return detail.error ? <Failure text={detail.error} /> : <Loading what="versions" />;
   const { versions, version: current, writer_session_id } = detail.value;
@@ -189,7 +189,7 @@ function Versions(props: { userId: string; name: string; onRestore: (version: nu
           <tr key={version}>
             <th scope="row">{version}</th>
             <td>{dayAndTime(saved_at)}</td>
-            <td>{megabytes(bytes)}</td>
+            <td>{formatMegabytes(bytes)}</td>
             <td>
               {version === current && 'current'}
               {mayChange && version !== current && (

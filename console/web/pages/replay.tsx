@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Artifact, Session, SessionEvent } from '../../../contract/session.ts';
-import { call, path } from '../api.ts';
+import { callConsole, encodePath } from '../api.ts';
 import { newEvents } from '../events.ts';
 import { Empty, Failure, Loading } from '../notices.tsx';
 import { type Chapter, chaptersOf, clockOf, type Video, videoAt, videosOf } from '../replay.ts';
@@ -24,10 +24,10 @@ interface Recorded {
 /** The videos of a session beside its timeline: an event is a place in the video. */
 export function ReplayPage({ id }: { id: string }) {
   const recorded = usePolled<Recorded>(`replay ${id}`, POLL_MS, async (signal, known) => {
-    const at = path`/browser-sessions/${id}`;
+    const at = encodePath`/browser-sessions/${id}`;
     const [session, { artifacts }, events] = await Promise.all([
-      call<Session>('GET', at, undefined, signal),
-      call<{ artifacts: Artifact[] }>('GET', `${at}/artifacts`, undefined, signal),
+      callConsole<Session>('GET', at, undefined, signal),
+      callConsole<{ artifacts: Artifact[] }>('GET', `${at}/artifacts`, undefined, signal),
       newEvents(id, known?.events ?? [], signal),
     ]);
     return { session, events, videos: videosOf(artifacts, events) };
@@ -36,7 +36,8 @@ export function ReplayPage({ id }: { id: string }) {
   return (
     <>
       <p class="trail">
-        <a href="/">Sessions</a> / <a href={path`/sessions/${id}`}>{value?.session.conversation_id ?? 'Session'}</a>
+        <a href="/">Sessions</a> /{' '}
+        <a href={encodePath`/sessions/${id}`}>{value?.session.conversation_id ?? 'Session'}</a>
       </p>
       <h1>Replay</h1>
       <Failure text={recorded.error} />
@@ -81,7 +82,7 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
   const { sessionId, videos, chapters } = props;
   const element = useRef<HTMLVideoElement>(null);
   const formats = usePolled('formats', 3_600_000, signal =>
-    call<{ formats: string[] }>('GET', '/video-formats', undefined, signal),
+    callConsole<{ formats: string[] }>('GET', '/video-formats', undefined, signal),
   );
   const hasMp4 = formats.value?.formats.includes('mp4');
   const [shown, setShown] = useState(videos[0]);
@@ -111,8 +112,8 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
     pendingMs.current = undefined;
   };
   const current = chapters.findLast(({ startMs }) => startMs <= nowMs + PLACE_ROUNDED_MS);
-  const source = (video: Video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
-  const mp4Of = (video: Video) => `/api${path`/browser-sessions/${sessionId}/artifacts/${video.id}`}/mp4`;
+  const source = (video: Video) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
+  const mp4Of = (video: Video) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${video.id}`}/mp4`;
   return (
     <div class="replay">
       <section aria-label="Video">

@@ -1,15 +1,15 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Artifact, Session } from '../../../contract/session.ts';
 import type { PendingUserActionList } from '../../../contract/user-action.ts';
-import { call, path } from '../api.ts';
+import { callConsole, encodePath } from '../api.ts';
 import { Confirm } from '../confirm.tsx';
 import { LastPage } from '../kept-pages.tsx';
-import { LiveView } from '../live/live-view.tsx';
+import { LiveBrowser } from '../live/live-view.tsx';
 import { useMay } from '../me.ts';
 import { Failure, Loading, Success } from '../notices.tsx';
 import { Request } from '../request.tsx';
 import { Status } from '../status.tsx';
-import { dayAndTime, megabytes, relative, timeOfDay } from '../time.ts';
+import { dayAndTime, formatMegabytes, formatRelative, timeOfDay } from '../time.ts';
 import { Timeline } from '../timeline.tsx';
 import { messageOf, type Polled, usePolled } from '../use-polled.ts';
 import { stateHint, whyEnded } from '../words.ts';
@@ -17,13 +17,19 @@ import { stateHint, whyEnded } from '../words.ts';
 const POLL_MS = 1_500;
 
 /** One session: its lease, what waits for a person, its timeline and its artifacts. */
-export function SessionPage({ id, requests }: { id: string; requests: Polled<PendingUserActionList['user_actions']> }) {
+export function SessionDetail({
+  id,
+  requests,
+}: {
+  id: string;
+  requests: Polled<PendingUserActionList['user_actions']>;
+}) {
   const session = usePolled(`session ${id}`, POLL_MS, signal =>
-    call<Session>('GET', path`/browser-sessions/${id}`, undefined, signal),
+    callConsole<Session>('GET', encodePath`/browser-sessions/${id}`, undefined, signal),
   );
   const artifacts = usePolled(`artifacts ${id}`, 5_000, async signal => {
-    const at = path`/browser-sessions/${id}/artifacts`;
-    return (await call<{ artifacts: Artifact[] }>('GET', at, undefined, signal)).artifacts;
+    const at = encodePath`/browser-sessions/${id}/artifacts`;
+    return (await callConsole<{ artifacts: Artifact[] }>('GET', at, undefined, signal)).artifacts;
   });
   const mayAct = useMay('operator');
   const row = session.value;
@@ -87,7 +93,7 @@ function Use(props: { session: Session; waiting: PendingUserActionList['user_act
         />
       ))}
       {session.status === 'ready' && (
-        <LiveView
+        <LiveBrowser
           key={session.epoch}
           sessionId={session.session_id}
           liveRole={mayAct ? 'control' : 'view'}
@@ -108,7 +114,7 @@ function Facts({ session }: { session: Session }) {
   const reason = whyEnded(session);
   const at = (iso: string) => (
     <time dateTime={iso} title={dayAndTime(iso)}>
-      {relative(iso, nowMs)}
+      {formatRelative(iso, nowMs)}
     </time>
   );
   return (
@@ -190,7 +196,7 @@ function Actions({ session, onDone }: { session: Session; onDone: () => void }) 
             label="End the lease"
             question="The agent loses this browser. End the lease?"
             onConfirm={act('The lease has ended.', () =>
-              call('DELETE', `${path`/browser-sessions/${id}`}?epoch=${session.epoch}`),
+              callConsole('DELETE', `${encodePath`/browser-sessions/${id}`}?epoch=${session.epoch}`),
             )}
           />
         )}
@@ -198,7 +204,9 @@ function Actions({ session, onDone }: { session: Session; onDone: () => void }) 
           <Confirm
             label="Archive"
             question="Archiving ends the lease and takes the session off the list. Archive it?"
-            onConfirm={act('The session is archived.', () => call('POST', path`/browser-sessions/${id}/archive`))}
+            onConfirm={act('The session is archived.', () =>
+              callConsole('POST', encodePath`/browser-sessions/${id}/archive`),
+            )}
           />
         )}
       </p>
@@ -223,14 +231,14 @@ function Artifacts({ session, artifacts }: { session: Session; artifacts: Polled
     <>
       {list.some(({ kind, state }) => kind === 'video' && state === 'stored') && (
         <p>
-          <a href={path`/sessions/${session.session_id}/replay`}>Replay beside the timeline</a>
+          <a href={encodePath`/sessions/${session.session_id}/replay`}>Replay beside the timeline</a>
         </p>
       )}
       <ul class="rows">
         {list.map(artifact => (
           <li key={artifact.id}>
             <strong>{artifact.kind}</strong> {artifact.name} of epoch {artifact.epoch}, {timeOfDay(artifact.created_at)}
-            : {artifact.state === 'stored' ? `stored, ${megabytes(artifact.bytes ?? 0)}` : artifact.state}
+            : {artifact.state === 'stored' ? `stored, ${formatMegabytes(artifact.bytes ?? 0)}` : artifact.state}
             {artifact.reason !== null && ` (${artifact.reason})`}
             {artifact.uri !== null && <div class="muted long">{artifact.uri}</div>}
           </li>

@@ -1,11 +1,11 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Session, SessionPage } from '../../../contract/session.ts';
 import { SESSION_STATES } from '../../../contract/states.ts';
-import { call } from '../api.ts';
+import { callConsole } from '../api.ts';
 import { go } from '../location.ts';
 import { Empty, Failure, Loading } from '../notices.tsx';
 import { Status } from '../status.tsx';
-import { dayAndTime, relative } from '../time.ts';
+import { dayAndTime, formatRelative } from '../time.ts';
 import { usePolled } from '../use-polled.ts';
 import { whyEnded } from '../words.ts';
 
@@ -24,7 +24,7 @@ export function SessionsPage({ url }: { url: URL }) {
   const filter = (name: (typeof FILTERS)[number]) => url.searchParams.get(name) ?? '';
   const query = new URLSearchParams(FILTERS.flatMap(name => (filter(name) === '' ? [] : [[name, filter(name)]])));
   const sessions = usePolled(`sessions?${query}`, POLL_MS, signal =>
-    call<SessionPage>('GET', `/browser-sessions?${query}`, undefined, signal),
+    callConsole<SessionPage>('GET', `/browser-sessions?${query}`, undefined, signal),
   );
   const isFiltered = query.size > 0;
   const page = sessions.value;
@@ -50,9 +50,9 @@ export function SessionsPage({ url }: { url: URL }) {
         ))}
       {page && page.sessions.length > 0 && <SessionTable sessions={page.sessions} />}
       <p class="pages">
-        {filter('cursor') !== '' && <a href={`/?${without(query, 'cursor')}`}>Newest sessions</a>}
+        {filter('cursor') !== '' && <a href={`/?${withoutParameter(query, 'cursor')}`}>Newest sessions</a>}
         {page?.next_cursor != null && (
-          <a href={`/?${new URLSearchParams([...without(query, 'cursor'), ['cursor', page.next_cursor]])}`}>
+          <a href={`/?${new URLSearchParams([...withoutParameter(query, 'cursor'), ['cursor', page.next_cursor]])}`}>
             Older sessions
           </a>
         )}
@@ -61,7 +61,7 @@ export function SessionsPage({ url }: { url: URL }) {
   );
 }
 
-function without(query: URLSearchParams, name: string): URLSearchParams {
+function withoutParameter(query: URLSearchParams, name: string): URLSearchParams {
   const rest = new URLSearchParams(query);
   rest.delete(name);
   return rest;
@@ -69,7 +69,7 @@ function without(query: URLSearchParams, name: string): URLSearchParams {
 
 /** How much of the deployment is in use now. */
 function Counts() {
-  const { value } = usePolled('health', POLL_MS, signal => call<Health>('GET', '/health', undefined, signal));
+  const { value } = usePolled('health', POLL_MS, signal => callConsole<Health>('GET', '/health', undefined, signal));
   const count = (title: string, number: number | undefined) => (
     <div>
       <dt>{title}</dt>
@@ -160,7 +160,7 @@ function SessionTable({ sessions }: { sessions: readonly Session[] }) {
             <td data-title="Status">
               <Status session={session} />
               <div class="muted">
-                {isLive(session) ? `expires ${relative(session.expires_at, nowMs)}` : whyEnded(session)}
+                {isLive(session) ? `expires ${formatRelative(session.expires_at, nowMs)}` : whyEnded(session)}
               </div>
             </td>
             <td data-title="Tags">
@@ -172,7 +172,7 @@ function SessionTable({ sessions }: { sessions: readonly Session[] }) {
             </td>
             <td data-title="Last used">
               <time dateTime={session.last_used_at} title={dayAndTime(session.last_used_at)}>
-                {relative(session.last_used_at, nowMs)}
+                {formatRelative(session.last_used_at, nowMs)}
               </time>
             </td>
           </tr>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { CONSOLE_ROUTES, type Me, type SignInWays } from '../../../contract/console.ts';
-import { call } from '../api.ts';
+import { callConsole } from '../api.ts';
 import { Failure, Loading } from '../notices.tsx';
 import { messageOf, usePolled } from '../use-polled.ts';
 
@@ -40,8 +40,8 @@ export function SignInPage({ url, onSignedIn }: { url: URL; onSignedIn: () => vo
     setTrying(true);
     const trying =
       access_token === null
-        ? call('POST', '/sign-in', { token: fragment }).then(onSignedIn)
-        : call<Me>('POST', '/sign-in/account', { access_token }).then(account => setBrought({ access_token, account }));
+        ? callConsole('POST', '/sign-in', { token: fragment }).then(onSignedIn)
+        : callConsole<Me>('POST', '/sign-in/account', { access_token }).then(account => setBrought({ access_token, account }));
     trying.catch(error => setFailure(messageOf(error))).finally(() => setTrying(false));
   }, [fragment, onSignedIn]);
   return (
@@ -86,7 +86,7 @@ function Question({ account, onSignIn, onCancel }: Brought & { onSignIn: () => P
 
 function Ways({ url }: { url: URL }) {
   const wanted = url.pathname === '/sign-in' ? '/' : url.pathname + url.search;
-  const ways = usePolled('ways', 60_000, signal => call<SignInWays>('GET', '/sign-in', undefined, signal));
+  const ways = usePolled('ways', 60_000, signal => callConsole<SignInWays>('GET', '/sign-in', undefined, signal));
   if (!ways.value) return ways.error ? <Failure text={ways.error} /> : <Loading what="the ways to sign in" />;
   const has = (way: SignInWays['ways'][number]) => ways.value?.ways.includes(way);
   return (

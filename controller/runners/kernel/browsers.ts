@@ -46,7 +46,7 @@ export function kernelBrowsers({ url, apiKey }: KernelOptions): RemoteBrowsers {
       signal: AbortSignal.timeout(timeoutMs),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }).catch(cause => {
-      throw refusal(`its API did not answer at ${new URL(base).origin}`, cause);
+      throw startFailed(`its API did not answer at ${new URL(base).origin}`, cause);
     });
   }
 
@@ -55,21 +55,21 @@ export function kernelBrowsers({ url, apiKey }: KernelOptions): RemoteBrowsers {
     async create() {
       const response = await call('POST', '/browsers', CREATE_MS, BROWSER);
       const answer: unknown = await response.json().catch(() => undefined);
-      if (!response.ok) throw refusal(`its API refused a browser: ${reasonOf(response.status, answer)}`);
+      if (!response.ok) throw startFailed(`its API refused a browser: ${reasonOf(response.status, answer)}`);
       const { data } = created.safeParse(answer);
-      if (data === undefined) throw refusal('its API answered without session_id and cdp_ws_url');
+      if (data === undefined) throw startFailed('its API answered without session_id and cdp_ws_url');
       return { id: data.session_id, cdpUrl: data.cdp_ws_url };
     },
     async remove(id) {
       const response = await call('DELETE', `/browsers/${encodeURIComponent(id)}`, REMOVE_MS);
       if (response.ok || response.status === 404) return;
       const answer: unknown = await response.json().catch(() => undefined);
-      throw refusal(`its API did not end the browser ${id}: ${reasonOf(response.status, answer)}`);
+      throw startFailed(`its API did not end the browser ${id}: ${reasonOf(response.status, answer)}`);
     },
   };
 }
 
-const refusal = (why: string, cause?: unknown): OmicronError =>
+const startFailed = (why: string, cause?: unknown): OmicronError =>
   new OmicronError('runner_start_failed', `The provider ${NAME} failed: ${why}.`, { cause });
 
 /** The service's own words, where they have its form of an error. */

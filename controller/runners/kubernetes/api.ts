@@ -26,7 +26,7 @@ export function apiFault(error: unknown): { fault: ApiFault; retryAfterMs: numbe
 }
 
 /** Why the API server refused an object. */
-export interface Refusal {
+export interface KubernetesRefusal {
   /** In the API server's own words. */
   message: string;
   /** Name of the ValidatingAdmissionPolicy that denied it; null: a quota, a schema. */
@@ -34,7 +34,7 @@ export interface Refusal {
 }
 
 /** Null: the error is no refusal. */
-export function refusalOf(error: unknown): Refusal | null {
+export function refusalOf(error: unknown): KubernetesRefusal | null {
   if (!(error instanceof ApiException) || apiFault(error).fault !== 'refused') return null;
   const text = typeof error.body === 'string' ? error.body : JSON.stringify(error.body ?? '');
   const message = /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? 'no reason given';
@@ -44,18 +44,18 @@ export function refusalOf(error: unknown): Refusal | null {
 }
 
 /** Makes one call to the API server, with a bound. */
-export type ApiCall = <T>(call: () => Promise<T>) => Promise<T>;
+export type BoundedApiCall = <T>(call: () => Promise<T>) => Promise<T>;
 
 /**
  * Retries when the server is busy (429, 5xx) or does not answer: after its Retry-After, else with back-off. Every
  * call given here must therefore be harmless when repeated. Other errors are thrown at once.
  */
 export const apiCalls =
-  (clock: Clock): ApiCall =>
+  (clock: Clock): BoundedApiCall =>
   async call => {
     for (let attempt = 0; ; attempt++) {
       try {
-        return await within(TIMEOUT_MS, call(), clock);
+        return await callWithin(TIMEOUT_MS, call(), clock);
       } catch (error) {
         const { fault, retryAfterMs } = apiFault(error);
         if ((fault !== 'busy' && fault !== 'unknown') || attempt === ATTEMPTS - 1) throw error;
@@ -65,7 +65,7 @@ export const apiCalls =
     }
   };
 
-async function within<T>(ms: number, promise: Promise<T>, clock: Clock): Promise<T> {
+async function callWithin<T>(ms: number, promise: Promise<T>, clock: Clock): Promise<T> {
   const timer = new AbortController();
   const late = clock.sleep(ms, timer.signal, true).then(() => {
     throw new Error(`the API server did not answer within ${ms / 1000} s`);

@@ -3,13 +3,13 @@ import { LABELS, LEASED, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
 import { type Backoff, backoffMs } from '../../../time/backoff.ts';
 import { neverAborts } from '../../../time/clock.ts';
 import type { ProviderContext, RunnerProvider } from '../../ports/runners.ts';
-import { type ApiCall, apiFault, MERGE_PATCH } from './api.ts';
+import { apiFault, type BoundedApiCall, MERGE_PATCH } from './api.ts';
 
 const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 30_000, jitter: 0.2 };
 
 export interface MarkParts extends Pick<ProviderContext, 'clock' | 'log'> {
   core: CoreV1Api;
-  call: ApiCall;
+  call: BoundedApiCall;
   namespace: string;
   nameOf: (runnerId: string) => string;
 }

@@ -3,9 +3,9 @@ import { LABELS, LEASED } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import { neverAborts } from '../../../time/clock.ts';
 import type { ProviderContext } from '../../ports/runners.ts';
-import { type ApiCall, apiFault, refusalOf } from './api.ts';
+import { apiFault, type BoundedApiCall, refusalOf } from './api.ts';
 import { runnerPod, runnerService } from './objects.ts';
-import type { Tombstones } from './tombstones.ts';
+import type { ServiceTombstones } from './tombstones.ts';
 import type { Watched } from './watched.ts';
 
 /**
@@ -18,7 +18,7 @@ const POD_POLICY = /^runner-pod-/;
 
 export interface PodParts extends Pick<ProviderContext, 'clock' | 'log'> {
   core: CoreV1Api;
-  call: ApiCall;
+  call: BoundedApiCall;
   namespace: string;
   pods: Watched<V1Pod>;
   /** Name of a runner's pod and Service. */
@@ -26,7 +26,7 @@ export interface PodParts extends Pick<ProviderContext, 'clock' | 'log'> {
   /** The PodTemplate as it is now. Throws when there is none. */
   template: () => V1PodTemplate;
   /** Null: a lease's address goes with its pod. */
-  ended: Tombstones | null;
+  ended: ServiceTombstones | null;
 }
 
 /** The pods of runners, and their Services. */

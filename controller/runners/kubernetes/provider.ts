@@ -6,7 +6,7 @@ import { apiCalls } from './api.ts';
 import { markLeased } from './mark.ts';
 import { templateDigest } from './objects.ts';
 import { runnerPods } from './pods.ts';
-import { tombstones } from './tombstones.ts';
+import { serviceTombstones } from './tombstones.ts';
 import { deathOfPod, POD_GONE } from './verdict.ts';
 import { whenWarm } from './warm.ts';
 import { Watched } from './watched.ts';
@@ -59,7 +59,7 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
     throw new OmicronError('runner_start_failed', detail);
   };
   const discovery = config.makeApiClient(DiscoveryV1Api);
-  const ended = !podAddress ? null : tombstones({ ...options, core, discovery, call, nameOf, podAddress });
+  const ended = !podAddress ? null : serviceTombstones({ ...options, core, discovery, call, nameOf, podAddress });
   const parts = { ...options, core, call, pods, template, nameOf, ended };
   const runners = runnerPods(parts);
   const digest = digestOf(template);

@@ -1,7 +1,7 @@
 import type { CoreV1Api, DiscoveryV1Api, V1Service } from '@kubernetes/client-node';
 import { ENDED, LABELS, TOMBSTONES_MAX } from '../../../contract/names.ts';
 import type { ProviderContext } from '../../ports/runners.ts';
-import { type ApiCall, apiFault, MERGE_PATCH } from './api.ts';
+import { apiFault, type BoundedApiCall, MERGE_PATCH } from './api.ts';
 import { runnersAccount } from './mark.ts';
 import { tombstoneEndpoint } from './objects.ts';
 
@@ -15,7 +15,7 @@ const KEPT_MAX = TOMBSTONES_MAX / 2;
  * Keeps the addresses of ended leases: the Service of a leased runner outlives its pod and leads to this controller, which answers
  * there why the lease has ended. Its clients find it under the name that they have.
  */
-export interface Tombstones {
+export interface ServiceTombstones {
   /** Removes what is over, of every replica, now and every minute until the controller stops; then what leads to it. */
   start(): void;
   /** Resolves when the Service leads here too, or when that failed. Does nothing when it was asked before. */
@@ -27,13 +27,13 @@ export interface Tombstones {
 export interface TombstoneParts extends Pick<ProviderContext, 'stopped' | 'clock' | 'log'> {
   core: CoreV1Api;
   discovery: DiscoveryV1Api;
-  call: ApiCall;
+  call: BoundedApiCall;
   namespace: string;
   nameOf: (runnerId: string) => string;
   podAddress: string;
 }
 
-export function tombstones(parts: TombstoneParts): Tombstones {
+export function serviceTombstones(parts: TombstoneParts): ServiceTombstones {
   const { core, discovery, call, namespace, nameOf, podAddress, stopped, clock, log } = parts;
   /** A drain asks again and again. */
   const asked = new Set<string>();

@@ -14,12 +14,12 @@ const ASK_AGAIN = 'Request a new lease.';
 export const POD_GONE = `The pod no longer exists. ${ASK_AGAIN}`;
 
 /** Why the kubelet or the control plane removes a pod. */
-function disruption(pod: V1Pod): string | undefined {
+function describeDisruption(pod: V1Pod): string | undefined {
   const found = pod.status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
   return found && `${found.reason ?? 'disruption'}: ${found.message ?? 'the node is being drained'}`;
 }
 
-function terminated(status: V1ContainerStatus | undefined): string | undefined {
+function describeTermination(status: V1ContainerStatus | undefined): string | undefined {
   const end = status?.state?.terminated;
   if (!end) return undefined;
   if (end.reason === 'OOMKilled')
@@ -34,8 +34,9 @@ function terminated(status: V1ContainerStatus | undefined): string | undefined {
 /** Why this runner is dead or dying, from the pod alone. Null: it lives, or is only starting. */
 export function deathOfPod(pod: V1Pod): Death | null {
   const browser = pod.status?.containerStatuses?.find(({ name }) => name === BROWSER);
-  const why = disruption(pod) ?? (pod.status?.reason ? `${pod.status.reason}: ${pod.status.message ?? ''}` : undefined);
-  const end = terminated(browser);
+  const why =
+    describeDisruption(pod) ?? (pod.status?.reason ? `${pod.status.reason}: ${pod.status.message ?? ''}` : undefined);
+  const end = describeTermination(browser);
   if (end) return { ended: true, reason: `${why ? `${why} ` : ''}${end} ${ASK_AGAIN}` };
   if (pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded')
     return { ended: true, reason: `The pod ended${why ? ` (${why})` : ''}. ${ASK_AGAIN}` };

@@ -13,7 +13,7 @@ import { Wake } from '../../wake.ts';
 const RESYNC_MS = 60_000;
 const RESTART: Backoff = { firstMs: 500, maxMs: 10_000, jitter: 0.5 };
 
-export interface WatchOptions<T> {
+export interface ListWatchOptions<T> {
   config: KubeConfig;
   /** e.g. `/api/v1/namespaces/omicron-browser/pods`. */
   path: string;
@@ -29,7 +29,7 @@ export interface WatchOptions<T> {
  * Objects of one kind in one namespace, kept up to date by a watch; listed again when it fails, and at an interval.
  */
 export class Watched<T extends KubernetesObject> {
-  readonly #options: WatchOptions<T>;
+  readonly #options: ListWatchOptions<T>;
   #informer: ReturnType<typeof makeInformer<T>> | undefined;
   #restarts = 0;
   #timer = new AbortController();
@@ -37,7 +37,7 @@ export class Watched<T extends KubernetesObject> {
   /** Kicked at every change. */
   readonly changed = new Wake();
 
-  constructor(options: WatchOptions<T>) {
+  constructor(options: ListWatchOptions<T>) {
     this.#options = options;
   }
 

@@ -1,4 +1,4 @@
-import { type Clock, timeoutSignal } from '../../../http/clock.ts';
+import { type Clock, timeoutSignal } from '../../../time/clock.ts';
 
 export interface AnswerWatchOptions {
   /** Whether a runner answers over HTTP, whatever it says; undefined: it does not listen yet. */

@@ -1,7 +1,7 @@
 import { readProcessTree } from '../../../process/process-tree.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { ProcessId } from './process.ts';
-import { runs } from './process.ts';
+import { isRunning } from './process.ts';
 
 export interface MemoryLimitOptions {
   /** What a runner, its browser and its encoders may take together. */
@@ -25,7 +25,7 @@ export function memoryLimit({ bytesMax, clock, onExceeded }: MemoryLimitOptions)
   const watches = new Map<string, AbortController>();
 
   async function follow(runnerId: string, id: ProcessId, signal: AbortSignal): Promise<void> {
-    while (runs(id)) {
+    while (isRunning(id)) {
       const processes = await readProcessTree(id.pid);
       const bytes = processes.reduce((total, each) => total + each.bytes, 0);
       if (bytes > bytesMax) {

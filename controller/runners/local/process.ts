@@ -20,7 +20,7 @@ function statOf(pid: number): string[] | null {
 export const processId = (pid: number): ProcessId => ({ pid, startTicks: statOf(pid)?.[19] ?? null });
 
 /** Whether exactly this process runs; a zombie does not. */
-export function runs({ pid, startTicks }: ProcessId): boolean {
+export function isRunning({ pid, startTicks }: ProcessId): boolean {
   if (startTicks !== null) {
     const stat = statOf(pid);
     return stat !== null && stat[0] !== 'Z' && stat[0] !== 'X' && stat[19] === startTicks;
@@ -35,7 +35,7 @@ export function runs({ pid, startTicks }: ProcessId): boolean {
 
 /** Signals the process, SIGKILL also the group that it leads where the system has groups; does nothing when it is gone. */
 export function signal(id: ProcessId, name: 'SIGTERM' | 'SIGKILL'): void {
-  if (!runs(id)) return;
+  if (!isRunning(id)) return;
   if (name === 'SIGKILL') kill(-id.pid, name);
   kill(id.pid, name);
 }

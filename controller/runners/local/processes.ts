@@ -4,7 +4,7 @@ import type { Death } from '../../ports/runners.ts';
 import { type AnswerWatch, type AnswerWatchOptions, answerWatch } from './answer-watch.ts';
 import type { RunnerFolder } from './folder.ts';
 import { type MemoryLimit, memoryLimit } from './memory-limit.ts';
-import { killAll, type ProcessId, runs, signal } from './process.ts';
+import { isRunning, killAll, type ProcessId, signal } from './process.ts';
 
 /** A drained runner finishes its video in a second or two. */
 const KILL_AFTER_MS = 15_000;
@@ -49,7 +49,7 @@ export class RunnerProcesses {
       clock,
       onSilent: (runnerId, why) => {
         const id = this.#ids.get(runnerId);
-        if (id === undefined || !runs(id)) return;
+        if (id === undefined || !isRunning(id)) return;
         log.warn({ runner_id: runnerId, why }, 'runner does not answer; killing it');
         this.exited(runnerId, why);
         signal(id, 'SIGKILL');
@@ -106,6 +106,6 @@ export class RunnerProcesses {
     const id = this.#ids.get(runnerId) ?? (await home.readProcess());
     if (!id) return null;
     this.started(runnerId, id);
-    return runs(id) ? id : null;
+    return isRunning(id) ? id : null;
   }
 }

@@ -13,7 +13,7 @@ import { startFailureOf } from '../start-failure.ts';
 import { RunnerFolder } from './folder.ts';
 import { launchRunner } from './launch.ts';
 import { RunnerProcesses } from './processes.ts';
-import { tombstones } from './tombstones.ts';
+import { portTombstones } from './tombstones.ts';
 import { uploads } from './upload.ts';
 
 export interface LocalRunners extends ProviderContext {
@@ -34,10 +34,10 @@ export interface LocalRunners extends ProviderContext {
 /** The repository's folder, from which the runner's files are named. */
 const ROOT = new URL('../../../', import.meta.url);
 /** TypeScript in a clone, JavaScript in a published package. */
-const program = (path: string): string =>
+const programPath = (path: string): string =>
   fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? path : path.replace(/\.ts$/, '.js'), ROOT));
-const RUNNER = program(RUNNER_COMMAND.main);
-const UPLOADER = program(RUNNER_COMMAND.uploaderMain);
+const RUNNER = programPath(RUNNER_COMMAND.main);
+const UPLOADER = programPath(RUNNER_COMMAND.uploaderMain);
 
 const endpointOf = (port: number): string => `http://127.0.0.1:${port}`;
 
@@ -59,7 +59,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
       return port === null ? undefined : (await options.healthOf(endpointOf(port), signal)) !== null;
     },
   });
-  const ended = tombstones(options);
+  const ended = portTombstones(options);
   const environment = async () => ({
     ...options.environment,
     ...(remote === undefined ? {} : { [ENV.remoteBrowser]: 'stdin' }),

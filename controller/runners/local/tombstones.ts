@@ -6,7 +6,7 @@ import { maySharePort } from '../../../http/share-port.ts';
 import { type Clock, neverAborts } from '../../../time/clock.ts';
 
 /** Keeps the ports of ended runners, so that clients that are still connected read there why their lease has ended. */
-export interface Tombstones {
+export interface PortTombstones {
   /**
    * Listens in place of a runner that is ending, beside it where the system allows that; resolves when it does. Does nothing when it
    * does already, or when the port is taken: call again when the process has ended.
@@ -26,7 +26,7 @@ const KEEP_MS = 600_000;
 /** The oldest port is given back for another one. */
 const PORTS_MAX = 64;
 
-export function tombstones({ controllerUrl, stopped, clock }: TombstoneOptions): Tombstones {
+export function portTombstones({ controllerUrl, stopped, clock }: TombstoneOptions): PortTombstones {
   const kept = new Map<string, Server>();
 
   function giveBack(runnerId: string): void {

@@ -7,7 +7,7 @@ import { OmicronError } from '../../../contract/problem.ts';
 import type { VaultDocument } from '../../../contract/secrets.ts';
 import { controllerKeys, signingKey, verifyControllerToken } from '../../../contract/tokens.ts';
 import { AwaitedRedemptions } from '../../../controller/lease/awaited-redemptions.ts';
-import { type RedeemParts, redeem } from '../../../controller/lease/redeem.ts';
+import { type RedeemParts, redeemLease } from '../../../controller/lease/redeem.ts';
 import type { Redemption } from '../../../controller/store/broker.ts';
 
 const signing = signingKey(JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })));
@@ -53,7 +53,7 @@ it('hands out the secrets of the claim’s user, the sites with a TOTP seed, pol
     shop: { username: 'ada', password: 'p', totp: 'JBSWY3DPEHPK3PXP', url: 'shop.example' },
     mail: { username: 'a', password: 'q' },
   });
-  const answer = redeemAnswer.parse(await redeem(made, claims, NOW_MS));
+  const answer = redeemAnswer.parse(await redeemLease(made, claims, NOW_MS));
   expect(answer).toMatchObject({
     secrets: { SHOP_USERNAME: 'ada', SHOP_PASSWORD: 'p', MAIL_USERNAME: 'a', MAIL_PASSWORD: 'q' },
     sites: [
@@ -70,7 +70,7 @@ it('hands out the secrets of the claim’s user, the sites with a TOTP seed, pol
 });
 
 it('signs a lease token until the lease ends, and an artifact token for a day longer', async () => {
-  const answer = await redeem(parts(redeemed).made, claims, NOW_MS);
+  const answer = await redeemLease(parts(redeemed).made, claims, NOW_MS);
   const keys = controllerKeys(JSON.stringify({ keys: [signing.publicJwk] }));
   const secondsOf = async (audience: string, token: string) => {
     const verified = await verifyControllerToken(keys, audience, token, leaseKey);
@@ -82,11 +82,11 @@ it('signs a lease token until the lease ends, and an artifact token for a day lo
 });
 
 it('answers a user without credentials with none', async () => {
-  expect(await redeem(parts(redeemed).made, claims, NOW_MS)).toMatchObject({ secrets: {}, sites: [] });
+  expect(await redeemLease(parts(redeemed).made, claims, NOW_MS)).toMatchObject({ secrets: {}, sites: [] });
 });
 
 it('asks to try again while the previous runner may still act', async () => {
-  await expect(redeem(parts({ outcome: 'wait' }).made, claims, NOW_MS)).rejects.toMatchObject({
+  await expect(redeemLease(parts({ outcome: 'wait' }).made, claims, NOW_MS)).rejects.toMatchObject({
     code: 'predecessor_draining',
     retryAfterSeconds: 1,
   });
@@ -96,14 +96,14 @@ it.each<[string, Redemption]>([
   ['a claim that is over', { outcome: 'refused', why: 'claim ended' }],
   ['a session of another user', { ...redeemed, userId: 'bob' }],
 ])('refuses %s', async (_what, outcome) => {
-  const error = await redeem(parts(outcome).made, claims, NOW_MS).catch((cause: unknown) => cause);
+  const error = await redeemLease(parts(outcome).made, claims, NOW_MS).catch((cause: unknown) => cause);
   expect(error).toBeInstanceOf(OmicronError);
   expect(error).toMatchObject({ code: 'redemption_refused' });
 });
 
 it('reads no credential for a lease that asks for none', async () => {
   const { made, steps } = parts(redeemed, { shop: { username: 'ada', password: 'p' } });
-  const answer = await redeem(made, { ...claims, options: { credentials: false } }, NOW_MS);
+  const answer = await redeemLease(made, { ...claims, options: { credentials: false } }, NOW_MS);
   expect(answer).toMatchObject({ secrets: {}, sites: [], remaining_ms: 599_000 });
   expect(steps).toEqual(['redeem']);
 });

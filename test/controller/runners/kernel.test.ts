@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ENV, RUNNER_COMMAND } from '../../../contract/names.ts';
 import { artifactSchema, sessionSchema } from '../../../contract/session.ts';
-import { controllerSettings } from '../../../controller/config.ts';
 import { kernelBrowsers } from '../../../controller/runners/kernel/browsers.ts';
+import { parseControllerSettings } from '../../../controller/settings.ts';
 import { pickVariables } from '../../../process/environment.ts';
 import { realClock } from '../../../time/clock.ts';
 import { eventually } from '../../eventually.ts';
@@ -57,7 +57,7 @@ it('kernel: says which provider failed and why, and never a key', async () => {
 it('kernel: what a remote browser cannot be held to is refused by the settings', async () => {
   await using deployed = await deployment();
   const read = (more: object) => () =>
-    controllerSettings({ ...deployed.environment, [ENV.provider]: 'kernel', ...more });
+    parseControllerSettings({ ...deployed.environment, [ENV.provider]: 'kernel', ...more });
   expect(read({})).toThrow(`${ENV.kernelApiKey} is not set`);
   expect(read({ [ENV.kernelApiKey]: 'k', [ENV.egressUrl]: 'http://127.0.0.1:3128' })).toThrow('no traffic passes');
   expect(read({ [ENV.kernelApiKey]: 'k', [ENV.kernelUrl]: 'http://kernel.example' })).toThrow('must be an https URL');

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { guardedFrames } from '../../../runner/capture/guarded-frames.ts';
-import type { Look } from '../../../runner/secrecy/page-pictures.ts';
+import type { PictureCheck } from '../../../runner/secrecy/page-pictures.ts';
 import type { Pictures } from '../../../runner/secrecy/pictures.ts';
 import { steppedClock } from '../../fakes/clock.ts';
 
-const CLEAR: Look = { shown: undefined, settled: true, unseen: 0, documents: 'a' };
+const CLEAR: PictureCheck = { shown: undefined, settled: true, unseen: 0, documents: 'a' };
 /** Two seconds of looks that find nothing: then frames are shown. */
 const LOOKS = 8;
 

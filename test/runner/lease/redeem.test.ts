@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { RedeemAnswer } from '../../../contract/assignment.ts';
 import { OmicronError, type ProblemCode } from '../../../contract/problem.ts';
-import { redeem } from '../../../runner/lease/redeem.ts';
+import { redeemAssignment } from '../../../runner/lease/redeem.ts';
 import type { ControllerClient } from '../../../runner/reporting/controller-client.ts';
 import { type SteppedClock, steppedClock } from '../../fakes/clock.ts';
 
@@ -31,7 +31,7 @@ function controller(errors: () => OmicronError | undefined): Pick<ControllerClie
 }
 const after = (...errors: OmicronError[]) => controller(() => errors.shift());
 const run = (from: Pick<ControllerClient, 'redeem'>, clock: SteppedClock, signal = never) =>
-  redeem(from, 'token', signal, clock);
+  redeemAssignment(from, 'token', signal, clock);
 
 test('a predecessor that drains is asked for every quarter of a second, whatever whole seconds the broker names', async () => {
   const clock = steppedClock();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { abandoned } from '../../../runner/reporting/abandoned.ts';
+import { waitUntilAbandoned } from '../../../runner/reporting/abandoned.ts';
 import { steppedClock } from '../../fakes/clock.ts';
 
 const never = new AbortController().signal;
@@ -19,7 +19,7 @@ function pings(answer: (count: number) => boolean) {
 
 test('an unleased runner ends when its controller is gone', async () => {
   const { clock, ping, atMs } = pings(count => count <= 3);
-  expect(await abandoned({ ...base, clock, ping })).toBe(true);
+  expect(await waitUntilAbandoned({ ...base, clock, ping })).toBe(true);
   // Three answers, then it is asked for two minutes more before it is given up.
   expect(atMs).toHaveLength(12);
   expect((atMs.at(-1) ?? 0) - (atMs[2] ?? 0)).toBe(135_000);
@@ -31,12 +31,14 @@ test('a controller that comes back in time keeps it', async () => {
     if (count > 20) stop.abort();
     return count % 3 === 0;
   });
-  expect(await abandoned({ ...base, clock, signal: stop.signal, ping })).toBe(false);
+  expect(await waitUntilAbandoned({ ...base, clock, signal: stop.signal, ping })).toBe(false);
   expect(atMs).toHaveLength(21);
 });
 
 test('a lease has an end of its own: a leased runner is not judged', async () => {
   const { clock, ping, atMs } = pings(() => false);
-  expect(await abandoned({ ...base, clock, goneAfterMs: 0, isUnleased: () => atMs.length < 1, ping })).toBe(false);
+  expect(await waitUntilAbandoned({ ...base, clock, goneAfterMs: 0, isUnleased: () => atMs.length < 1, ping })).toBe(
+    false,
+  );
   expect(atMs).toHaveLength(1);
 });

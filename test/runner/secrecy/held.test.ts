@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { fold, formsOf, holding } from '../../../runner/secrecy/held.ts';
+import { findHeldTexts, fold, formsOf } from '../../../runner/secrecy/held.ts';
 
 const PASSWORD = 'Correct horse "battery" & Ümlaut 77!';
 const held = (texts: readonly string[], value = PASSWORD, kind: 'password' | 'username' = 'password') => [
-  ...holding(texts, formsOf(value, kind), fold),
+  ...findHeldTexts(texts, formsOf(value, kind), fold),
 ];
 const half = PASSWORD.slice(4, 4 + PASSWORD.length / 2 + 1);
 

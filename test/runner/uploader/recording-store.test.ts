@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CreateBucketCommand, GetObjectCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { folderStore } from '../../../runner/uploader/folder-store.ts';
+import { folderRecordingStore } from '../../../runner/uploader/folder-store.ts';
 import type { RecordingStore, RecordingUpload } from '../../../runner/uploader/recording-store.ts';
 import { s3Bucket } from '../../../runner/uploader/s3-bucket.ts';
 import { PART_BYTES, s3Store } from '../../../runner/uploader/s3-store.ts';
@@ -102,7 +102,7 @@ function recordingStoreContract(name: string, open: () => Promise<StoreUnderTest
 recordingStoreContract('a folder', async () => {
   const root = mkdtempSync(join(tmpdir(), 'omicron-test-store-'));
   return {
-    store: folderStore(pathToFileURL(`${root}/`)),
+    store: folderRecordingStore(pathToFileURL(`${root}/`)),
     async read(uri) {
       try {
         return readFileSync(fileURLToPath(uri));

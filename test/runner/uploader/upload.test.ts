@@ -17,7 +17,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { OmicronError } from '../../../contract/problem.ts';
 import { type ArtifactReport, UPLOAD_ORDER_FILE, type UploadOrder } from '../../../contract/reports.ts';
-import { folderStore } from '../../../runner/uploader/folder-store.ts';
+import { folderRecordingStore } from '../../../runner/uploader/folder-store.ts';
 import { STATE_FILE } from '../../../runner/uploader/state.ts';
 import { uploadRecordings } from '../../../runner/uploader/upload.ts';
 import { steppedClock } from '../../fakes/clock.ts';
@@ -52,7 +52,7 @@ const webm = (): Buffer => {
   execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', source, '-c:v', 'libvpx', '-y', path]);
   return readFileSync(path);
 };
-const store = () => folderStore(pathToFileURL(`${join(folder, 'store')}/`));
+const store = () => folderRecordingStore(pathToFileURL(`${join(folder, 'store')}/`));
 /** A run over the folder of a dead runner, which is final from the start; waits pass at once. */
 const run = (overrides: Partial<Parameters<typeof uploadRecordings>[0]> = {}) =>
   uploadRecordings({

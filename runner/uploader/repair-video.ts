@@ -19,9 +19,9 @@ const TAIL_BYTES = 8 * 1024 * 1024;
 
 /**
  * Ends a file whose encoder was killed: players take its length from the head, which an encoder writes at its end. Changes
- * nothing in a file whose head has another form, and what was mended is not mended again.
+ * nothing in a file whose head has another form, and a repaired file is not repaired again.
  */
-export async function mend(path: string, bytes: number): Promise<void> {
+export async function repairVideo(path: string, bytes: number): Promise<void> {
   const head = await readRange(path, 0, Math.min(bytes, HEAD_BYTES));
   const segmentAt = head.indexOf(SEGMENT);
   const roomAt = head.indexOf(ROOM, segmentAt);

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ENV } from '../../contract/names.ts';
-import { controllerSettings } from '../../controller/config.ts';
 import { vaultRestSecrets } from '../../controller/secrets/vault-rest.ts';
+import { parseControllerSettings } from '../../controller/settings.ts';
 import { postgresConnection } from '../../controller/store/postgres-connection.ts';
 import { controllerSecretValues } from '../../manifests/secret-values.ts';
 
@@ -13,7 +13,7 @@ const REST = { [ENV.secretStore]: 'vault-rest', [ENV.supabaseServiceRoleKey]: PA
 /** Undefined where the controller starts. */
 function refusalOf(environment: Record<string, string>): string | undefined {
   try {
-    controllerSettings({ ...values, ...environment });
+    parseControllerSettings({ ...values, ...environment });
     return undefined;
   } catch (error) {
     expect(inspect(error, { depth: 9 })).not.toContain(PASSWORD);
@@ -90,7 +90,7 @@ describe('the gateway', () => {
     ])
       expect(refusalOf({ [ENV.gatewayUrl]: wrong, [ENV.gatewayIssuer]: issuer })).toContain(ENV.gatewayUrl);
     expect(refusalOf({ [ENV.gatewayUrl]: address, [ENV.gatewayIssuer]: 'http://login.example' })).toContain('https');
-    const settings = controllerSettings({ ...values, [ENV.gatewayUrl]: address, [ENV.gatewayIssuer]: issuer });
+    const settings = parseControllerSettings({ ...values, [ENV.gatewayUrl]: address, [ENV.gatewayIssuer]: issuer });
     expect(settings).toMatchObject({ gatewayUrl: address, gatewayIssuer: issuer, gatewayUserClaim: 'sub' });
   });
 });

@@ -8,18 +8,18 @@ import {
   derived,
   type Fault,
   integer,
-  list,
   parseEnvironment,
-  port,
+  portSchema,
   type SettingsOf,
   sharedSecret,
+  wordsSchema,
 } from '../process/environment.ts';
 import { isPrivateWay } from './gateway/private-way.ts';
 import { checkedSupabaseUrl } from './secrets/supabase-url.ts';
 import { postgresConnection } from './store/postgres-connection.ts';
 
 /** Certificates in PEM; the first is parsed to tell them from other text. */
-const certificates = () =>
+const certificatesSchema = () =>
   derived('certificates in PEM', text => {
     new X509Certificate(text);
     return text;
@@ -37,9 +37,9 @@ const isPrivateUrl = (text: string): boolean => {
 const GATEWAY_PATH = { error: 'must have the path /mcp' };
 
 /** The controller's settings. Defaults are those of production. */
-export const VARIABLES = {
+export const CONTROLLER_SETTINGS = {
   host: [ENV.controllerHost, z.string().default('0.0.0.0')],
-  port: [ENV.controllerPort, port().default(8080)],
+  port: [ENV.controllerPort, portSchema().default(8080)],
   /** Where clients reach this controller, but not its runners, as in a container: it passes their MCP on. For `local` only. */
   publicUrl: [
     ENV.publicUrl,
@@ -62,7 +62,7 @@ export const VARIABLES = {
   /** `off`: a Postgres on another host may be reached without TLS, where the network itself is trusted. */
   databaseTls: [ENV.databaseTls, tls()],
   /** Authorities that sign Postgres's certificate, in PEM; by default those of Node.js. */
-  databaseCa: [ENV.databaseCa, certificates().optional()],
+  databaseCa: [ENV.databaseCa, certificatesSchema().optional()],
   databaseConnections: [ENV.databaseConnections, integer(1, 200).default(10)],
   dataDir: [ENV.dataDir, z.string().default('.omicron')],
 
@@ -146,7 +146,7 @@ export const VARIABLES = {
    */
   artifactEndpoints: [
     ENV.artifactEndpoints,
-    list().pipe(z.array(z.url({ protocol: /^https?$/, error: 'must be http or https URLs, joined by commas' }))),
+    wordsSchema().pipe(z.array(z.url({ protocol: /^https?$/, error: 'must be http or https URLs, joined by commas' }))),
   ],
 
   /**
@@ -251,7 +251,7 @@ export const VARIABLES = {
   gatewayUserClaim: [ENV.gatewayUserClaim, z.string().default('sub')],
   gatewayToolset: [ENV.gatewayToolset, choice(...TOOLSETS).default('playwright')],
 } as const;
-export type Settings = SettingsOf<typeof VARIABLES>;
+export type Settings = SettingsOf<typeof CONTROLLER_SETTINGS>;
 
 /** Which settings each secret store cannot do without. */
 const NEEDED = {
@@ -262,7 +262,7 @@ const NEEDED = {
 } as const satisfies Record<Settings['secretStore'], readonly (keyof Settings)[]>;
 
 /** What a check refuses, as a fault of the variable. */
-function refusal(name: string, check: () => unknown): Fault[] {
+function checkSetting(name: string, check: () => unknown): Fault[] {
   try {
     check();
     return [];
@@ -275,15 +275,15 @@ function refusal(name: string, check: () => unknown): Fault[] {
 const keepsProfiles = ({ profileStore, provider }: Settings): boolean =>
   profileStore !== undefined || provider === 'local';
 
-function rules(settings: Settings): Fault[] {
+function findFaults(settings: Settings): Fault[] {
   const { secretStore, artifactStore, provider, egressUrl, artifactEndpoints, supabaseUrl } = settings;
   const faults: Fault[] = NEEDED[secretStore].flatMap((field): Fault[] =>
     settings[field] === undefined ? [[ENV[field], `is not set, and ${ENV.secretStore}=${secretStore} needs it`]] : [],
   );
   const database = { url: settings.databaseUrl, tls: settings.databaseTls, ca: settings.databaseCa };
-  faults.push(...refusal(ENV.databaseUrl, () => postgresConnection(database)));
+  faults.push(...checkSetting(ENV.databaseUrl, () => postgresConnection(database)));
   if (supabaseUrl !== undefined)
-    faults.push(...refusal(ENV.supabaseUrl, () => checkedSupabaseUrl(supabaseUrl, settings.supabaseTls)));
+    faults.push(...checkSetting(ENV.supabaseUrl, () => checkedSupabaseUrl(supabaseUrl, settings.supabaseTls)));
   if (settings.gatewayUrl !== undefined && settings.gatewayIssuer === undefined)
     faults.push([ENV.gatewayIssuer, `is not set, and the gateway (${ENV.gatewayUrl}) needs it`]);
   const wrappingKey = settings.profileKmsKey ?? settings.profileKey ?? settings.secretFileKey;
@@ -308,5 +308,5 @@ function rules(settings: Settings): Fault[] {
 }
 
 /** Reads the controller's environment. Throws EnvironmentError. */
-export const controllerSettings = (environment: Readonly<Record<string, unknown>>): Settings =>
-  parseEnvironment('controller', VARIABLES, environment, rules);
+export const parseControllerSettings = (environment: Readonly<Record<string, unknown>>): Settings =>
+  parseEnvironment('controller', CONTROLLER_SETTINGS, environment, findFaults);

@@ -5,25 +5,25 @@ import {
   choice,
   type Fault,
   httpUrl,
-  list,
   parseEnvironment,
-  port,
+  portSchema,
   type SettingsOf,
   sharedSecret,
+  wordsSchema,
 } from '../process/environment.ts';
 
 const text = (fallback: string) => z.string().default(fallback);
 
 /** The settings of the console on a cluster. */
-export const VARIABLES = {
+export const CONSOLE_SETTINGS = {
   /** Where people open it; its origin is the only one that it answers under. */
   url: [ENV.consoleUrl, httpUrl()],
   host: [ENV.consoleHost, text('0.0.0.0')],
-  port: [ENV.consolePort, port().default(PORTS.console)],
+  port: [ENV.consolePort, portSchema().default(PORTS.console)],
   controllerUrl: [ENV.controllerUrl, httpUrl()],
   serviceSecret: [ENV.serviceSecret, sharedSecret()],
   ffmpeg: [ENV.ffmpegPath, z.string().optional()],
-  embedOrigins: [ENV.consoleEmbedOrigins, list()],
+  embedOrigins: [ENV.consoleEmbedOrigins, wordsSchema()],
   oidcIssuer: [ENV.consoleOidcIssuer, httpUrl().optional()],
   oidcClientId: [ENV.consoleOidcClientId, z.string().optional()],
   oidcClientSecret: [ENV.consoleOidcClientSecret, z.string().optional()],
@@ -41,11 +41,11 @@ export const VARIABLES = {
   roleWithout: [ENV.consoleRoleWithout, choice('none', ...CONSOLE_ROLES).default('none')],
 } as const;
 
-export type ConsoleSettings = SettingsOf<typeof VARIABLES>;
+export type ConsoleSettings = SettingsOf<typeof CONSOLE_SETTINGS>;
 
 /** Reads the console's environment. Throws EnvironmentError. */
-export const consoleSettings = (environment: Readonly<Record<string, unknown>>): ConsoleSettings =>
-  parseEnvironment('console', VARIABLES, environment, faultsOf);
+export const parseConsoleSettings = (environment: Readonly<Record<string, unknown>>): ConsoleSettings =>
+  parseEnvironment('console', CONSOLE_SETTINGS, environment, faultsOf);
 
 function faultsOf({ url, oidcIssuer, oidcClientId, oidcClientSecret, platformIssuer }: ConsoleSettings): Fault[] {
   const faults: Fault[] = [];

@@ -6,15 +6,15 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findTools } from '../../../local/machine-tools.ts';
 import { videoFile } from '../../../runner/recording/ffmpeg.ts';
-import { mend } from '../../../runner/uploader/mend.ts';
 import { isEnded } from '../../../runner/uploader/recording-file.ts';
+import { repairVideo } from '../../../runner/uploader/repair-video.ts';
 import { eventually } from '../../eventually.ts';
 
 const ffmpeg = findTools(process.env).ffmpeg ?? '';
 const run = promisify(execFile);
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'omicron-mend-'));
+  folder = await mkdtemp(join(tmpdir(), 'omicron-repair-'));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -47,7 +47,7 @@ test('the file of an encoder that was killed gets its length, once, and no other
   expect(await secondsOf(killed)).toBeNaN();
   expect(await isEnded(killed, bytes)).toBe(false);
   const before = await readFile(killed);
-  await mend(killed, bytes);
+  await repairVideo(killed, bytes);
   const after = await readFile(killed);
   expect(await isEnded(killed, bytes)).toBe(true);
   const seconds = await secondsOf(killed);
@@ -56,6 +56,6 @@ test('the file of an encoder that was killed gets its length, once, and no other
   expect((await stat(killed)).size).toBe(bytes);
   expect(after.filter((byte, at) => byte !== before[at]).length).toBeLessThanOrEqual(19);
 
-  await mend(killed, bytes);
+  await repairVideo(killed, bytes);
   expect(await readFile(killed)).toEqual(after);
 });

@@ -8,7 +8,14 @@ export const profileNotFound = () =>
   );
 
 /** What the writer is told. */
-export function refused({ code, holder, retryAfterMs = 0, version, active = 0, limit = 0 }: SaveRefusal): OmicronError {
+export function saveRefusedError({
+  code,
+  holder,
+  retryAfterMs = 0,
+  version,
+  active = 0,
+  limit = 0,
+}: SaveRefusal): OmicronError {
   const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
   switch (code) {
     case 'profile_in_use':
