@@ -4,7 +4,7 @@ import type { PhaseMachine } from './lease/phase.ts';
 import type { OwnBrowser } from './own-browser.ts';
 import type { Redact } from './reporting/redact.ts';
 
-/** What a runner knows of itself and its one lease. */
+/** The state of a runner and of its one lease. */
 export interface RunnerState {
   readonly bootId: string;
   readonly machine: PhaseMachine;

@@ -29,10 +29,10 @@ export interface Runner extends SignedOrders {
   readonly ended: Promise<number>;
 }
 
-/** What finalising may take; with the browser's own end it fits into the 10 s after which the process exits. */
+/** The time for finalising; with the browser's own end it fits into the 10 s after which the process exits. */
 const RECORDING_MS = 5_000;
 const EVENTS_MS = 2_000;
-/** What hibernating may take when the machine goes away; the pod's grace has room for it before the end. */
+/** The time for hibernating when the machine goes away; the pod's grace has room for it before the end. */
 const LEAVING_MS = 8_000;
 /** How long a runner that failed says why, to its agents and at `/healthz`, before it makes room for the next epoch. */
 const FAILED_GRACE_MS = 5_000;

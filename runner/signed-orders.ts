@@ -22,7 +22,7 @@ export interface AdmittedViewer {
   readonly live: LiveView;
 }
 
-/** What others ask of a runner under a token: its controller, the agents of its lease and their viewers. */
+/** Requests to a runner under a token, by others: its controller, the agents of its lease and their viewers. */
 export interface SignedOrders {
   /** Stops by a signed token of the controller; resolves when no agent is served any more. */
   drain(token: string): Promise<void>;

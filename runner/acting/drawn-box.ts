@@ -4,14 +4,14 @@ import { locate } from './target.ts';
 
 const BOX = 'input[type=checkbox], input[type=radio]';
 
-/** What is clicked for a checkbox or a radio button, and where on it. */
+/** The element that is clicked for a checkbox or a radio button, and the place on it. */
 export interface DrawnBox {
   readonly element: ElementHandle;
   readonly position: { readonly x: number; readonly y: number };
 }
 
 /**
- * Where a person clicks a checkbox or a radio button that the page draws itself, over the browser's own or beside it, which is hidden;
+ * Finds the place to click of a checkbox or a radio button that the page draws itself, over the browser's own or beside it, which is hidden;
  * undefined: the target is clicked where it is.
  */
 export async function drawnBox(page: Page, target: string): Promise<DrawnBox | undefined> {
@@ -21,7 +21,7 @@ export async function drawnBox(page: Page, target: string): Promise<DrawnBox | u
   return element === null ? undefined : drawnFor(element);
 }
 
-/** Of the options of a click. */
+/** The place, as options of a click. */
 export const at = (drawn: DrawnBox | undefined): Partial<Pick<DrawnBox, 'position'>> =>
   drawn === undefined ? {} : { position: drawn.position };
 

@@ -45,7 +45,7 @@ const evaluated = ({ result }: { result: unknown }): CallToolResult =>
 const answered = (json: string): CallToolResult => ({ content: [{ type: 'text', text: `### Result\n${json}` }] });
 
 /**
- * What the script answers, as JSON. Asked for by one command: Playwright's `evaluate` brings a script of its own into each new
+ * The script's answer as JSON, by one command: Playwright's `evaluate` brings a script of its own into each new
  * document first, and asks for the document's global object before the script is run. Rejects in its words.
  */
 async function inMainWorld(page: Page, script: string): Promise<string> {

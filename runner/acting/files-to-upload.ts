@@ -46,7 +46,7 @@ export const fileNotFound = (names: readonly string[], files: Pick<LeaseFiles, '
     }.`,
   });
 
-/** What a page with a credential made is no way out for it. */
+/** A file that a page with a credential made could carry the credential out. */
 export const FILE_TAINTED = refused({
   code: 'file_closed',
   why: 'The file came from a page into which a credential was filled.',

@@ -15,7 +15,7 @@ const ANSWER_MS = 2_000;
 
 const CONTENT = `(${pageScript(new URL('./content.page.js', import.meta.url))})`;
 
-/** What a document holds, or the selector of one of its elements; as it says: nothing here is trusted. */
+/** The content of a document, or the selector of one of its elements, in the page's own words: nothing here is trusted. */
 export async function contentOf(
   frame: Frame,
   wanted: 'text' | 'html' | 'links' | 'outline' | ElementHandle,
@@ -38,10 +38,10 @@ export async function shownFrames(page: Page): Promise<ShownFrame[]> {
   }));
 }
 
-/** What a document answers; undefined: nothing, or not in time. */
+/** The answer of a document; undefined: none, or not in time. */
 export const inTime = <T>(answer: Promise<T>): Promise<T | undefined> => within(answer, ANSWER_MS);
 
-/** Of the element that shows the frame; undefined: nothing of it is seen. */
+/** The selector of the element that shows the frame; undefined: nothing of it is seen. */
 async function selectorOf(parent: Frame, frame: Frame): Promise<string | undefined> {
   const element = await frame.frameElement();
   if (!(await element.isVisible())) return undefined;

@@ -21,7 +21,7 @@ export async function goTo(page: Page, address: string, signal: AbortSignal): Pr
       // Once this call is cancelled, it is the next one that overtakes.
       if (signal.aborted || tries === TRIES_MAX || !(error instanceof Error && OVERTAKEN.test(error.message)))
         throw error;
-      // What was asked for may still be under way, and would overtake the next try; until it comes, the document before is a loaded one.
+      // The address may still be loading, and would overtake the next try; until it comes, the document before is a loaded one.
       await delay(COMES_MS * tries);
       await page.waitForLoadState('load', { timeout: OVERTAKEN_MS }).catch(() => undefined);
     }

@@ -8,12 +8,12 @@ const FIND_MS = 1_000;
 
 const choices = z.object({
   kind: z.enum(['list', 'checkbox', 'radio', 'file', 'other']),
-  /** Of a checkbox or a radio button: its value and its labels. */
+  /** The value and the labels of a checkbox or a radio button. */
   names: z.array(z.string()),
   options: z.array(z.object({ text: z.string(), value: z.string() })),
 });
 
-/** What an element, or the one that it labels, offers to choose from. */
+/** The choices that an element, or the one that it labels, offers. */
 export const choicesOf = async (element: ElementHandle): Promise<z.infer<typeof choices>> =>
   choices.parse(await element.evaluate(readChoices));
 
@@ -26,12 +26,12 @@ export async function choosesAnew(page: Page, { target, texts }: Choice, before:
   return kind !== 'other' && !texts.every(text => SWITCH.test(text.trim()));
 }
 
-/** What a checkbox or a radio button takes whatever its label is: on, and off. */
+/** Texts that switch a checkbox or a radio button on, or off, whatever its label is. */
 export const ON = /^(?:true|on|yes|checked|1)$/i;
 export const OFF = /^(?:false|off|no|unchecked|0|)$/i;
 const SWITCH = new RegExp(`${ON.source}|${OFF.source}`, 'i');
 
-/** What Playwright's own types of a page would say of an element that is a field, or belongs to the label of one. */
+/** The part that is read here of an element that is a field, or belongs to the label of one. */
 interface Field {
   readonly localName: string;
   readonly type?: string;

@@ -53,7 +53,7 @@ export const pinTarget = async (page: Page, target: Target, ms = FIND_MS): Promi
         .catch(() => undefined)) ?? undefined)
     : target;
 
-/** What clicks, presses and waits: by name at each time anew, or the very element that was found before. */
+/** Clicks, presses and waits: on the element that has the name each time, or on the very element that was found before. */
 export const actor = (page: Page, target: Target): Locator | ElementHandle =>
   typeof target === 'string' ? locate(page, target) : target;
 

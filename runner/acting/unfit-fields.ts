@@ -6,7 +6,7 @@ const TOLD_MAX = 5;
 const TEXT_MAX = 200;
 
 /**
- * What the browser says of fields that keep a form from being sent. It shows that in a bubble outside the page, which is in no text and no
+ * The browser's messages on fields that keep a form from being sent. It shows them in a bubble outside the page, which is in no text and no
  * picture. Where a credential was filled in, only which fields they are: the rest may tell how long it is.
  */
 export async function unfitFields(page: Page, documents: Pick<Documents, 'isGuarding'>): Promise<string[]> {

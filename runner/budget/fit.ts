@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type Conceal, cut } from './cut.ts';
 import { estimateTokens } from './estimate.ts';
 
-/** What a call may ask for as `tokensMax`. */
+/** Bounds of the argument `tokensMax`. */
 export const TOKENS_MIN = 200;
 export const TOKENS_MAX = 100_000;
 export const TOKENS_DEFAULT = 4_000;
@@ -42,7 +42,7 @@ export async function fitResult(
 
 /** The text without secrets and without what could never fit, and about how many tokens all of it takes. */
 async function safeText(given: string, tokensMax: number, conceal: Conceal) {
-  // What is cut through is no JSON any more; of those texts each tool bounds its own.
+  // JSON that is cut through is JSON no more: each tool bounds the texts in its own.
   const charactersMax = given.startsWith('{') ? given.length : tokensMax * TOKEN_CHARACTERS_MAX;
   const { content, truncated } = await cut(given, charactersMax, conceal);
   const text = truncated ? content : await conceal(content);

@@ -1,6 +1,6 @@
 import type { Elicitation } from '../tools/elicitation.ts';
 
-/** What comes with a call beside its arguments. */
+/** The sender of a call, and everything that comes with it beside its arguments. */
 export interface Caller {
   /** Aborts when the client cancels the call or is gone. */
   readonly signal: AbortSignal;

@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { BrowserContext, Page, Response } from 'playwright-core';
 import { textOf } from '../results/result.ts';
 
-/** What the timeline says of the page that a call leaves (A7). */
+/** The page that a call leaves, for the timeline (A7). */
 export interface PageFacts {
   readonly url: string;
   /** As the result has it: a page is not asked once more. */
@@ -46,7 +46,7 @@ function pageOf(response: Response): Page | undefined {
   }
 }
 
-/** Of a result that is JSON, or of the head of a snapshot. */
+/** The title in a result that is JSON, or in the head of a snapshot. */
 function titleOf(text: string): string | undefined {
   if (!text.startsWith('{')) return /^- Page Title: (.*)$/m.exec(text)?.[1];
   try {

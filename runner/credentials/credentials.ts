@@ -169,7 +169,7 @@ export function credentials({
     async replace(page, target, text) {
       if (noneFilled()) return 'not_secret';
       const field = await pinTarget(page, target);
-      // What is not there is for the tool to say.
+      // The tool itself says that the field is not there.
       if (field === undefined) return 'not_secret';
       const holds = await fields.holds(field);
       await fields.replaced(field, text);

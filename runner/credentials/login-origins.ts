@@ -9,7 +9,7 @@ export type SiteFound =
   | { readonly found: true; readonly site: Site }
   | { readonly found: false; readonly code: 'no_credential' | 'origin_refused'; readonly reason: string };
 
-/** Where the credentials of one lease may be filled; decided for each value. */
+/** Decides for each value on which origins the credentials of one lease may be filled in. */
 export interface LoginOrigins {
   decide(site: Site, origin: string): { allowed: boolean; reason: string };
   /** The credential for a page of this origin: found by the page itself, never by what the agent calls it. */
@@ -62,5 +62,5 @@ export function loginOrigins({ sites, policy, insecureOrigins }: LoginOriginsOpt
   };
 }
 
-/** What an audit keeps of a page's address: its registrable domain, else its host. */
+/** The part of a page's address that an audit keeps: its registrable domain, else its host. */
 export const siteDomain = (url: string): string => domainOf(URL.parse(url)?.hostname ?? '');

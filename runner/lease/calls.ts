@@ -76,7 +76,7 @@ export function leaseCalls(options: LeaseOptions, parts: CallParts): LeaseCalls 
   return { stages, available, resources, isOwnName };
 }
 
-/** What a tool's code has of the lease. */
+/** The part of the lease that the code of tools uses. */
 function toolLease({ assignment, redeemed, controller }: LeaseOptions, parts: CallParts): ToolLease {
   const { leaseToken } = redeemed;
   const { live, events } = parts;

@@ -9,7 +9,7 @@ import type { LeaseOptions } from './options.ts';
 import type { LeaseReports } from './reports.ts';
 import type { LeaseSecrets } from './secrets.ts';
 
-/** What people and platforms see of a lease's browser, without secrets. */
+/** The parts of a lease's browser that people and platforms see, without secrets. */
 export interface LeaseContent {
   readonly live: LiveView;
   readonly files: SessionFiles;

@@ -83,7 +83,7 @@ export function serveLease(options: LeaseOptions): ServedLease {
   return leaseOf(options, parts, endpoint);
 }
 
-/** What the runner does with a lease that is served. */
+/** The served lease, as the runner uses it. */
 function leaseOf(options: LeaseOptions, parts: CallParts, endpoint: McpEndpoint): ServedLease {
   const { assignment, browser, keys, log } = options;
   const { events, lifetime, freezer, recording, live, files, pages, saveProfile } = parts;

@@ -26,13 +26,13 @@ export interface RunnerParts {
 export interface LeaseOptions extends RunnerParts {
   readonly assignment: Assignment;
   readonly redeemed: Redeemed;
-  /** Of the lease's secrets: one for its tools, its profile and its way out. It learns codes and edited values. */
+  /** Redacts the lease's secrets: one for its tools, its profile and its way out. It learns codes and edited values. */
   readonly redactor: Redactor;
   readonly browser: RunnerBrowser;
   readonly work: BrowserWork;
   /** Restored already. */
   readonly profile: OpenProfile | undefined;
-  /** What comes back of a hibernated session; its state is restored already. */
+  /** The hibernated session that goes on; its state is restored already. */
   readonly restored: SessionSnapshot | undefined;
   /** Called once: the lease is over. */
   readonly onEnd: (reason: string) => void;

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { OmicronError } from '../../contract/problem.ts';
 import { NEXT_RUNNER_PHASES, type RunnerPhase } from '../../contract/states.ts';
 
-/** What happens to a runner. */
+/** Events in the life of a runner. */
 export type PhaseEvent = 'launched' | 'assigned' | 'redeemed' | 'failed' | 'stopped';
 
 const PHASE_AFTER = {

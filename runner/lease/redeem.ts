@@ -11,7 +11,7 @@ const FRESH_MS = 60_000;
 /** The predecessor mostly needs a fraction of a second; the broker's Retry-After counts in whole ones. */
 const POLL_MS = { min: 100, max: 250 };
 
-/** What a runner has of its lease. */
+/** The lease as its runner redeemed it. */
 export interface Redeemed {
   /** Names to values. */
   readonly secrets: Readonly<Record<string, string>>;

@@ -28,7 +28,7 @@ export type Elicitations = (
 const ROUNDS_MAX = 8;
 const PERSON = 'person';
 
-/** What a client of 2026 says of itself with each request: that it opens addresses. */
+/** The capability that a client of 2026 declares with each request: it opens addresses. */
 const opensAddresses = z.looseObject({
   [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({ elicitation: z.looseObject({ url: z.looseObject({}) }) }),
 });
@@ -37,7 +37,7 @@ const roundState = z.object({ id: z.uuid(), round: z.int() });
 type RoundState = z.infer<typeof roundState>;
 
 /**
- * What a round leaves to the next one travels through the client: it is sealed to the call, tool and arguments, by a key that is made
+ * The state that a round leaves to the next one travels through the client: it is sealed to the call, tool and arguments, by a key that is made
  * here and lives as long as the lease, so that it is worth nothing with another session or epoch.
  */
 export function elicitations(): Elicitations {

@@ -25,7 +25,7 @@ import type { Caller } from '../calls/caller.ts';
 import { elicitations } from './elicitation.ts';
 import { reportProgress } from './progress.ts';
 
-/** What the agents of one lease are served. */
+/** Tools and resources for the agents of one lease. */
 export interface ServedTools {
   /** Without those that the policy never allows, as it is now; with what opens a page in the chat where the client shows apps. */
   listTools(showsApps: boolean): Tool[];

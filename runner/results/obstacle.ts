@@ -34,7 +34,7 @@ const SIGNS: readonly [RegExp, (found: string) => Obstacle][] = [
   ],
 ];
 
-/** What kept an action from its element until its time was over; undefined: the log does not say. */
+/** Finds what kept an action from its element until its time was over; undefined: the log does not say. */
 export function obstacleIn(log: string): Obstacle | undefined {
   const found = SIGNS.flatMap(([sign, obstacle]) =>
     [...log.matchAll(sign)].slice(-1).map(({ index, 1: what = '' }) => ({ index, obstacle: obstacle(what) })),

@@ -11,11 +11,11 @@ interface Place {
 }
 
 export interface Changes {
-  /** What is new or different, under what it is in. */
+  /** Lines that are new or different, under those that they are in. */
   readonly outline: readonly Outline[];
   /** Elements that are gone. */
   readonly gone: readonly string[];
-  /** Of all lines, from 0 to 1. */
+  /** The share of all lines that changed, from 0 to 1. */
   readonly share: number;
 }
 
@@ -23,7 +23,7 @@ const ROOT = '';
 /** They are shown whole: a part of them says little. */
 const UNITS = new Set(['row', 'listitem', 'combobox', 'listbox', 'link', 'option']);
 const UNIT_LINES_MAX = 30;
-/** What these say is in the line of the element around them. */
+/** Roles whose text is in the line of the element around them. */
 const PARTS = new Set(['text', '/url', 'option']);
 
 export function indexLines(outline: readonly Outline[]): Known {
@@ -49,7 +49,7 @@ function keysOf(lines: readonly Outline[], parent: string): string[] {
   });
 }
 
-/** What an agent that saw `before` does not know of `outline`. */
+/** The part of `outline` that an agent that saw `before` does not know. */
 export function changesSince(before: Known, outline: readonly Outline[]): Changes {
   const now = indexLines(outline);
   let different = 0;

@@ -2,10 +2,10 @@ import { estimateTokens } from '../budget/estimate.ts';
 import { LONG_CHARACTERS, layout } from './layout.ts';
 import { type Outline, sizeOf } from './outline.ts';
 
-/** What is looked for in each line of a page. */
+/** A pattern for the lines of a page. */
 export interface Pattern {
   readonly name: string;
-  /** Where the first match begins; -1: there is none. */
+  /** The index at which the first match begins; -1: there is none. */
   at(line: string): number;
 }
 

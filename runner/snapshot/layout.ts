@@ -63,7 +63,7 @@ function cutLines(lines: readonly string[], tokensMax: number): string {
 /** It would name another element. */
 const HALF_REF = /\[(?:r|re|ref|ref=\w*)?$/;
 
-/** Of a long text; empty where there is no room for it. */
+/** The beginning of a long text; empty where there is no room for it. */
 function beginningOf(line: string, tokensMax: number): string {
   if (line.length <= LONG_CHARACTERS || tokensMax < LONG_TOKENS) return '';
   return startOf(line, tokensMax).replace(HALF_REF, '');
@@ -127,7 +127,7 @@ function inOneLine(each: Outline): Outline {
   return { ...each, line: `${each.line} ${short}`, children: each.children.filter(child => child !== address) };
 }
 
-/** What a line says, and then its states and its ref; of a cell, a text and an option the role goes without saying. */
+/** The text of a line, then its states and its ref; a cell, a text and an option are written without their role. */
 const said = (line: string): string =>
   line.replace(SAYING, (_all, marks: string, text = '') => (text === '' ? marks.trim() : `${text}${marks}`));
 

@@ -10,7 +10,7 @@ export interface Outline {
   readonly children: readonly Outline[];
 }
 
-/** What is done with these needs their refs; any other element keeps its ref where the pointer says that it may be clicked. */
+/** Roles whose refs agents need; any other element keeps its ref where the pointer says that it may be clicked. */
 const ACTED_ON = new Set([
   ...['button', 'link', 'textbox', 'searchbox', 'spinbutton', 'slider', 'combobox', 'listbox', 'option'],
   ...['checkbox', 'radio', 'switch', 'tab', 'treeitem', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'iframe'],
@@ -47,7 +47,7 @@ const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 function lineOf(node: AriaNode, acted: boolean): string {
   const { role, name = '', text, placeholder, ref } = node;
   const says = text ?? (SAYING.has(role) ? name : undefined);
-  // What a row says is in its cells.
+  // The text of a row is in its cells.
   const isNamed = name !== '' && says !== name && !(role === 'row' && node.children !== undefined);
   const named = isNamed ? ` ${JSON.stringify(oneLine(name))}` : '';
   const hint = placeholder === undefined || placeholder === name ? '' : ` [placeholder=${oneLine(placeholder)}]`;

@@ -32,7 +32,7 @@ export interface SnapshotWriter {
   find(page: Page, pattern: Pattern, wanted: Wanted, signal: AbortSignal): Promise<string>;
 }
 
-/** What the agents have seen of a page. */
+/** The page as the agents have seen it. */
 interface Seen {
   readonly page: Page;
   readonly number: number;
@@ -40,11 +40,11 @@ interface Seen {
   readonly title: string;
   readonly tabs: string;
   readonly lines: Known;
-  /** Of the look at it; null: unknown. */
+  /** The state at the look at it; null: unknown. */
   readonly state: string | null;
 }
 
-/** What the page's own document is. */
+/** A look at the page's own document. */
 interface Look {
   readonly elements: number;
   readonly title: string;
@@ -130,7 +130,7 @@ export function snapshotWriter(
       const before = seen;
       const result = await read(page, SNAPSHOT_MS, signal, looked);
       const isSame = before?.page === page && withoutHash(before.address) === withoutHash(result.address);
-      // What was loaded meanwhile is another document, whose refs mean something else.
+      // A document that was loaded meanwhile is another one, whose refs mean something else.
       if (view.snapshot !== 'changes' || !isSame || seen !== before || !result.whole)
         return wholePage(page, result, view);
       const changes = changesSince(before.lines, result.outline);
@@ -162,7 +162,7 @@ export function snapshotWriter(
 const NO_CHANGES = 'No changes.';
 
 interface WrittenChanges {
-  /** Of the snapshot that is written. */
+  /** The number of the snapshot that is written. */
   readonly number: number;
   readonly before: Seen;
   readonly result: Pick<Seen, 'address' | 'title' | 'tabs'>;

@@ -3,7 +3,7 @@
  * with the answer (MCP 2026-07-28, multi round-trip requests).
  */
 export interface Elicitation {
-  /** What an earlier round was about, and whether the person declined in the client. Undefined: this is the first round. */
+  /** The user action of an earlier round, and whether the person declined in the client. Undefined: this is the first round. */
   readonly earlier: { readonly id: string; readonly declined: boolean } | undefined;
   /** Ends this round: the client asks its person to open the address, and repeats the call. */
   ask(id: string, message: string, url: string): void;

@@ -58,7 +58,7 @@ export const getContent = defineTool({
       const content = (text: string) => cut(text, CHARACTERS_MAX, conceal);
       const [own, ...frames] = await shownFrames(page);
       if (own === undefined) throw new Error('The page has no document.');
-      /** What the page's own document has, which must answer, and then what those of its frames have that do. */
+      /** Reads the page's own document, which must answer, and then those of its frames that do. */
       const each = async <T>(read: (shown: ShownFrame) => Promise<T>): Promise<readonly [T, ...Part<T>[]]> => {
         const parts = frames.map(async (shown): Promise<Part<T>[]> => {
           const answer = await inTime(read(shown).then(found => ({ found })));
@@ -113,7 +113,7 @@ export const getContent = defineTool({
   }),
 });
 
-/** What a frame's document has. */
+/** The content of a frame's document. */
 interface Part<T> {
   readonly url: string;
   readonly found: T;

@@ -89,7 +89,7 @@ export const byWriter =
     return reading === undefined ? call.ask(args) : call.read(args, reading);
   };
 
-/** Of a click, a key or a text on an element. */
+/** The time of a click, a key or a text on an element. */
 export const ACTION = { timeout: 5_000 };
 /** Said of the two tools that a task begins with: the others accept the same. */
 export const TARGET = 'Ref (e12) or selector';

@@ -4,7 +4,7 @@ import type { Profile, ProfileChoice } from '../../contract/profile.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
 import { failed } from '../results/result.ts';
 
-/** What the profile tools of one lease reach: the profiles of its user, and of no other. Rejects with OmicronErrors. */
+/** The profiles that the tools of one lease reach: those of its user, and of no other. Rejects with OmicronErrors. */
 export interface ProfileAccess {
   list(signal: AbortSignal): Promise<Profile[]>;
   /** Saves the profile of the lease. Resolves with the version that holds it. */

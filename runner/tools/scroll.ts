@@ -30,7 +30,7 @@ export const scroll = defineTool({
       const [x, y] = UNITS[direction];
       const by = (pixels: number) => page.evaluate(`(${SCROLL})(${JSON.stringify({ x: x * pixels, y: y * pixels })})`);
       await settled(page, () => by(amount), { firstMs: FIRST_MS });
-      // What came meanwhile moved the end.
+      // Content that came meanwhile moved the end.
       return pageResult(page, where.parse(await by(0)));
     },
     settles: 'itself',

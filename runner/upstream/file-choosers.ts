@@ -17,7 +17,7 @@ const CHOOSER_OPEN =
   'A file chooser is open: browser_file_upload {"paths": [name]}, where it is listed, gives it files of browser_file_list; ' +
   'the next call that acts closes it.';
 
-/** What is to be said of a page after work on it. */
+/** Notes on a page after work on it. */
 export const chooserNotes = (page: Page): string[] => (choosersOf(page).length > 0 ? [CHOOSER_OPEN] : []);
 
 /** The result of work on a page, with the file chooser that it opened. */

@@ -12,7 +12,7 @@ export const withoutFiles = (result: CallToolResult): CallToolResult => ({
 const unnamed = (text: string): string =>
   text
     .replace(/^(### Events\n(?:- .*\n)*?)- New console entries: \S+\.log#L\d+(?:-L\d+)?(?:\n|$)/m, '$1')
-    // What is downloaded is told for all tools alike.
+    // Downloads are noted for all tools alike.
     .replace(/^- (?:Downloading|Downloaded) file .*(?:\n|$)/gm, '')
     .replace(/^### Events\n(?=### |$(?![\s\S]))/m, '')
     .replace(/^- \[(Screenshot of .*)\]\([^)\n]*\)$/m, '- $1')

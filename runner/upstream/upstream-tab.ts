@@ -1,7 +1,7 @@
 import type { Page, Request } from 'playwright-core';
 import * as z from 'zod';
 
-/** What Playwright MCP keeps of one tab, and tells by no tool, or not without asking every page for its title. */
+/** One tab as Playwright MCP keeps it: no tool returns this, or not without asking every page for its title. */
 export interface UpstreamTab {
   /** Whether its tools act on this tab. */
   isCurrentTab(): boolean;

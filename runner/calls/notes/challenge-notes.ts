@@ -15,7 +15,7 @@ const ASKED: Record<Challenge, string> = { captcha: 'to solve a CAPTCHA', code: 
 const noteOf = (challenge: Challenge): string =>
   `The page asks ${ASKED[challenge]}, which only its person can do: call browser_request_user_action. Nothing here works around it.`;
 
-/** What is to be said after a call of a page that asks for its person (O20): once for each address of a tab. */
+/** A note after a call that leaves a page that asks for its person (O20): once for each address of a tab. */
 export function challengeNotes(options: ChallengeNotesOptions): (done: CallToolResult) => Promise<string[]> {
   const told = new WeakMap<Page, string>();
   return async ({ _meta }) => {

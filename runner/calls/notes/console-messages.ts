@@ -1,9 +1,9 @@
 import type { BrowserContext } from 'playwright-core';
 import { type Conceal, cut } from '../../budget/cut.ts';
 
-/** What the pages of a lease wrote to their consoles, for the results of calls. */
+/** Console messages of the pages of a lease, for the results of calls. */
 export interface ConsoleMessages {
-  /** What was written since it was last asked, errors first; at most a few lines. Empty where no console may be shown. */
+  /** Returns the messages since the last call, errors first; at most a few lines. Empty where no console may be shown. */
   take(): Promise<string[]>;
 }
 

@@ -4,9 +4,9 @@ import { safeFileName } from '../../files/names.ts';
 import type { KeptFile, SessionFiles } from '../../files/session-files.ts';
 import type { Documents } from '../../secrecy/documents.ts';
 
-/** What the pages of a lease downloaded, for the results of calls. */
+/** Downloads by the pages of a lease, for the results of calls. */
 export interface Downloads {
-  /** What happened since it was last asked: at most a few lines, and links to files that may be read. Names are without secrets. */
+  /** Returns the downloads since the last call: at most a few lines, and links to files that may be read. Names are without secrets. */
   take(): { readonly notes: string[]; readonly links: ResourceLink[] };
 }
 

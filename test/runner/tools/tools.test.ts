@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { TOOLSETS } from '../../../contract/assignment.ts';
 import { toolsOf } from '../../../contract/tool-list.ts';
 import { TOOLS } from '../../../runner/tools/all.ts';
-import { annotationsOf } from '../../../runner/tools/define-tool.ts';
+import { annotationsOf, defineTool, type Tool } from '../../../runner/tools/define-tool.ts';
+import { hover } from '../../../runner/tools/hover.ts';
+import type { PlaywrightForm } from '../../../runner/tools/playwright-form.ts';
 
 const NAMES = TOOLS.map(({ name }) => name);
 const sources = async (folder: string, ext = '.ts') =>
@@ -56,4 +58,29 @@ test('a tool of Playwright MCP that may be called while a page holds a secret sa
     'browser_mouse_up',
     'browser_network_request',
   ]);
+});
+
+test('a tool that leaves out a fact does not compile', () => {
+  const { name, seconds, effect, whileTainted, shorter, playwright } = hover;
+  const { sets, title, description, args, unlisted, settles, snapshotAfter, run } = playwright;
+  const incomplete: unknown[] = [
+    // @ts-expect-error without its time limit
+    defineTool({ name, effect, whileTainted, shorter, playwright }),
+    // @ts-expect-error without its effect
+    defineTool({ name, seconds, whileTainted, shorter, playwright }),
+    // @ts-expect-error without its rule for tainted documents
+    defineTool({ name, seconds, effect, shorter, playwright }),
+    // @ts-expect-error without its advice for a shorter answer
+    defineTool({ name, seconds, effect, whileTainted, playwright }),
+    // @ts-expect-error without a form
+    defineTool({ name, seconds, effect, whileTainted, shorter }),
+    // @ts-expect-error without its toolsets
+    { title, description, args, unlisted, settles, snapshotAfter, run } satisfies PlaywrightForm,
+    // @ts-expect-error without how it settles
+    { sets, title, description, args, unlisted, snapshotAfter, run } satisfies PlaywrightForm,
+    // @ts-expect-error without whether a snapshot follows
+    { sets, title, description, args, unlisted, settles, run } satisfies PlaywrightForm,
+  ];
+  const complete: Tool = defineTool({ name, seconds, effect, whileTainted, shorter, playwright });
+  expect(incomplete).not.toContainEqual(complete);
 });
