@@ -5,7 +5,7 @@ import { type AttackingPage, attackingPage } from './attacking-page.ts';
 import { proxiedBrowser } from './proxied-browser.ts';
 import { proxyNetwork } from './proxy-network.ts';
 
-/** What a page can do to make a browser ask for an address, beside opening documents (browser-documents.test.ts). */
+/** Ways of a page to make a browser ask for an address, beside opening documents (browser-documents.test.ts). */
 const WAYS = ['fetch', 'beacon', 'image', 'script', 'websocket', 'event source', 'prefetch', 'worker'];
 /** Each is a thread. */
 const WORKERS_MAX = 60;

@@ -13,7 +13,7 @@ import { v2 } from '../runner/mcp-clients.ts';
 import { type ScriptedModel, scriptedModel } from './scripted-model.ts';
 import { type WarmPython, warmPython } from './warm-python.ts';
 
-/** What the examples of each environment import, and take seconds for. */
+/** Modules that the examples of each environment import, which takes seconds. */
 const MODULES = {
   python_mcp_1: ['langchain.agents', 'langchain_mcp_adapters.tools', 'langchain_openai', 'omicron_browser'],
   python_mcp_2: ['agents.mcp', 'fastapi', 'fastmcp', 'omicron_browser', 'uvicorn'],

@@ -8,7 +8,7 @@ import { type Finished, newFolder, ROOT, shell } from '../local/machine.ts';
 /** A program of Python that runs. */
 export interface PythonProgram {
   readonly pid: number;
-  /** What it wrote to standard error so far. */
+  /** Its standard error so far. */
   stderr(): Promise<string>;
   readonly finished: Promise<Finished>;
 }

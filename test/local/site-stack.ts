@@ -17,7 +17,7 @@ export interface SiteStack extends AsyncDisposable {
 export interface SiteStackOptions {
   settings?: Record<string, string>;
   runnerEnv?: Record<string, string>;
-  /** Of other sites on the host of the demo site, which browsers may visit too. */
+  /** Ports of other sites on the host of the demo site, which browsers may visit too. */
   ports?: readonly number[];
 }
 
