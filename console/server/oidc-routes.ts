@@ -4,7 +4,7 @@ import { CONSOLE_ROUTES } from '../../contract/console.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import type { Clock } from '../../time/clock.ts';
 import { hostCookie } from './host-cookie.ts';
-import type { PendingSignIn, IdentityProvider } from './oidc.ts';
+import type { IdentityProvider, PendingSignIn } from './oidc.ts';
 import { peerLimit } from './peer-limit.ts';
 import { describeError } from './problems.ts';
 import { sealedCookie } from './sealed-cookie.ts';

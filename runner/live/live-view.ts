@@ -203,7 +203,12 @@ export function liveView({
       const unused = freezer.use();
       const id = `v${count}`;
       const viewer = liveViewer({
-        id, identity, name, role, socket, clock,
+        id,
+        identity,
+        name,
+        role,
+        socket,
+        clock,
         onMessage: message => read(viewer, message),
         onClose() {
           open -= 1;

@@ -114,7 +114,13 @@ export function liveViewer({ id, identity, name, role, socket, onMessage, onClos
   socket.on('error', () => socket.terminate());
   socket.once('close', onClose);
   return {
-    id, identity, name, role, say, show, close,
+    id,
+    identity,
+    name,
+    role,
+    say,
+    show,
+    close,
     isClosed: () => socket.readyState !== WebSocket.OPEN,
     ping() {
       if (clock.nowMs() - heardMs > LIVE_LIMITS.silentSeconds * 1_000) close(LIVE_CLOSE.silent, 'no answer');

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
-import { processId, isRunning } from '../../controller/runners/local/process.ts';
+import { isRunning, processId } from '../../controller/runners/local/process.ts';
 import { startDemoSite } from '../../local/demo-site.ts';
 import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { startStack } from '../../local/stack.ts';

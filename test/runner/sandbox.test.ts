@@ -72,7 +72,9 @@ test('what Playwright turns off in Chromium is off, and what the runner turns of
   const command = tree(runner.browserPid()).find(({ command }) => command.includes('--disable-features='))?.command;
   const off = [...(command ?? '').matchAll(/--disable-features=(\S+)/g)].at(-1)?.[1]?.split(',');
   expect(off).toEqual(expect.arrayContaining(['ThirdPartyStoragePartitioning', 'HttpsUpgrades', 'PaintHolding']));
-  expect(off).toEqual(expect.arrayContaining(['RenderDocument', 'CDPScreenshotNewSurface', 'WebRtcHideLocalIpsWithMdns']));
+  expect(off).toEqual(
+    expect.arrayContaining(['RenderDocument', 'CDPScreenshotNewSurface', 'WebRtcHideLocalIpsWithMdns']),
+  );
 });
 
 test('the first page has nothing of the warm-up: no history, no cookie, no storage, and the blank page before it', async () => {

@@ -41,7 +41,9 @@ export function SignInPage({ url, onSignedIn }: { url: URL; onSignedIn: () => vo
     const trying =
       access_token === null
         ? callConsole('POST', '/sign-in', { token: fragment }).then(onSignedIn)
-        : callConsole<Me>('POST', '/sign-in/account', { access_token }).then(account => setBrought({ access_token, account }));
+        : callConsole<Me>('POST', '/sign-in/account', { access_token }).then(account =>
+            setBrought({ access_token, account }),
+          );
     trying.catch(error => setFailure(messageOf(error))).finally(() => setTrying(false));
   }, [fragment, onSignedIn]);
   return (

@@ -76,7 +76,10 @@ test('a person takes control from another: nothing is done by anyone until what 
   await settled();
   expect(control.mayAct(GRACE.id)).toBe(true);
   expect(control.mayAct(ADA.id)).toBe(false);
-  expect(control.state()).toMatchObject({ holder: GRACE.id, taken_from: { id: ADA.id, name: ADA.name, reason: 'it is urgent' } });
+  expect(control.state()).toMatchObject({
+    holder: GRACE.id,
+    taken_from: { id: ADA.id, name: ADA.name, reason: 'it is urgent' },
+  });
   expect(told).toEqual(['taken by ada', 'ended for ada: taken after 5 s', 'taken by grace from ada: it is urgent']);
   control.giveBack(ADA.id, 'lost'); // who has none gives none back
   expect(state()).toBe('person');
