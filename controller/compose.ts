@@ -26,6 +26,7 @@ import { httpRunnerFiles } from './runners/http-files.ts';
 import { httpRunnerLink } from './runners/http-link.ts';
 import type { Settings } from './settings.ts';
 import { sqlBroker } from './store/broker.ts';
+import { sqlCancelledCalls } from './store/cancelled-calls.ts';
 import { sqlDirectory } from './store/directory.ts';
 import { sqlEgressLeases } from './store/egress-leases.ts';
 import { sqlFleet } from './store/fleet.ts';
@@ -171,6 +172,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
         })
       : null,
     userActions: sqlUserActions(database),
+    cancelledCalls: sqlCancelledCalls(database),
     egressLeases: sqlEgressLeases(database),
     secrets: secretStore(settings, database),
     artifacts: await openArtifactStore(settings),

@@ -31,3 +31,6 @@ export async function cancelCall(
 /** Who may cancel a call. A client that does not name itself cancels nothing: the id alone may be another's. */
 export const clientOf = (userId: string, headers: IncomingHttpHeaders): string =>
   JSON.stringify([userId, headers['mcp-session-id'] ?? randomUUID()]);
+
+/** Whether the client has a name that its cancellations repeat. */
+export const namesItself = (headers: IncomingHttpHeaders): boolean => headers['mcp-session-id'] !== undefined;

@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Toolset } from '../../contract/assignment.ts';
 import { leaseEnded } from '../../contract/lease-ended.ts';
-import { isAppTool } from '../../contract/mcp-app.ts';
+import { isAppTool, withApp } from '../../contract/mcp-app.ts';
 import { NO_LINKS_HEADER } from '../../contract/names.ts';
+import { PROFILE_TOOLS } from '../../contract/policy/tools.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS, problemSchema } from '../../contract/problem.ts';
 import { getOrCreateRequest } from '../../contract/session.ts';
 import { toolFailure } from '../../contract/tool-failure.ts';
+import { toolsOf } from '../../contract/tool-list.ts';
 import { RETRY, waitBackoff } from '../../time/backoff.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { GetOrCreate } from '../lease/get-or-create.ts';
@@ -35,10 +37,12 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**
  * Leases the browser of the call's conversation and passes the call on under the lease's own token. A call that no runner has begun is
  * tried again with the lease of that moment; one that may have begun never is. Rejects when `signal` aborts because the client has gone; for a
- * ReplicaStopped it answers. One that is `cancelled` by a message is not begun; a runner that has begun it is told by `cancelCall`.
+ * ReplicaStopped it answers. One that `isCancelled` by a message, at whichever replica it came, is not begun; a runner that has begun it is told by `cancelCall`.
  */
 export function relay(parts: RelayParts, toolset: Toolset) {
   const { getOrCreate, directory, clock } = parts;
+  // Tools that need a policy's leave are in no list that is known without a lease.
+  const callable = new Set<string>([...withApp(toolsOf(toolset)).map(({ name }) => name), ...PROFILE_TOOLS]);
   /** A handle may also be the id of a session, which `browser_open` answers: of one of this user's. */
   async function conversationOf(handle: unknown, userId: string): Promise<unknown> {
     if (typeof handle !== 'string' || !UUID.test(handle)) return handle ?? DEFAULT_HANDLE;
@@ -81,12 +85,13 @@ export function relay(parts: RelayParts, toolset: Toolset) {
     call: ToolCallMessage,
     userId: string,
     headers: IncomingHttpHeaders,
-    { signal, cancelled }: { signal: AbortSignal; cancelled: AbortSignal },
+    { signal, isCancelled }: { signal: AbortSignal; isCancelled: () => Promise<boolean> },
   ): Promise<GatewayAnswer> => {
     const own = ownAnswers(call.id, isModern(headers));
     const body = JSON.stringify(withoutHandle(call));
     const deadlineMs = clock.nowMs() + LEASE_MS;
     const isOfPage = isAppTool(call.params.name);
+    if (!isOfPage && !callable.has(call.params.name)) return own.json(unknownTool(call.params.name));
     try {
       const conversation = await conversationOf(handleOf(call), userId);
       for (let attempt = 0; ; attempt++) {
@@ -94,7 +99,7 @@ export function relay(parts: RelayParts, toolset: Toolset) {
           ? await running(userId, conversation)
           : await leased(userId, conversation, deadlineMs, signal);
         if (lease === undefined) return own.json(leaseEnded(null));
-        if (cancelled.aborted) return own.json(CANCELLED);
+        if (await isCancelled()) return own.json(CANCELLED);
         const sent = await callRunner(
           lease.url,
           {
@@ -122,6 +127,9 @@ const UNREACHABLE = toolFailure(
   'The browser cannot be reached; nothing was done.',
   'Try again.',
 );
+
+const unknownTool = (name: string) =>
+  toolFailure('unknown_tool', `The tool "${name}" is not available.`, 'Call tools/list for the available tools.');
 
 const CANCELLED = toolFailure('call_cancelled', 'The call was cancelled before it began.');
 

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import {
   bearerAuthChallengeResponse,
@@ -25,10 +26,12 @@ import {
 import { OmicronError } from '../../contract/problem.ts';
 import { CancellableCalls, cancellation } from '../../http/cancellable-calls.ts';
 import { type Clock, neverAborts } from '../../time/clock.ts';
+import type { CancelledCalls } from '../store/cancelled-calls.ts';
 import type { Policies } from '../store/policies.ts';
 import { type AccessTokenRules, accessTokens } from './access-tokens.ts';
-import { cancelCall, clientOf } from './cancel.ts';
+import { cancelCall, clientOf, namesItself } from './cancel.ts';
 import { headerMismatch, toolCall } from './handle.ts';
+import { badCallAnswer } from './judge-call.ts';
 import { type RelayParts, ReplicaStopped, relay } from './relay.ts';
 import { Running } from './running.ts';
 import { type GatewayTools, gatewayTools, toolsForUser } from './tool-listing.ts';
@@ -43,6 +46,7 @@ export interface GatewaySettings extends AccessTokenRules {
 
 export interface GatewayParts extends RelayParts {
   readonly policies: Policies;
+  readonly cancelledCalls: CancelledCalls;
   readonly derivation: Uint8Array;
   readonly clock: Clock;
   readonly log: Logger;
@@ -138,6 +142,8 @@ export async function gatewayRoutes(
         const cancelling = cancellation.safeParse(body).data;
         if (cancelling !== undefined) {
           calls.cancel(clientOf(userId, headers), cancelling);
+          if (namesItself(headers))
+            await parts.cancelledCalls.add(clientOf(userId, headers), cancelling.params.requestId);
           await cancelCall(cancelling, userId, headers, parts);
         }
         return reply.send(await mcp.answer(request, resource, userId));
@@ -147,9 +153,17 @@ export async function gatewayRoutes(
         const error = { code: HEADER_MISMATCH, message: `Bad Request: ${mismatch}.` };
         return reply.status(400).send({ jsonrpc: '2.0', id: parsed.data.id, error });
       }
+      const bad = await badCallAnswer(parsed.data, resource, passedOf(headers));
+      if (bad !== undefined) return reply.send(bad);
       const signal = AbortSignal.any([gone.signal, stopping.signal]);
-      const answer = await calls.run(clientOf(userId, headers), parsed.data.id, cancelling =>
-        call(parsed.data, userId, headers, { signal, cancelled: cancelling.signal }),
+      const { id } = parsed.data;
+      const client = clientOf(userId, headers);
+      const answer = await calls.run(client, id, cancelling =>
+        call(parsed.data, userId, headers, {
+          signal,
+          isCancelled: async () =>
+            cancelling.signal.aborted || (namesItself(headers) && (await parts.cancelledCalls.has(client, id))),
+        }),
       );
       reply.status(answer.status).header('content-type', answer.type).header('cache-control', 'no-store');
       return reply.send(typeof answer.body === 'string' ? answer.body : Readable.from(answer.body));
@@ -184,6 +198,11 @@ async function authenticate(
     if (error instanceof OmicronError) throw error;
     return reply.send(bearerAuthChallengeResponse(error, challenge));
   }
+}
+
+/** For the MCP library, which needs no access token. */
+function passedOf({ authorization: _token, ...passed }: IncomingHttpHeaders): Headers {
+  return new Headers(Object.entries(passed).map(([name, value]) => [name, String(value)]));
 }
 
 /** What the gateway answers without a runner: who it is, and what tools there are. */
@@ -221,8 +240,7 @@ function ownAnswersOf(tools: GatewayTools, liveUrl: string | undefined, { polici
   return {
     close: () => handler.close(),
     async answer({ method, headers, body }: FastifyRequest, resource: URL, userId: string): Promise<Response> {
-      const { authorization: _token, ...passed } = headers;
-      const own = new Headers(Object.entries(passed).map(([name, value]) => [name, String(value)]));
+      const own = passedOf(headers);
       const parsedBody = method === 'POST' ? { parsedBody: body } : {};
       const answer = await handler.fetch(new Request(resource, { method, headers: own }), {
         authInfo: { token: '', clientId: userId, scopes: [SCOPE] },

@@ -179,6 +179,34 @@ it('answers a call with wrong parameters as a runner does, and each call of a ba
   expect(await leasesOf(user)).toBe(0);
 });
 
+it('refuses a call with a wrong header, and one of an unknown tool, before it leases', async () => {
+  const user = someUser();
+  const token = await gateway.issuer.token(user);
+  const name = 'browser_snapshot';
+  const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name };
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {}, _meta } };
+  for (const header of [
+    { 'mcp-name': 'browser_click' },
+    { 'mcp-method': 'tools/list' },
+    { 'mcp-protocol-version': '2099-01-01' },
+  ] as Record<string, string>[]) {
+    const answer = await post(token, call, { headers: { ...modern, ...header } });
+    expect([header, answer.status]).toEqual([
+      header,
+      expect.toSatisfy((status: number) => status >= 400 && status < 500),
+    ]);
+  }
+  expect((await post(token, callOf({}), { headers: { accept: 'text/plain' } })).status).toBe(406);
+  for (const unknown of ['browser_nothing', 'constructor', 'browser_run_code_unsafe', ''])
+    expect(await (await post(token, callOf({}, 1, unknown))).text()).toContain('unknown_tool');
+  expect(await leasesOf(user)).toBe(0);
+  expect(await (await post(token, call, { headers: modern })).text()).toContain(`ran ${name}`);
+});
+
 it('serves no HEAD', async () => {
   const answer = await asIngress(HOST)(`${stack.url}/mcp`, { method: 'HEAD' });
   expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'DELETE, GET, POST']);

@@ -213,19 +213,23 @@ it('cancels a call of another replica for a client of 2025, whose message names 
   await client.close();
 });
 
-it('does not begin a call that a client of 2025 cancels while its browser is leased', async () => {
+it.each([
+  ['the replica that leases', 0],
+  ['another replica', 1],
+])('does not begin a call that a client of 2025 cancels at %s while its browser is leased', async (_where, heardBy) => {
   await using gateway = await startGateway();
-  const stack = await gateway.replica();
+  const replicas = [await gateway.replica(), await gateway.replica()] as const;
+  const [stack] = replicas;
   const letGo = gateway.shared.machine.hold('redeem');
   const token = await gateway.issuer.token('ada');
-  const post = (body: object) => messageOf2025(stack.url, token, 'agent', body);
+  const post = (body: object, at = stack) => messageOf2025(at.url, token, 'agent', body);
   const call = (id: string | number) => post({ id, method: 'tools/call', params: { name: 'browser_click' } });
   const calls = [call(1), call('1')];
   await eventually('both to wait for the browser', async () => {
     const { body } = await stack.call('GET', '/internal/browser-sessions?user_id=ada');
     return (body as { sessions: { status: string }[] }).sessions[0]?.status === 'starting';
   });
-  const cancelled = await post({ method: 'notifications/cancelled', params: { requestId: 1 } });
+  const cancelled = await post({ method: 'notifications/cancelled', params: { requestId: 1 } }, replicas[heardBy]);
   expect(cancelled.status).toBe(202);
   letGo();
   const [first, second] = await Promise.all(calls.map(each => each.then(answer => answer.text())));
