@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { withNewTabs } from '../acting/new-tabs.ts';
+import type { PageForm } from '../tools/custom-form.ts';
 import { onlyReads, type Tool } from '../tools/define-tool.ts';
-import type { PageForm } from '../tools/own-form.ts';
 import type { PlaywrightForm } from '../tools/playwright-form.ts';
 import { closeFileChoosers, withFileChooser } from '../upstream/file-choosers.ts';
 import { withoutFiles } from '../upstream/result.ts';

@@ -19,6 +19,6 @@ export const fit =
     const shaped = addStructure(await fitResult(result, bounds));
     // An answer that is withheld here has a code of its own.
     const fitting = { ...shaped, _meta: { ...result._meta, ...shaped._meta } };
-    const wantsImageText = tool?.definition.own?.imageInText && (args.imageText ?? lease.imageText) === true;
+    const wantsImageText = tool?.definition.custom?.imageInText && (args.imageText ?? lease.imageText) === true;
     return wantsImageText ? withImageText(fitting) : fitting;
   };

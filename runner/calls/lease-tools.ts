@@ -2,8 +2,8 @@ import type { Tool as ListedTool } from '@modelcontextprotocol/server';
 import { SHOW_TOOL } from '../../contract/app-names.ts';
 import type { Toolset } from '../../contract/assignment.ts';
 import { TOOLS } from '../tools/all.ts';
+import type { CustomForm } from '../tools/custom-form.ts';
 import { annotationsOf, type Form, type Tool } from '../tools/define-tool.ts';
-import type { OwnForm } from '../tools/own-form.ts';
 import { describeTool } from '../upstream/describe-tool.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 
@@ -23,26 +23,26 @@ export interface LeaseTool {
  * compatible one too. `upstream`: the tools that Playwright MCP has. `docs/tools.md` has the table.
  */
 export function leaseTools(toolset: Toolset, upstream: readonly ListedTool[]): ReadonlyMap<string, LeaseTool> {
-  const own = TOOLS.flatMap(tool => (tool.own?.sets.includes(toolset) ? [ownTool(tool, tool.own)] : []));
+  const custom = TOOLS.flatMap(tool => (tool.custom?.sets.includes(toolset) ? [customTool(tool, tool.custom)] : []));
   const others = upstream.flatMap(each => {
     const tool = TOOLS.find(({ name }) => name === each.name);
     return tool?.playwright?.sets.includes(toolset) ? [playwrightTool(tool, each, toolset)] : [];
   });
-  return new Map([...own, ...others].map(tool => [tool.definition.name, tool]));
+  return new Map([...custom, ...others].map(tool => [tool.definition.name, tool]));
 }
 
 /** The tools that the policy lets agents see. */
 export const listTools = (available: ReadonlyMap<string, LeaseTool>, policy: Pick<ToolPolicy, 'lists'>): ListedTool[] =>
   [...available.values()].map(({ listed }) => listed).filter(({ name }) => name !== SHOW_TOOL && policy.lists(name));
 
-const ownTool = (definition: Tool, form: OwnForm): LeaseTool => ({
+const customTool = (definition: Tool, form: CustomForm): LeaseTool => ({
   definition,
-  listed: describeOwn(definition, form),
+  listed: describeCustom(definition, form),
   usesPage: form.usesPage,
   formOf: () => form,
 });
 
-const describeOwn = ({ name, effect }: Tool, form: OwnForm): ListedTool => ({
+const describeCustom = ({ name, effect }: Tool, form: CustomForm): ListedTool => ({
   name,
   title: form.title,
   description: form.description,
@@ -53,22 +53,22 @@ const describeOwn = ({ name, effect }: Tool, form: OwnForm): ListedTool => ({
 
 /** A tool of Playwright MCP; with the arguments by which a call is of the other form, where the toolset has both. */
 function playwrightTool(definition: Tool, upstream: ListedTool, toolset: Toolset): LeaseTool {
-  const { playwright, own, effect } = definition;
+  const { playwright, custom, effect } = definition;
   if (playwright === undefined) throw new Error(`${definition.name} has no form of Playwright MCP's.`);
   const listed = describeTool(upstream, playwright, annotationsOf(effect));
-  if (own === undefined || !own.sets.includes(toolset))
+  if (custom === undefined || !custom.sets.includes(toolset))
     return { definition, listed, usesPage: true, formOf: () => playwright };
-  const distinctive = own.distinctive ?? [];
+  const distinctive = custom.distinctive ?? [];
   return {
     definition,
-    listed: withArguments(listed, own, distinctive),
+    listed: withArguments(listed, custom, distinctive),
     usesPage: true,
-    formOf: args => (distinctive.some(name => args[name] !== undefined) ? own : playwright),
+    formOf: args => (distinctive.some(name => args[name] !== undefined) ? custom : playwright),
   };
 }
 
 /** Lists these arguments of the other form too; required are those that both forms require. */
-function withArguments(listed: ListedTool, { inputSchema }: OwnForm, names: readonly string[]): ListedTool {
+function withArguments(listed: ListedTool, { inputSchema }: CustomForm, names: readonly string[]): ListedTool {
   const { properties, required = [], ...schema } = listed.inputSchema;
   const added = Object.entries(inputSchema.properties ?? {}).filter(([name]) => names.includes(name));
   const needed = required.filter(name => inputSchema.required?.includes(name));

@@ -28,13 +28,13 @@ export function policy(lease: Pick<CallLease, 'policy' | 'browser'>): Stage {
 /** The arguments that the policy decides by: the agent's, unless the tool has better ones. */
 async function decisiveArguments(call: Call, browser: CallLease['browser']): Promise<Record<string, unknown>> {
   const { definition } = admittedOf(call).tool;
-  const { own } = definition;
+  const { custom } = definition;
   const given = { ...call.given };
-  if (own === undefined || !own.usesPage || own.policyArguments === undefined) return given;
+  if (custom === undefined || !custom.usesPage || custom.policyArguments === undefined) return given;
   let shown: Page | undefined;
   await browser.onPage({ name: definition.name, seconds: PAGE_SECONDS }, call.caller.signal, async page => {
     shown = page;
     return { content: [] };
   });
-  return own.policyArguments(given, shown);
+  return custom.policyArguments(given, shown);
 }

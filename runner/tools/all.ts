@@ -45,7 +45,7 @@ import { wait } from './wait.ts';
 import { waitFor } from './wait-for.ts';
 
 /**
- * Every tool that an agent may be given; forms of our own are listed in this order, before those of Playwright MCP. Everything else of
+ * Every tool that an agent may be given; custom tools are listed in this order, before those of Playwright MCP. Everything else of
  * Playwright MCP is neither listed nor callable: above all `browser_run_code_unsafe`, which runs code in this process, and the tools
  * that write files or rewrite requests here.
  */

@@ -3,8 +3,8 @@ import { at, drawnBox } from '../acting/drawn-box.ts';
 import { existing, locate } from '../acting/target.ts';
 import { unfitFields } from '../acting/unfit-fields.ts';
 import { invalidArguments, pageResult } from '../results/result.ts';
+import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { pageForm } from './own-form.ts';
 import { ACTION, ANSWERS, onPage, TARGET } from './playwright-form.ts';
 
 export const click = defineTool({
@@ -37,7 +37,7 @@ export const click = defineTool({
       },
     ),
   },
-  own: pageForm({
+  custom: pageForm({
     sets: ['compat', 'both'],
     title: 'Click',
     description: 'Click an element, by selector or at coordinates of the visible part of the page',

@@ -1,5 +1,5 @@
 import type { WhileTainted } from '../secrecy/rules.ts';
-import type { OwnForm } from './own-form.ts';
+import type { CustomForm } from './custom-form.ts';
 import type { PlaywrightForm } from './playwright-form.ts';
 
 /** The effect of a call on the page and its site. Tools that read or wait are listed as read-only, those that move as not destructive. */
@@ -31,13 +31,13 @@ interface Facts {
 
 /** Each form, or both: in the toolset `both`, a tool of Playwright MCP accepts the arguments of the compatible one too. */
 type Forms =
-  | { readonly playwright: PlaywrightForm; readonly own?: OwnForm }
-  | { readonly playwright?: undefined; readonly own: OwnForm };
+  | { readonly playwright: PlaywrightForm; readonly custom?: CustomForm }
+  | { readonly playwright?: undefined; readonly custom: CustomForm };
 
 /** One tool, with all that is known of it. The same for every lease. */
 export type Tool = Facts & Forms;
 
-export type Form = PlaywrightForm | OwnForm;
+export type Form = PlaywrightForm | CustomForm;
 
 /** Checks at compile time that a tool leaves nothing out; keeps the types of its forms. */
 export const defineTool = <T extends Tool>(tool: T): T => tool;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { successResult } from '../results/result.ts';
+import { besideForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { besideForm } from './own-form.ts';
 
 /** B1 */
 export const listFiles = defineTool({
@@ -10,7 +10,7 @@ export const listFiles = defineTool({
   effect: 'reads',
   whileTainted: 'exempt',
   shorter: null,
-  own: besideForm({
+  custom: besideForm({
     sets: ['playwright', 'compat', 'both'],
     title: 'List files',
     description: 'Downloaded files, and those for uploads',

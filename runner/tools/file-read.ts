@@ -7,8 +7,8 @@ import { readRange } from '../files/plain-file.ts';
 import type { KeptFile } from '../files/session-files.ts';
 import { textIn } from '../files/text.ts';
 import { successResult } from '../results/result.ts';
+import { besideForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { besideForm } from './own-form.ts';
 
 /** Characters of a text that one answer has; some 3,000 tokens of English. */
 const WINDOW_LENGTH = 12_000;
@@ -22,7 +22,7 @@ export const readFile = defineTool({
   effect: 'reads',
   whileTainted: 'exempt',
   shorter: null,
-  own: besideForm({
+  custom: besideForm({
     sets: ['playwright', 'compat', 'both'],
     title: 'Read a file',
     description: 'Read a file: text, PDF or picture',

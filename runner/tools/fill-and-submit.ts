@@ -4,8 +4,8 @@ import { actor, pinTarget, safeTarget, type Target } from '../acting/target.ts';
 import { unfitFields } from '../acting/unfit-fields.ts';
 import { notOneElement, pageResult } from '../results/result.ts';
 import { choicesOfFields, fieldsIn } from '../secrecy/rules.ts';
+import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { pageForm } from './own-form.ts';
 import { ACTION } from './playwright-form.ts';
 import { putText, readyForSecrets, secretsLast } from './put-text.ts';
 
@@ -15,7 +15,7 @@ export const fillAndSubmit = defineTool({
   effect: 'fills',
   whileTainted: { choices: args => choicesOfFields(fieldsIn(args)) },
   shorter: null,
-  own: pageForm({
+  custom: pageForm({
     sets: ['compat', 'both'],
     title: 'Fill and send a form',
     description: 'Fill the fields of a form and submit it',

@@ -3,8 +3,8 @@ import { contentOf, inTime, type ShownFrame, shownFrames } from '../acting/frame
 import { shownAddress } from '../browser/shown.ts';
 import { type Conceal, cut } from '../budget/cut.ts';
 import { pageResult } from '../results/result.ts';
+import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { pageForm } from './own-form.ts';
 
 const CHARACTERS_MAX = 60_000;
 const LINKS_MAX = 500;
@@ -45,7 +45,7 @@ export const getContent = defineTool({
   effect: 'reads',
   whileTainted: 'open',
   shorter: 'browser_find searches it, where it is served',
-  own: pageForm({
+  custom: pageForm({
     sets: ['compat', 'both'],
     title: 'Read the page',
     description:

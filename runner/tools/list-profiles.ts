@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { successResult } from '../results/result.ts';
+import { besideForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { besideForm } from './own-form.ts';
 import { answerRefusals } from './profile-access.ts';
 
 /** D1, for agents whose policy names it. */
@@ -11,7 +11,7 @@ export const listProfiles = defineTool({
   effect: 'reads',
   whileTainted: 'exempt',
   shorter: null,
-  own: besideForm({
+  custom: besideForm({
     sets: ['playwright', 'core', 'compat', 'both'],
     title: 'List profiles',
     description: 'Saved logins of this user, by name',

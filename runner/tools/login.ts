@@ -7,8 +7,8 @@ import { actor, locate, safeTarget, type Target } from '../acting/target.ts';
 import { siteDomain } from '../credentials/login-origins.ts';
 import type { SecretKind } from '../secrecy/held.ts';
 import { refusedSelector } from '../secrecy/selectors.ts';
+import { type PageContext, pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { type PageContext, pageForm } from './own-form.ts';
 import { ACTION } from './playwright-form.ts';
 
 const CODE_FIELD_MS = 8_000;
@@ -46,7 +46,7 @@ export const login = defineTool({
   effect: 'fills',
   whileTainted: 'open',
   shorter: null,
-  own: pageForm({
+  custom: pageForm({
     sets: ['playwright', 'core', 'compat', 'both'],
     title: 'Log in',
     description: "Log in with the site's stored credential, which you never see. Name the fields of this step",

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { goTo } from '../acting/go-to.ts';
 import { upstreamTabOf } from '../upstream/upstream-tab.ts';
+import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
 import { openAddress, withPicture } from './open-address.ts';
-import { pageForm } from './own-form.ts';
 import { AT_ONCE, onPage } from './playwright-form.ts';
 
 export const navigate = defineTool({
@@ -25,7 +25,7 @@ export const navigate = defineTool({
       await goTo(page, url, signal);
     }),
   },
-  own: pageForm({
+  custom: pageForm({
     sets: ['compat', 'both'],
     title: 'Go to a URL',
     description: 'Navigate to a URL in the browser',

@@ -4,7 +4,7 @@ import { goTo, urlOf } from '../acting/go-to.ts';
 import { screenshotPart } from '../acting/screenshot.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import { pageResult, withNotes } from '../results/result.ts';
-import type { PageContext } from './own-form.ts';
+import type { PageContext } from './custom-form.ts';
 
 /** Goes there, and resolves with what the page is then, or with a refusal. */
 export async function openAddress(

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { pageResult } from '../results/result.ts';
+import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
 import { openAddress, withPicture } from './open-address.ts';
-import { pageForm } from './own-form.ts';
 
 /** The session is open as long as the lease lives: all that is left to do is to navigate. */
 export const open = defineTool({
@@ -11,7 +11,7 @@ export const open = defineTool({
   effect: 'leaves',
   whileTainted: 'open',
   shorter: null,
-  own: pageForm({
+  custom: pageForm({
     sets: ['compat', 'both'],
     title: 'Open the browser',
     description: 'Open the browser session, at a URL if one is given; answers its id and a picture of the page',

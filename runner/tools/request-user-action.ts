@@ -5,8 +5,8 @@ import { USER_ACTION_SECONDS } from '../../contract/user-action.ts';
 import { RETRY, waitBackoff } from '../../time/backoff.ts';
 import { worthRetrying } from '../reporting/controller-client.ts';
 import { failed } from '../results/result.ts';
+import { besideForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { besideForm } from './own-form.ts';
 
 /** One call waits this long at the controller; then it is repeated. */
 const WAIT_MS = 20_000;
@@ -26,7 +26,7 @@ export const requestUserAction = defineTool({
   effect: 'moves',
   whileTainted: 'exempt',
   shorter: null,
-  own: besideForm({
+  custom: besideForm({
     sets: ['playwright', 'core', 'compat', 'both'],
     title: 'Ask a person',
     description: 'Ask a person for what only they can do (CAPTCHA, code, consent), and wait',

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { profileName } from '../../contract/profile.ts';
 import { successResult } from '../results/result.ts';
+import { besideForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { besideForm } from './own-form.ts';
 import { answerRefusals, SAVE_SECONDS } from './profile-access.ts';
 
 /** D1, for agents whose policy names it. */
@@ -12,7 +12,7 @@ export const restoreProfile = defineTool({
   effect: 'acts',
   whileTainted: 'exempt',
   shorter: null,
-  own: besideForm({
+  custom: besideForm({
     sets: ['playwright', 'core', 'compat', 'both'],
     title: 'Restore profile',
     description: 'Make an older version of a profile that no browser has the current one',

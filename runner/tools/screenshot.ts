@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { pictureOf, withheldPicture } from '../acting/screenshot.ts';
 import { pageResult } from '../results/result.ts';
+import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { pageForm } from './own-form.ts';
 
 export const screenshot = defineTool({
   name: 'browser_screenshot',
@@ -10,7 +10,7 @@ export const screenshot = defineTool({
   effect: 'reads',
   whileTainted: 'open',
   shorter: null,
-  own: pageForm({
+  custom: pageForm({
     sets: ['compat', 'both'],
     title: 'Take a screenshot',
     description: 'Take a screenshot of the current page, or of all of it',

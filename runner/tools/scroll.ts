@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { pageScript } from '../browser/page-script.ts';
 import { pageResult } from '../results/result.ts';
+import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { pageForm } from './own-form.ts';
 
 const UNITS = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] } as const;
 const where = z.object({ scrollX: z.number(), scrollY: z.number(), atEnd: z.boolean() });
@@ -16,7 +16,7 @@ export const scroll = defineTool({
   effect: 'moves',
   whileTainted: 'open',
   shorter: null,
-  own: pageForm({
+  custom: pageForm({
     sets: ['compat', 'both'],
     title: 'Scroll',
     description: 'Scroll the page, or the largest part of it that scrolls',

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { PROFILE_MODES, profileName } from '../../contract/profile.ts';
 import { successResult } from '../results/result.ts';
+import { besideForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { besideForm } from './own-form.ts';
 import { answerRefusals, SAVE_SECONDS } from './profile-access.ts';
 
 /** D1, for agents whose policy names it. */
@@ -12,7 +12,7 @@ export const setProfile = defineTool({
   effect: 'acts',
   whileTainted: 'exempt',
   shorter: null,
-  own: besideForm({
+  custom: besideForm({
     sets: ['playwright', 'core', 'compat', 'both'],
     title: 'Switch profile',
     description: 'Start the browser again with another profile; its tabs close. null: without one',

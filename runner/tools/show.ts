@@ -1,8 +1,8 @@
 import { SHOW_TOOL } from '../../contract/app-names.ts';
 import { SHOW } from '../../contract/mcp-app.ts';
 import { successResult } from '../results/result.ts';
+import { besideForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { besideForm } from './own-form.ts';
 
 /** M3: the call itself shows nothing. Its host opens the page that is bound to the tool; the list for clients that show apps names it. */
 export const show = defineTool({
@@ -11,7 +11,7 @@ export const show = defineTool({
   effect: 'reads',
   whileTainted: 'exempt',
   shorter: null,
-  own: besideForm({
+  custom: besideForm({
     sets: ['playwright', 'core', 'compat', 'both'],
     title: SHOW.title ?? SHOW_TOOL,
     description: SHOW.description,

@@ -3,8 +3,8 @@ import * as z from 'zod';
 import { existing } from '../acting/target.ts';
 import { pageResult } from '../results/result.ts';
 import { choicesOfFields } from '../secrecy/rules.ts';
+import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { pageForm } from './own-form.ts';
 import { ACTION, ANSWERS, onPage, TARGET } from './playwright-form.ts';
 import { putText, readyForSecrets } from './put-text.ts';
 import { typeSecret } from './type-secret.ts';
@@ -45,7 +45,7 @@ export const type = defineTool({
     namesUnfitFields: true,
     run: async (args, call) => (await typeSecret(args, call)) ?? typeOnPage(args, call),
   },
-  own: pageForm({
+  custom: pageForm({
     sets: ['compat', 'both'],
     title: 'Type text',
     description:

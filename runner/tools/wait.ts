@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import { locate } from '../acting/target.ts';
 import { invalidArguments, pageResult } from '../results/result.ts';
+import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { pageForm } from './own-form.ts';
 
 const WAIT_MS_MAX = 30_000;
 
@@ -13,7 +13,7 @@ export const wait = defineTool({
   effect: 'waits',
   whileTainted: 'open',
   shorter: null,
-  own: pageForm({
+  custom: pageForm({
     sets: ['compat', 'both'],
     title: 'Wait',
     description: 'Wait for some time, or until an element is visible',

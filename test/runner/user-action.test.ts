@@ -88,7 +88,7 @@ test('a call is answered within 50 seconds, and the same call again waits on for
   const call = async () => {
     const startMs = clock.nowMs();
     const signal = new AbortController().signal;
-    const result = await requestUserAction.own.run({ reason: 'Code?', timeout: 300 }, { lease, signal, clock });
+    const result = await requestUserAction.custom.run({ reason: 'Code?', timeout: 300 }, { lease, signal, clock });
     return { seconds: (clock.nowMs() - startMs) / 1_000, isError: result.isError, ...JSON.parse(textOf(result)) };
   };
   const pending = await call();

@@ -2,8 +2,8 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { LeaseTool } from '../../../runner/calls/lease-tools.ts';
 import type { Admitted, Call } from '../../../runner/calls/stage.ts';
 import { TOOLS } from '../../../runner/tools/all.ts';
+import { besideForm } from '../../../runner/tools/custom-form.ts';
 import { defineTool, type Tool } from '../../../runner/tools/define-tool.ts';
-import { besideForm } from '../../../runner/tools/own-form.ts';
 import { askPlaywright } from '../../../runner/tools/playwright-form.ts';
 
 /** A tool of the house by its name. */
@@ -14,7 +14,7 @@ export function toolNamed(name: string): LeaseTool {
 }
 
 export function leaseTool(definition: Tool): LeaseTool {
-  const form = definition.playwright ?? definition.own;
+  const form = definition.playwright ?? definition.custom;
   return {
     definition,
     usesPage: !('usesPage' in form) || form.usesPage,
@@ -31,11 +31,11 @@ export const besideTool = (run: () => Promise<CallToolResult>): LeaseTool =>
     effect: 'reads',
     whileTainted: 'exempt',
     shorter: null,
-    own: besideForm({ sets: [], title: 'Beside', description: 'Beside', input: {}, output: {}, run }),
+    custom: besideForm({ sets: [], title: 'Beside', description: 'Beside', input: {}, output: {}, run }),
   });
 
 /** A tool that acts on the page, with these facts. */
-export const actingTool = (facts: Partial<Omit<Tool, 'own' | 'playwright'>>): LeaseTool =>
+export const actingTool = (facts: Partial<Omit<Tool, 'custom' | 'playwright'>>): LeaseTool =>
   leaseTool(
     defineTool({
       name: 'acting',

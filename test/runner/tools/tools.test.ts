@@ -19,8 +19,8 @@ test('a name is of one tool, and each file that defines a tool is in the list', 
 
 test('what each toolset lists is what the tools say', () => {
   for (const toolset of TOOLSETS) {
-    const listed = TOOLS.filter(({ playwright, own }) =>
-      [playwright, own].some(form => form?.sets.includes(toolset)),
+    const listed = TOOLS.filter(({ playwright, custom }) =>
+      [playwright, custom].some(form => form?.sets.includes(toolset)),
     ).map(({ name, effect }) => ({ name, annotations: annotationsOf(effect) }));
     for (const { name, annotations } of toolsOf(toolset)) expect(listed).toContainEqual({ name, annotations });
   }

@@ -51,7 +51,7 @@ export interface BesideForm extends Described {
   run(args: Record<string, unknown>, context: BesideContext): Promise<CallToolResult>;
 }
 
-export type OwnForm = PageForm | BesideForm;
+export type CustomForm = PageForm | BesideForm;
 
 interface Definition<Input extends z.ZodRawShape, Context> extends AnyForm {
   /** For people. */
