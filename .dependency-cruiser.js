@@ -50,6 +50,8 @@ const runnerGroups = {
   hibernation: ['browser', 'reporting'],
   results: [],
   snapshot: ['browser', 'budget'],
+  // work on long texts and patterns, in a thread of its own
+  'text-thread': ['budget', 'reporting', 'snapshot'],
   // all that knows the internals of Playwright MCP
   upstream: ['browser', 'results', 'snapshot'],
   acting: ['browser', 'files', 'results', 'secrecy', 'settle'],
@@ -58,11 +60,11 @@ const runnerGroups = {
   // a tool knows neither how its calls run nor the protocol
   tools: [
     ...['acting', 'browser', 'budget', 'credentials', 'files', 'reporting', 'results', 'secrecy', 'settle', 'snapshot'],
-    'upstream',
+    ...['text-thread', 'upstream'],
   ],
   calls: [
     ...['acting', 'browser', 'budget', 'files', 'live', 'pages', 'reporting', 'results', 'secrecy', 'settle'],
-    ...['snapshot', 'tools', 'upstream'],
+    ...['snapshot', 'text-thread', 'tools', 'upstream'],
   ],
   // the protocol alone
   mcp: ['budget', 'calls', 'files', 'tools'],

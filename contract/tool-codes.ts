@@ -53,6 +53,7 @@ export const TOOL_CODES = {
   // given up; the call may have had its effect
   browser_action_timeout:
     'the call took longer than the tool may; the code goes on with the tool and its limit: `browser_action_timeout:browser_click:5s`',
+  pattern_too_slow: 'a `regex` or `filter` had not searched the page after 5 s',
   call_cancelled: 'the client cancelled the call',
   call_interrupted:
     'the connection to the browser broke while the call ran; answered by the gateway and the stdio server',

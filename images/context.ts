@@ -14,7 +14,12 @@ export const CLUSTER_IMAGES = ['controller', 'runner', 'egress', 'console'] as c
 export const IMAGES = [...CLUSTER_IMAGES, 'local'] as const;
 export type ImageName = (typeof IMAGES)[number];
 
-const RUNNER_PROGRAMS = ['runner/main.ts', 'runner/files/pdf-text.program.ts', 'runner/uploader/main.ts'];
+const RUNNER_PROGRAMS = [
+  'runner/main.ts',
+  'runner/files/pdf-text.program.ts',
+  'runner/text-thread/text-thread.worker.ts',
+  'runner/uploader/main.ts',
+];
 
 interface Contents {
   /** Programs that the image starts. */

@@ -7,9 +7,10 @@ import type { LeaseOptions } from './lease/options.ts';
 import { type Redeemed, redeemAssignment } from './lease/redeem.ts';
 import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
 import { restore } from './profile/light-profile.ts';
-import { type Redactor, redactor } from './reporting/redact.ts';
+import { redactor } from './reporting/redact.ts';
 import type { RunnerOptions } from './runner-options.ts';
 import type { RunnerState } from './runner-state.ts';
+import { type LongTexts, longTexts } from './text-thread/long-texts.ts';
 
 /** How a runner ends that cannot serve its lease. */
 interface Ending {
@@ -105,7 +106,7 @@ function onceAnswered(
   });
 }
 
-type Prepared = Pick<LeaseOptions, 'redeemed' | 'redactor' | 'profile' | 'restored'> & {
+type Prepared = Pick<LeaseOptions, 'redeemed' | 'redactor' | 'texts' | 'profile' | 'restored'> & {
   /** To be opened before agents are served. */
   readonly tabs: NonNullable<LeaseOptions['restored']> | OpenProfile['tabs'];
 };
@@ -123,13 +124,14 @@ async function prepareLease(
   const redeemed = await redeemAssignment(controller, token, signal, clock);
   state.hibernates = redeemed.hibernates;
   const leaseRedactor = redactor(redeemed.secrets);
+  const texts = longTexts(leaseRedactor);
   state.conceal = leaseRedactor.redact;
   const { browser } = own;
   const opening = browser && { ...options, browser, restart: own.restart };
-  const profile = opening && (await openLeaseProfile(opening, assignment, redeemed, leaseRedactor, signal));
+  const profile = opening && (await openLeaseProfile(opening, assignment, redeemed, texts, signal));
   const restored = redeemed.restores ? await controller.snapshot(redeemed.leaseToken, signal) : undefined;
   if (own.browser !== undefined && restored?.state != null) await restore(own.browser.context, restored.state);
-  return { redeemed, redactor: leaseRedactor, profile, restored, tabs: restored ?? profile?.tabs };
+  return { redeemed, redactor: leaseRedactor, texts, profile, restored, tabs: restored ?? profile?.tabs };
 }
 
 /** Undefined: the lease has no profile. */
@@ -137,11 +139,11 @@ async function openLeaseProfile(
   { controller, clock, log, ...options }: RunnerOptions & Pick<ProfileOptions, 'browser' | 'restart'>,
   { options: { profile } }: Assignment,
   { leaseToken, secrets }: Redeemed,
-  redactor: Redactor,
+  texts: LongTexts,
   signal: AbortSignal,
 ): Promise<OpenProfile | undefined> {
   if (profile === undefined) return undefined;
   const info = (message: string, details: Record<string, unknown>) => log.info(details, message);
-  const holds = Object.keys(secrets).length === 0 ? undefined : redactor.holds;
-  return openProfile({ ...options, profile, controller, leaseToken, holds, clock, info }, signal);
+  const holdsEach = Object.keys(secrets).length === 0 ? undefined : texts.holdsEach;
+  return openProfile({ ...options, profile, controller, leaseToken, holdsEach, clock, info }, signal);
 }

@@ -5,6 +5,7 @@ import { type Refusal, refused } from '../../contract/tool-failure.ts';
 import { existing, pinTarget } from '../acting/target.ts';
 import { pageScript } from '../browser/page-script.ts';
 import { sessionOf } from '../browser/page-session.ts';
+import { withoutMarks } from '../browser/page-text.ts';
 import { notOneElement } from '../results/result.ts';
 import type { Documents } from '../secrecy/documents.ts';
 
@@ -42,7 +43,9 @@ export async function evaluateOnPage(
 const evaluated = ({ result }: { result: unknown }): CallToolResult =>
   answered(JSON.stringify(result, null, 2) ?? 'undefined');
 
-const answered = (json: string): CallToolResult => ({ content: [{ type: 'text', text: `### Result\n${json}` }] });
+const answered = (json: string): CallToolResult => ({
+  content: [{ type: 'text', text: `### Result\n${withoutMarks(json)}` }],
+});
 
 /**
  * The script's answer as JSON, by one command: Playwright's `evaluate` brings a script of its own into each new

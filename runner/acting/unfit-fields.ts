@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { bareText, quotedText } from '../browser/page-text.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import { UNFIT_FIELDS } from '../settle/quiet-page.ts';
 
@@ -15,8 +16,8 @@ export async function unfitFields(page: Page, documents: Pick<Documents, 'isGuar
     .evaluateAll(readFields, TOLD_MAX)
     .catch(() => []);
   return fields.map(({ name, message }) => {
-    const why = documents.isGuarding() ? 'it does not fit' : message.slice(0, TEXT_MAX);
-    return `The form is not sent while "${name.slice(0, TEXT_MAX)}" is as it is: ${why}`;
+    const why = documents.isGuarding() ? 'it does not fit' : bareText(message.slice(0, TEXT_MAX));
+    return `The form is not sent while "${quotedText(name.slice(0, TEXT_MAX))}" is as it is: ${why}`;
   });
 }
 

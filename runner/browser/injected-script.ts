@@ -4,6 +4,8 @@
  * it is sent in place of it. A document that does not define it (one from before, or whose world was made late) gets
  * the script. Source of the messages: `playwright-core/lib/coreBundle.js`, `injectedScript()`, `rawEvaluateHandle()`
  * and `FrameSession._initialize()`.
+ *
+ * Refs that the script gives elements begin at a random number in each document.
  */
 export interface InjectedScript {
   /** What is sent to Chromium in place of a message of Playwright's. */
@@ -48,7 +50,8 @@ export function injectedScript(): InjectedScript {
   const asked = new Map<number, readonly [before: string, after: string]>();
 
   return {
-    send(message) {
+    send(given) {
+      const message = given.length < LONG ? given : withRandomRefs(given);
       if (message.length < 1_000 && ASKS_FOR_WORLD.test(message)) {
         if (script !== undefined) return defineScript(message, script);
         early.push(message);
@@ -84,6 +87,14 @@ export function injectedScript(): InjectedScript {
     },
   };
 }
+
+/** Playwright numbers a document's elements from 1, in a variable of the script. */
+const REF_COUNTER = 'var lastRef = 0;';
+/** Three digits: they take as many tokens as one. */
+const RANDOM_REF_COUNTER = 'var lastRef = 99 + crypto.getRandomValues(new Uint32Array(1))[0] % 800;';
+
+/** A frame that says what to click, by ref, does not know the number of any element but its own. */
+const withRandomRefs = (message: string): string => message.replace(REF_COUNTER, RANDOM_REF_COUNTER);
 
 /** The message that asks for a world, whose documents define the script. */
 const defineScript = (message: string, script: string): string =>

@@ -1,14 +1,18 @@
+import { bareText, oneLineAddress } from './page-text.ts';
+
 /** What is longer takes a second a megabyte to be searched for secrets, and tells an agent nothing more. */
 const ADDRESS_CHARACTERS_MAX = 8_192;
 export const TITLE_CHARACTERS_MAX = 1_000;
 
 /** An address as it is told; of a very long one only the origin, in which no part of a secret is left over. */
 export function shownAddress(url: string): string {
-  if (url.length <= ADDRESS_CHARACTERS_MAX) return url;
+  if (url.length <= ADDRESS_CHARACTERS_MAX) return oneLineAddress(url);
   const [origin = ''] = /^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#@]{1,300}\/)?/i.exec(url) ?? [];
   return `${origin}… (an address of ${url.length} characters)`;
 }
 
 /** A title as it is told, of which no more than one character past the limit is needed. */
 export const shownTitle = (title: string): string =>
-  title.length <= TITLE_CHARACTERS_MAX ? title : `… (a title of more than ${TITLE_CHARACTERS_MAX} characters)`;
+  title.length <= TITLE_CHARACTERS_MAX
+    ? bareText(title)
+    : `… (a title of more than ${TITLE_CHARACTERS_MAX} characters)`;

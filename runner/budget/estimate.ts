@@ -8,6 +8,21 @@ export function estimateTokens(text: string): number {
   return Math.ceil(tokens);
 }
 
+/** The longest beginning of a text that takes at most about this many tokens. */
+export function startOf(text: string, tokensMax: number): string {
+  let tokens = 0;
+  for (const { 0: piece, index } of text.matchAll(PIECES)) {
+    const more = tokensOf(piece);
+    if (tokens + more > tokensMax) {
+      // A piece may be as long as the text: its tokens are spread about evenly.
+      const part = Math.floor((piece.length * (tokensMax - tokens)) / more);
+      return text.slice(0, index + Math.max(0, part));
+    }
+    tokens += more;
+  }
+  return text;
+}
+
 /** Words and signs with the space before them, up to three digits, spaces, line breaks, and each other character. */
 const PIECES = / ?[A-Za-z]+|\d{1,3}| ?[!-/:-@[-`{-~]{1,2}|[ \t]+|[\r\n]+|[^ -~\s]/gu;
 

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type Conceal, cut } from './cut.ts';
-import { estimateTokens } from './estimate.ts';
+import { estimateTokens, startOf } from './estimate.ts';
 
 /** Bounds of the argument `tokensMax`. */
 export const TOKENS_MIN = 200;
@@ -11,43 +11,58 @@ const NOTE_TOKENS = 60;
 /** Four characters of a page are rarely less than a token: what is far too long need not be counted. */
 const TOKEN_CHARACTERS_MAX = 16;
 
-export interface FitOptions {
+export interface FitBounds {
   /** How an agent gets a shorter answer; null: it is not told. */
   readonly shorter: string | null;
   readonly tokensMax: number;
+}
+
+export interface FitOptions extends FitBounds {
   readonly conceal: Conceal;
+  /** `fitTexts`, where a long text does not hold the runner's thread. */
+  readonly fit: (texts: readonly SafeText[], bounds: FitBounds) => Promise<string[]>;
+}
+
+/** A text without secrets, and how many times as long it was before it was cut. */
+export interface SafeText {
+  readonly text: string;
+  readonly share: number;
 }
 
 /** The result with texts without secrets, of at most about `tokensMax` tokens together; pictures stay. */
 export async function fitResult(
   result: CallToolResult,
-  { shorter, tokensMax, conceal }: FitOptions,
+  { shorter, tokensMax, conceal, fit }: FitOptions,
 ): Promise<CallToolResult> {
-  const content = await Promise.all(
-    result.content.map(async part => (part.type === 'text' ? await safeText(part.text, tokensMax, conceal) : part)),
-  );
-  const total = content.reduce((sum, part) => sum + (part.type === 'text' ? part.tokens : 0), 0);
-  let left = total <= tokensMax ? total : tokensMax - NOTE_TOKENS;
+  const given = result.content.flatMap(part => (part.type === 'text' ? [part.text] : []));
+  const safe = await Promise.all(given.map(text => safeText(text, tokensMax, conceal)));
+  const texts = await fit(safe, { shorter, tokensMax });
+  let next = 0;
   return {
     ...result,
-    content: content.map(part => {
-      if (part.type !== 'text') return part;
-      const { tokens, text } = part;
-      const fitting = tokens <= left ? text : shortenText(text, left, shorter, total);
-      left = Math.max(0, left - tokens);
-      return { type: 'text', text: fitting };
-    }),
+    content: result.content.map(part => (part.type === 'text' ? { type: 'text', text: texts[next++] ?? '' } : part)),
   };
 }
 
-/** The text without secrets and without what could never fit, and about how many tokens all of it takes. */
-async function safeText(given: string, tokensMax: number, conceal: Conceal) {
+/** The texts, of at most about `tokensMax` tokens together. */
+export function fitTexts(texts: readonly SafeText[], { shorter, tokensMax }: FitBounds): string[] {
+  const counted = texts.map(({ text, share }) => ({ text, tokens: Math.ceil(estimateTokens(text) * share) }));
+  const total = counted.reduce((sum, { tokens }) => sum + tokens, 0);
+  let left = total <= tokensMax ? total : tokensMax - NOTE_TOKENS;
+  return counted.map(({ text, tokens }) => {
+    const fitting = tokens <= left ? text : shortenText(text, left, shorter, total);
+    left = Math.max(0, left - tokens);
+    return fitting;
+  });
+}
+
+/** The text without secrets and without what could never fit. */
+async function safeText(given: string, tokensMax: number, conceal: Conceal): Promise<SafeText> {
   // JSON that is cut through is JSON no more: each tool bounds the texts in its own.
   const charactersMax = given.startsWith('{') ? given.length : tokensMax * TOKEN_CHARACTERS_MAX;
   const { content, truncated } = await cut(given, charactersMax, conceal);
   const text = truncated ? content : await conceal(content);
-  const share = truncated ? given.length / Math.max(1, text.length) : 1;
-  return { type: 'text' as const, text, tokens: Math.ceil(estimateTokens(text) * share) };
+  return { text, share: truncated ? given.length / Math.max(1, text.length) : 1 };
 }
 
 function shortenText(text: string, tokensMax: number, shorter: string | null, total: number): string {
@@ -57,13 +72,6 @@ function shortenText(text: string, tokensMax: number, shorter: string | null, to
   if (json !== undefined) return JSON.stringify({ ...shortJson(json, tokensMax), truncated: true, cut: note });
   return `${startOf(text, tokensMax)}\n(${note})`;
 }
-
-/** The longest beginning of a text that takes at most about so many tokens. */
-export const startOf = (text: string, tokensMax: number): string =>
-  text.slice(
-    0,
-    largest(text.length, length => fits(text.slice(0, length), tokensMax)),
-  );
 
 function parseDocument(text: string): Record<string, unknown> | undefined {
   if (!text.startsWith('{')) return undefined;

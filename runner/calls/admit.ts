@@ -5,6 +5,7 @@ import { refused } from '../../contract/tool-failure.ts';
 import { TOKENS_MAX, TOKENS_MIN } from '../budget/fit.ts';
 import { invalidArguments } from '../results/result.ts';
 import { unknownTool } from '../results/unknown-tool.ts';
+import { tooLong } from './argument-bounds.ts';
 import type { CallLease } from './call-lease.ts';
 import { listTools } from './lease-tools.ts';
 import type { Stage } from './stage.ts';
@@ -29,6 +30,8 @@ export function admit(
       );
     const { sessionId, snapshot, tokensMax, ...args } = call.given;
     if (!isOwnName(sessionId)) return SESSION_MISMATCH;
+    const long = tooLong(args);
+    if (long !== undefined) return invalidArguments(long);
     const view = options.safeParse({ snapshot, tokensMax });
     if (view.error !== undefined) return invalidArguments(z.prettifyError(view.error));
     call.admitted = { tool, args, view: view.data };

@@ -6,6 +6,7 @@ import { actionTimeout } from '../../contract/tool-codes.ts';
 import { refused } from '../../contract/tool-failure.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
+import { errorLines } from '../browser/page-text.ts';
 import { recoverPages } from '../browser/recover-page.ts';
 import { obstacleIn } from '../results/obstacle.ts';
 import { failed, failure, textOf, timeoutResult } from '../results/result.ts';
@@ -74,11 +75,19 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard, isGuarding:
           const notes = await recoverPages(browser.context, guard);
           return timeoutResult(name, seconds, 'The call was given up; the next one is served.', ...notes);
         }
-        return explained(name, failure(error instanceof Error ? error.message : 'The call failed.'));
+        return withErrorLines(explained(name, failure(error instanceof Error ? error.message : 'The call failed.')));
       }
     },
   };
 }
+
+/** A failure as Playwright words it may quote what a page threw. */
+const withErrorLines = (result: CallToolResult): CallToolResult => ({
+  ...result,
+  content: result.content.map(part =>
+    part.type === 'text' && !part.text.startsWith('{') ? { ...part, text: errorLines(part.text) } : part,
+  ),
+});
 
 interface WorkBounds {
   readonly seconds: number;

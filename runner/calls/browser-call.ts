@@ -70,6 +70,13 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
   const ask: BrowserCall['ask'] = async args =>
     refusedBefore(parts, args) ?? finish(await leaving(() => request(args)));
 
+  const readOwn: BrowserCall['readOwn'] = reading =>
+    readRecovering(parts, async () =>
+      workOnPage(await parts.current(), guard, { seconds, signal }, (page, inTime) =>
+        reading(writer, page, { ...parts.view(), timeoutMs: seconds * READ_SHARE_MS }, inTime),
+      ),
+    );
+
   return {
     lease,
     signal,
@@ -81,13 +88,10 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
       const view = parts.view();
       // Playwright MCP reads one element without the rest of its page, which would tell of a secret in pieces.
       const isPart = parts.isGuarding() && args.target !== undefined;
-      if (view.snapshot === 'playwright' && !isPart) return ask(args);
-      return readRecovering(parts, async () =>
-        workOnPage(await parts.current(), guard, { seconds, signal }, (page, inTime) =>
-          reading(writer, page, { ...view, timeoutMs: seconds * READ_SHARE_MS }, inTime),
-        ),
-      );
+      return view.snapshot === 'playwright' && !isPart ? ask(args) : readOwn(reading);
     },
+    readOwn,
+    matches: (texts, pattern) => parts.patterns.run('matches', { texts, pattern }, signal),
     onPage: (work, workSeconds = seconds) =>
       leaving(async () => workOnPage(await parts.current(), guard, { seconds: workSeconds, signal }, work)),
     withSnapshot: result => addSnapshotAfter(parts, result, signal),

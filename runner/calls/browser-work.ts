@@ -11,6 +11,8 @@ import { TOKENS_DEFAULT } from '../budget/fit.ts';
 import { type Settler, settler } from '../settle/settle.ts';
 import { SNAPSHOT_MS, type View } from '../snapshot/view.ts';
 import { type SnapshotWriter, snapshotWriter } from '../snapshot/writer.ts';
+import { lineWriter } from '../text-thread/line-writer.ts';
+import { type TextThread, textThread } from '../text-thread/text-thread.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import { connectPlaywright, type PlaywrightConnection } from '../upstream/connection.ts';
 import { playwrightSnapshot, selectTab } from '../upstream/requests.ts';
@@ -26,6 +28,8 @@ export interface BrowserParts extends Bounds {
   readonly connection: PlaywrightConnection;
   readonly settler: Settler;
   readonly writer: SnapshotWriter;
+  /** Searches with the patterns of agents. */
+  readonly patterns: TextThread;
   /** The page on which the next tool acts; one is opened where there is none. */
   current(): Promise<Page>;
   /** How the call that has its turn wants to see pages. */
@@ -78,6 +82,8 @@ export interface BrowserWorkOptions {
   readonly filesDir: string;
 }
 
+/** A search of the longest page takes a tenth of it. */
+const PATTERN_SECONDS = 5;
 /** Named in the result of a selection that takes longer, which no agent reads. */
 const SELECT_SECONDS = 45;
 
@@ -93,6 +99,7 @@ export async function browserWork({ browser, guard, filesDir }: BrowserWorkOptio
   const bounds = callBounds(browser, guard, () => isGuarding());
   const settle = settler(context, realClock.nowMs);
   const current = () => currentPage(context);
+  const patterns = textThread({ seconds: PATTERN_SECONDS });
   const parts: BrowserParts = {
     ...bounds,
     context,
@@ -100,7 +107,8 @@ export async function browserWork({ browser, guard, filesDir }: BrowserWorkOptio
     connection,
     current,
     settler: settle,
-    writer: snapshotWriter(context, text => conceal(text), settle.look),
+    writer: snapshotWriter(context, text => conceal(text), settle.look, lineWriter(patterns)),
+    patterns,
     view: () => view,
     isGuarding: () => isGuarding(),
     leaving: ({ effect }, signal, work) =>

@@ -9,6 +9,7 @@ import type { LeaseClock } from '../reporting/lease-clock.ts';
 import type { Redact } from '../reporting/redact.ts';
 import type { FilledFields } from '../secrecy/filled-fields.ts';
 import type { SecrecyRules } from '../secrecy/rules.ts';
+import type { LongTexts } from '../text-thread/long-texts.ts';
 import type { ToolLease } from '../tools/tool-lease.ts';
 import type { BrowserWork } from './browser-work.ts';
 import type { LeaseTool } from './lease-tools.ts';
@@ -27,6 +28,7 @@ export interface CallLease {
   readonly rules: SecrecyRules;
   readonly fields: FilledFields;
   readonly redact: Redact;
+  readonly texts: LongTexts;
   readonly live: LiveView;
   readonly pages: KeptPages;
   readonly messages: ConsoleMessages;

@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { CODE_META } from '../../contract/tool-failure.ts';
+import { withoutMarks, withPlainBreaks } from '../browser/page-text.ts';
 import type { Conceal } from '../budget/cut.ts';
 import { maskFields } from '../secrecy/mask-fields.ts';
 import type { CallLease } from './call-lease.ts';
@@ -13,20 +14,23 @@ export const UNTRUSTED = { 'omicron.dev/untrusted': true } as const;
  * left to `fit`, which conceals more of them than it shows: a secret that is cut through would not be found.
  */
 export const conceal =
-  ({ fields, redact }: Pick<CallLease, 'fields' | 'redact'>): Stage =>
+  ({ fields, texts }: Pick<CallLease, 'fields' | 'texts'>): Stage =>
   async (call, next) => {
     const before = await fields.texts();
     const result = await next();
     const held = new Map([...before, ...(await fields.texts())]);
-    call.conceal = async text => redact(maskFields(text, held));
+    call.conceal = async text => texts.redact(maskFields(text, held));
     return concealResult(result, call.conceal);
   };
+
+/** The text of our own tools, JSON, has only a page's marks; that of others has the snapshot's too. */
+const plainText = (text: string): string => withPlainBreaks(text.startsWith('{') ? withoutMarks(text) : text);
 
 /** Keeps texts and pictures, and links with names without secrets; anything else that a tool might answer is left out. */
 async function concealResult(result: CallToolResult, conceal: Conceal): Promise<CallToolResult> {
   const content: CallToolResult['content'] = [];
   for (const part of result.content) {
-    if (part.type === 'text') content.push({ type: 'text', text: part.text });
+    if (part.type === 'text') content.push({ type: 'text', text: plainText(part.text) });
     else if (part.type === 'image') content.push(part);
     else if (part.type === 'resource_link') content.push({ ...part, name: await conceal(part.name) });
   }

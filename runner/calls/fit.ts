@@ -6,7 +6,7 @@ import type { Stage } from './stage.ts';
 
 /** Shortens the answer to its budget of tokens, and gives it the form in which clients read it. */
 export const fit =
-  (lease: Pick<CallLease, 'tokensMax' | 'imageText'>): Stage =>
+  (lease: Pick<CallLease, 'tokensMax' | 'imageText' | 'texts'>): Stage =>
   async (call, next) => {
     const result = await next();
     if (call.conceal === undefined) throw new Error('The answer was not concealed.');
@@ -15,6 +15,7 @@ export const fit =
       shorter: tool?.definition.shorter ?? null,
       tokensMax: view?.tokensMax ?? lease.tokensMax,
       conceal: call.conceal,
+      fit: lease.texts.fit,
     };
     const shaped = addStructure(await fitResult(result, bounds));
     // An answer that is withheld here has a code of its own.

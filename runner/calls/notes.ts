@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { oneLine } from '../browser/page-text.ts';
 import { refusedOnTheWayOut } from '../browser/refused-on-the-way-out.ts';
 import { withNotes } from '../results/result.ts';
 import { onlyReads } from '../tools/define-tool.ts';
@@ -29,7 +30,7 @@ export function notes(lease: NotesLease): Stage {
     const before = await notesOfPage(tool, result, lease);
     const { notes: downloaded, links } = arrivals.take();
     const failed = tool.usesPage ? failures.take() : [];
-    const noted = withNotes(result, [
+    const added = [
       ...before.challenged,
       // A failed navigation says it in its own words.
       ...(result.isError ? [] : failed),
@@ -37,7 +38,12 @@ export function notes(lease: NotesLease): Stage {
       ...browser.parts.guard.incidents.takeNotes(),
       ...downloaded,
       ...(before.written.length > 0 ? [['Console:', ...before.written].join('\n')] : []),
-    ]);
+    ];
+    // Each has its own line, whatever it quotes.
+    const noted = withNotes(
+      result,
+      added.map(note => note.split('\n').map(oneLine).join('\n')),
+    );
     const tab = tool.usesPage ? currentTab(context) : undefined;
     if (tab !== undefined) call.page = { ...facts.of(tab, result), ...(await pages.afterCall()) };
     return { ...noted, content: [...noted.content, ...links] };

@@ -59,6 +59,7 @@ export function leaseCalls(options: LeaseOptions, parts: CallParts): LeaseCalls 
     }),
     fields,
     redact: redactor.redact,
+    texts: options.texts,
     live: parts.live,
     pages: parts.pages,
     ...noteParts(options, parts, resources),

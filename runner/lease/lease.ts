@@ -134,7 +134,7 @@ function leaseHibernation(
   { freezer, events }: LeaseReports,
   documents: Pick<Documents, 'isGuarding'>,
 ): Hibernation {
-  const { browser, profile, redactor, redeemed, controller, clock, log } = options;
+  const { browser, profile, texts, redeemed, controller, clock, log } = options;
   return hibernation({
     freezer,
     clock,
@@ -142,7 +142,7 @@ function leaseHibernation(
     onOver: options.onEnd,
     async read(signal) {
       if (isSaved(options)) await profile?.save(signal);
-      const tabs = await readTabs(browser.context, redactor.holds);
+      const tabs = await readTabs(browser.context, texts.holdsEach);
       const state = isSaved(options) ? null : (await readBrowserState(browser.context)).state;
       return { ...tabs, state, tainted: documents.isGuarding() };
     },

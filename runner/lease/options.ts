@@ -9,6 +9,7 @@ import type { BrowserWork } from '../calls/browser-work.ts';
 import type { OpenProfile } from '../profile/lease-profile.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
 import type { Redactor } from '../reporting/redact.ts';
+import type { LongTexts } from '../text-thread/long-texts.ts';
 import type { Redeemed } from './redeem.ts';
 import type { LeaseSettings } from './settings.ts';
 
@@ -28,6 +29,8 @@ export interface LeaseOptions extends RunnerParts {
   readonly redeemed: Redeemed;
   /** Redacts the lease's secrets: one for its tools, its profile and its way out. It learns codes and edited values. */
   readonly redactor: Redactor;
+  /** Does the same for long texts. */
+  readonly texts: LongTexts;
   readonly browser: RunnerBrowser;
   readonly work: BrowserWork;
   /** Restored already. */

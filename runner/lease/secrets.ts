@@ -27,17 +27,17 @@ export function leaseSecrets(
   { policy }: Pick<LeaseReports, 'policy'>,
   { captures, pictures }: { readonly captures: Captures; readonly pictures: Pictures },
 ): LeaseSecrets {
-  const { redeemed, redactor, controller, clock, settings } = options;
+  const { redeemed, redactor, texts, controller, clock, settings } = options;
   const { context } = options.browser;
   const { secrets, sites, leaseToken } = redeemed;
-  const { redact, holds, add } = redactor;
+  const { add } = redactor;
   const mint = (site: string, signal: AbortSignal) => controller.totp(leaseToken, site, signal);
   const codes = totpCodes(mint, clock, (code, isSecret) => add('TOTP', code, 'code', isSecret));
-  const documents = trackDocuments(context, holds);
+  const documents = trackDocuments(context, texts.holds);
   const before = beforeFill(context, documents.isTainted);
   // A site may have stored a password in what was restored.
   if (options.profile?.isTainted === true || options.restored?.tainted === true) documents.guard();
-  const fields = filledFields({ holdsSecret: holds, onEdited: (name, text) => add(name, text, 'edited') });
+  const fields = filledFields({ holdsSecret: texts.holds, onEdited: (name, text) => add(name, text, 'edited') });
   return {
     documents,
     before,
@@ -54,6 +54,6 @@ export function leaseSecrets(
       fields,
       before,
     }),
-    conceal: async text => redact(maskFields(text, await fields.texts())),
+    conceal: async text => texts.redact(maskFields(text, await fields.texts())),
   };
 }

@@ -16,6 +16,8 @@ import type { CallParts, LeaseCalls } from './calls.ts';
 import { instructions } from './instructions.ts';
 import type { LeaseOptions } from './options.ts';
 
+/** No tool has a longer name. */
+const NAME_CHARACTERS_MAX = 128;
 const URI_CHARACTERS_MAX = 128;
 
 /** Tools and resources of a lease for its MCP endpoint. */
@@ -48,7 +50,8 @@ export function servedTools(options: LeaseOptions, parts: CallParts, calls: Leas
       const opened = await socket(caller.signal).catch(() => null); // without one the page shows the browser by calls
       return { contents: [appContents(opened === null ? [] : [new URL(opened.url).origin])] };
     },
-    async call(name, args, caller) {
+    async call(longName, args, caller) {
+      const name = longName.slice(0, NAME_CHARACTERS_MAX);
       if (!isAppTool(name) || !opensApp(caller.showsApps) || lifetime.isOver())
         return runStages(stages, { name, given: args, caller });
       const { sessionId, ...given } = args;
@@ -77,7 +80,7 @@ async function readFileResource(
   } finally {
     events.add('tool.call', {
       tool: 'resources/read',
-      arguments: { uri: redact(uri).slice(0, URI_CHARACTERS_MAX) },
+      arguments: { uri: redact(uri.slice(0, URI_CHARACTERS_MAX)) },
       outcome,
       duration_ms: Math.round(clock.nowMs() - startMs),
       ...callSpan(traceparent),

@@ -4,7 +4,7 @@ import type { SavedTabs } from '../../contract/saved-tabs.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
-import { readTabs } from '../tabs/saved-tabs.ts';
+import { type HoldsEach, readTabs } from '../tabs/saved-tabs.ts';
 import { type CompleteOptions, openComplete } from './complete-profile.ts';
 import { expiredLogins } from './expired-logins.ts';
 import { openLight } from './light-profile.ts';
@@ -34,8 +34,8 @@ export interface ProfileOptions extends CompleteOptions {
     ControllerClient,
     'profile' | 'saveProfile' | 'releaseProfile' | 'readProfileChunks' | 'writeProfileChunks'
   >;
-  /** Whether a text holds a password of the lease; undefined: the lease has none. */
-  readonly holds: ((text: string) => boolean) | undefined;
+  /** Whether each text holds a password of the lease; undefined: the lease has none. */
+  readonly holdsEach: HoldsEach | undefined;
   readonly clock: Clock;
 }
 
@@ -47,7 +47,7 @@ const RELEASE_MS = 1_000;
 
 /** Restores the profile of a lease. Throws `profile_unreadable` when this version never can be, `profile_unavailable` when another try may. */
 export async function openProfile(options: ProfileOptions, signal: AbortSignal): Promise<OpenProfile> {
-  const { profile, browser, controller, leaseToken, holds, clock, info } = options;
+  const { profile, browser, controller, leaseToken, holdsEach, clock, info } = options;
   const startMs = clock.nowMs();
   const opened = await controller.profile(leaseToken, signal);
   // a complete profile stays complete: a light save would lose its files
@@ -65,7 +65,7 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
     ms: Math.round(clock.nowMs() - startMs),
   });
   /** Those of the version that the lease began with, where the lease does not ask for tabs: they are its user's still. */
-  const tabsNow = () => (profile.tabs ? readTabs(held.context, holds ?? (() => false)) : opened.content?.tabs);
+  const tabsNow = () => (profile.tabs ? readTabs(held.context, holdsEach ?? HOLD_NOTHING) : opened.content?.tabs);
   /** The tabs are read first: the browser may be gone after the rest. */
   const withTabs = async (read: () => Promise<ProfileContent>): Promise<ProfileContent> => {
     const tabs = await tabsNow();
@@ -90,7 +90,7 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
   };
 
   return {
-    isTainted: opened.content !== null && holds !== undefined && mayHold(opened.content, holds),
+    isTainted: opened.content !== null && holdsEach !== undefined && (await mayHold(opened.content, holdsEach)),
     tabs: profile.tabs ? opened.content?.tabs : undefined,
     expired: opened.content === null ? [] : expiredLogins(opened.content.state, Date.now()),
     async save(signal) {
@@ -114,14 +114,16 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
   };
 }
 
+const HOLD_NOTHING: HoldsEach = async texts => texts.map(() => false);
+
 /** A longer one is not searched: it may hold anything. */
 const CHARACTERS_MAX = 4_000_000;
 
 /** The browser's own files are not searched either. */
-function mayHold({ state, files, tabs }: ProfileContent, holds: (text: string) => boolean): boolean {
+async function mayHold({ state, files, tabs }: ProfileContent, holdsEach: HoldsEach): Promise<boolean> {
   if (files !== null) return true;
   const text = JSON.stringify({ state, tabs });
-  return text.length > CHARACTERS_MAX || holds(text);
+  return text.length > CHARACTERS_MAX || (await holdsEach([text])).includes(true);
 }
 
 /** A busy page may keep Playwright waiting; the profile is not worth the runner's end. */

@@ -19,9 +19,21 @@ export interface Redactor {
   holds(text: string): boolean;
   /** From now on this value is searched for too, as long as `isCurrent` says so. */
   add(name: string, value: string, kind: SecretValueKind, isCurrent?: () => boolean): void;
+  /** All values with which another redactor finds now what this one does. */
+  values(): SecretValue[];
+}
+
+/** One value of a lease, as it was added. */
+export interface SecretValue {
+  readonly name: string;
+  readonly value: string;
+  readonly kind: SecretValueKind;
+  readonly isCurrent: boolean;
 }
 
 interface Searched {
+  readonly name: string;
+  readonly value: string;
   readonly kind: SecretValueKind;
   readonly needles: ReturnType<typeof needlesOf>;
   readonly isCurrent: () => boolean;
@@ -45,7 +57,7 @@ export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
   const names = new Set<string>();
   const add: Redactor['add'] = (name, value, kind, isCurrent = () => true) => {
     names.add(name);
-    all.push({ kind, needles: needlesOf(name, value, kind), isCurrent });
+    all.push({ name, value, kind, needles: needlesOf(name, value, kind), isCurrent });
   };
   for (const [name, value] of Object.entries(secrets))
     add(name, value, name.endsWith('_USERNAME') ? 'username' : 'password');
@@ -56,6 +68,7 @@ export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
 
   return {
     add,
+    values: () => all.map(({ name, value, kind, isCurrent }) => ({ name, value, kind, isCurrent: isCurrent() })),
     redact(text) {
       const searched = current();
       if (searched.length === 0) return text;
@@ -187,17 +200,35 @@ function linesOf(text: string, { from, to }: SourceSpan): SourceSpan[] {
 const STRING_CHARACTERS_MAX = 2_048;
 const ARRAY_LENGTH_MAX = 50;
 
+/** Of a longer string, what comes after this is not read: searching a million characters takes a second. */
+const READ_CHARACTERS_MAX = 65_536;
+/** At the end of what is read a part of a secret may stand, in about its longest spelling: nothing of it is kept. */
+const UNSURE_CHARACTERS = 32_768;
+/** What is read of one value with all its strings. */
+const JSON_CHARACTERS_MAX = 131_072;
+
 /** A JSON value as an event keeps it: strings redacted, then cut; long arrays cut. */
 export function redactJson(value: unknown, redact: Redact): JsonValue {
-  if (typeof value === 'string') return cut(redact(value));
-  if (Array.isArray(value)) return value.slice(0, ARRAY_LENGTH_MAX).map(item => redactJson(item, redact));
-  if (typeof value === 'object' && value !== null)
-    return Object.fromEntries(
-      Object.entries(value)
-        .slice(0, ARRAY_LENGTH_MAX)
-        .map(([key, item]) => [cut(redact(key)), redactJson(item, redact)]),
-    );
-  return typeof value === 'number' || typeof value === 'boolean' ? value : null;
+  let left = JSON_CHARACTERS_MAX;
+  const short = (text: string): string => {
+    const read = text.slice(0, Math.min(READ_CHARACTERS_MAX, left));
+    left -= read.length;
+    if (read.length === text.length) return cut(redact(text));
+    const safe = redact(read);
+    return `${safe.slice(0, Math.max(0, Math.min(STRING_CHARACTERS_MAX, safe.length - UNSURE_CHARACTERS)))}...`;
+  };
+  const kept = (each: unknown): JsonValue => {
+    if (typeof each === 'string') return short(each);
+    if (Array.isArray(each)) return each.slice(0, ARRAY_LENGTH_MAX).map(kept);
+    if (typeof each === 'object' && each !== null)
+      return Object.fromEntries(
+        Object.entries(each)
+          .slice(0, ARRAY_LENGTH_MAX)
+          .map(([key, item]) => [short(key), kept(item)]),
+      );
+    return typeof each === 'number' || typeof each === 'boolean' ? each : null;
+  };
+  return kept(value);
 }
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };

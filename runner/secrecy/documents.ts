@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, JSHandle, Page, Request } from 'playwright-core';
 import * as z from 'zod';
 import { evaluateAside } from './isolated-world.ts';
-import { holdsSecret } from './scan.ts';
+import { type Holds, holdsSecret } from './scan.ts';
 import { siteOf } from './site.ts';
 
 /**
@@ -50,7 +50,7 @@ const ANSWER_MS = 1_000;
  * Follows the documents of every tab of the context. A mark ends with its document. `holds` tells whether a text holds
  * a password or a code: what was carried into another document is found by reading that.
  */
-export function trackDocuments(context: BrowserContext, holds: (text: string) => boolean): Documents {
+export function trackDocuments(context: BrowserContext, holds: Holds): Documents {
   const marked = new Map<Frame, Marked>();
   /** Sites of which a document was ever marked. */
   const ever: Readonly<Record<Mark, Set<string>>> = { tainted: new Set(), scripted: new Set() };

@@ -34,7 +34,7 @@ const asPageElement = (element: ElementHandle): ElementHandle<PageElement> => el
 
 export interface FilledFieldsOptions {
   /** Whether a text holds a password or a code, or more than half of one. */
-  readonly holdsSecret: (text: string) => boolean;
+  readonly holdsSecret: (text: string) => Promise<boolean>;
   /** Told what a page made of a secret in its field: it is part of it, wherever it is put. */
   readonly onEdited: (name: string, text: string) => void;
 }
@@ -42,6 +42,8 @@ export interface FilledFieldsOptions {
 /** A shorter one is in any text. */
 const EDITED_LETTERS_MIN = 4;
 const EDITED_MAX = 50;
+/** Of a longer one the beginning is searched for: each spelling of it takes time and memory. */
+const EDITED_CHARACTERS_MAX = 4_096;
 
 export function filledFields({ holdsSecret, onEdited }: FilledFieldsOptions): FilledFields {
   const fields = new Map<ElementHandle, Filled>();
@@ -60,11 +62,13 @@ export function filledFields({ holdsSecret, onEdited }: FilledFieldsOptions): Fi
   }
 
   const holds = async (element: ElementHandle): Promise<boolean> =>
-    holdsSecret(await asPageElement(element).evaluate(textIn)) || (await entryOf(element))?.[1].secret === true;
+    (await holdsSecret(await asPageElement(element).evaluate(textIn))) || (await entryOf(element))?.[1].secret === true;
 
-  function tell(name: string, text: string): void {
+  async function tell(name: string, given: string): Promise<void> {
+    const text = given.slice(0, EDITED_CHARACTERS_MAX);
     const letters = text.match(/[\p{L}\p{N}]/gu) ?? [];
-    if (known.has(text) || letters.length < EDITED_LETTERS_MIN || edited >= EDITED_MAX || holdsSecret(text)) return;
+    if (known.has(text) || letters.length < EDITED_LETTERS_MIN || edited >= EDITED_MAX || (await holdsSecret(text)))
+      return;
     known.add(text);
     edited += 1;
     onEdited(name, text);
@@ -104,7 +108,7 @@ export function filledFields({ holdsSecret, onEdited }: FilledFieldsOptions): Fi
           last.set(field, found);
           if (found === '') return;
           texts.set(found, name);
-          if (secret) tell(name, found);
+          if (secret) await tell(name, found);
         }),
       );
       return texts;

@@ -6,6 +6,9 @@ import { domainOf } from './site.ts';
 
 const SCAN_MS = 3_000;
 const CHARACTERS_MAX = 16_000_000;
+/** Whether a text holds a secret; rejects when `signal` aborts. */
+export type Holds = (text: string, signal: AbortSignal) => Promise<boolean>;
+
 /** Runs in each document; see there. */
 const STORED = pageScript(new URL('./stored.page.js', import.meta.url));
 
@@ -14,15 +17,11 @@ const STORED = pageScript(new URL('./stored.page.js', import.meta.url));
  * field, in an address, or in what its scripts can read of the browser. A tab that is too big to be read, or does not
  * answer in three seconds, counts as holding one. Never rejects.
  */
-export async function holdsSecret(
-  context: BrowserContext,
-  page: Page,
-  holds: (text: string) => boolean,
-): Promise<boolean> {
+export async function holdsSecret(context: BrowserContext, page: Page, holds: Holds): Promise<boolean> {
   const late = new AbortController();
   try {
     return await Promise.race([
-      tabHolds(context, page, holds),
+      tabHolds(context, page, text => holds(text, late.signal)),
       delay(SCAN_MS, true, { signal: late.signal, ref: false }),
     ]);
   } catch {
@@ -32,11 +31,16 @@ export async function holdsSecret(
   }
 }
 
-async function tabHolds(context: BrowserContext, page: Page, holds: (text: string) => boolean): Promise<boolean> {
-  if (holds(await cookiesOf(context, page))) return true;
+async function tabHolds(
+  context: BrowserContext,
+  page: Page,
+  holds: (text: string) => Promise<boolean>,
+): Promise<boolean> {
+  if (await holds(await cookiesOf(context, page))) return true;
   const sessions = await processesOf(context, page);
   try {
-    for (const session of sessions) if (holds(await treeOf(session)) || holds(await storedIn(session))) return true;
+    for (const session of sessions)
+      if ((await holds(await treeOf(session))) || (await holds(await storedIn(session)))) return true;
     return false;
   } finally {
     await Promise.all(sessions.map(session => session.detach().catch(() => undefined)));

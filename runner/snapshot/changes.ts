@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Outline, sizeOf } from './outline.ts';
 
 /** The lines of a snapshot by what identifies them: an element's ref, a text's place. */
@@ -45,9 +46,14 @@ function keysOf(lines: readonly Outline[], parent: string): string[] {
     if (ref !== undefined) return ref;
     const count = (seen.get(line) ?? 0) + 1;
     seen.set(line, count);
-    return `${parent}/${count}/${line}`;
+    return `${parent}/${count}/${shortKey(line)}`;
   });
 }
+
+const KEY_CHARACTERS_MAX = 64;
+/** A key holds those of all that it is in: long lines would make it as long as the page, for each line. */
+const shortKey = (line: string): string =>
+  line.length <= KEY_CHARACTERS_MAX ? line : createHash('sha256').update(line).digest('base64');
 
 /** The part of `outline` that an agent that saw `before` does not know. */
 export function changesSince(before: Known, outline: readonly Outline[]): Changes {

@@ -2,11 +2,38 @@ import { estimateTokens } from '../budget/estimate.ts';
 import { LONG_CHARACTERS, layout } from './layout.ts';
 import { type Outline, sizeOf } from './outline.ts';
 
-/** A pattern for the lines of a page. */
-export interface Pattern {
-  readonly name: string;
-  /** The index at which the first match begins; -1: there is none. */
-  at(line: string): number;
+/** What is looked for in each line of a page: a text in any case, or a regular expression. */
+export type Pattern = { readonly text: string } | { readonly regex: string; readonly flags: string };
+
+/** Where the first match in a line begins; -1: there is none. */
+type Matcher = (line: string) => number;
+
+export function matcherOf(pattern: Pattern): Matcher {
+  if ('text' in pattern) {
+    const lower = pattern.text.toLowerCase();
+    return line => line.toLowerCase().indexOf(lower);
+  }
+  const compiled = compile(pattern);
+  return line => line.search(compiled);
+}
+
+const compile = ({ regex, flags }: Exclude<Pattern, { text: string }>) => new RegExp(regex, flags);
+const nameOf = (pattern: Pattern): string => ('text' in pattern ? `"${pattern.text}"` : String(compile(pattern)));
+
+/** A longer one is no pattern of a person, and takes long to compile. */
+const REGEX_CHARACTERS_MAX = 1_000;
+
+/** A pattern as an agent writes it, alone or with flags between slashes; undefined: it is none, or too long. */
+export function regexOf(given: string): Pattern | undefined {
+  if (given.length > REGEX_CHARACTERS_MAX) return undefined;
+  const [, source, flags] = /^\/(.+)\/([a-z]*)$/s.exec(given) ?? [];
+  const pattern = { regex: source ?? given, flags: (flags ?? '').replace(/[gy]/g, '') };
+  try {
+    compile(pattern);
+    return pattern;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A match is shown with all of these around it, if that is short. */
@@ -24,8 +51,10 @@ interface Found {
 }
 
 /** The lines that match, each with what belongs to it and every ref, within the tokens. */
-export function find(outline: readonly Outline[], { name, at }: Pattern, tokensMax: number): string {
+export function find(outline: readonly Outline[], pattern: Pattern, tokensMax: number): string {
+  const [name, at] = [nameOf(pattern), matcherOf(pattern)];
   const found: Found[] = [];
+  const units = new Set<Outline>();
   let count = 0;
   const look = (lines: readonly Outline[], path: readonly string[], unit?: Found): void => {
     for (const each of lines) {
@@ -37,7 +66,8 @@ export function find(outline: readonly Outline[], { name, at }: Pattern, tokensM
         found.push({ shown: { ...each, line: `${headOf(each)}: ${near.join(' ')}`, children: [] }, path });
       else if (near.length > 0) {
         const shown = around ?? { shown: sizeOf(each) <= UNIT_LINES_MAX ? each : { ...each, children: [] }, path };
-        if (!found.some(other => other.shown === shown.shown)) found.push(shown);
+        if (!units.has(shown.shown)) found.push(shown);
+        units.add(shown.shown);
       }
       look(each.children, [...path, headOf(each)], around);
     }
@@ -49,7 +79,7 @@ export function find(outline: readonly Outline[], { name, at }: Pattern, tokensM
 }
 
 /** The line where it matches; of a long one the places in it that do, each with what is near. */
-function nearMatches(line: string, at: Pattern['at']): string[] {
+function nearMatches(line: string, at: Matcher): string[] {
   if (line.length <= LONG_CHARACTERS) return at(line) < 0 ? [] : [line];
   const near: string[] = [];
   for (let from = 0; from < line.length && near.length < NEAR_MAX; ) {

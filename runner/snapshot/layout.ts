@@ -1,5 +1,4 @@
-import { estimateTokens } from '../budget/estimate.ts';
-import { startOf } from '../budget/fit.ts';
+import { estimateTokens, startOf } from '../budget/estimate.ts';
 import { type Outline, sizeOf } from './outline.ts';
 
 /** How many of equal elements are shown; fewer where more do not fit. */

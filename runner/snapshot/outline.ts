@@ -1,3 +1,4 @@
+import { bareText, oneLine } from '../browser/page-text.ts';
 import { shownAddress } from '../browser/shown.ts';
 import type { AriaNode } from './aria-tree.ts';
 
@@ -19,12 +20,35 @@ const LABELLED = new Set(['textbox', 'searchbox', 'spinbutton', 'combobox', 'che
 /** Their names are what they say. */
 const SAYING = new Set(['cell', 'gridcell', 'columnheader', 'rowheader', 'listitem', 'option', 'caption']);
 
-/** The lines of a page: empty groups out, labels that only repeat a field's name out. */
-export const outlineOf = (nodes: readonly (AriaNode | string)[]): Outline[] =>
+/** A text of a page in square brackets of ours, which it does not close. */
+const inBrackets = (text: string): string => bareText(text).replaceAll(']', ')');
+
+/** The lines of a page: empty groups out, labels that only repeat a field's name out. `hasBoundedLines`: the longest are cut. */
+export function outlineOf(
+  nodes: readonly (AriaNode | string)[],
+  { hasBoundedLines }: { readonly hasBoundedLines: boolean } = { hasBoundedLines: false },
+): Outline[] {
+  const lines = linesIn(nodes);
+  return hasBoundedLines ? withBoundedLines(lines) : lines;
+}
+
+const linesIn = (nodes: readonly (AriaNode | string)[]): Outline[] =>
   withoutTwins(nodes.flatMap(each => (typeof each === 'string' ? textLine(each) : linesOf(each))));
 
+/** About how many characters the page says. */
+export const charactersIn = (nodes: readonly (AriaNode | string)[]): number =>
+  nodes.reduce<number>((sum, node) => {
+    if (typeof node === 'string') return sum + node.length;
+    const { name = '', text = '', placeholder = '', url = '', children = [] } = node;
+    return sum + name.length + text.length + placeholder.length + url.length + charactersIn(children);
+  }, 0);
+
+/** How many characters its lines have. */
+export const charactersOf = (lines: readonly Outline[]): number =>
+  lines.reduce((sum, { line, children }) => sum + line.length + charactersOf(children), 0);
+
 function linesOf(node: AriaNode): Outline[] {
-  const children = outlineOf(node.children ?? []);
+  const children = linesIn(node.children ?? []);
   const acted = isActedOn(node);
   if (node.role === 'generic' && !acted && node.name === undefined)
     return [...(node.text === undefined ? [] : textLine(node.text, node.ref)), ...children];
@@ -32,7 +56,7 @@ function linesOf(node: AriaNode): Outline[] {
   const url =
     node.url === undefined
       ? []
-      : [{ role: '/url', line: `/url: ${oneLine(shownAddress(node.url))}`, ref: undefined, children: [] }];
+      : [{ role: '/url', line: `/url: ${shownAddress(node.url)}`, ref: undefined, children: [] }];
   return [{ role: node.role, line: lineOf(node, acted), ref: node.ref, children: [...url, ...children] }];
 }
 
@@ -40,9 +64,7 @@ const isActedOn = ({ role, name, cursor }: AriaNode): boolean =>
   ACTED_ON.has(role) || cursor === 'pointer' || (role === 'generic' && name !== undefined);
 
 const textLine = (text: string, ref?: string): Outline[] =>
-  text.trim() === '' ? [] : [{ role: 'text', line: `text: ${oneLine(text)}`, ref, children: [] }];
-
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
+  text.trim() === '' ? [] : [{ role: 'text', line: `text: ${bareText(text)}`, ref, children: [] }];
 
 function lineOf(node: AriaNode, acted: boolean): string {
   const { role, name = '', text, placeholder, ref } = node;
@@ -50,23 +72,23 @@ function lineOf(node: AriaNode, acted: boolean): string {
   // The text of a row is in its cells.
   const isNamed = name !== '' && says !== name && !(role === 'row' && node.children !== undefined);
   const named = isNamed ? ` ${JSON.stringify(oneLine(name))}` : '';
-  const hint = placeholder === undefined || placeholder === name ? '' : ` [placeholder=${oneLine(placeholder)}]`;
+  const hint = placeholder === undefined || placeholder === name ? '' : ` [placeholder=${inBrackets(placeholder)}]`;
   const shownRef = acted && ref !== undefined ? ` [ref=${ref}]` : '';
-  return `${role}${named}${hint}${states(node)}${shownRef}${says === undefined ? '' : `: ${oneLine(says)}`}`;
+  return `${role}${named}${hint}${states(node)}${shownRef}${says === undefined ? '' : `: ${bareText(says)}`}`;
 }
 
 const STATES = ['active', 'checked', 'disabled', 'expanded', 'invalid', 'pressed', 'selected'] as const;
 
 const states = (node: AriaNode): string =>
   STATES.filter(state => node[state] !== undefined && node[state] !== false)
-    .map(state => (node[state] === true ? ` [${state}]` : ` [${state}=${node[state]}]`))
+    .map(state => (node[state] === true ? ` [${state}]` : ` [${state}=${inBrackets(String(node[state]))}]`))
     .join('');
 
 /** Secrets are looked for in all of it, a second for a million characters. */
 const LINE_CHARACTERS_MAX = 100_000;
 
 /** The same with the beginnings of its longest lines, whose ends say how much more there is. */
-export const withBoundedLines = (lines: readonly Outline[]): Outline[] =>
+const withBoundedLines = (lines: readonly Outline[]): Outline[] =>
   lines.map(each => ({ ...each, line: bounded(each.line), children: withBoundedLines(each.children) }));
 
 function bounded(line: string): string {

@@ -6,9 +6,9 @@ import { estimateTokens } from '../budget/estimate.ts';
 import { ariaTree } from './aria-tree.ts';
 import { changesSince, indexLines, type Known } from './changes.ts';
 import { concealOutline } from './conceal.ts';
-import { find, type Pattern } from './find.ts';
-import { layout } from './layout.ts';
-import { type Outline, outlineOf, withBoundedLines } from './outline.ts';
+import type { find, Pattern } from './find.ts';
+import type { layout } from './layout.ts';
+import type { Outline, outlineOf } from './outline.ts';
 import { SNAPSHOT_MS, type View } from './view.ts';
 
 export interface Wanted extends View {
@@ -59,11 +59,19 @@ const HEAD_TOKENS = 150;
 /** A bigger page takes seconds: 5,000 elements take 0.5 to 1.8, 20,000 4 to 9. */
 const ELEMENTS_MAX = 10_000;
 
+/** Writes lines, without holding the runner's thread where there are many. */
+export interface LineWriter {
+  outlineOf(...args: Parameters<typeof outlineOf>): Promise<Outline[]>;
+  find(...args: Parameters<typeof find>): Promise<string>;
+  layout(...args: Parameters<typeof layout>): Promise<string>;
+}
+
 /** `look` tells what the page's own document is, after an action; undefined: it is asked here. */
 export function snapshotWriter(
   context: BrowserContext,
   conceal: Conceal,
   look: (page: Page) => Promise<Look | undefined>,
+  { outlineOf: outlineFrom, find, layout }: LineWriter,
 ): SnapshotWriter {
   let count = 0;
   let seen: Seen | undefined;
@@ -87,7 +95,7 @@ export function snapshotWriter(
       looked?.title ?? page.title().catch(() => ''),
       tabsOf(context, page),
     ]);
-    const { outline, whole } = await concealOutline(withBoundedLines(outlineOf(tree)), conceal);
+    const { outline, whole } = await concealOutline(await outlineFrom(tree, { hasBoundedLines: true }), conceal);
     const [address, state] = [page.url(), looked?.state ?? null];
     return { outline, whole, address, title: await conceal(title), tabs: await conceal(tabs), state };
   }
@@ -111,12 +119,17 @@ export function snapshotWriter(
     return `${changesHead(count, before)}\n${NO_CHANGES}`;
   }
 
-  function wholePage(page: Page, result: Read, { tokensMax, depth }: Pick<Wanted, 'tokensMax' | 'depth'>): string {
+  async function wholePage(
+    page: Page,
+    result: Read,
+    { tokensMax, depth }: Pick<Wanted, 'tokensMax' | 'depth'>,
+  ): Promise<string> {
     const number = show(page, result);
     const head = [`### Page`, `- Page URL: ${result.address}`, `- Page Title: ${result.title}`];
     const tabs = result.tabs === '' ? [] : ['### Open tabs', result.tabs];
     const text = [...head, ...tabs, `### Snapshot ${number}`].join('\n');
-    return `${text}\n${layout(result.outline, { tokensMax: roomFor(text, tokensMax), ...(depth === undefined ? {} : { depth }) })}`;
+    const room = roomFor(text, tokensMax);
+    return `${text}\n${await layout(result.outline, { tokensMax: room, ...(depth === undefined ? {} : { depth }) })}`;
   }
 
   return {
@@ -136,7 +149,15 @@ export function snapshotWriter(
       const changes = changesSince(before.lines, result.outline);
       if (changes.share > CHANGED_MAX) return wholePage(page, result, view);
       const hasTabs = opened || before.tabs !== result.tabs;
-      return writeChanges({ number: show(page, result), before, result, changes, hasTabs, tokensMax: view.tokensMax });
+      return writeChanges({
+        number: show(page, result),
+        before,
+        result,
+        changes,
+        hasTabs,
+        tokensMax: view.tokensMax,
+        layout,
+      });
     },
     async whole(page, wanted, signal) {
       await elementsOf(page);
@@ -153,7 +174,8 @@ export function snapshotWriter(
     },
     async find(page, pattern, { timeoutMs, tokensMax }, signal) {
       await elementsOf(page);
-      const { outline } = await concealOutline(outlineOf(await ariaTree(page, timeoutMs, signal)), conceal);
+      const tree = await ariaTree(page, timeoutMs, signal);
+      const { outline } = await concealOutline(await outlineFrom(tree, { hasBoundedLines: false }), conceal);
       return find(outline, pattern, tokensMax);
     },
   };
@@ -169,10 +191,12 @@ interface WrittenChanges {
   readonly changes: ReturnType<typeof changesSince>;
   readonly hasTabs: boolean;
   readonly tokensMax: number;
+  readonly layout: LineWriter['layout'];
 }
 
 /** The changes of a page since the snapshot before, with all of its head that changed. */
-function writeChanges({ number, before, result, changes, hasTabs, tokensMax }: WrittenChanges): string {
+async function writeChanges(written: WrittenChanges): Promise<string> {
+  const { number, before, result, changes, hasTabs, tokensMax, layout } = written;
   const head = [
     changesHead(number, before),
     ...(before.address === result.address ? [] : [`- Page URL: ${result.address}`]),
@@ -181,7 +205,7 @@ function writeChanges({ number, before, result, changes, hasTabs, tokensMax }: W
   ].join('\n');
   const gone = goneLine(changes.gone);
   const room = roomFor(head + gone, tokensMax);
-  const text = changes.outline.length === 0 ? '' : layout(changes.outline, { tokensMax: room });
+  const text = changes.outline.length === 0 ? '' : await layout(changes.outline, { tokensMax: room });
   return [head, text, gone, text + gone === '' ? NO_CHANGES : ''].filter(each => each !== '').join('\n');
 }
 
@@ -203,7 +227,7 @@ async function tabsOf(context: BrowserContext, current: Page): Promise<string> {
   if (pages.length < 2) return '';
   const lines = pages.map(async (page, index) => {
     const title = page === current ? '' : await titleOf(page);
-    return `- ${index}: ${page === current ? '(current) ' : ''}${title === '' ? '' : `[${title}] `}${page.url()}`;
+    return `- ${index}: ${page === current ? '(current) ' : ''}${title === '' ? '' : `[${title.replaceAll(']', ')')}] `}${page.url()}`;
   });
   return (await Promise.all(lines)).join('\n');
 }

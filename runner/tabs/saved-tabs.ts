@@ -16,26 +16,33 @@ const pageState = z.object({
   scroll: z.tuple([z.number(), z.number()]),
 });
 
+/** Whether each text holds a password or a code. */
+export type HoldsEach = (texts: readonly string[]) => Promise<boolean[]>;
+
 /**
- * The tabs in their order. `holds` tells whether a text holds a password or a code: no such text leaves, neither in an address, of
+ * The tabs in their order. No text that holds a secret leaves, neither in an address, of
  * which the origin is kept, nor in sessionStorage.
  */
-export async function readTabs(context: BrowserContext, holds: (text: string) => boolean): Promise<SavedTabs> {
+export async function readTabs(context: BrowserContext, holdsEach: HoldsEach): Promise<SavedTabs> {
   const pages = context.pages().slice(0, TABS_MAX);
   const current = currentTab(context);
   const active = current === undefined ? -1 : pages.indexOf(current);
-  return { tabs: await Promise.all(pages.map(page => readTab(page, holds))), active: active < 0 ? null : active };
+  return { tabs: await Promise.all(pages.map(page => readTab(page, holdsEach))), active: active < 0 ? null : active };
 }
 
-async function readTab(page: Page, holds: (text: string) => boolean): Promise<SavedTab> {
+async function readTab(page: Page, holdsEach: HoldsEach): Promise<SavedTab> {
   const url = page.mainFrame().url(); // whole, however long
   if (!/^https?:/.test(url)) return BLANK;
-  const shown = url.length > SAVED_TAB_LIMITS.urlMax || holds(url) ? new URL(url).origin : url;
+  const isClosed = url.length > SAVED_TAB_LIMITS.urlMax || (await holdsEach([url])).includes(true);
+  const shown = isClosed ? new URL(url).origin : url;
   const { data } = pageState.safeParse(await within(page.evaluate(READ), READ_MS));
   if (data === undefined) return { ...BLANK, url: shown };
-  const kept = data.sessionStorage.filter(item => !item.some(holds));
-  const fits = JSON.stringify(kept).length <= SAVED_TAB_LIMITS.sessionStorageMax;
-  return { url: shown, sessionStorage: fits ? kept : [], scroll: data.scroll };
+  const { sessionStorage, scroll } = data;
+  if (JSON.stringify(sessionStorage).length > SAVED_TAB_LIMITS.sessionStorageMax)
+    return { url: shown, sessionStorage: [], scroll };
+  const held = await holdsEach(sessionStorage.flat());
+  const kept = sessionStorage.filter((_item, index) => !held[2 * index] && !held[2 * index + 1]);
+  return { url: shown, sessionStorage: kept, scroll };
 }
 
 /**

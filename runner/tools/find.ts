@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { invalidArguments, textResult } from '../results/result.ts';
-import type { SnapshotWriter } from '../snapshot/writer.ts';
+import { type Pattern, regexOf } from '../snapshot/find.ts';
 import { defineTool } from './define-tool.ts';
-import { byWriter } from './playwright-form.ts';
+import { NO_REGEX, patternResult } from './pattern-result.ts';
 
 const findArguments = z.object({ text: z.string().min(1).optional(), regex: z.string().min(1).optional() });
 
@@ -20,33 +20,21 @@ export const find = defineTool({
     unlisted: [],
     settles: 'nothing',
     snapshotAfter: false,
-    run: byWriter(args => {
-      const { data } = findArguments.safeParse(args);
-      // With both or none, Playwright MCP says what is wrong.
-      if (data === undefined || (data.text === undefined) === (data.regex === undefined)) return undefined;
-      return async (writer, page, view, signal) => {
-        const pattern = patternOf(data);
-        return pattern === undefined
-          ? invalidArguments(`"${data.regex}" is not a regular expression.`)
-          : textResult(await writer.find(page, pattern, view, signal));
-      };
-    }),
+    async run(args, call) {
+      const pattern = patternOf(findArguments.safeParse(args).data);
+      if (typeof pattern === 'string') return invalidArguments(pattern);
+      // Playwright MCP would search on the runner's thread.
+      return call.readOwn((writer, page, view, signal) =>
+        patternResult(async () => textResult(await writer.find(page, pattern, view, signal))),
+      );
+    },
   },
 });
 
-/** The pattern to look for: a text in any case, a pattern as it is, or one with flags between slashes. */
-function patternOf({ text, regex = '' }: z.infer<typeof findArguments>): Pattern | undefined {
-  if (text !== undefined) {
-    const lower = text.toLowerCase();
-    return { name: `"${text}"`, at: line => line.toLowerCase().indexOf(lower) };
-  }
-  try {
-    const [, source, flags] = /^\/(.+)\/([a-z]*)$/s.exec(regex) ?? [];
-    const compiled = new RegExp(source ?? regex, (flags ?? '').replace(/[gy]/g, ''));
-    return { name: String(compiled), at: line => line.search(compiled) };
-  } catch {
-    return undefined;
-  }
+/** The pattern to look for, or what is wrong with the arguments. */
+function patternOf(args: z.infer<typeof findArguments> | undefined): Pattern | string {
+  const { text, regex } = args ?? {};
+  if ((text === undefined) === (regex === undefined))
+    return 'Give either "text" or "regex", as a string that is not empty.';
+  return text !== undefined ? { text } : (regexOf(regex ?? '') ?? NO_REGEX);
 }
-
-type Pattern = Parameters<SnapshotWriter['find']>[1];

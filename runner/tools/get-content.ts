@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { contentOf, inTime, type ShownFrame, shownFrames } from '../acting/frames.ts';
+import { oneLine } from '../browser/page-text.ts';
 import { shownAddress } from '../browser/shown.ts';
 import { type Conceal, cut } from '../budget/cut.ts';
 import { pageResult } from '../results/result.ts';
@@ -11,6 +12,8 @@ const LINKS_MAX = 500;
 const LINK_TEXT_MAX = 200;
 const LINK_ADDRESS_MAX = 2_000;
 const TREE_MS = 5_000;
+/** How the text of a frame begins; a page that writes it gets a space before it. */
+const FRAME_MARK = /^(?:--- frame |<!-- frame )/gm;
 
 const field = z.object({
   tag: z.string(),
@@ -73,14 +76,15 @@ export const getContent = defineTool({
           const framed = parts.filter(({ found }) => found.trim() !== '');
           const mark = (url: string) =>
             format === 'text' ? `--- frame ${url} ---` : `<!-- frame ${url.replaceAll('--', '%2D%2D')} -->`;
-          const all = [text, ...framed.map(({ url, found }) => `${mark(url)}\n${found}`)].join('\n\n');
+          const own = (text: string) => text.replace(FRAME_MARK, ' $&');
+          const all = [own(text), ...framed.map(({ url, found }) => `${mark(url)}\n${own(found)}`)].join('\n\n');
           return pageResult(page, { format, ...(await content(all)) });
         }
         case 'links': {
           const [first, ...parts] = await each(async ({ frame }) => link.array().parse(await contentOf(frame, format)));
           const all = [...first, ...parts.flatMap(({ found }) => found)];
           const links = all.slice(0, LINKS_MAX).map(async ({ text, href }) => ({
-            text: (await cut(text, LINK_TEXT_MAX, conceal)).content,
+            text: (await cut(oneLine(text), LINK_TEXT_MAX, conceal)).content,
             href: (await cut(href, LINK_ADDRESS_MAX, conceal)).content,
           }));
           return pageResult(page, { format, links: await Promise.all(links), truncated: all.length > LINKS_MAX });

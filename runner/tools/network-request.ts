@@ -1,6 +1,7 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { bareText, quotedLines, withoutMarks } from '../browser/page-text.ts';
 import { closedSecret } from '../secrecy/rules.ts';
 import { defineTool } from './define-tool.ts';
-import { askPlaywright } from './playwright-form.ts';
 
 const SENT_CLOSED = closedSecret(
   'What was sent is closed once a credential was filled in.',
@@ -25,6 +26,23 @@ export const networkRequest = defineTool({
     unlisted: [],
     settles: 'nothing',
     snapshotAfter: false,
-    run: askPlaywright,
+    run: async (args, call) => quoteRequest(await call.ask(args), args.part !== undefined),
   },
 });
+
+/** Four spaces, and the name of a header or a fact before its value. */
+const HEADER = /^( {4}[^:\s]+: +)(.*)$/;
+
+/** A request as Playwright MCP shows it: a part that a site sent is quoted below its heading, and so is each header. */
+function quoteRequest(result: CallToolResult, isPart: boolean): CallToolResult {
+  const quoted = (text: string): string => {
+    const [head = '', ...lines] = text.split('\n');
+    if (lines.length === 0) return withoutMarks(head);
+    const below = isPart
+      ? quotedLines(lines.join('\n'))
+      : lines.map(line => withoutMarks(line.replace(HEADER, (_all, name, value) => name + bareText(value)))).join('\n');
+    return `${withoutMarks(head)}\n${below}`;
+  };
+  const content = result.content.map(part => (part.type === 'text' ? { ...part, text: quoted(part.text) } : part));
+  return { ...result, content };
+}

@@ -1,7 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { textOf, textResult } from '../results/result.ts';
+import { invalidArguments, textOf, textResult } from '../results/result.ts';
+import { regexOf } from '../snapshot/find.ts';
 import { defineTool } from './define-tool.ts';
+import { NO_REGEX, patternResult } from './pattern-result.ts';
 import type { BrowserCall } from './playwright-form.ts';
 
 export const networkRequests = defineTool({
@@ -32,23 +34,18 @@ async function listRequests(args: Record<string, unknown>, call: BrowserCall): P
   const parsed = listArguments.safeParse(args);
   if (!parsed.success || parsed.data.filter === undefined) return call.ask(args);
   const { filter, ...rest } = parsed.data;
-  const pattern = patternOf(filter);
-  // Playwright MCP says in its words that a pattern is none.
-  if (pattern === undefined) return call.ask(args);
+  const pattern = regexOf(filter);
+  if (pattern === undefined) return invalidArguments(NO_REGEX);
   const all = await call.ask(rest);
   if (all.isError) return all;
   const lines = (await call.lease.conceal(textOf(all))).split('\n');
-  const kept = lines.filter(line => {
-    const address = LINE.exec(line)?.[1];
-    return address === undefined || pattern.test(address);
+  const addresses = lines.map(line => LINE.exec(line)?.[1]);
+  return patternResult(async () => {
+    const found = await call.matches(
+      addresses.map(address => address ?? ''),
+      pattern,
+    );
+    const kept = lines.filter((_line, index) => addresses[index] === undefined || found[index] === true);
+    return { ...all, ...textResult(kept.join('\n')) };
   });
-  return { ...all, ...textResult(kept.join('\n')) };
-}
-
-function patternOf(filter: string): RegExp | undefined {
-  try {
-    return new RegExp(filter);
-  } catch {
-    return undefined;
-  }
 }

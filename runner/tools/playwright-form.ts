@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import type { Refusal } from '../../contract/tool-failure.ts';
 import { FIRST_CHANGE_MS, type Settler } from '../settle/settle.ts';
+import type { Pattern } from '../snapshot/find.ts';
 import type { SnapshotWriter, Wanted } from '../snapshot/writer.ts';
 import type { AnyForm, Settles } from './form.ts';
 import type { ToolLease } from './tool-lease.ts';
@@ -36,6 +37,10 @@ export interface BrowserCall extends Pick<Settler, 'settled'> {
   act(args: Record<string, unknown>, action: PageAction): Promise<CallToolResult>;
   /** Reads the page by the runner's own writer; Playwright MCP is asked where the call wants its snapshots. */
   read(args: Record<string, unknown>, reading: Reading): Promise<CallToolResult>;
+  /** Reads the page by the runner's own writer, whatever snapshots the call wants. */
+  readOwn(reading: Reading): Promise<CallToolResult>;
+  /** Whether each text matches, within a time of its own. Rejects with a `TextTimeout`. */
+  matches(texts: readonly string[], pattern: Pattern): Promise<boolean[]>;
   /** Runs work on the page, within the time of the tool or these seconds. Nothing is awaited or added afterwards. */
   onPage(work: (page: Page, signal: AbortSignal) => Promise<CallToolResult>, seconds?: number): Promise<CallToolResult>;
   /** The result with a snapshot of the page as it is now, where the call wants one. */

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, ConsoleMessage, Page } from 'playwright-core';
 import { within } from '../../time/within.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
+import { bareText, oneLine } from '../browser/page-text.ts';
 import { shownAddress, shownTitle } from '../browser/shown.ts';
 import { timeoutResult } from '../results/result.ts';
 import { upstreamTabOf } from './upstream-tab.ts';
@@ -20,7 +21,8 @@ const TITLE_MS = 1_000;
 const NO_TITLE = '(does not answer)';
 
 /**
- * Titles and addresses as Playwright MCP and every tool here tell them: very long ones are not.
+ * Titles, addresses, dialogs and what is written to the console, as Playwright MCP and every tool here tell them: each on one line,
+ * without marks of the product's; very long ones are not told.
  *
  * Playwright MCP asks every tab for its title in each call: one in the background whose script never ends would hold them all.
  * Such a tab has no title; that of the tab acted on is waited for as long as its call may take.
@@ -31,9 +33,34 @@ export function boundNames(context: BrowserContext): void {
     const shown = async () => shownTitle(await title());
     page.title = () => (page === currentTab(context) ? shown() : within(shown(), TITLE_MS, NO_TITLE));
     page.url = () => shownAddress(url());
+    const [messages, errors] = [page.consoleMessages.bind(page), page.pageErrors.bind(page)];
+    page.consoleMessages = async options => (await messages(options)).map(onOneLine);
+    page.pageErrors = async options => (await errors(options)).map(errorOnOneLine);
   };
   context.pages().forEach(bound);
   context.on('page', bound);
+  // Before Playwright MCP hears of them: it listens at the page.
+  context.on('console', onOneLine);
+  context.on('weberror', error => void errorOnOneLine(error.error()));
+  context.on('dialog', dialog => {
+    // It is told between quotation marks, to agents and to people.
+    const message = oneLine(dialog.message()).replaceAll('"', "'");
+    dialog.message = () => message;
+  });
+}
+
+/** A message as results tell it. */
+function onOneLine(message: ConsoleMessage): ConsoleMessage {
+  const text = bareText(message.text());
+  message.text = () => text;
+  return message;
+}
+
+/** An error of a page as results tell it; anything else may be thrown. */
+function errorOnOneLine(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(bareText(String(error)));
+  const { message, stack = message } = error;
+  return Object.assign(error, { message: bareText(message), stack: bareText(stack) });
 }
 
 /** Closes every tab but one. Playwright MCP's own tool would end the connection permanently; the lease's browser stays, with a blank tab. */

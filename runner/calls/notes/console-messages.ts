@@ -1,4 +1,5 @@
 import type { BrowserContext } from 'playwright-core';
+import { bareText } from '../../browser/page-text.ts';
 import { type Conceal, cut } from '../../budget/cut.ts';
 
 /** Console messages of the pages of a lease, for the results of calls. */
@@ -38,7 +39,7 @@ export function consoleMessages({ context, conceal, isClosed }: ConsoleMessagesO
     if (rank === undefined) return;
     count += 1;
     if (kept.length < KEPT_MAX)
-      kept.push({ rank, text: `[${type.toUpperCase()}] ${text.slice(0, KEPT_CHARACTERS_MAX)}` });
+      kept.push({ rank, text: `[${type.toUpperCase()}] ${bareText(text.slice(0, KEPT_CHARACTERS_MAX))}` });
   }
   context.on('console', message => add(message.type(), message.text()));
   context.on('weberror', error => add('error', String(error.error())));

@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest';
-import { fitResult } from '../../../runner/budget/fit.ts';
+import { type FitBounds, fitResult, fitTexts, type SafeText } from '../../../runner/budget/fit.ts';
 import { redactor } from '../../../runner/reporting/redact.ts';
 import { TOOLS } from '../../../runner/tools/all.ts';
 import { tokensOf } from '../../tokens/tokens.ts';
 
 const long = Array.from({ length: 5_000 }, (_, n) => `Line ${n}`).join('\n');
+const fit = async (texts: readonly SafeText[], bounds: FitBounds) => fitTexts(texts, bounds);
 const of = (tool: string, tokensMax: number) => ({
   tokensMax,
   shorter: TOOLS.find(({ name }) => name === tool)?.shorter ?? null,
   conceal: async (text: string) => text,
+  fit,
 });
 const textIn = (result: { content: { type: string; text?: unknown }[] }) =>
   result.content.map(({ text }) => text ?? '').join('\n');

@@ -7,7 +7,7 @@ import { answering, codeOf, stageCall, text } from './stage-call.ts';
 function lease(...held: string[]) {
   const parts = {
     fields: { texts: async () => new Map([[held.shift() ?? '', 'FIELD']]) },
-    redact: (given: string) => given.replaceAll('hunter22', '<secret>SHOP_PASSWORD</secret>'),
+    texts: { redact: async (given: string) => given.replaceAll('hunter22', '<secret>SHOP_PASSWORD</secret>') },
   };
   return conceal(parts as unknown as CallLease); // as much of a lease as the stage reads
 }

@@ -2,9 +2,11 @@ import { expect, test } from 'vitest';
 import { CODE_META } from '../../../contract/tool-failure.ts';
 import { fit } from '../../../runner/calls/fit.ts';
 import type { Call } from '../../../runner/calls/stage.ts';
+import { redactor } from '../../../runner/reporting/redact.ts';
+import { longTexts } from '../../../runner/text-thread/long-texts.ts';
 import { actingTool, answering, stageCall, text, toolNamed } from './stage-call.ts';
 
-const stage = fit({ tokensMax: 300, imageText: false });
+const stage = fit({ tokensMax: 300, imageText: false, texts: longTexts(redactor({})) });
 const concealed = (call: Call): Call => ({ ...call, conceal: async given => given.replaceAll('hunter22', 'XXX') });
 const long = Array.from({ length: 5_000 }, (_, n) => `Line ${n}`).join('\n');
 

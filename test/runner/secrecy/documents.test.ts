@@ -22,7 +22,8 @@ afterAll(() => site.close());
 beforeEach(async () => {
   const tab = await site.tab();
   page = tab.page;
-  documents = trackDocuments(tab.context, redactor({ SHOP_PASSWORD: SECRET }).holds);
+  const { holds } = redactor({ SHOP_PASSWORD: SECRET });
+  documents = trackDocuments(tab.context, async text => holds(text));
   await page.goto(site.url('plain'));
   return () => tab.context.close();
 });

@@ -3,6 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import type { Snapshot } from '../../../contract/assignment.ts';
 import { findTools } from '../../../local/machine-tools.ts';
 import { type Settler, settler } from '../../../runner/settle/settle.ts';
+import { find } from '../../../runner/snapshot/find.ts';
+import { layout } from '../../../runner/snapshot/layout.ts';
+import { outlineOf } from '../../../runner/snapshot/outline.ts';
 import { type SnapshotWriter, snapshotWriter } from '../../../runner/snapshot/writer.ts';
 
 let browser: Browser;
@@ -24,7 +27,11 @@ beforeEach(async () => {
   page = await context.newPage();
   // On a busy machine too every look has its answer: without one a page counts as changed.
   settling = settler(context, () => performance.now(), 30_000);
-  writer = snapshotWriter(context, async text => text, settling.look);
+  writer = snapshotWriter(context, async text => text, settling.look, {
+    outlineOf: async (...page) => outlineOf(...page),
+    find: async (...search) => find(...search),
+    layout: async (...lines) => layout(...lines),
+  });
 });
 afterEach(() => context?.close());
 

@@ -1,0 +1,52 @@
+import { type FitBounds, fitTexts, type SafeText } from '../budget/fit.ts';
+import { redactor, type SecretValue } from '../reporting/redact.ts';
+import { find, matcherOf, type Pattern } from '../snapshot/find.ts';
+import { type LayoutOptions, layout } from '../snapshot/layout.ts';
+import { type Outline, outlineOf } from '../snapshot/outline.ts';
+
+let known: { readonly key: string; readonly redactor: ReturnType<typeof redactor> } | undefined;
+
+/** Spelling a secret in every way takes milliseconds: they rarely change. */
+function redactorOf(values: readonly SecretValue[]) {
+  const key = JSON.stringify(values);
+  if (known?.key !== key) {
+    const made = redactor({});
+    for (const { name, value, kind, isCurrent } of values) made.add(name, value, kind, () => isCurrent);
+    known = { key, redactor: made };
+  }
+  return known.redactor;
+}
+
+/** Work on a text whose length, or whose pattern, a page or an agent chose. */
+export const JOBS = {
+  find: ({ outline, pattern, tokensMax }: { outline: readonly Outline[]; pattern: Pattern; tokensMax: number }) =>
+    find(outline, pattern, tokensMax),
+  layout: ({ outline, options }: { outline: readonly Outline[]; options: LayoutOptions }) => layout(outline, options),
+  outline: ({ tree, options }: { tree: Parameters<typeof outlineOf>[0]; options: Parameters<typeof outlineOf>[1] }) =>
+    outlineOf(tree, options),
+  /** Whether each text matches. */
+  matches({ texts, pattern }: { texts: readonly string[]; pattern: Pattern }): boolean[] {
+    const at = matcherOf(pattern);
+    return texts.map(text => at(text) >= 0);
+  },
+  redact: ({ text, values }: { text: string; values: readonly SecretValue[] }): string =>
+    redactorOf(values).redact(text),
+  /** Whether each text holds a secret. */
+  holds({ texts, values }: { texts: readonly string[]; values: readonly SecretValue[] }): boolean[] {
+    return texts.map(text => redactorOf(values).holds(text));
+  },
+  fit: ({ texts, bounds }: { texts: readonly SafeText[]; bounds: FitBounds }): string[] => fitTexts(texts, bounds),
+};
+
+export type JobName = keyof typeof JOBS;
+export type JobInput<Name extends JobName> = Parameters<(typeof JOBS)[Name]>[0];
+export type JobOutput<Name extends JobName> = ReturnType<(typeof JOBS)[Name]>;
+
+/** What the thread is sent. */
+export interface Order {
+  readonly name: JobName;
+  readonly input: unknown;
+}
+
+/** What it answers. */
+export type Answer = { readonly output: unknown } | { readonly error: string };
