@@ -12,7 +12,7 @@ const PARSED_CHARACTERS_MAX = 4_000;
 /** Texts to type, scripts, addresses with data. */
 const CHARACTERS_MAX = 1_000_000;
 
-/** What is wrong with the lengths of a call's arguments, by the name of the first that is too long; undefined: nothing. */
+/** The fault of the first argument that is too long; undefined: none is. */
 export function tooLong(args: Readonly<Record<string, unknown>>): string | undefined {
   for (const [name, value] of Object.entries(args)) {
     const max = PARSED.has(name) ? PARSED_CHARACTERS_MAX : CHARACTERS_MAX;

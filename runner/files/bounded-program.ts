@@ -32,7 +32,7 @@ export async function runBounded(
     'exec "$@"',
   ].join('\n');
   const heap = `--max-old-space-size=${Math.floor((memoryBytesMax * HEAP_SHARE) / MIB)}`;
-  // What a document makes its decoder say is for no log, and nothing of this process's environment is for it.
+  // A decoder's messages may quote its document, so they reach no log; the program gets nothing of this process's environment.
   const child = spawn('/bin/sh', ['-c', limits, 'sh', process.execPath, heap, file], {
     stdio: ['pipe', 'pipe', 'ignore'],
     env: {},

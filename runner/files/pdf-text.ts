@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { runBounded } from './bounded-program.ts';
 
-/** What a PDF says. Fewer pages than there are: the rest is left out. */
+/** The text of a PDF. Fewer pages than `pagesTotal`: the rest is left out. */
 const pdfText = z.object({ pages: z.array(z.string()), pagesTotal: z.int() });
 export type PdfText = z.infer<typeof pdfText>;
 

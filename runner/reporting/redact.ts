@@ -200,11 +200,11 @@ function linesOf(text: string, { from, to }: SourceSpan): SourceSpan[] {
 const STRING_CHARACTERS_MAX = 2_048;
 const ARRAY_LENGTH_MAX = 50;
 
-/** Of a longer string, what comes after this is not read: searching a million characters takes a second. */
+/** A longer string is not read beyond this: searching a million characters takes a second. */
 const READ_CHARACTERS_MAX = 65_536;
 /** At the end of what is read a part of a secret may stand, in about its longest spelling: nothing of it is kept. */
 const UNSURE_CHARACTERS = 32_768;
-/** What is read of one value with all its strings. */
+/** The most that is read of one value with all its strings. */
 const JSON_CHARACTERS_MAX = 131_072;
 
 /** A JSON value as an event keeps it: strings redacted, then cut; long arrays cut. */

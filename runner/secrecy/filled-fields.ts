@@ -42,7 +42,7 @@ export interface FilledFieldsOptions {
 /** A shorter one is in any text. */
 const EDITED_LETTERS_MIN = 4;
 const EDITED_MAX = 50;
-/** Of a longer one the beginning is searched for: each spelling of it takes time and memory. */
+/** A longer one is searched for by its beginning: each spelling of it takes time and memory. */
 const EDITED_CHARACTERS_MAX = 4_096;
 
 export function filledFields({ holdsSecret, onEdited }: FilledFieldsOptions): FilledFields {

@@ -2,10 +2,10 @@ import { estimateTokens } from '../budget/estimate.ts';
 import { LONG_CHARACTERS, layout } from './layout.ts';
 import { type Outline, sizeOf } from './outline.ts';
 
-/** What is looked for in each line of a page: a text in any case, or a regular expression. */
+/** A text in any case, or a regular expression, for the lines of a page. */
 export type Pattern = { readonly text: string } | { readonly regex: string; readonly flags: string };
 
-/** Where the first match in a line begins; -1: there is none. */
+/** The index at which the first match in a line begins; -1: there is none. */
 type Matcher = (line: string) => number;
 
 export function matcherOf(pattern: Pattern): Matcher {

@@ -42,11 +42,11 @@ export type JobName = keyof typeof JOBS;
 export type JobInput<Name extends JobName> = Parameters<(typeof JOBS)[Name]>[0];
 export type JobOutput<Name extends JobName> = ReturnType<(typeof JOBS)[Name]>;
 
-/** What the thread is sent. */
+/** A message to the thread. */
 export interface Order {
   readonly name: JobName;
   readonly input: unknown;
 }
 
-/** What it answers. */
+/** The thread's answer. */
 export type Answer = { readonly output: unknown } | { readonly error: string };
