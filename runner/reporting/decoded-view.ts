@@ -194,7 +194,7 @@ const LESS_THAN = 0x3c;
 const HYPHEN = 0x2d;
 
 /** A folded text without what parts pieces; `solid`: its letters and digits alone. */
-export const bareText = (text: string, solid: boolean): string =>
+export const textWithoutSeparators = (text: string, solid: boolean): string =>
   [...text].filter(point => (solid ? SOLID.test(point) : !SEPARATOR.test(point))).join('');
 
 /** The folded view without tags, unless they stay, and what parts pieces. `solid`: letters and digits alone. */

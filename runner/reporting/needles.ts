@@ -1,4 +1,4 @@
-import { bareText, decodedReadings, foldedView, plainView } from './decoded-view.ts';
+import { decodedReadings, foldedView, plainView, textWithoutSeparators } from './decoded-view.ts';
 
 /** `code`: a one-time code, known from the moment it is used. `edited`: what a page made of a password in its field. */
 export type SecretValueKind = 'username' | 'password' | 'code' | 'edited';
@@ -53,8 +53,8 @@ export function needlesOf(name: string, value: string, kind: SecretValueKind): N
   return {
     exact: value === '' ? [] : [{ name, kind, text: value, size: value.length }],
     folded: inView(fold, 3),
-    bare: inView(text => bareText(fold(text), false), PART_MIN),
-    solid: inView(text => bareText(fold(text), true), SOLID_MIN),
+    bare: inView(text => textWithoutSeparators(fold(text), false), PART_MIN),
+    solid: inView(text => textWithoutSeparators(fold(text), true), SOLID_MIN),
   };
 }
 

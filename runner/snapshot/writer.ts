@@ -77,16 +77,13 @@ export function snapshotWriter(
   let seen: Seen | undefined;
   /** A tab did since what was seen; it may look like one that was closed. */
   let opened = false;
-  const watch = (page: Page): void => {
-    const forget = () => {
+  watchPages(context, {
+    changed: page => {
       if (seen?.page === page) seen = undefined;
-    };
-    page.on('domcontentloaded', forget).on('dialog', forget).on('close', forget);
-  };
-  for (const page of context.pages()) watch(page);
-  context.on('page', page => {
-    watch(page);
-    opened = true;
+    },
+    opened: () => {
+      opened = true;
+    },
   });
 
   async function read(page: Page, timeoutMs: number, signal: AbortSignal, looked?: Look) {
@@ -119,17 +116,9 @@ export function snapshotWriter(
     return `${changesHead(count, before)}\n${NO_CHANGES}`;
   }
 
-  async function wholePage(
-    page: Page,
-    result: Read,
-    { tokensMax, depth }: Pick<Wanted, 'tokensMax' | 'depth'>,
-  ): Promise<string> {
-    const number = show(page, result);
-    const head = [`### Page`, `- Page URL: ${result.address}`, `- Page Title: ${result.title}`];
-    const tabs = result.tabs === '' ? [] : ['### Open tabs', result.tabs];
-    const text = [...head, ...tabs, `### Snapshot ${number}`].join('\n');
-    const room = roomFor(text, tokensMax);
-    return `${text}\n${await layout(result.outline, { tokensMax: room, ...(depth === undefined ? {} : { depth }) })}`;
+  async function wholePage(page: Page, result: Read, wanted: Pick<Wanted, 'tokensMax' | 'depth'>): Promise<string> {
+    const head = writeHead(show(page, result), result);
+    return `${head}\n${await layout(result.outline, layoutOptions(head, wanted))}`;
   }
 
   return {
@@ -165,12 +154,7 @@ export function snapshotWriter(
       if (wanted.ref === undefined) return wholePage(page, result, wanted);
       const part = elementOf(result.outline, wanted.ref);
       if (part === undefined) return undefined;
-      const { tokensMax, depth } = wanted;
-      return layout([part], {
-        tokensMax: roomFor('', tokensMax),
-        all: true,
-        ...(depth === undefined ? {} : { depth }),
-      });
+      return layout([part], { ...layoutOptions('', wanted), all: true });
     },
     async find(page, pattern, { timeoutMs, tokensMax }, signal) {
       await elementsOf(page);
@@ -182,6 +166,31 @@ export function snapshotWriter(
 }
 
 const NO_CHANGES = 'No changes.';
+
+/** Reports the pages whose document may have changed, and new pages, for as long as the context lives. */
+function watchPages(context: BrowserContext, on: { changed(page: Page): void; opened(): void }): void {
+  const watch = (page: Page): void => {
+    const changed = () => on.changed(page);
+    page.on('domcontentloaded', changed).on('dialog', changed).on('close', changed);
+  };
+  for (const page of context.pages()) watch(page);
+  context.on('page', page => {
+    watch(page);
+    on.opened();
+  });
+}
+
+/** The lines above the outline of a whole page. */
+function writeHead(number: number, { address, title, tabs }: Pick<Seen, 'address' | 'title' | 'tabs'>): string {
+  const open = tabs === '' ? [] : ['### Open tabs', tabs];
+  return ['### Page', `- Page URL: ${address}`, `- Page Title: ${title}`, ...open, `### Snapshot ${number}`].join('\n');
+}
+
+/** The outline's share of the budget, below these lines. */
+const layoutOptions = (head: string, { tokensMax, depth }: Pick<Wanted, 'tokensMax' | 'depth'>) => ({
+  tokensMax: roomFor(head, tokensMax),
+  ...(depth === undefined ? {} : { depth }),
+});
 
 interface WrittenChanges {
   /** The number of the snapshot that is written. */

@@ -116,12 +116,22 @@ describe.each(Object.entries(PROGRAMS) as [ConfiguredProgram, Variables][])('%s'
   });
 });
 
+interface PodTemplate {
+  spec: { terminationGracePeriodSeconds: number };
+}
+/** A PodTemplate, or a Deployment. */
+interface PodOwner {
+  template?: PodTemplate;
+  spec?: { template: PodTemplate };
+}
+
 test('a pod has the time to stop that its settings ask for', () => {
   const grace = (program: ConfiguredProgram, settings: FurtherSettings, object: string) => {
     const found = render(program, settings).find(
       ({ kind, metadata }) => ['Deployment', 'PodTemplate'].includes(kind) && metadata.name === object,
     );
-    return Number(/"terminationGracePeriodSeconds":(\d+)/.exec(JSON.stringify(found))?.[1]);
+    const { template, spec } = found as PodOwner;
+    return (template ?? spec?.template)?.spec.terminationGracePeriodSeconds;
   };
   expect(grace('controller', { OMICRON_START_SECONDS: '300' }, 'browser-session-controller')).toBeGreaterThan(300);
   expect(grace('egress', { OMICRON_EGRESS_GRACE_SECONDS: '90.5' }, 'egress-proxy')).toBeGreaterThan(90);
