@@ -114,7 +114,7 @@ describe('sessions', () => {
     await page.getByLabel('Egress denials').check();
     await see('egress.denied');
     await page.getByLabel('Everything').check();
-    await page.getByLabel('Code of the events').selectOption('internal_address');
+    await page.getByLabel('Code of the events').selectOption('port_refused');
     await see('egress.denied');
     await page.getByText('session.ready').waitFor({ state: 'detached' });
     await page.getByLabel('Code of the events').selectOption('');
