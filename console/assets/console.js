@@ -4259,7 +4259,7 @@ function SignInPage({ url, onSignedIn }) {
 			!isTrying && brought && /* @__PURE__ */ a(Question, {
 				...brought,
 				onCancel: () => setBrought(void 0),
-				onSignIn: () => call("POST", "/sign-in", { access_token: brought.access_token }).then(onSignedIn).catch((error) => setFailure(messageOf(error)))
+				onSignIn: () => callConsole("POST", "/sign-in", { access_token: brought.access_token }).then(onSignedIn).catch((error) => setFailure(messageOf(error)))
 			}),
 			!isTrying && !brought && /* @__PURE__ */ a(Ways, { url })
 		]

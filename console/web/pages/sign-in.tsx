@@ -56,7 +56,7 @@ export function SignInPage({ url, onSignedIn }: { url: URL; onSignedIn: () => vo
           {...brought}
           onCancel={() => setBrought(undefined)}
           onSignIn={() =>
-            call('POST', '/sign-in', { access_token: brought.access_token })
+            callConsole('POST', '/sign-in', { access_token: brought.access_token })
               .then(onSignedIn)
               .catch(error => setFailure(messageOf(error)))
           }
