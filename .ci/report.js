@@ -1,7 +1,7 @@
 // Reads the JSON reports of vitest for .ci/run:
 //   node .ci/report.js failed REPORT            prints the files that failed, a line each
 //   node .ci/report.js summary REPORT[=AGAIN].. prints every failure, then "N passed, N failed"; AGAIN is the second run of files that failed
-// A test that passes only at its second run is flaky, which fails the run too: the second run tells the two apart.
+// A test that passes only at its second run is flaky: it is named with both outcomes, and counts as passed.
 // Beside a report is what its run printed (REPORT.log) and, of one with an error outside of any test, its exit code (REPORT.exit-code).
 import { existsSync, readFileSync } from 'node:fs';
 
@@ -43,15 +43,15 @@ if (command === 'failed') {
 }
 
 const count = { passed: 0, failed: 0, skipped: 0 };
-const fail = (verdict, name, reason) => {
-  count.failed += 1;
+const say = (verdict, name, reason) => {
+  count[verdict === 'FLAKY' ? 'passed' : 'failed'] += 1;
   console.log(`${verdict} ${name}\n${indent(reason)}`);
 };
 
 for (const [path, againPath = ''] of reports.map(report => report.split('='))) {
   const files = read(path);
   if (files === undefined) {
-    fail('FAILED', path, 'the run did not come to its end');
+    say('FAILED', path, 'the run did not come to its end');
     printLogTail(path);
     continue;
   }
@@ -59,7 +59,7 @@ for (const [path, againPath = ''] of reports.map(report => report.split('='))) {
   if (existsSync(`${path}.exit-code`)) {
     const code = readFileSync(`${path}.exit-code`, 'utf8').trim();
     const passedAgain = existsSync(againPath) && !existsSync(`${againPath}.exit-code`);
-    fail(passedAgain ? 'FLAKY' : 'FAILED', path, `an error outside of any test, exit code ${code}`);
+    say(passedAgain ? 'FLAKY' : 'FAILED', path, `an error outside of any test, exit code ${code}`);
     printLogTail(path);
   }
   for (const [file, { tests, broken }] of files) {
@@ -69,18 +69,14 @@ for (const [path, againPath = ''] of reports.map(report => report.split('='))) {
       `\nWhen run again, by itself: ${passed ? 'passed' : `failed\n${indent(reason)}`}`;
     if (broken !== undefined) {
       const passed = second !== undefined && !bad(second);
-      fail(
-        passed ? 'FLAKY' : 'FAILED',
-        file,
-        broken + (second ? outcome(passed, second.broken ?? 'tests failed') : ''),
-      );
+      say(passed ? 'FLAKY' : 'FAILED', file, broken + (second ? outcome(passed, second.broken ?? 'tests failed') : ''));
       if (broken === UNEXPLAINED) printLogTail(path);
     }
     for (const { fullName, reason } of tests.filter(failed)) {
       const repeated = secondOf(fullName);
       const passed = repeated?.status === 'passed';
       const second = repeated ? outcome(passed, repeated.reason) : '';
-      fail(passed ? 'FLAKY' : 'FAILED', `${file}: ${fullName}`, reason + second);
+      say(passed ? 'FLAKY' : 'FAILED', `${file}: ${fullName}`, reason + second);
     }
     count.passed += tests.filter(test => test.status === 'passed').length;
     count.skipped += tests.filter(test => test.status !== 'passed' && test.status !== 'failed').length;

@@ -1,7 +1,9 @@
 import { OmicronError } from '../contract/problem.ts';
 
-/** What is nested deeper than any body of this API makes recursive code run out of stack: schemas, writers, comparisons. */
+/** Deeper nesting than any body of this API has makes recursive code run out of stack: schemas, writers, comparisons. */
 const DEPTH_MAX = 256;
+/** A call's arguments stand deeper in the event that reports it: one that a runner takes is one that the controller takes. */
+export const CALL_DEPTH_MAX = 200;
 
 /** A key with which an assignment changes the prototype: <https://github.com/fastify/secure-json-parse>. */
 const PROTOTYPE_KEY =
@@ -11,9 +13,9 @@ const PROTOTYPE_KEY =
  * The JSON of a request: the one parser of controller, gateway, console and runner. Throws `invalid_request` for what is no
  * JSON, is nested too deep or names a prototype.
  */
-export function parseJsonBody(text: string): unknown {
-  if (isDeeper(text, DEPTH_MAX))
-    throw new OmicronError('invalid_request', `The request body may be nested ${DEPTH_MAX} levels deep at most.`);
+export function parseJsonBody(text: string, depthMax = DEPTH_MAX): unknown {
+  if (isDeeper(text, depthMax))
+    throw new OmicronError('invalid_request', `The request body may be nested ${depthMax} levels deep at most.`);
   if (PROTOTYPE_KEY.test(text))
     throw new OmicronError('invalid_request', 'The request body may not have a key "__proto__".');
   try {

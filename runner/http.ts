@@ -5,7 +5,7 @@ import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } f
 import type { hibernateAnswer } from '../contract/hibernation.ts';
 import { OmicronError, PROBLEM_TYPE } from '../contract/problem.ts';
 import type { ProfileCheck, profileSaved } from '../contract/profile.ts';
-import { parseJsonBody } from '../http/json-body.ts';
+import { CALL_DEPTH_MAX, parseJsonBody } from '../http/json-body.ts';
 import { neverSniff } from '../http/never-sniff.ts';
 import { onlyWebSockets } from '../http/upgrade.ts';
 import { serveFiles } from './files-http.ts';
@@ -163,7 +163,7 @@ async function readJson(request: IncomingMessage, bytesMax: number): Promise<unk
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
     throw new OmicronError('unsupported_media_type', 'Send the body as application/json.');
   const chunks = await bodyOf(request, bytesMax);
-  return parseJsonBody(Buffer.concat(chunks).toString('utf8'));
+  return parseJsonBody(Buffer.concat(chunks).toString('utf8'), CALL_DEPTH_MAX);
 }
 
 /** By events: in a process that has run little, an asynchronous iterator takes as long again. */

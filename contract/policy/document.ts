@@ -32,6 +32,12 @@ export const toolRule = z
   .meta({ id: 'ToolRule' });
 export type ToolRule = z.infer<typeof toolRule>;
 
+/** Checks patterns although another part of the document has a fault: all faults are named at once. */
+const BESIDE_OTHER_FAULTS = {
+  when: ({ issues }: { issues: readonly { path?: readonly PropertyKey[] | undefined }[] }) =>
+    issues.every(({ path = [] }) => path.length > 0 && path[0] !== 'tools'),
+};
+
 /** What a session may do; stored per deployment, per user and per session. */
 export const policyDocument = z
   .strictObject({
@@ -60,7 +66,7 @@ export const policyDocument = z
       }),
     );
     for (const fault of patternFaults(patterns)) context.addIssue({ code: 'custom', ...fault });
-  })
+  }, BESIDE_OTHER_FAULTS)
   .meta({ id: 'Policy', title: 'omicron-browser policy' });
 export type PolicyDocument = z.infer<typeof policyDocument>;
 

@@ -62,6 +62,9 @@ describe('the report of .ci/run', () => {
     expect(lines[1]).toContain('outside of any test, exit code 1');
     expect(lines.slice(2)).toEqual(['Unhandled Error', 'Error: worker gone', '1 passed, 1 failed']);
     expect(status).toBe(1);
+    const again = report('outside-again', file('a', ['passed']));
+    expect(run('summary', `${one}=${again}`)).toMatchObject({ status: 0 });
+    expect(run('summary', `${one}=${again}`).lines[0]).toContain('FLAKY');
   });
 
   it('prints what the run printed when a file failed without a reason', () => {
@@ -71,7 +74,7 @@ describe('the report of .ci/run', () => {
     expect(run('summary', crashed).lines).toContain('Error: worker gone');
   });
 
-  it('fails for a test that passed only when it ran again, and shows both outcomes', () => {
+  it('names a test that passed only when it ran again, with both outcomes, and fails for one that failed again', () => {
     const first = report('first', file('a', ['passed']), file('b', ['failed']), file('c', ['failed']));
     const again = report('again', file('b', ['passed']), file('c', ['failed']));
     expect(run('failed', first).lines).toEqual(['b', 'c']);
@@ -88,11 +91,11 @@ describe('the report of .ci/run', () => {
         '    When run again, by itself: failed',
         '        Error: late',
         '          at y',
-        '1 passed, 2 failed',
+        '2 passed, 1 failed',
       ],
     });
     const flaky = `${first}=${report('both', file('b', ['passed']), file('c', ['passed']))}`;
-    expect(run('summary', flaky)).toMatchObject({ status: 1 });
-    expect(run('summary', flaky).lines.at(-1)).toBe('1 passed, 2 failed');
+    expect(run('summary', flaky)).toMatchObject({ status: 0 });
+    expect(run('summary', flaky).lines.at(-1)).toBe('3 passed, 0 failed');
   });
 });

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PROBLEM_TYPE } from '../../../contract/problem.ts';
+import { CALL_DEPTH_MAX } from '../../../http/json-body.ts';
 import { problemOf, type Stack, someUser, startStack } from '../stack.ts';
 import { expectProblem, SECRET } from './expect-problem.ts';
 
@@ -112,7 +113,7 @@ describe('reports of a hostile runner', () => {
     expectProblem(await report(path, body), 'invalid_request');
   });
 
-  it('what a page may put into a tool call is written down: null bytes, broken text, endless depth', async () => {
+  it('what a page may put into a tool call is written down: null bytes, broken text, depth', async () => {
     const data = {
       text: 'a\u0000b',
       broken: 'x\ud800y',
@@ -131,10 +132,19 @@ describe('reports of a hostile runner', () => {
       '\ufffdkey': 1,
       nested: [{ __proto: '\ufffd' }],
     });
-    const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
-    const raw = `{"events":[{"id":"${randomUUID()}","kind":"tool.call","age_ms":0,"data":{"deep":${deep}}}]}`;
-    expect((await stack.call('POST', '/internal/runner-events', { raw, token: runnerTokens.lease })).status).toBe(204);
+    expect((await reportNested(CALL_DEPTH_MAX)).status).toBe(204);
   });
+
+  it('endless depth, which no runner takes from an agent, is refused', async () => {
+    expectProblem(await reportNested(30_000), 'invalid_request');
+  });
+
+  /** Arguments of a call, as deep as this. */
+  function reportNested(depth: number) {
+    const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    const raw = `{"events":[{"id":"${randomUUID()}","kind":"tool.call","age_ms":0,"data":{"arguments":${deep}}}]}`;
+    return stack.call('POST', '/internal/runner-events', { raw, token: runnerTokens.lease });
+  }
 });
 
 describe('the server itself', () => {

@@ -67,7 +67,7 @@ describe('policies', () => {
     expect(refused.status).toBe(400);
     expect(problemOf(refused)).toMatchObject({
       code: 'invalid_request',
-      errors: [{ path: 'tools[0].when[0].value' }, { path: 'sites.deny[0]' }],
+      errors: [{ path: 'sites.deny[0]' }, { path: 'tools[0].when[0].value' }],
     });
     for (const body of ['text', 7, null, [], { version: 2 }, { version: 1, extra: true }])
       expect((await stack.call('PUT', path, { body })).status).toBe(400);
