@@ -52,7 +52,6 @@ export const PROMISES = [
   'test/local/ended-lease.test.ts',
   // logins that the model never sees; profiles that keep them
   'test/runner/login.test.ts',
-  'test/runner/secrecy/attacks.test.ts',
   'test/profiles/logins.test.ts',
   // one way out
   'test/egress/{browser,ssrf}.test.ts',

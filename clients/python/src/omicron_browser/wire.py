@@ -299,6 +299,7 @@ class LiveTokenAnswer(TypedDict):
 class LiveTokenRequest(TypedDict):
     role: NotRequired[LiveRoleInput]
     viewer: NotRequired[str]
+    viewer_id: NotRequired[str]
 
 
 class PendingUserAction(TypedDict):
