@@ -28,7 +28,7 @@ export async function existing(page: Page, target: string): Promise<Locator> {
   throw new Error(
     isRef(target)
       ? `Ref ${target} not found in the current page snapshot. Try capturing new snapshot.`
-      : `"${target}" does not match any elements.`,
+      : `The selector "${target}" does not match any elements.`,
   );
 }
 
