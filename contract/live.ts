@@ -31,7 +31,7 @@ export const liveTokenClaims = z.object({
   role: liveRole,
   /** Who watches: shown to other viewers and written to the timeline. */
   viewer: z.string().min(1).max(256),
-  /** Of this viewer alone: two people may have one name. Absent: the name is theirs alone, as the platform vouches. */
+  /** An id that no other viewer has: two people may share a name. Absent: the platform vouches that the name is unique. */
   viewer_id: viewerId.optional(),
 });
 export type LiveTokenClaims = z.infer<typeof liveTokenClaims>;
@@ -45,7 +45,7 @@ export const liveTokenRequest = z
     role: liveRole.default('view'),
     /** Who watches; the session's user unless told. */
     viewer: z.string().min(1).max(256).optional(),
-    /** Who that is, where names are not unique: control passes to another connection of the same id only. */
+    /** Id of that viewer, where names are not unique: control passes to another connection of the same id only. */
     viewer_id: viewerId.optional(),
   })
   .meta({ id: 'LiveTokenRequest' });

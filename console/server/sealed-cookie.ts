@@ -5,7 +5,7 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What the console would otherwise have to remember, in a cookie that only it reads and writes: it takes no memory, and outlives a restart. */
+/** State kept in a cookie that only the console reads and writes: it takes no memory of the console, and survives a restart. */
 export interface SealedCookie<T> {
   seal(value: T, expiresMs: number): string;
   /** Undefined: it is not of this console, or has expired. */

@@ -12,7 +12,7 @@ const digestCookie = (value: string): string => createHash('sha256').update(valu
 
 /** Who signs in, by what vouches for them: a link or an identity provider. */
 export interface SignedInPerson {
-  /** Of this person alone, whatever they are called: derived from issuer and subject, or from the link that was opened. */
+  /** Id that no other person has, whatever their names: derived from issuer and subject, or from the link that was opened. */
   readonly id: string;
   /** Not unique, and people may choose it at some providers. Shown to other viewers and written to the timeline. */
   readonly name: string;

@@ -1,7 +1,7 @@
 /** Some 100 ms of matching; 300 patterns of 30 characters on a URL of 1,000 take 9 million. */
 const STEPS_MAX = 10_000_000;
 
-/** What is left of the work that one decision may take. */
+/** The work that one decision may still take. */
 export interface MatchingWork {
   /** Takes steps off, and throws `MatchingWorkSpent` where too few are left. */
   spend(steps: number): void;

@@ -1,8 +1,8 @@
 /** Sizes are instructions of the compiled program, or the work of as many: some 10 µs to compile, 400 bytes to keep. */
 interface Group {
-  /** Of all that stands in the group so far. */
+  /** Cost of everything in the group so far. */
   size: number;
-  /** Of its last element, which a repetition multiplies. */
+  /** Cost of its last element, which a repetition multiplies. */
   last: number;
 }
 

@@ -4,7 +4,7 @@ import { patternCost } from './pattern-cost.ts';
 export const PATTERN_CHARS_MAX = 1000;
 /** Some 50 ms to compile; `.{0,1000}` fits. */
 export const PATTERN_COST_MAX = 2500;
-/** Of all patterns of a document, each counted once. */
+/** Limit of all patterns of a document together, each counted once. */
 export const PATTERNS_COST_MAX = 10_000;
 
 /** Measured with re2js 2.10: 130 bytes of program, the rest is the state of a search. */
