@@ -1,0 +1,52 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { textOf } from '../../runner/results/result.ts';
+import { eventually } from '../eventually.ts';
+import { type LeasedRunner, startLease } from '../runner/start-lease.ts';
+import { type Case, type CaseAddress, opens, type Step } from './case.ts';
+import { type CaseSite, serveCases } from './serve-cases.ts';
+
+const CASES = await readCases();
+
+let site: CaseSite;
+let lease: LeasedRunner;
+beforeAll(async () => {
+  site = await serveCases();
+  lease = await startLease({ toolset: 'both', recordVideo: false });
+});
+afterAll(async () => {
+  await lease?.[Symbol.asyncDispose]();
+  site?.close();
+});
+
+test.each(CASES)('$name: $case.title', async ({ name, case: { opens: isOpened = true, steps } }) => {
+  const at: CaseAddress = { host: site.host, url: `http://${site.host}/${name}/` };
+  await run({ tool: 'browser_close' }, name);
+  if (isOpened) await run(opens(at), name);
+  for (const step of steps(at)) await run(step, name);
+});
+
+async function run({ tool, args = {}, shows = [], hides = [], logs, check }: Step, name: string): Promise<void> {
+  const result = (await lease.client.callTool({ name: tool, arguments: { ...args } })) as CallToolResult; // of the protocol
+  const text = textOf(result);
+  const call = `${tool} ${JSON.stringify(args)}`;
+  for (const each of [shows].flat()) expect(text, call).toMatch(each);
+  for (const each of [hides].flat()) expect(text, call).not.toMatch(each);
+  await check?.(result);
+  if (logs !== undefined) await eventually(`${logs} in the log of the page`, () => site.logged(name).includes(logs));
+}
+
+/** Each folder beside this file with its description. */
+async function readCases(): Promise<{ name: string; case: Case }[]> {
+  const folders = readdirSync(import.meta.dirname, { withFileTypes: true }).filter(each => each.isDirectory());
+  return Promise.all(
+    folders
+      .filter(({ name }) => existsSync(join(import.meta.dirname, name, 'case.ts')))
+      .map(async ({ name }) => {
+        const described: { default: Case } = await import(join(import.meta.dirname, name, 'case.ts'));
+        return { name, case: described.default };
+      }),
+  );
+}
