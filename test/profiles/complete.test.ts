@@ -203,10 +203,12 @@ describe('a complete profile on real browsers', () => {
     await logIn(site, lease);
     await using browser = await connectMcpBrowser(lease);
     await browser.goto(`${site.url}/blank`);
-    const megabyte = randomBytes(768 * 1024).toString('base64');
     await browser.evaluate(`async () => {
       const cache = await caches.open('bulk');
-      for (let n = 0; n < 24; n++) await cache.put('/bulk/' + n, new Response(n + ${JSON.stringify(megabyte)}));
+      for (let n = 0; n < 24; n++) {
+        const parts = Array.from({ length: 16 }, () => crypto.getRandomValues(new Uint8Array(65536)));
+        await cache.put('/bulk/' + n, new Response(new Blob(parts)));
+      }
       return true;
     }`);
     const before = await storedBytes();

@@ -1,5 +1,6 @@
 import type { ResourceLink } from '@modelcontextprotocol/server';
 import type { BrowserContext, Download, Page } from 'playwright-core';
+import { oneLine } from '../../browser/page-text.ts';
 import { safeFileName } from '../../files/names.ts';
 import type { KeptFile, SessionFiles } from '../../files/session-files.ts';
 import type { Documents } from '../../secrecy/documents.ts';
@@ -31,6 +32,9 @@ function closeIfEmpty(page: Page): void {
   if (page.url() === '') void page.close().catch(() => undefined); // it is gone
 }
 
+/** A name that answers tell as it is, without marks: tools find a file by what they told. */
+const plainName = (suggested: string): string => safeFileName(oneLine(suggested.replaceAll(/[<>]/g, '_')));
+
 /** Keeps every download of the context among the files of the lease, and tells of it. */
 export function downloads(options: DownloadsOptions): Downloads {
   const { context, documents, files, linkTo, conceal, onFailed } = options;
@@ -44,7 +48,7 @@ export function downloads(options: DownloadsOptions): Downloads {
   async function follow(download: Download): Promise<void> {
     const page = download.page();
     const isTainted = documents.sendsTainted(page) || (await documents.isTainted(page));
-    const suggested = safeFileName(await conceal(download.suggestedFilename()));
+    const suggested = plainName(await conceal(download.suggestedFilename()));
     add(`Downloading file ${suggested}`);
     // Why one was cancelled is an incident of its own.
     if ((await download.failure().catch(() => 'its tab is gone')) !== null) return;
