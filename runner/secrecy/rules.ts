@@ -1,5 +1,6 @@
 import type { Page, Request } from 'playwright-core';
 import type { Refusal } from '../../contract/tool-failure.ts';
+import { keyNamed } from '../browser/key-names.ts';
 import type { BeforeFill } from './before-fill.ts';
 import type { Documents } from './documents.ts';
 import type { FilledFields } from './filled-fields.ts';
@@ -80,7 +81,7 @@ export function secrecyRules({ documents, fields, before, choosesAnew, requestAt
       if (always !== undefined) return always;
       if (rules.pressesKey) {
         const focus = await fields.focusOf(page);
-        const refused = refusedKey(String(args.key), focus);
+        const refused = refusedKey(pressed(args.key), focus);
         return refused !== undefined && (focus === 'secret' || (await documents.isTainted(page))) ? refused : undefined;
       }
       const index = rules.requestIndex?.(args);
@@ -101,6 +102,9 @@ export function secrecyRules({ documents, fields, before, choosesAnew, requestAt
 }
 
 const NO_RULES: ToolRules = {};
+
+/** The key that is pressed, whatever spelling the agent chose. */
+const pressed = (key: unknown): string => keyNamed(String(key)) ?? String(key);
 
 const SENT_BEFORE = closedSecret(
   'This request was sent by a page that may have held a password or a code: its headers and bodies are closed.',
@@ -143,7 +147,7 @@ function refusedAnywhere(args: Arguments): Refusal | undefined {
       'An address that looks for a text (":~:") is not opened once a credential was filled in.',
       'Leave that part out.',
     );
-  if (args.button === 'middle' || (typeof args.key === 'string' && movesClipboard(args.key)))
+  if (args.button === 'middle' || (typeof args.key === 'string' && movesClipboard(pressed(args.key))))
     return closedSecret(
       'Nothing is pasted or copied once a credential was filled in.',
       'Type the text with browser_type.',

@@ -1,4 +1,7 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { refused } from '../../contract/tool-failure.ts';
+import { keyNamed } from '../browser/key-names.ts';
 import { FIRST_CHANGE_MS } from '../settle/settle.ts';
 import { defineTool } from './define-tool.ts';
 import { onPage } from './playwright-form.ts';
@@ -19,7 +22,21 @@ export const pressKey = defineTool({
     snapshotAfter: true,
     namesUnfitFields: true,
     run: onPage({ key: z.string() }, async (page, { key }) => {
-      await page.keyboard.press(key);
+      const named = keyNamed(key);
+      if (named === undefined) return noKey(key);
+      // A character that no key of the keyboard has is typed as a text.
+      await ([...named].length === 1 ? page.keyboard.type(named) : page.keyboard.press(named));
+      return undefined;
     }),
   },
 });
+
+const noKey = (key: string): CallToolResult =>
+  refused({
+    code: 'invalid_arguments',
+    why: `No key is called ${JSON.stringify(key.slice(0, NAME_CHARACTERS_MAX))}.`,
+    instead:
+      'Press one key a call, its modifiers before it: Enter, Escape, Tab, ArrowDown, PageDown, Delete, F5, a, Control+A, Shift+Tab. browser_type types a text.',
+  });
+
+const NAME_CHARACTERS_MAX = 80;
