@@ -315,7 +315,7 @@ describe('hole 10: the pool deletes a runner that was just claimed', () => {
     await weaken(
       database,
       'plan_pool',
-      "where state in ('creating', 'warm') and session_id is null and provider = p_provider and template <> p_template",
+      "where state = 'creating' and session_id is null and provider = p_provider and template <> p_template",
       'where true',
     );
     const p = protocol(database);

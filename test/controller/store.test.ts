@@ -322,8 +322,45 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     const leased = await p.lease();
     expect(await p.fleet.plan('local', 't2', 2, 10)).toBe(2);
     const rest = warm.find(row => row.id !== leased.runner.id);
+    expect((await p.runner(rest?.id ?? '')).state).toBe('warm'); // until there is more than one in its place
+    for (const row of await p.fleet.take('local', 'creating', 10, 0))
+      await p.fleet.markUp(row.id, randomUUID(), 'http://127.0.0.1:1');
+    expect(await p.fleet.plan('local', 't2', 2, 10)).toBe(0);
     expect((await p.runner(rest?.id ?? '')).state).toBe('draining');
     expect((await p.runner(leased.runner.id)).state).toBe('leased');
+  });
+
+  it('a template that does not start empties no pool: the warm runners before it stay, and are leased', async () => {
+    const p = protocol(await open());
+    const warm = await p.warm(3);
+    await p.maintenance.setCapacity(10);
+    const states = () => Promise.all(warm.map(async row => (await p.runner(row.id)).state));
+    for (let tries = 0; tries < 3; tries += 1) {
+      expect(await p.fleet.plan('local', 't2', 3, 10)).toBe(3);
+      for (const row of await p.fleet.take('local', 'creating', 10, 0))
+        await p.fleet.markLost(row.id, 'not_started', 'runner_start_failed', 'ErrImagePull');
+      for (const row of await p.fleet.take('local', 'draining', 10, 0)) await p.fleet.markGone(row.id);
+    }
+    expect(await states()).toEqual(['warm', 'warm', 'warm']);
+    const { runner } = await p.claim({ template: 't2' });
+    expect(warm.map(row => row.id)).toContain(runner.id);
+    expect((await states()).sort()).toEqual(['claimed', 'warm', 'warm']);
+  });
+
+  it('where the capacity leaves no place, one warm runner of the old template gives way to the first new one', async () => {
+    const p = protocol(await open());
+    const warm = await p.warm(3);
+    await p.maintenance.setCapacity(3);
+    const drained = async () => {
+      const states = await Promise.all(warm.map(async row => (await p.runner(row.id)).state));
+      return states.filter(state => state === 'draining').length;
+    };
+    for (let looks = 0; looks < 3; looks += 1) expect(await p.fleet.plan('local', 't2', 3, 10)).toBe(0);
+    expect(await drained()).toBe(1);
+    for (const row of await p.fleet.take('local', 'draining', 10, 0)) await p.fleet.markGone(row.id);
+    expect(await p.fleet.plan('local', 't2', 3, 10)).toBe(1);
+    expect(await p.fleet.plan('local', 't2', 3, 10)).toBe(0);
+    expect(await drained()).toBe(0); // the new one is not known to start
   });
 
   it('shrinks the pool by draining, the newest first, and never a claimed one', async () => {

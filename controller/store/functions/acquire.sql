@@ -126,6 +126,11 @@ begin
     select id into v_runner from omicron.runners
      where state = 'warm' and provider = p_provider and template = p_template
      order by warm_at limit 1 for update skip locked;
+    if v_runner is null then -- one of the template before, which the pool keeps until there are new ones
+      select id into v_runner from omicron.runners
+       where state = 'warm' and provider = p_provider
+       order by warm_at limit 1 for update skip locked;
+    end if;
     if v_runner is null then -- one that the pool is creating
       select id into v_runner from omicron.runners
        where state = 'creating' and session_id is null and provider = p_provider and template = p_template

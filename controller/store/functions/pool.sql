@@ -7,23 +7,41 @@ begin
    where slot in (select slot from omicron.permits where slot > p_most and runner_id is null for update skip locked);
 end $$;
 
+-- Drains one warm runner of another template, so that its permit can go to the first of this one: only while none is on its way.
+create or replace function omicron.give_way(p_provider text, p_template text) returns void
+language sql as $$
+  select omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
+     where state = 'warm' and provider = p_provider and template <> p_template
+       and not exists (select from omicron.runners
+                        where provider = p_provider and (state = 'draining' or state = 'creating' and template = p_template))
+     order by warm_at limit 1 for update skip locked) stale
+$$;
+
 -- The pool's step: brings unleased runners of this template to `p_idle` and returns how many it wrote. At most
 -- `p_burst` start at once, those that a lease waits for included. Runners of another template, and spare ones, become
--- `draining` before anything is deleted. A spare runner younger than a minute stays: while a new pool size rolls out,
--- two replicas disagree on it, and one would remove each second what the other creates.
+-- `draining` before anything is deleted. A warm runner of another template stays until one of this template is warm in its
+-- place: a template that does not start empties no pool. Without a free permit one of them gives way at a time.
+-- A spare runner younger than a minute stays: while a new pool size rolls out, two replicas disagree on it, and one would
+-- remove each second what the other creates.
 create or replace function omicron.plan_pool(p_provider text, p_template text, p_idle integer, p_burst integer) returns integer
 language plpgsql as $$
 declare
   v_missing integer;
+  v_stale integer;
   v_awaited integer;
   v_slot integer;
   v_runner uuid;
   v_created integer := 0;
 begin
   perform pg_advisory_xact_lock(hashtextextended('omicron.pool:' || p_provider, 0));
+  select count(*) - greatest(p_idle, count(*) filter (where template = p_template)) into v_stale
+    from omicron.runners where state = 'warm' and provider = p_provider;
   perform omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
-                 where state in ('creating', 'warm') and session_id is null and provider = p_provider and template <> p_template
+                 where state = 'creating' and session_id is null and provider = p_provider and template <> p_template
                  for update skip locked) stale;
+  perform omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
+                 where state = 'warm' and provider = p_provider and template <> p_template
+                 order by warm_at limit greatest(0, v_stale) for update skip locked) stale;
   select p_idle - count(*) into v_missing from omicron.runners
    where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template;
   if v_missing < 0 then
@@ -36,7 +54,10 @@ begin
    where state = 'creating' and session_id is not null and provider = p_provider;
   while v_created < least(v_missing, p_burst - v_awaited) loop
     select slot into v_slot from omicron.permits where runner_id is null order by slot limit 1 for update skip locked;
-    exit when v_slot is null;
+    if v_slot is null then
+      perform omicron.give_way(p_provider, p_template);
+      exit;
+    end if;
     insert into omicron.runners (provider, template) values (p_provider, p_template) returning id into v_runner;
     update omicron.permits set runner_id = v_runner where slot = v_slot;
     v_created := v_created + 1;
