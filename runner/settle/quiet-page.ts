@@ -10,6 +10,8 @@ export interface QuietOptions {
   readonly quietMs: number;
   /** For the first change, or the end of what the page says is under way. */
   readonly firstMs: number;
+  /** For the view of another address, after a move within the document. */
+  readonly viewMs: number;
   readonly capMs: number;
   /** Something else than a change showed that the page does something. */
   readonly had: boolean;

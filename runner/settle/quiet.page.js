@@ -7,8 +7,18 @@
   /** What changes more often in one action moves by itself. */
   const CHANGES_MAX = 20;
 
+  /** A view that is drawn in the same breath as the address moves belongs to the new one. */
+  const WITH_MOVE_MS = 50;
+  /** What a person sees without a text of its own. */
+  const PICTURES = 'img, svg, canvas, video, input, textarea, select';
+
   /** Of the last change that counts, since the action began; 0: there was none. */
   let changedMs = 0;
+  /** Of the last move to another address within this document, since the action began; 0: there was none. */
+  let movedMs = 0;
+  /** Of the last change that drew something, since the action began; 0: there was none. */
+  let drawnMs = 0;
+  let begun = false;
   let counts = new WeakMap();
   /** What was added last, or where the last change was. */
   let latest;
@@ -26,6 +36,7 @@
       for (const node of addedNodes) if (node.nodeType === 1) enter(node);
       if (!acting) restless.add(target);
       if (restless.has(target)) continue;
+      if (isDrawn(type, target, addedNodes)) drawnMs = performance.now();
       const count = (counts.get(target) ?? 0) + 1;
       counts.set(target, count);
       if (count > CHANGES_MAX) restless.add(target);
@@ -35,6 +46,61 @@
         );
     }
   });
+
+  /** Marks (a class, a title) come at once with another address; the view that belongs to it may come later, after the old one has faded. */
+  function isDrawn(type, target, addedNodes) {
+    if (type === 'attributes' || (target.nodeType === 1 ? target : target.parentElement)?.closest('head')) return false;
+    return type === 'characterData' ? target.data.trim() !== '' : [...addedNodes].some(showsSomething);
+  }
+
+  const showsSomething = node =>
+    node.nodeType === 1
+      ? !node.matches('script, style, link') &&
+        (node.textContent.trim() !== '' || node.matches(PICTURES) || node.querySelector(PICTURES) !== null)
+      : node.nodeType === 3 && node.data.trim() !== '';
+
+  /** A move between places of what the page shows (`#there`) brings no view. */
+  function isPlace(from, to) {
+    const [fromPage, fromName = ''] = from.split('#');
+    const [toPage, toName = ''] = to.split('#');
+    return fromPage === toPage && [fromName, toName].every(name => name === '' || hasPlace(decoded(name)));
+  }
+
+  const hasPlace = name => document.getElementById(name) !== null || document.getElementsByName(name).length > 0;
+
+  function decoded(text) {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text;
+    }
+  }
+
+  let address = location.href;
+  // A document that cleans its address while it loads (`begun` is false) shows the same.
+  globalThis.navigation?.addEventListener('currententrychange', ({ navigationType }) => {
+    const from = address;
+    address = location.href;
+    if (!acting || (navigationType === 'replace' && (!begun || from === address)) || isPlace(from, address)) return;
+    movedMs = performance.now();
+    wake();
+  });
+
+  /** When the last of the movements that come to an end has ended, such as the fading of a view; one beyond `untilMs` is not waited for. */
+  function movingUntil(nowMs, untilMs) {
+    const ends = document.getAnimations().map(({ playState, currentTime, playbackRate, effect }) => {
+      const leftMs = (effect?.getComputedTiming().endTime - currentTime) / playbackRate;
+      return playState === 'running' && leftMs > 0 ? nowMs + leftMs : 0;
+    });
+    return Math.max(0, ...ends.filter(endMs => endMs < untilMs));
+  }
+
+  /** After a move the view that belongs to the new address comes in `viewMs`, and stands still then. */
+  function viewUntil(nowMs, { quietMs, viewMs, untilMs }) {
+    if (movedMs === 0) return 0;
+    const movingMs = movingUntil(nowMs, untilMs);
+    return Math.max(drawnMs < movedMs - WITH_MOVE_MS ? movedMs + viewMs : 0, movingMs === 0 ? 0 : movingMs + quietMs);
+  }
 
   function changed(element) {
     changedMs = performance.now();
@@ -99,6 +165,10 @@
     begin() {
       acting = true;
       changedMs = 0;
+      movedMs = 0;
+      drawnMs = 0;
+      begun = true;
+      address = location.href;
       latest = undefined;
       counts = new WeakMap();
     },
@@ -110,9 +180,10 @@
     shows: () => changedMs > 0 && !isBusy(),
     /**
      * Resolves once nothing changed for `quietMs` after a change, or a request (`had`); for `firstMs` where there was none,
-     * or where the page says that it is busy. After `capMs` in any case. With a `look`.
+     * or where the page says that it is busy. After a move to another address within the document, the first thing drawn is waited for
+     * `viewMs`, and what moves until it stands. After `capMs` in any case. With a `look`.
      */
-    quiet({ quietMs, firstMs, capMs, had, named }) {
+    quiet({ quietMs, firstMs, viewMs, capMs, had, named }) {
       enter(document);
       const startMs = performance.now();
       return new Promise(resolve => {
@@ -121,7 +192,9 @@
           const nowMs = performance.now();
           const wantedMs = (changedMs > 0 || had) && !isBusy() ? quietMs : firstMs;
           const sinceMs = had ? Math.max(changedMs, startMs) : changedMs || startMs;
-          const leftMs = Math.min(sinceMs + wantedMs, startMs + capMs) - nowMs;
+          const untilMs = startMs + capMs;
+          const quietFromMs = Math.max(sinceMs + wantedMs, viewUntil(nowMs, { quietMs, viewMs, untilMs }));
+          const leftMs = Math.min(quietFromMs, untilMs) - nowMs;
           clearTimeout(timer);
           if (leftMs > 0) timer = setTimeout(wake, leftMs);
           else {

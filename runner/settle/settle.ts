@@ -185,7 +185,7 @@ async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules
       continue;
     }
     const had = requests.count > 0 || answer.hasMoved();
-    const options = { quietMs: QUIET_MS, firstMs, capMs: QUIET_CAP_MS, had };
+    const options = { quietMs: QUIET_MS, firstMs, viewMs: FIRST_CHANGE_MS, capMs: QUIET_CAP_MS, had };
     const found = await Promise.race([quiet.quiet(options), answer.next().then(() => 'sign' as const)]);
     if (found === 'sign') continue;
     if (found !== undefined || ++lost > LOST_MAX) return found;
