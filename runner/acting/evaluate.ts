@@ -6,6 +6,7 @@ import { existing, pinTarget } from '../acting/target.ts';
 import { pageScript } from '../browser/page-script.ts';
 import { sessionOf } from '../browser/page-session.ts';
 import { withoutMarks } from '../browser/page-text.ts';
+import { wellFormed } from '../budget/well-formed.ts';
 import { notOneElement } from '../results/result.ts';
 import type { Documents } from '../secrecy/documents.ts';
 
@@ -44,7 +45,7 @@ const evaluated = ({ result }: { result: unknown }): CallToolResult =>
   answered(JSON.stringify(result, null, 2) ?? 'undefined');
 
 const answered = (json: string): CallToolResult => ({
-  content: [{ type: 'text', text: `### Result\n${withoutMarks(json)}` }],
+  content: [{ type: 'text', text: `### Result\n${withoutMarks(wellFormed(json))}` }],
 });
 
 /**

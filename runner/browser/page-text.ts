@@ -19,7 +19,8 @@ const SECRET_MARK = /<(?=\/?secret>)/gi;
 export const withoutMarks = (text: string): string => text.replace(MARK, '(').replace(SECRET_MARK, '(');
 
 /** The text on one line, without marks. Every text of a page that stands in a result goes through here, or through `bareText`. */
-export const oneLine = (text: string): string => withoutMarks(text.replace(UNSEEN, '').replace(BREAKS, ' ').trim());
+export const oneLine = (text: string): string =>
+  withoutMarks(text.toWellFormed().replace(UNSEEN, '').replace(BREAKS, ' ').trim());
 
 const ROLES =
   'alert|article|banner|button|caption|cell|checkbox|code|columnheader|combobox|complementary|contentinfo|definition|dialog|document|' +

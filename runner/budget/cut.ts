@@ -1,3 +1,5 @@
+import { beginning } from './well-formed.ts';
+
 /** Takes secrets, and what fields with secrets hold, out of a text. */
 export type Conceal = (text: string) => Promise<string>;
 
@@ -17,5 +19,5 @@ export async function cut(
   const read = text.slice(0, charactersMax + 2 * SECRET_CHARACTERS_MAX);
   const safe = await conceal(read);
   const sure = read.length < text.length ? safe.slice(0, -SECRET_CHARACTERS_MAX) : safe;
-  return { content: sure.slice(0, charactersMax), truncated: true };
+  return { content: beginning(sure, charactersMax), truncated: true };
 }

@@ -1,3 +1,5 @@
+import { beginning } from './well-formed.ts';
+
 /**
  * About how many tokens a text takes, rather more than less, without a tokenizer, whose tables take tens of megabytes. A test
  * compares it with the encoding o200k.
@@ -16,7 +18,7 @@ export function startOf(text: string, tokensMax: number): string {
     if (tokens + more > tokensMax) {
       // A piece may be as long as the text: its tokens are spread about evenly.
       const part = Math.floor((piece.length * (tokensMax - tokens)) / more);
-      return text.slice(0, index + Math.max(0, part));
+      return beginning(text, index + Math.max(0, part));
     }
     tokens += more;
   }

@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type Conceal, cut } from './cut.ts';
 import { estimateTokens, startOf } from './estimate.ts';
+import { beginning } from './well-formed.ts';
 
 /** Bounds of the argument `tokensMax`. */
 export const TOKENS_MIN = 200;
@@ -86,7 +87,7 @@ function parseDocument(text: string): Record<string, unknown> | undefined {
 function shortJson(json: Record<string, unknown>, tokensMax: number): Record<string, unknown> {
   const cutTo = (length: number): Record<string, unknown> =>
     JSON.parse(JSON.stringify(json), (_key, value) =>
-      typeof value === 'string' || Array.isArray(value) ? value.slice(0, length) : value,
+      typeof value === 'string' ? beginning(value, length) : Array.isArray(value) ? value.slice(0, length) : value,
     );
   return cutTo(largest(JSON.stringify(json).length, length => fits(JSON.stringify(cutTo(length)), tokensMax)));
 }
@@ -95,7 +96,7 @@ const fits = (text: string, tokensMax: number): boolean =>
   text.length <= tokensMax * TOKEN_CHARACTERS_MAX && estimateTokens(text) <= tokensMax;
 
 /** The largest number up to `max` that fits; 0 if none does. */
-function largest(max: number, isFine: (length: number) => boolean): number {
+export function largest(max: number, isFine: (length: number) => boolean): number {
   let [fine, tooMuch] = [0, max + 1];
   while (tooMuch - fine > 1) {
     const middle = Math.floor((fine + tooMuch) / 2);

@@ -2,6 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { CODE_META } from '../../contract/tool-failure.ts';
 import { withoutMarks, withPlainBreaks } from '../browser/page-text.ts';
 import type { Conceal } from '../budget/cut.ts';
+import { wellFormed } from '../budget/well-formed.ts';
 import { maskFields } from '../secrecy/mask-fields.ts';
 import type { CallLease } from './call-lease.ts';
 import type { Stage } from './stage.ts';
@@ -24,7 +25,8 @@ export const conceal =
   };
 
 /** The text of our own tools, JSON, has only a page's marks; that of others has the snapshot's too. */
-const plainText = (text: string): string => withPlainBreaks(text.startsWith('{') ? withoutMarks(text) : text);
+const plainText = (text: string): string =>
+  wellFormed(withPlainBreaks(text.startsWith('{') ? withoutMarks(text) : text));
 
 /** Keeps texts and pictures, and links with names without secrets; anything else that a tool might answer is left out. */
 async function concealResult(result: CallToolResult, conceal: Conceal): Promise<CallToolResult> {
@@ -32,7 +34,7 @@ async function concealResult(result: CallToolResult, conceal: Conceal): Promise<
   for (const part of result.content) {
     if (part.type === 'text') content.push({ type: 'text', text: plainText(part.text) });
     else if (part.type === 'image') content.push(part);
-    else if (part.type === 'resource_link') content.push({ ...part, name: await conceal(part.name) });
+    else if (part.type === 'resource_link') content.push({ ...part, name: await conceal(part.name.toWellFormed()) });
   }
   const code = result._meta?.[CODE_META];
   const _meta = { ...UNTRUSTED, ...(code === undefined ? {} : { [CODE_META]: code }) };

@@ -1,3 +1,4 @@
+import { beginning } from '../budget/well-formed.ts';
 import { barePieces, characterCodes, decodedReadings, foldedView, plainView } from './decoded-view.ts';
 import { decodedRuns } from './encoded-view.ts';
 import { findSpans, hitsIn, mergeRuns, type Run, type SourceSpan } from './find-needles.ts';
@@ -210,12 +211,13 @@ const JSON_CHARACTERS_MAX = 131_072;
 /** A JSON value as an event keeps it: strings redacted, then cut; long arrays cut. */
 export function redactJson(value: unknown, redact: Redact): JsonValue {
   let left = JSON_CHARACTERS_MAX;
-  const short = (text: string): string => {
+  const short = (given: string): string => {
+    const text = given.toWellFormed();
     const read = text.slice(0, Math.min(READ_CHARACTERS_MAX, left));
     left -= read.length;
     if (read.length === text.length) return cut(redact(text));
     const safe = redact(read);
-    return `${safe.slice(0, Math.max(0, Math.min(STRING_CHARACTERS_MAX, safe.length - UNSURE_CHARACTERS)))}...`;
+    return `${beginning(safe, Math.min(STRING_CHARACTERS_MAX, safe.length - UNSURE_CHARACTERS))}...`;
   };
   const kept = (each: unknown): JsonValue => {
     if (typeof each === 'string') return short(each);
@@ -234,4 +236,4 @@ export function redactJson(value: unknown, redact: Redact): JsonValue {
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 const cut = (text: string): string =>
-  text.length > STRING_CHARACTERS_MAX ? `${text.slice(0, STRING_CHARACTERS_MAX)}...` : text;
+  text.length > STRING_CHARACTERS_MAX ? `${beginning(text, STRING_CHARACTERS_MAX)}...` : text;

@@ -19,6 +19,7 @@ export interface AriaNode {
   readonly disabled?: boolean;
   readonly expanded?: boolean;
   readonly invalid?: boolean | string;
+  readonly level?: number;
   readonly pressed?: boolean | 'mixed';
   readonly selected?: boolean;
   readonly children?: readonly (AriaNode | string)[];

@@ -1,4 +1,6 @@
 import { estimateTokens } from '../budget/estimate.ts';
+import { partOf } from '../budget/well-formed.ts';
+import { foldText } from './fold-text.ts';
 import { LONG_CHARACTERS, layout } from './layout.ts';
 import { type Outline, sizeOf } from './outline.ts';
 
@@ -10,7 +12,8 @@ type Matcher = (line: string) => number;
 
 export function matcherOf(pattern: Pattern): Matcher {
   if ('text' in pattern) {
-    const lower = pattern.text.toLowerCase();
+    const wanted = foldText(pattern.text);
+    const lower = (wanted.trim() === '' ? pattern.text : wanted).toLowerCase();
     return line => line.toLowerCase().indexOf(lower);
   }
   const compiled = compile(pattern);
@@ -78,15 +81,17 @@ export function find(outline: readonly Outline[], pattern: Pattern, tokensMax: n
   return [head, ...within(found, tokensMax - estimateTokens(head) - NOTE_TOKENS)].join('\n');
 }
 
-/** The line where it matches; of a long one the places in it that do, each with what is near. */
-function nearMatches(line: string, at: Matcher): string[] {
+/** The line where it matches, folded or as it is; of a long one the places in it that do, each with what is near. */
+function nearMatches(given: string, at: Matcher): string[] {
+  const folded = foldText(given);
+  const line = at(folded) < 0 ? given : folded;
   if (line.length <= LONG_CHARACTERS) return at(line) < 0 ? [] : [line];
   const near: string[] = [];
   for (let from = 0; from < line.length && near.length < NEAR_MAX; ) {
     const rest = line.slice(from);
     const start = at(rest);
     if (start < 0) break;
-    near.push(`…${rest.slice(Math.max(0, start - NEAR_CHARACTERS), start + NEAR_CHARACTERS)}…`);
+    near.push(`…${partOf(rest, start - NEAR_CHARACTERS, start + NEAR_CHARACTERS)}…`);
     from += start + NEAR_CHARACTERS;
   }
   return near;

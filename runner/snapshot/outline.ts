@@ -1,5 +1,6 @@
 import { bareText, oneLine } from '../browser/page-text.ts';
 import { shownAddress } from '../browser/shown.ts';
+import { beginning } from '../budget/well-formed.ts';
 import type { AriaNode } from './aria-tree.ts';
 
 /** One line of a snapshot, with what is under it. */
@@ -8,6 +9,8 @@ export interface Outline {
   /** As it is shown, after `- `. */
   readonly line: string;
   readonly ref: string | undefined;
+  /** Names the group without a line in which it lies; undefined: in none. */
+  readonly within?: number;
   readonly children: readonly Outline[];
 }
 
@@ -28,6 +31,7 @@ export function outlineOf(
   nodes: readonly (AriaNode | string)[],
   { hasBoundedLines }: { readonly hasBoundedLines: boolean } = { hasBoundedLines: false },
 ): Outline[] {
+  groups = 0;
   const lines = linesIn(nodes);
   return hasBoundedLines ? withBoundedLines(lines) : lines;
 }
@@ -51,13 +55,23 @@ function linesOf(node: AriaNode): Outline[] {
   const children = linesIn(node.children ?? []);
   const acted = isActedOn(node);
   if (node.role === 'generic' && !acted && node.name === undefined)
-    return [...(node.text === undefined ? [] : textLine(node.text, node.ref)), ...children];
+    return inGroup([...(node.text === undefined ? [] : textLine(node.text, node.ref)), ...children]);
   if (node.role === 'img' && node.name === undefined && !acted) return children;
   const url =
     node.url === undefined
       ? []
       : [{ role: '/url', line: `/url: ${shownAddress(node.url)}`, ref: undefined, children: [] }];
   return [{ role: node.role, line: lineOf(node, acted), ref: node.ref, children: [...url, ...children] }];
+}
+
+let groups = 0;
+
+/** The lines of a group that has none itself: of several, each names it, unless it lies in a nearer one. */
+function inGroup(lines: Outline[]): Outline[] {
+  if (lines.length < 2) return lines;
+  groups += 1;
+  const within = groups;
+  return lines.map(each => (each.within === undefined ? { ...each, within } : each));
 }
 
 const isActedOn = ({ role, name, cursor }: AriaNode): boolean =>
@@ -77,7 +91,7 @@ function lineOf(node: AriaNode, acted: boolean): string {
   return `${role}${named}${hint}${states(node)}${shownRef}${says === undefined ? '' : `: ${bareText(says)}`}`;
 }
 
-const STATES = ['active', 'checked', 'disabled', 'expanded', 'invalid', 'pressed', 'selected'] as const;
+const STATES = ['active', 'checked', 'disabled', 'expanded', 'invalid', 'level', 'pressed', 'selected'] as const;
 
 const states = (node: AriaNode): string =>
   STATES.filter(state => node[state] !== undefined && node[state] !== false)
@@ -93,7 +107,7 @@ const withBoundedLines = (lines: readonly Outline[]): Outline[] =>
 
 function bounded(line: string): string {
   if (line.length <= LINE_CHARACTERS_MAX) return line;
-  const start = line.slice(0, LINE_CHARACTERS_MAX);
+  const start = beginning(line, LINE_CHARACTERS_MAX);
   return `${start}… (${line.length - start.length} more characters; browser_find searches them)`;
 }
 

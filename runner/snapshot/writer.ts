@@ -17,6 +17,8 @@ export interface Wanted extends View {
   readonly ref?: string | undefined;
   /** Levels of the tree. */
   readonly depth?: number | undefined;
+  /** The first line. */
+  readonly from?: number | undefined;
 }
 
 /**
@@ -116,7 +118,11 @@ export function snapshotWriter(
     return `${changesHead(count, before)}\n${NO_CHANGES}`;
   }
 
-  async function wholePage(page: Page, result: Read, wanted: Pick<Wanted, 'tokensMax' | 'depth'>): Promise<string> {
+  async function wholePage(
+    page: Page,
+    result: Read,
+    wanted: Pick<Wanted, 'tokensMax' | 'depth' | 'from'>,
+  ): Promise<string> {
     const head = writeHead(show(page, result), result);
     return `${head}\n${await layout(result.outline, layoutOptions(head, wanted))}`;
   }
@@ -187,8 +193,10 @@ function writeHead(number: number, { address, title, tabs }: Pick<Seen, 'address
 }
 
 /** The outline's share of the budget, below these lines. */
-const layoutOptions = (head: string, { tokensMax, depth }: Pick<Wanted, 'tokensMax' | 'depth'>) => ({
+const layoutOptions = (head: string, { tokensMax, depth, from }: Pick<Wanted, 'tokensMax' | 'depth' | 'from'>) => ({
   tokensMax: roomFor(head, tokensMax),
+  isNumbered: true,
+  ...(from === undefined ? {} : { from }),
   ...(depth === undefined ? {} : { depth }),
 });
 

@@ -1,6 +1,7 @@
 import { type FitBounds, fitTexts, type SafeText } from '../budget/fit.ts';
 import { redactor, type SecretValue } from '../reporting/redact.ts';
 import { find, matcherOf, type Pattern } from '../snapshot/find.ts';
+import { foldText } from '../snapshot/fold-text.ts';
 import { type LayoutOptions, layout } from '../snapshot/layout.ts';
 import { type Outline, outlineOf } from '../snapshot/outline.ts';
 
@@ -27,7 +28,7 @@ export const JOBS = {
   /** Whether each text matches. */
   matches({ texts, pattern }: { texts: readonly string[]; pattern: Pattern }): boolean[] {
     const at = matcherOf(pattern);
-    return texts.map(text => at(text) >= 0);
+    return texts.map(text => at(text) >= 0 || at(foldText(text)) >= 0);
   },
   redact: ({ text, values }: { text: string; values: readonly SecretValue[] }): string =>
     redactorOf(values).redact(text),

@@ -18,6 +18,8 @@ export interface PlaywrightForm extends AnyForm {
   readonly args: Readonly<Record<string, string>>;
   /** Arguments that are accepted, but not listed: hardly a task needs them. */
   readonly unlisted: readonly string[];
+  /** Arguments of our own, which Playwright MCP does not know. */
+  readonly added?: Readonly<Record<string, 'number'>>;
   /** The browser may keep a form back after it, which it says outside the page: the result names the fields that do not fit. */
   readonly namesUnfitFields?: true;
   /** A file chooser stays open, though the tool does not only read. */
@@ -61,7 +63,7 @@ export type PageAction = (page: Page, signal: AbortSignal) => Promise<CallToolRe
 export type Reading = (
   writer: SnapshotWriter,
   page: Page,
-  view: Omit<Wanted, 'ref' | 'depth'>,
+  view: Omit<Wanted, 'ref' | 'depth' | 'from'>,
   signal: AbortSignal,
 ) => Promise<CallToolResult>;
 

@@ -12,6 +12,10 @@ const snapshotArguments = z.object({
     .number()
     .transform(levels => Math.max(1, Math.floor(levels)))
     .optional(),
+  from: z
+    .number()
+    .transform(line => Math.max(1, Math.floor(line)))
+    .optional(),
   // The writer knows no places of elements.
   boxes: z.literal(false).optional(),
 });
@@ -27,9 +31,10 @@ export const snapshot = defineTool({
   playwright: {
     sets: ['playwright', 'core', 'both'],
     title: 'Page snapshot',
-    description: 'The page as a tree of elements, with refs for other tools',
-    args: { target: 'Only this element' },
+    description: 'The page as a tree with refs for other tools',
+    args: { target: 'Only this' },
     unlisted: ['boxes'],
+    added: { from: 'number' },
     settles: 'nothing',
     snapshotAfter: false,
     run: byWriter(args => {
@@ -40,12 +45,12 @@ export const snapshot = defineTool({
 });
 
 async function readPage(
-  { target, depth }: z.infer<typeof snapshotArguments>,
+  { target, depth, from }: z.infer<typeof snapshotArguments>,
   ...[writer, page, view, signal]: Parameters<Reading>
 ): Promise<CallToolResult> {
   const ref = target === undefined || isRef(target) ? target : await refOf(page, target, view.timeoutMs, signal);
   if (target !== undefined && ref === undefined) return notOneElement(target);
-  const text = await writer.whole(page, { ...view, ref, depth }, signal);
+  const text = await writer.whole(page, { ...view, ref, depth, from }, signal);
   return text === undefined ? notOneElement(String(target)) : textResult(text);
 }
 

@@ -8,6 +8,8 @@ export interface ToolWords {
   readonly args: Readonly<Record<string, string>>;
   /** Arguments that are accepted, but not listed. */
   readonly unlisted: readonly string[];
+  /** Arguments of our own, by their types. */
+  readonly added?: Readonly<Record<string, 'number'>>;
 }
 
 /**
@@ -34,8 +36,16 @@ export const describeTool = (
   title: words.title,
   description: words.description,
   // Playwright MCP's schemas are of objects, and so is the part of them that is left.
-  inputSchema: leanSchema(inputSchema as Schema, words) as Tool['inputSchema'],
+  inputSchema: addArguments(leanSchema(inputSchema as Schema, words), words.added) as Tool['inputSchema'],
   annotations,
+});
+
+const addArguments = (schema: Schema, added: ToolWords['added'] = {}): Schema => ({
+  ...schema,
+  properties: {
+    ...schema.properties,
+    ...Object.fromEntries(Object.entries(added).map(([name, type]) => [name, { type }])),
+  },
 });
 
 /** Types and our own words; nothing that has a default is required. */

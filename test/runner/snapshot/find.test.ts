@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { find } from '../../../runner/snapshot/find.ts';
+import { outlineOf } from '../../../runner/snapshot/outline.ts';
+
+const outline = outlineOf(
+  ['Kün\u00addi\u00adgung', 'Total 10\u202f000\u00a0€', 'zero\u200bwidth', 'cafe\u0301', 'ﬁnance ＡＢＣ'].map(text => ({
+    role: 'paragraph',
+    text,
+  })),
+);
+
+test.each(['Kündigung', 'total 10 000 €', 'zerowidth', 'café', 'cafe\u0301', 'finance abc', '10\u00a0000'])(
+  'finds %s as a person would write it',
+  text => {
+    expect(find(outline, { text }, 1_000)).toMatch(/^Found 1 match/);
+  },
+);
+
+test('a pattern matches the text as it is, and as it is written', () => {
+  expect(find(outline, { regex: 'Kündigung', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
+  expect(find(outline, { regex: '10\\s000', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
+  expect(find(outline, { regex: '\\u00ad', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
+});

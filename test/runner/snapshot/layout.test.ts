@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { estimateTokens } from '../../../runner/budget/estimate.ts';
+import type { AriaNode } from '../../../runner/snapshot/aria-tree.ts';
+import { layout } from '../../../runner/snapshot/layout.ts';
+import { outlineOf } from '../../../runner/snapshot/outline.ts';
+
+const numbered = (count: number, of: (n: number) => AriaNode): AriaNode[] =>
+  Array.from({ length: count }, (_, n) => of(n + 1));
+const button = (name: string, ref: string): AriaNode => ({ role: 'button', name, ref });
+const row = (n: number): AriaNode => ({ role: 'row', ref: `e${n}`, children: [{ role: 'cell', name: `Thing ${n}` }] });
+const calendar: AriaNode[] = [
+  { role: 'generic', ref: 'e100', children: numbered(31, n => button(String(n), `e${n + 200}`)) },
+  { role: 'generic', ref: 'e101', children: [button('Cancel', 'e300'), button('Apply', 'e301')] },
+];
+const numberOf = (text: string) => Number(/browser_snapshot from (\d+)/.exec(text)?.[1]);
+
+test('a page that fits is shown whole', () => {
+  const text = layout(outlineOf(numbered(60, row)), { tokensMax: 2_000, isNumbered: true });
+  expect(text.split('\n')).toHaveLength(60);
+});
+
+test('buttons of another group are no part of a run of days', () => {
+  const table: AriaNode = { role: 'table', children: numbered(300, row) };
+  const text = layout(outlineOf([table, ...calendar]), { tokensMax: 500 });
+  expect(text).toContain('more of row');
+  expect(text).toMatch(/button "Cancel" \[ref=e300\]\n- button "Apply" \[ref=e301\]$/);
+});
+
+test('rows are left out before links of a navigation', () => {
+  const links = numbered(20, n => ({ role: 'link', name: `Topic ${n}`, ref: `e${n}` }));
+  const page: AriaNode[] = [
+    { role: 'navigation', children: links },
+    { role: 'table', children: numbered(300, row) },
+  ];
+  expect(layout(outlineOf(page), { tokensMax: 600 })).toMatch(/Topic 20.*more of row/s);
+});
+
+test('a larger budget shows more rows', () => {
+  const page = outlineOf(numbered(3_000, row));
+  const shown = (tokensMax: number) => layout(page, { tokensMax }).split('\n').length;
+  expect(shown(9_000)).toBeGreaterThan(2 * shown(4_000));
+});
+
+test('reading on from each cut tells every line once', () => {
+  const page = outlineOf(numbered(400, n => ({ role: 'paragraph', text: `Night ${n} was calm and long.` })));
+  const read: string[] = [];
+  let text = layout(page, { tokensMax: 700, isNumbered: true });
+  for (let turns = 0; turns < 40; turns += 1) {
+    expect(estimateTokens(text)).toBeLessThanOrEqual(800);
+    read.push(...text.split('\n').filter(line => line.includes('Night')));
+    if (Number.isNaN(numberOf(text))) break;
+    text = layout(page, { tokensMax: 700, isNumbered: true, from: numberOf(text) });
+  }
+  expect(read).toEqual(page.map(({ line }) => `- ${line}`));
+});
+
+test('rows that were left out are read on, below what they lie in', () => {
+  const page = outlineOf([{ role: 'table', name: 'Orders', children: numbered(300, row) }]);
+  const from = numberOf(layout(page, { tokensMax: 500, isNumbered: true }));
+  expect(layout(page, { tokensMax: 500, isNumbered: true, from })).toMatch(
+    /^- table "Orders"\n - row: Thing 13\n - row: Thing 14\n/,
+  );
+});
