@@ -19,7 +19,7 @@ const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
 export const wellFormed = (text: string): string => {
   const whole = text.toWellFormed();
   return whole.startsWith('{') || whole.startsWith('[') || whole.startsWith('"')
-    ? whole.replace(HALF_ESCAPE, (_all, slashes: string, pair?: string) => `${slashes}${pair ?? '\\ufffd'}`)
+    ? whole.replace(HALF_ESCAPE, (_all, slashes: string, pair?: string) => `${slashes}${pair ?? '\ufffd'}`)
     : whole;
 };
 

@@ -15,7 +15,7 @@ export const find = defineTool({
   playwright: {
     sets: ['playwright', 'core', 'both'],
     title: 'Find in page snapshot',
-    description: 'Find text in the snapshot: matching lines, with refs and surroundings',
+    description: 'Find text in the snapshot: lines with refs and surroundings',
     args: { regex: 'e.g. /total: \\d+/i' },
     unlisted: [],
     settles: 'nothing',

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import type { Conceal } from '../budget/cut.ts';
 import { invalidArguments, textResult, timeoutResult } from '../results/result.ts';
+import { foldText } from '../snapshot/fold-text.ts';
 import { defineTool } from './define-tool.ts';
 import { ACTION, type BrowserCall, onPage } from './playwright-form.ts';
 
@@ -72,8 +73,31 @@ async function waitForText(
 /** Runs in the page. */
 const SHOWN = 'document.body?.innerText ?? ""';
 
-/** As Playwright compares texts. */
-const folded = (text: string): string => text.replace(/\s+/g, ' ').trim().toLowerCase();
+/** As `browser_find` compares texts; what would be nothing is compared as it is. */
+const folded = (text: string): string => foldText(text).trim().toLowerCase() || text;
+
+/** Another element with the text may be hidden. */
+const visibleText = (page: Page, text: string) => page.getByText(text).filter({ visible: true }).first();
+
+/** Resolves when an element with the text is visible, or the page shows it in other letters or across elements. Rejects as Playwright does. */
+async function untilShown(page: Page, text: string, signal: AbortSignal): Promise<void> {
+  const done = new AbortController();
+  const either = AbortSignal.any([signal, done.signal]);
+  const alike = async (): Promise<void> => {
+    while (!(await showsAlike(page, text))) await delay(LOOK_AGAIN_MS, undefined, { signal: either });
+  };
+  try {
+    const never = new Promise<never>(() => undefined);
+    await Promise.race([visibleText(page, text).waitFor({ state: 'visible', ...ACTION }), alike().catch(() => never)]);
+  } finally {
+    done.abort();
+  }
+}
+
+async function showsAlike(page: Page, text: string): Promise<boolean> {
+  const texts = page.frames().map(frame => frame.evaluate(SHOWN).catch(() => ''));
+  return (await Promise.all(texts)).some(shown => folded(String(shown)).includes(folded(text)));
+}
 
 type Wait = z.infer<typeof waitArguments>;
 
@@ -85,16 +109,8 @@ async function waitOnPage(
   if (!wanted && !textGone && !time) return invalidArguments('Either time, text or textGone must be provided.');
   const seconds = Math.min(time ?? 0, TIME_SECONDS_MAX);
   if (seconds > 0) await delay(seconds * 1_000, undefined, { signal });
-  if (textGone)
-    await page
-      .getByText(textGone)
-      .first()
-      .waitFor({ state: 'hidden', ...ACTION });
-  if (wanted)
-    await page
-      .getByText(wanted)
-      .first()
-      .waitFor({ state: 'visible', ...ACTION });
+  if (textGone) await visibleText(page, textGone).waitFor({ state: 'hidden', ...ACTION });
+  if (wanted) await untilShown(page, wanted, signal);
   if (wanted || textGone) return textResult(`Waited for ${wanted || textGone}`);
   const bound = seconds === time ? '' : ` (requested ${time}, maximum is ${TIME_SECONDS_MAX})`;
   return textResult(`Waited for ${seconds} seconds${bound}`);

@@ -17,7 +17,7 @@ const PAGES: Readonly<Record<string, string>> = {
     .join(''),
   select: `<label>Country <select onchange="done('chose '+this.value)">${Array.from({ length: 60 }, (_, n) => `<option>Country ${n}`).join('')}</select></label>`,
   fields: `<form onsubmit="done([...new FormData(this).values()].join());return false">${fields.join('')}<button>Send</button></form>`,
-  price: `<ul>${Array.from({ length: 40 }, (_, n) => `<li>Item ${n}: <b id=p${n}>${10 + n} EUR</b></li>`).join('')}</ul>
+  price: `<ul>${Array.from({ length: 900 }, (_, n) => `<li>Item ${n}: <b id=p${n}>${10 + n} EUR</b></li>`).join('')}</ul>
 <button onclick="p33.textContent='7 EUR'">Refresh</button>`,
   sort: `<ol id=list><li>Pear<li>Fig<li>Apple</ol><button onclick="list.append(...[...list.children].sort((a,b)=>a.textContent<b.textContent?-1:1))">Sort</button>`,
   pages: `<ul id=list></ul><button onclick="show(++at)">Next page</button><script>at=1;show=n=>{list.innerHTML=Array.from({length:5},(_,i)=>'<li>Result '+(n*5-4+i)+'</li>').join('')};show(1)</script>`,
