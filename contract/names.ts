@@ -141,28 +141,21 @@ export const RUNNER_COMMAND = {
   uploaderMain: 'runner/uploader/main.ts',
 } as const;
 
-/** Every environment variable that a program of this repository reads, by the name of its setting. */
+/** Every environment variable that a program of this repository reads, by the name of its setting; docs/reference/settings.md lists them. */
 export const ENV = {
   logLevel: 'OMICRON_LOG_LEVEL',
-  /** Where recordings are kept: `s3://<bucket>`, or a folder such as `file:///var/lib/omicron/artifacts`. */
   artifactStore: 'OMICRON_ARTIFACT_STORE',
-  /** The controller as runners and the egress proxy reach it. */
   controllerUrl: 'OMICRON_CONTROLLER_URL',
-  /** The egress proxy as runners reach it. */
   egressUrl: 'OMICRON_EGRESS_URL',
-  /** HS256 secret of the controller and the egress proxy. */
   egressSecret: 'OMICRON_EGRESS_JWT_SECRET',
 
   // the controller
   controllerHost: 'OMICRON_HOST',
   controllerPort: 'OMICRON_PORT',
-  /** The controller as clients reach it where they do not reach its runners: out of a container, e.g. `http://127.0.0.1:8080`. */
   publicUrl: 'OMICRON_PUBLIC_URL',
   environmentName: 'OMICRON_ENV',
   databaseUrl: 'OMICRON_DATABASE_URL',
-  /** `off`: no TLS to a Postgres on another host. */
   databaseTls: 'OMICRON_DATABASE_TLS',
-  /** PEM of the authorities that sign Postgres's certificate. */
   databaseCa: 'OMICRON_DATABASE_CA',
   databaseConnections: 'OMICRON_DATABASE_CONNECTIONS',
   dataDir: 'OMICRON_DATA_DIR',
@@ -171,20 +164,16 @@ export const ENV = {
   derivationKey: 'OMICRON_DERIVATION_KEY',
   provider: 'OMICRON_PROVIDER',
   localRunnerMemoryMb: 'OMICRON_LOCAL_RUNNER_MEMORY_MB',
-  /** Kernel, or a service with its API, and the key to it. */
   kernelUrl: 'OMICRON_KERNEL_URL',
   kernelApiKey: 'OMICRON_KERNEL_API_KEY',
   secretStore: 'OMICRON_SECRET_STORE',
   secretFileKey: 'OMICRON_SECRET_FILE_KEY',
   supabaseUrl: 'SUPABASE_URL',
-  /** `off`: http to a Supabase on another host. */
   supabaseTls: 'OMICRON_SUPABASE_TLS',
   supabaseServiceRoleKey: 'SUPABASE_SERVICE_ROLE_KEY',
-  /** HashiCorp Vault, and the path at which its KV version 2 is mounted. */
   vaultUrl: 'OMICRON_VAULT_URL',
   vaultMount: 'OMICRON_VAULT_MOUNT',
   vaultToken: 'OMICRON_VAULT_TOKEN',
-  /** Where profiles are kept: `s3://<bucket>`, or a folder. */
   profileStore: 'OMICRON_PROFILE_STORE',
   profileKey: 'OMICRON_PROFILE_KEY',
   profileKmsKey: 'OMICRON_PROFILE_KMS_KEY',
@@ -205,33 +194,25 @@ export const ENV = {
   reapSeconds: 'OMICRON_REAP_SECONDS',
   claimSeconds: 'OMICRON_CLAIM_SECONDS',
   startSeconds: 'OMICRON_START_SECONDS',
-  /** Where people open the console, e.g. `https://console.example.com/`: agents' requests lead there. */
   consoleUrl: 'OMICRON_CONSOLE_URL',
-  /** Origins of pages that may show a preview in a frame: `https://chat.example.com`. */
   consoleEmbedOrigins: 'OMICRON_CONSOLE_EMBED_ORIGINS',
   consoleHost: 'OMICRON_CONSOLE_HOST',
   consolePort: 'OMICRON_CONSOLE_PORT',
-  /** OpenID Connect: who signs people in to the console. */
   consoleOidcIssuer: 'OMICRON_CONSOLE_OIDC_ISSUER',
   consoleOidcClientId: 'OMICRON_CONSOLE_OIDC_CLIENT_ID',
   consoleOidcClientSecret: 'OMICRON_CONSOLE_OIDC_CLIENT_SECRET',
   consoleOidcScopes: 'OMICRON_CONSOLE_OIDC_SCOPES',
-  /** The platform's own access tokens (Supabase Auth) sign in to the console too. */
   consolePlatformIssuer: 'OMICRON_CONSOLE_PLATFORM_ISSUER',
   consolePlatformAudience: 'OMICRON_CONSOLE_PLATFORM_AUDIENCE',
   consolePlatformSecret: 'OMICRON_CONSOLE_PLATFORM_JWT_SECRET',
-  /** Claims of the identity provider: the user's id, and the roles; a claim within a claim has a dot. */
   consoleUserClaim: 'OMICRON_CONSOLE_USER_CLAIM',
   consoleRoleClaim: 'OMICRON_CONSOLE_ROLE_CLAIM',
   consoleViewerRole: 'OMICRON_CONSOLE_VIEWER_ROLE',
   consoleOperatorRole: 'OMICRON_CONSOLE_OPERATOR_ROLE',
   consoleAdminRole: 'OMICRON_CONSOLE_ADMIN_ROLE',
   consoleRoleWithout: 'OMICRON_CONSOLE_ROLE_WITHOUT',
-  /** Where pages in a chat open live views, e.g. `https://browser.example.com/live`. */
   liveUrl: 'OMICRON_LIVE_URL',
-  /** The gateway's address, e.g. `https://browser.example.com/mcp`; without it there is no gateway. */
   gatewayUrl: 'OMICRON_GATEWAY_URL',
-  /** OIDC issuer of the access tokens that the gateway takes. */
   gatewayIssuer: 'OMICRON_GATEWAY_ISSUER',
   gatewayAudience: 'OMICRON_GATEWAY_AUDIENCE',
   gatewayUserClaim: 'OMICRON_GATEWAY_USER_CLAIM',
@@ -242,55 +223,34 @@ export const ENV = {
   controllerJwks: 'OMICRON_CONTROLLER_JWKS',
   runnerHost: 'OMICRON_RUNNER_HOST',
   runnerPort: 'OMICRON_RUNNER_PORT',
-  /** File into which a runner started with port 0 writes the port it got. */
   portFile: 'OMICRON_PORT_FILE',
   outputDir: 'OMICRON_OUTPUT_DIR',
-  /** `stdin`: the runner drives a browser elsewhere, whose address it reads there. */
   remoteBrowser: 'OMICRON_REMOTE_BROWSER',
   chromiumPath: 'OMICRON_CHROMIUM',
   chromiumSandbox: 'OMICRON_CHROMIUM_SANDBOX',
   ffmpegPath: 'OMICRON_FFMPEG',
-  /** Seconds without use after which the browser of a lease is frozen; 0: never. */
   freezeSeconds: 'OMICRON_FREEZE_SECONDS',
-  /** Seconds between saves of a profile that is used; 0: at the end of its lease and on demand only. */
   checkpointSeconds: 'OMICRON_PROFILE_CHECKPOINT_SECONDS',
-  /** MiB of memory that all processes of a browser may take together. */
   browserMemoryMb: 'OMICRON_BROWSER_MEMORY_MB',
-  /** MiB of memory that the runner's own process may hold of pages: their requests, lines and answers. */
   runnerMemoryMb: 'OMICRON_RUNNER_MEMORY_MB',
-  /** MiB of one download, and of all downloads of a lease. */
   downloadMb: 'OMICRON_DOWNLOAD_MB',
   downloadsMb: 'OMICRON_DOWNLOADS_MB',
-  /** Number of downloads of a lease. */
   downloadsMax: 'OMICRON_DOWNLOADS_MAX',
-  /** MiB of one file that is brought in, of all of a lease's, and their number. */
   fileMb: 'OMICRON_FILE_MB',
   filesMb: 'OMICRON_FILES_MB',
   filesMax: 'OMICRON_FILES_MAX',
-  /** Base64 SHA-256 digests of public keys, comma-separated, that the browser trusts besides its own roots (B6). */
   chromiumSpki: 'OMICRON_CHROMIUM_SPKI',
-  /** Seconds that a lease's MCP token lives; unset: as long as its lease (S7). */
   mcpTokenSeconds: 'OMICRON_MCP_TOKEN_SECONDS',
-  /** Runners that one start tries, each in an epoch of its own (S12). */
   startAttempts: 'OMICRON_START_ATTEMPTS',
-  /** Address of the controller's own pod, to which the Services of ended leases lead. */
   podAddress: 'OMICRON_POD_ADDRESS',
-  /** What names of runners' pods and Services begin with (S12). */
   runnerNamePrefix: 'OMICRON_RUNNER_NAME_PREFIX',
-  /** Default toolset of leases. */
   toolset: 'OMICRON_TOOLSET',
-  /** What results show of the page, unless the lease or the call says otherwise. */
   snapshot: 'OMICRON_SNAPSHOT',
-  /** What is kept of pages, unless the lease says otherwise: `none`, `last` or `calls`. */
   keepPages: 'OMICRON_KEEP_PAGES',
-  /** About how many tokens the text of an answer takes at most, unless the call says otherwise. */
   answerTokens: 'OMICRON_ANSWER_TOKENS',
-  /** `on`: `browser_screenshot` answers its picture as base64 in its JSON text too, unless the call says otherwise (P1). */
   imageText: 'OMICRON_IMAGE_TEXT',
-  /** Exact http origins, comma-separated, on which credentials may be filled: for tests and demos. */
   insecureLoginOrigins: 'OMICRON_INSECURE_LOGIN_ORIGINS',
   mcpOrigins: 'OMICRON_MCP_ORIGINS',
-  /** Seconds that the uploader of a pod has from its SIGTERM; less than what is left of the pod's grace then. */
   uploadSeconds: 'OMICRON_UPLOAD_SECONDS',
   awsRegion: 'AWS_REGION',
   awsS3Endpoint: 'AWS_ENDPOINT_URL_S3',

@@ -38,9 +38,14 @@ const GATEWAY_PATH = { error: 'must have the path /mcp' };
 
 /** The controller's settings. Defaults are those of production. */
 export const CONTROLLER_SETTINGS = {
+  /** Address on which it listens. */
   host: [ENV.controllerHost, z.string().default('0.0.0.0')],
+  /** Port on which it listens: API, broker, gateway and metrics. */
   port: [ENV.controllerPort, portSchema().default(8080)],
-  /** Where clients reach this controller, but not its runners, as in a container: it passes their MCP on. For `local` only. */
+  /**
+   * The controller as clients reach it where they do not reach its runners, as in a container: it passes their MCP
+   * on. For `local` only.
+   */
   publicUrl: [
     ENV.publicUrl,
     z
@@ -48,8 +53,9 @@ export const CONTROLLER_SETTINGS = {
       .transform(url => new URL(url).origin)
       .optional(),
   ],
+  /** The least severe log lines that are written. */
   logLevel: [ENV.logLevel, choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').default('info')],
-  /** Names the environment in the recordings' prefix. */
+  /** The environment: a part of the prefix of its recordings. */
   environmentName: [
     ENV.environmentName,
     z
@@ -63,16 +69,21 @@ export const CONTROLLER_SETTINGS = {
   databaseTls: [ENV.databaseTls, tls()],
   /** Authorities that sign Postgres's certificate, in PEM; by default those of Node.js. */
   databaseCa: [ENV.databaseCa, certificatesSchema().optional()],
+  /** Connections to Postgres that one replica keeps at most. */
   databaseConnections: [ENV.databaseConnections, integer(1, 200).default(10)],
+  /** Folder of what this machine keeps: credentials, recordings and profiles, unless other settings name a store. */
   dataDir: [ENV.dataDir, z.string().default('.omicron')],
 
-  /** HS256 secret shared with the API. */
+  /** HS256 secret shared with the platform: it signs the service tokens of API calls. */
   serviceSecret: [ENV.serviceSecret, sharedSecret()],
   /** HS256 secret shared with the egress proxy alone. */
   egressSecret: [ENV.egressSecret, sharedSecret()],
-  /** Ed25519 private key, JWK as JSON. */
+  /** Ed25519 private key, a JWK as JSON: it signs assignments and the tokens of runners. The same on every replica. */
   signingKey: [ENV.signingKey, z.string()],
-  /** Base64 of at least 32 random bytes. */
+  /**
+   * Base64 of at least 32 random bytes, from which the credentials of a lease are derived. The same on every
+   * replica.
+   */
   derivationKey: [
     ENV.derivationKey,
     z.base64({ error: 'must be base64' }).refine(text => Buffer.from(text, 'base64').length >= 32, {
@@ -81,12 +92,13 @@ export const CONTROLLER_SETTINGS = {
   ],
 
   /**
-   * Where runners live: processes of this machine, with browsers of their own (`local`) or of the service Kernel (`kernel`), or pods of the
-   * cluster that this process runs in.
+   * Where runners live: processes of this machine, with browsers of their own (`local`) or of the service Kernel
+   * (`kernel`), or pods of the cluster that the controller runs in.
    */
   provider: [ENV.provider, choice('local', 'kernel', 'kubernetes').default('local')],
-  /** For `kernel` only: the API of the service, and the key to it. */
+  /** The API of Kernel, or of a service with the same API. For `kernel` only. */
   kernelUrl: [ENV.kernelUrl, privateUrl().default('https://api.onkernel.com')],
+  /** The key to that API. For `kernel` only. */
   kernelApiKey: [
     ENV.kernelApiKey,
     z
@@ -101,16 +113,22 @@ export const CONTROLLER_SETTINGS = {
    */
   localRunnerMemoryMb: [ENV.localRunnerMemoryMb, integer(1_024, 1_048_576).default(4_096)],
 
+  /**
+   * The store of site credentials: an encrypted file, Supabase Vault over the database or over REST, or HashiCorp
+   * Vault.
+   */
   secretStore: [ENV.secretStore, choice('file', 'vault-sql', 'vault-rest', 'vault-kv').default('vault-sql')],
   /** Base64 of the 32 bytes that seal the credentials' file; for `file` only. */
   secretFileKey: [ENV.secretFileKey, z.base64({ error: 'must be base64' }).optional()],
-  /** For `vault-rest` only. */
+  /** The Supabase project. For `vault-rest` only. */
   supabaseUrl: [ENV.supabaseUrl, z.url({ protocol: /^https?$/, error: 'must be an https URL' }).optional()],
   /** `off`: a Supabase on another host may be reached by http, where the network itself is trusted. */
   supabaseTls: [ENV.supabaseTls, tls()],
+  /** The service role key of that project. For `vault-rest` only. */
   supabaseServiceRoleKey: [ENV.supabaseServiceRoleKey, z.string().optional()],
-  /** For `vault-kv` only: HashiCorp Vault, the path at which its KV version 2 is mounted, and a token that may read and write there. */
+  /** HashiCorp Vault. For `vault-kv` only. */
   vaultUrl: [ENV.vaultUrl, privateUrl().optional()],
+  /** The path at which its KV version 2 is mounted. For `vault-kv` only. */
   vaultMount: [
     ENV.vaultMount,
     z
@@ -118,6 +136,7 @@ export const CONTROLLER_SETTINGS = {
       .regex(/^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)*$/, 'must be a path such as secret')
       .default('secret'),
   ],
+  /** A token that may create, read and update there. For `vault-kv` only. */
   vaultToken: [
     ENV.vaultToken,
     z
@@ -133,7 +152,7 @@ export const CONTROLLER_SETTINGS = {
   egressUrl: [ENV.egressUrl, z.url({ protocol: /^http$/, error: 'must be an http URL' }).optional()],
 
   /**
-   * Where recordings are kept: `s3://<bucket>` for pods, whose uploaders write there under their own role; else a
+   * The store of recordings: `s3://<bucket>` for pods, whose uploaders write there under their own role; else a
    * folder of this machine, under the data folder unless a `file:` URL names another.
    */
   artifactStore: [
@@ -150,14 +169,14 @@ export const CONTROLLER_SETTINGS = {
   ],
 
   /**
-   * Where profiles are kept: `s3://<bucket>`, or a folder, which replicas must have in common; under the data folder of one
-   * machine unless a `file:` URL names another. Without it a deployment on Kubernetes keeps none.
+   * The store of profiles: `s3://<bucket>`, or a folder that all replicas share; by default a folder below the data
+   * folder on one machine, and none on Kubernetes.
    */
   profileStore: [
     ENV.profileStore,
     z.url({ protocol: /^(file|s3)$/, error: 'must be s3://<bucket> or a file: URL of a folder' }).optional(),
   ],
-  /** Of the bucket of profiles. */
+  /** Region of the buckets. A controller without it checks no bucket. */
   awsRegion: [ENV.awsRegion, z.string().min(1).optional()],
   /** An S3 server other than AWS's. */
   awsS3Endpoint: [ENV.awsS3Endpoint, z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional()],
@@ -177,44 +196,55 @@ export const CONTROLLER_SETTINGS = {
       .regex(/^arn:aws[\w-]*:kms:[\w-]+:\d{12}:(key|alias)\/.+$/, 'must be the ARN of a KMS key')
       .optional(),
   ],
-  /** What all profiles of one user, with their versions, may take in the store. */
+  /** MiB that all profiles of one user, with their versions, may take in the store. */
   profileQuotaMb: [ENV.profileQuotaMb, integer(1, 1_048_576).default(2_048)],
   /** Days after which a profile that no lease has used is deleted. */
   profileRetentionDays: [ENV.profileRetentionDays, integer(1, 36_500).default(365)],
 
   /** Seconds without use after which a session is hibernated; 0: sessions are not. */
   hibernateSeconds: [ENV.hibernateSeconds, decimal(0, 86_400).default(0)],
-  /** Seconds without use after which it is hibernated when another one needs its place. */
+  /** Seconds without use after which a session is hibernated when another one needs its place. */
   hibernateForCapacitySeconds: [ENV.hibernateForCapacitySeconds, decimal(1, 86_400).default(60)],
-  /** How long a hibernated session is kept. */
+  /** Hours for which a hibernated session is kept; then it ends as `expired`. */
   hibernatedHours: [ENV.hibernatedHours, decimal(0.0001, 8_760).default(72)],
 
+  /** Sessions that a user may have at once. */
   userLimit: [ENV.userLimit, integer(1, 10_000).default(3)],
+  /** The answer to one more: `reject` refuses it (429), `evict_oldest` hibernates or ends the oldest one. */
   onUserLimit: [ENV.onUserLimit, choice('reject', 'evict_oldest').default('reject')],
+  /** Runners that may exist at once, warm ones included. */
   capacity: [ENV.capacity, integer(1, 100_000).default(120)],
+  /** Warm runners that wait for leases. */
   poolIdle: [ENV.poolIdle, integer(0, 1_000).default(2)],
+  /** Runners that may start at once, those that a lease waits for included. */
   poolBurst: [ENV.poolBurst, integer(1, 100).default(4)],
   /**
-   * How long the MCP token of a lease lives: each get-or-create and heartbeat answers with a new one, and those before work until they
-   * expire. Unset: a lease has one token, for as long as it lives.
+   * Seconds for which the MCP token of a lease is valid: each get-or-create and heartbeat answers with a new one,
+   * and earlier ones work until they expire. Unset: a lease has one token, for as long as it lives.
    */
   mcpTokenSeconds: [ENV.mcpTokenSeconds, integer(30, 604_800).optional()],
+  /** Maximum age of a lease, however much it is used. */
   maxSessionMinutes: [ENV.maxSessionMinutes, decimal(0.05, 7 * 24 * 60).default(480)],
   /**
-   * In a folder, recordings older than this are deleted. In a bucket its lifecycle deletes them (infra:
-   * `artifacts.retentionDays`, which must be the same number); the controller may not, and only marks them as
-   * expired.
+   * Days for which videos and files are kept. In a folder the controller deletes them then; in a bucket its
+   * lifecycle rule does (infra: `artifacts.retentionDays`, which must be the same number), and the controller marks
+   * them as expired.
    */
   artifactsRetentionDays: [ENV.artifactsRetentionDays, integer(1, 3_650).default(7)],
-  /** The same of kept pages (infra: `artifacts.pagesRetentionDays`). */
+  /** The same for kept pages (infra: `artifacts.pagesRetentionDays`). */
   pagesRetentionDays: [ENV.pagesRetentionDays, integer(1, 3_650).default(7)],
-  /** Between two rounds of the reaper (O18: 30 to 60 s in production). */
+  /** Seconds between two rounds of the reaper, which ends expired leases (O18: 30 to 60 in production). */
   reapSeconds: [ENV.reapSeconds, decimal(0.05, 600).default(30)],
+  /** Seconds for which a claim holds unless the replica that made it renews it. */
   claimSeconds: [ENV.claimSeconds, decimal(1, 120).default(15)],
+  /** Seconds after which a start counts as stuck, and another replica may take it over. */
   startSeconds: [ENV.startSeconds, decimal(2, 600).default(120)],
   /** Runners that one start tries before it fails, each in an epoch of its own. */
   startAttempts: [ENV.startAttempts, integer(1, 10).default(3)],
-  /** Of the names of runners' pods and Services. To be changed while there are none: their names are how they are found. */
+  /**
+   * Prefix of the names of pods and Services of runners. Change it only while there are none: they are found by
+   * name.
+   */
   runnerNamePrefix: [
     ENV.runnerNamePrefix,
     z
@@ -224,31 +254,43 @@ export const CONTROLLER_SETTINGS = {
       .default(RUNNER_NAME_PREFIX),
   ],
 
-  /** Of this process's own pod; without it the addresses of ended leases go with their pods. */
-  podAddress: [ENV.podAddress, z.union([z.ipv4(), z.ipv6()]).optional()],
+  /**
+   * Address of the controller's own pod, to which the Services of ended leases lead; without it their addresses end
+   * with their pods.
+   */
+  podAddress: [ENV.podAddress, z.union([z.ipv4(), z.ipv6()], { error: 'must be an IP address' }).optional()],
 
-  /** Where people open the console; clients that can send their person there do. */
+  /**
+   * The console as people open it, e.g. `https://console.example.com/`; clients that can send their person there do.
+   */
   consoleUrl: [ENV.consoleUrl, privateUrl().optional()],
-  /** Where pages in a chat reach `/live` of this service, to show the browser by a socket; without it they ask by calls. */
+  /**
+   * Address at which pages in a chat reach `/live` of the controller, e.g. `https://browser.example.com/live`;
+   * without it they show the browser by calls.
+   */
   liveUrl: [
     ENV.liveUrl,
     privateUrl()
       .transform(url => url.replace(/^http/, 'ws').replace(/\/$/, ''))
       .optional(),
   ],
-  /** Where clients reach the gateway, `/mcp` of this service; without it there is none. */
+  /**
+   * Address at which clients reach the gateway, `/mcp` of the controller, e.g. `https://browser.example.com/mcp`;
+   * without it there is no gateway.
+   */
   gatewayUrl: [
     ENV.gatewayUrl,
     privateUrl()
       .refine(url => URL.parse(url)?.pathname === '/mcp', GATEWAY_PATH)
       .optional(),
   ],
-  /** As the issuer writes itself into `iss`. */
+  /** OIDC issuer of the access tokens that the gateway accepts, as it writes itself into `iss`. */
   gatewayIssuer: [ENV.gatewayIssuer, privateUrl().optional()],
-  /** What access tokens have in `aud`: the gateway's address, unless the issuer knows it by another name. */
+  /** The `aud` of those tokens; by default the address of the gateway. */
   gatewayAudience: [ENV.gatewayAudience, z.string().optional()],
   /** The claim of an access token that names the user. */
   gatewayUserClaim: [ENV.gatewayUserClaim, z.string().default('sub')],
+  /** Toolset of leases that the gateway makes. */
   gatewayToolset: [ENV.gatewayToolset, choice(...TOOLSETS).default('playwright')],
 } as const;
 export type Settings = SettingsOf<typeof CONTROLLER_SETTINGS>;

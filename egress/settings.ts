@@ -38,31 +38,50 @@ const fileSchema = () => derived('a file that can be read', path => readFileSync
 
 /** The settings of the egress proxy. */
 export const EGRESS_SETTINGS = {
+  /** The controller as the proxy reaches it. */
   controllerUrl: [ENV.controllerUrl, httpUrl()],
+  /** HS256 secret shared with the controller alone. */
   egressKey: [ENV.egressSecret, derived('a secret of at least 32 bytes', serviceKey)],
+  /** Address on which it listens for browsers. */
   host: [ENV.egressHost, z.string().default('0.0.0.0')],
+  /** Port on which it listens for browsers: HTTP and CONNECT. */
   port: [ENV.egressPort, portSchema().default(PORTS.egress)],
+  /** Address of health and metrics. */
   adminHost: [ENV.egressAdminHost, z.string().default('0.0.0.0')],
+  /** Port of health and metrics. */
   adminPort: [ENV.egressAdminPort, portSchema().default(PORTS.egressAdmin)],
-  /** The deployment's own ranges: VPC, pods, services, its public addresses. */
+  /** Ranges that are refused besides the private ones: the deployment's VPC, pods, services and public addresses. */
   deniedCidrs: [ENV.egressDeniedCidrs, cidrsSchema()],
-  /** Ranges that browsers may reach although they are internal: private deployments, tests. */
+  /** Internal ranges that browsers may reach all the same: private deployments, tests. */
   allowedCidrs: [ENV.egressAllowedCidrs, cidrsSchema()],
-  /** DNS servers (`host[:port]`); the system's when empty. */
+  /** DNS servers (`host[:port]`); by default the system's. */
   dnsServers: [ENV.egressDnsServers, wordsSchema().pipe(z.array(dnsServer))],
+  /** Seconds for one lookup of a name. */
   dnsSeconds: [ENV.egressDnsSeconds, secondsSchema(3)],
+  /** Seconds for a connection to a site. */
   connectSeconds: [ENV.egressConnectSeconds, secondsSchema(10)],
-  /** How long a client may take for the head of a request, its credential included. */
+  /** Seconds that a client may take for the head of a request, its credential included. */
   headSeconds: [ENV.egressHeadSeconds, secondsSchema(10, 60)],
+  /** Seconds without a byte after which a connection is closed. */
   idleSeconds: [ENV.egressIdleSeconds, secondsSchema(600)],
+  /**
+   * A new connection needs a lease that was confirmed within this many seconds; otherwise the controller is asked
+   * first.
+   */
   freshSeconds: [ENV.egressFreshSeconds, secondsSchema(6)],
+  /** Open connections are closed when their lease was not confirmed for this many seconds. */
   confirmSeconds: [ENV.egressConfirmSeconds, secondsSchema(30)],
+  /** Seconds that one watch of the leases may wait at the controller; keep it below `OMICRON_EGRESS_FRESH_SECONDS`. */
   watchSeconds: [ENV.egressWatchSeconds, secondsSchema(4, 20)],
+  /** Seconds that open connections have when the proxy stops. */
   graceSeconds: [ENV.egressGraceSeconds, secondsSchema(20)],
+  /** Connections that one lease may have open. */
   connectionsPerLease: [ENV.egressConnectionsPerLease, countSchema(512)],
+  /** Bytes that one lease may transfer, both ways together. */
   bytesPerLease: [ENV.egressBytesPerLease, countSchema(20 * 1024 ** 3)],
-  /** Client connections of all leases; those without a lease have places of their own. */
+  /** Connections of clients, all leases together; those without a lease have places of their own. */
   clientsMax: [ENV.egressClientsMax, countSchema(20_000)],
+  /** The deployment's own proxy, through which all connections go. */
   upstreamUrl: [ENV.egressUpstreamUrl, httpUrl().optional()],
   /** File with `user:password` for the upstream proxy. */
   upstreamCredential: [ENV.egressUpstreamCredentialFile, fileSchema().optional()],

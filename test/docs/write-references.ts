@@ -1,0 +1,6 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { references } from './references/all.ts';
+
+// `npm run docs`: writes the pages of docs/reference/ from the code.
+mkdirSync('docs/reference', { recursive: true });
+for (const [path, text] of await references()) writeFileSync(path, text);
