@@ -1,8 +1,9 @@
-import type { CDPSession, Dialog, Page } from 'playwright-core';
+import type { CDPSession, Page } from 'playwright-core';
 import { realClock } from '../../time/clock.ts';
 import { within } from '../../time/within.ts';
 import { isClosedPage } from './addresses.ts';
 import type { RunnerBrowser } from './browser.ts';
+import { followDialogs, type OpenDialogs } from './dialogs.ts';
 import { type Incidents, incidents } from './incidents.ts';
 import { tokenBucket } from './rate.ts';
 
@@ -14,6 +15,8 @@ export interface PageGuard {
   isFull(): boolean;
   /** A blank tab beyond the limit, for the caller to close the others. */
   newTab(): Promise<Page>;
+  /** The dialogs of all tabs. */
+  readonly dialogs: OpenDialogs;
   /** Such a page answers no script until the dialog is handled. */
   showsDialog(page: Page): boolean;
   /** Whether the dialog is the page's question whether to leave it. */
@@ -50,12 +53,7 @@ const CRASHED = 'its process ended, most often for lack of memory';
  */
 export function guardPages(browser: GuardedBrowser, report: (what: string, page: Page) => void): PageGuard {
   const { context } = browser;
-  const dialogs = new WeakMap<Page, Set<Dialog>>();
-  const dialogsOf = (page: Page): Set<Dialog> => {
-    const open = dialogs.get(page) ?? new Set();
-    dialogs.set(page, open);
-    return open;
-  };
+  const dialogs = followDialogs(context);
   let exempt = false;
   const sessions = new WeakMap<Page, Promise<CDPSession | undefined>>();
   const targets = new WeakMap<Page, Promise<string | undefined>>();
@@ -149,8 +147,6 @@ export function guardPages(browser: GuardedBrowser, report: (what: string, page:
     sessions.set(page, session);
     targets.set(page, targetOf(session));
     page.on('crash', () => void endTab(page));
-    page.on('dialog', dialog => dialogsOf(page).add(dialog));
-    page.on('dialogclosed', dialog => dialogsOf(page).delete(dialog));
     const choosers = tokenBucket(CHOOSERS, realClock.nowMs);
     page.on('filechooser', () => {
       if (!choosers.take(1)) void close(page, KEPT_CHOOSING);
@@ -169,8 +165,9 @@ export function guardPages(browser: GuardedBrowser, report: (what: string, page:
     newTab,
     incidents: known,
     settled,
-    showsDialog: page => dialogsOf(page).size > 0,
-    asksToLeave: page => [...dialogsOf(page)].some(dialog => dialog.type() === 'beforeunload'),
+    dialogs,
+    showsDialog: page => dialogs.of(page) !== undefined,
+    asksToLeave: page => dialogs.of(page)?.dialog.type() === 'beforeunload',
     close,
     async stopScript(page) {
       await (await sessions.get(page))?.send('Runtime.terminateExecution');

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Dialog, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { actionTimeout } from '../../contract/tool-codes.ts';
 import { refused } from '../../contract/tool-failure.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
+import { describeDialog, type OpenDialog } from '../browser/dialogs.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { errorLines } from '../browser/page-text.ts';
 import { recoverPages } from '../browser/recover-page.ts';
@@ -28,11 +29,19 @@ const crashed = (why: string | undefined): CallToolResult =>
 export const untilAborted = (signal: AbortSignal): Promise<undefined> =>
   signal.aborted ? Promise.resolve(undefined) : once(signal, 'abort').then(() => undefined);
 
-const DIALOG_OPEN = refused({
+const DIALOG_OPEN = {
   code: 'dialog_open',
   why: 'A dialog is open on the page.',
   instead: 'Answer it with browser_handle_dialog.',
-});
+} as const;
+
+/** The result of work on a page that a dialog holds. */
+export const dialogOpen = (held: OpenDialog, page: Page): CallToolResult =>
+  refused(
+    held.page === page
+      ? DIALOG_OPEN
+      : { ...DIALOG_OPEN, why: `This tab waits for a dialog. ${describeDialog(held, page.context().pages())}` },
+  );
 
 /** The limits of every call: its time, its cancelling, and the life of the browser. */
 export interface Bounds {
@@ -93,36 +102,40 @@ interface WorkBounds {
   readonly seconds: number;
   readonly signal: AbortSignal;
   /** The result of work that a dialog interrupts. */
-  readonly interrupted?: (dialog: Dialog) => CallToolResult;
+  readonly interrupted?: (held: OpenDialog, page: Page) => CallToolResult;
 }
 
 /**
- * Runs work on a page until it ends, is cancelled, or a dialog opens, which it would wait for. Rejects as Playwright
+ * Runs work on a page until it ends, is cancelled, or a dialog opens, in this or another tab, which it would wait for. Rejects as Playwright
  * MCP does when the time is over. The signal that `work` is given aborts when its result is no longer awaited.
  */
 export async function workOnPage(
   page: Page,
   guard: PageGuard,
-  { seconds, signal, interrupted = () => DIALOG_OPEN }: WorkBounds,
+  { seconds, signal, interrupted = dialogOpen }: WorkBounds,
   work: (page: Page, signal: AbortSignal) => Promise<CallToolResult>,
 ): Promise<CallToolResult> {
   const abort = new AbortController();
   const { promise: stopped, resolve: end, reject: giveUp } = Promise.withResolvers<CallToolResult>();
   const onAbort = () => end(CANCELLED);
-  const onDialog = (dialog: Dialog) => end(interrupted(dialog));
+  const onDialog = async () => {
+    const held = await guard.dialogs.holding(page);
+    if (held !== undefined) end(interrupted(held, page));
+  };
   const late = setTimeout(() => giveUp(new SdkError(SdkErrorCode.RequestTimeout, 'late')), seconds * 1_000);
   stopped.catch(() => undefined);
   signal.addEventListener('abort', onAbort, { once: true });
-  page.once('dialog', onDialog);
+  page.context().on('dialog', onDialog);
   try {
-    if (guard.showsDialog(page)) return DIALOG_OPEN;
+    const held = await guard.dialogs.holding(page);
+    if (held !== undefined) return dialogOpen(held, page);
     const worked = work(page, abort.signal);
     worked.catch(() => undefined);
     return await Promise.race([worked, stopped]);
   } finally {
     clearTimeout(late);
     signal.removeEventListener('abort', onAbort);
-    page.off('dialog', onDialog);
+    page.context().off('dialog', onDialog);
     abort.abort(OVER);
   }
 }

@@ -1,8 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Dialog, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type Refusal, refused } from '../../contract/tool-failure.ts';
+import { within } from '../../time/within.ts';
 import { unfitFields } from '../acting/unfit-fields.ts';
 import { refusedUrl } from '../browser/addresses.ts';
+import { describeAnswered, describeDialog, type OpenDialog } from '../browser/dialogs.ts';
 import { textResult, withNotes } from '../results/result.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import type { BrowserCall, PageAction, PlaywrightForm } from '../tools/playwright-form.ts';
@@ -11,7 +13,7 @@ import { passedArguments, typedTexts } from '../upstream/arguments.ts';
 import { chooserNotes } from '../upstream/file-choosers.ts';
 import { closeTabs } from '../upstream/tabs.ts';
 import { upstreamTabOf } from '../upstream/upstream-tab.ts';
-import { untilAborted, workOnPage } from './bounds.ts';
+import { dialogOpen, untilAborted, workOnPage } from './bounds.ts';
 import type { BrowserParts } from './browser-work.ts';
 import { settleAction } from './settle.ts';
 import { addSnapshotAfter, readRecovering } from './snapshot-after.ts';
@@ -46,7 +48,10 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
     const asked = () => connection.request(tool.name, passedArguments(args), seconds * 1_000, signal);
     // A tool that changes nothing does not ask which page it acts on.
     if (typeof form.settles === 'string') return asked();
-    return settleAction(settler, form, await parts.current(), asked, false);
+    const page = await parts.current();
+    const held = await guard.dialogs.holding(page);
+    if (held !== undefined && held.page !== page) return dialogOpen(held, page);
+    return settleAction(settler, form, page, asked, false);
   }
 
   /** Playwright MCP alone knows what a page with a dialog or a file chooser waits for: it is asked. */
@@ -92,6 +97,17 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
     },
     readOwn,
     matches: (texts, pattern) => parts.patterns.run('matches', { texts, pattern }, signal),
+    async answerElsewhere(answer) {
+      const page = await parts.current();
+      const open = guard.dialogs.of(page) === undefined ? guard.dialogs.all()[0] : undefined;
+      if (open === undefined) return undefined;
+      const said = describeAnswered(open, page.context().pages());
+      const answered = async () => {
+        await within(answer(open.dialog), seconds * 1_000);
+        return textResult(said);
+      };
+      return finish(await settleAction(settler, form, page, answered, false));
+    },
     onPage: (work, workSeconds = seconds) =>
       leaving(async () => workOnPage(await parts.current(), guard, { seconds: workSeconds, signal }, work)),
     withSnapshot: result => addSnapshotAfter(parts, result, signal),
@@ -119,7 +135,9 @@ const NAME_MISPLACED: Refusal = {
 /** In Playwright MCP's words: a title would have to be asked for. */
 const pageSection = (page: Page) => ({ type: 'text' as const, text: `### Page\n- Page URL: ${page.url()}` });
 
-const dialogOpened = (dialog: Dialog): CallToolResult =>
+const dialogOpened = (held: OpenDialog, page: Page): CallToolResult =>
   textResult(
-    `There is a "${dialog.type()}" dialog with message "${dialog.message()}": answer it with browser_handle_dialog.`,
+    held.page === page
+      ? `There is a "${held.dialog.type()}" dialog with message "${held.dialog.message()}": answer it with browser_handle_dialog.`
+      : describeDialog(held, page.context().pages()),
   );

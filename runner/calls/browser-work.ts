@@ -56,7 +56,7 @@ export interface BrowserWork {
     signal: AbortSignal,
     work: (page: Page, signal: AbortSignal) => Promise<CallToolResult>,
   ): Promise<CallToolResult>;
-  /** The tab that the next call acts on; undefined where there is none, or a dialog, behind which no page answers. */
+  /** The tab that the next call acts on; undefined where there is none, or a dialog in any tab, behind which it may not answer. */
   answeringTab(): Page | undefined;
   /** Sets how this turn's call wants to see pages. Only inside a turn, at its start. */
   show(view: View): void;
@@ -90,7 +90,7 @@ const SELECT_SECONDS = 45;
 /** Connects and runs one call, so that the first call of an agent finds everything in place. */
 export async function browserWork({ browser, guard, filesDir }: BrowserWorkOptions): Promise<BrowserWork> {
   const { context } = browser;
-  boundNames(context);
+  boundNames(context, () => guard.dialogs.all().length > 0);
   forgetEmptyDocuments(context);
   const connection = await connectPlaywright(context, filesDir);
   let view: View = { snapshot: 'full', tokensMax: TOKENS_DEFAULT };
@@ -124,7 +124,7 @@ export async function browserWork({ browser, guard, filesDir }: BrowserWorkOptio
       bounds.bounded(name, seconds, signal, async () => workOnPage(await current(), guard, { seconds, signal }, work)),
     answeringTab() {
       const page = currentTab(context);
-      return page !== undefined && guard.showsDialog(page) ? undefined : page;
+      return guard.dialogs.all().length > 0 ? undefined : page;
     },
     show(wanted) {
       view = wanted;

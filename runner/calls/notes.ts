@@ -1,9 +1,11 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { describeDialog } from '../browser/dialogs.ts';
 import { oneLine } from '../browser/page-text.ts';
 import { refusedOnTheWayOut } from '../browser/refused-on-the-way-out.ts';
-import { withNotes } from '../results/result.ts';
+import { textOf, withNotes } from '../results/result.ts';
 import { onlyReads } from '../tools/define-tool.ts';
 import { currentTab } from '../upstream/tabs.ts';
+import type { BrowserParts } from './browser-work.ts';
 import type { CallLease } from './call-lease.ts';
 import type { LeaseTool } from './lease-tools.ts';
 import { failedDocuments } from './notes/failed-documents.ts';
@@ -36,6 +38,7 @@ export function notes(lease: NotesLease): Stage {
       ...(result.isError ? [] : failed),
       ...refusedOnTheWayOut(lease.forwarder?.refusals ?? [], startMs),
       ...browser.parts.guard.incidents.takeNotes(),
+      ...(tool.usesPage ? dialogsElsewhere(result, browser.parts) : []),
       ...downloaded,
       ...(before.written.length > 0 ? [['Console:', ...before.written].join('\n')] : []),
     ];
@@ -48,6 +51,17 @@ export function notes(lease: NotesLease): Stage {
     if (tab !== undefined) call.page = { ...facts.of(tab, result), ...(await pages.afterCall()) };
     return { ...noted, content: [...noted.content, ...links] };
   };
+}
+
+/** Dialogs of other tabs than the current one, which tells of its own. */
+function dialogsElsewhere(result: CallToolResult, { context, guard }: BrowserParts): string[] {
+  const current = currentTab(context);
+  const told = textOf(result).replaceAll('\\"', '"');
+  return guard.dialogs
+    .all()
+    .filter(({ page }) => page === undefined || page !== current)
+    .map(open => describeDialog(open, context.pages()))
+    .filter(each => !told.includes(each));
 }
 
 /** Reading tools add no notes of the page, except that one may ask for its person once it was waited for. */

@@ -15,6 +15,9 @@ export async function addSnapshotAfter(
   if (result.isError || view.snapshot === 'none') return result;
   const taken = async () => {
     const page = await parts.current().catch(() => undefined);
+    const held = page && (await guard.dialogs.holding(page));
+    // Of a dialog in another tab the notes tell.
+    if (held !== undefined && held.page !== page) return result;
     // Behind a dialog no page answers; Playwright MCP tells of the dialog.
     const isOurs = view.snapshot !== 'playwright' && page !== undefined && !guard.showsDialog(page);
     const snapshot = isOurs ? await writer.after(page, view, signal) : await playwrightSnapshot(connection, signal);

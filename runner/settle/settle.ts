@@ -38,6 +38,7 @@ const QUIET_MS = 80;
 export const FIRST_CHANGE_MS = 350;
 /** A page may change for so long. */
 const QUIET_CAP_MS = 700;
+const QUIET = { quietMs: QUIET_MS, viewMs: FIRST_CHANGE_MS, capMs: QUIET_CAP_MS };
 /** A request that hangs, of a page that shows something new. */
 const HANGING_MS = 1_000;
 const REQUESTS_CAP_MS = 5_000;
@@ -83,7 +84,14 @@ export function settler(context: BrowserContext, nowMs: () => number, answerMs?:
       else if (begins === 'input') await begun.answered;
       const outcome = await action();
       if (unless?.(outcome) !== true) {
-        const rested = rest(page, answer, { quiet, firstMs, nowMs });
+        const rested = rest(page, answer, { quiet, firstMs, nowMs }).then(async look => {
+          if (answer.opened.length === 0) return look;
+          // A window begins with what it asks of its person: a dialog, which the answer has to tell.
+          await Promise.all(
+            answer.opened.map(tab => quietOf(tab).quiet({ ...QUIET, firstMs: FIRST_CHANGE_MS, had: false })),
+          );
+          return undefined;
+        });
         looked = (await Promise.race([rested, answer.stopped, wait(CAP_MS)])) ?? undefined;
       }
       return outcome;
@@ -122,9 +130,11 @@ function prepare(page: Page): void {
 /** What shows that a page answers an action. */
 interface Answer {
   readonly requests: ActionRequests;
+  /** The tabs that opened meanwhile. */
+  readonly opened: readonly Page[];
   /** The action opened a tab, moved the page or began a download. */
   hasMoved(): boolean;
-  /** Resolves when there is nothing to wait for any more: a dialog opened, behind which nothing happens, or the page closed. */
+  /** Resolves when there is nothing to wait for any more: a dialog opened, behind which nothing happens (one of another tab holds this one too), or the page closed. */
   readonly stopped: Promise<void>;
   /** Resolves when the next request begins or ends. */
   next(): Promise<void>;
@@ -143,22 +153,28 @@ function watchAnswer(context: BrowserContext, page: Page, watch: RequestWatch): 
   const onMoved = () => {
     hasMoved = true;
   };
+  const opened: Page[] = [];
+  const onOpened = (tab: Page) => {
+    opened.push(tab);
+    onMoved();
+  };
   const onNavigated = (frame: Frame) => {
     if (frame === page.mainFrame()) onMoved();
   };
   const onStopped = () => end();
   const requests = watch.begin(page, tell);
-  context.on('page', onMoved);
-  page.on('framenavigated', onNavigated).on('download', onMoved).on('dialog', onStopped).on('close', onStopped);
+  context.on('page', onOpened).on('dialog', onStopped);
+  page.on('framenavigated', onNavigated).on('download', onMoved).on('close', onStopped);
   return {
     requests,
+    opened,
     stopped,
     hasMoved: () => hasMoved,
     next: () => sign.promise,
     stop() {
       requests.stop();
-      context.off('page', onMoved);
-      page.off('framenavigated', onNavigated).off('download', onMoved).off('dialog', onStopped).off('close', onStopped);
+      context.off('page', onOpened).off('dialog', onStopped);
+      page.off('framenavigated', onNavigated).off('download', onMoved).off('close', onStopped);
     },
   };
 }
@@ -185,8 +201,10 @@ async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules
       continue;
     }
     const had = requests.count > 0 || answer.hasMoved();
-    const options = { quietMs: QUIET_MS, firstMs, viewMs: FIRST_CHANGE_MS, capMs: QUIET_CAP_MS, had };
-    const found = await Promise.race([quiet.quiet(options), answer.next().then(() => 'sign' as const)]);
+    const found = await Promise.race([
+      quiet.quiet({ ...QUIET, firstMs, had }),
+      answer.next().then(() => 'sign' as const),
+    ]);
     if (found === 'sign') continue;
     if (found !== undefined || ++lost > LOST_MAX) return found;
   }

@@ -1,5 +1,8 @@
+import * as z from 'zod';
 import { defineTool } from './define-tool.ts';
-import { ANSWERS, askPlaywright } from './playwright-form.ts';
+import { ANSWERS } from './playwright-form.ts';
+
+const dialogArguments = z.object({ accept: z.boolean(), promptText: z.string().optional() });
 
 export const handleDialog = defineTool({
   name: 'browser_handle_dialog',
@@ -15,6 +18,13 @@ export const handleDialog = defineTool({
     unlisted: [],
     settles: ANSWERS,
     snapshotAfter: true,
-    run: askPlaywright,
+    // Playwright MCP knows the dialogs of the current tab alone.
+    async run(args, call) {
+      const parsed = dialogArguments.safeParse(args);
+      if (!parsed.success) return call.ask(args);
+      const { accept, promptText } = parsed.data;
+      const answered = await call.answerElsewhere(dialog => (accept ? dialog.accept(promptText) : dialog.dismiss()));
+      return answered ?? call.ask(args);
+    },
   },
 });

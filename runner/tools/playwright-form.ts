@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Page } from 'playwright-core';
+import type { Dialog, Page } from 'playwright-core';
 import * as z from 'zod';
 import type { Refusal } from '../../contract/tool-failure.ts';
 import { FIRST_CHANGE_MS, type Settler } from '../settle/settle.ts';
@@ -43,6 +43,8 @@ export interface BrowserCall extends Pick<Settler, 'settled'> {
   readOwn(reading: Reading): Promise<CallToolResult>;
   /** Whether each text matches, within a time of its own. Rejects with a `TextTimeout`. */
   matches(texts: readonly string[], pattern: Pattern): Promise<boolean[]>;
+  /** Answers the dialog that opened first in another tab, and waits for the page; undefined: this tab has one of its own, or there is none. */
+  answerElsewhere(answer: (dialog: Dialog) => Promise<void>): Promise<CallToolResult | undefined>;
   /** Runs work on the page, within the time of the tool or these seconds. Nothing is awaited or added afterwards. */
   onPage(work: (page: Page, signal: AbortSignal) => Promise<CallToolResult>, seconds?: number): Promise<CallToolResult>;
   /** The result with a snapshot of the page as it is now, where the call wants one. */

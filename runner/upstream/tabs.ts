@@ -25,13 +25,13 @@ const NO_TITLE = '(does not answer)';
  * without marks of the product's; very long ones are not told.
  *
  * Playwright MCP asks every tab for its title in each call: one in the background whose script never ends would hold them all.
- * Such a tab has no title; that of the tab acted on is waited for as long as its call may take.
+ * Such a tab has no title; that of the tab acted on is waited for as long as its call may take, unless a dialog may hold it.
  */
-export function boundNames(context: BrowserContext): void {
+export function boundNames(context: BrowserContext, mayBeHeld: () => boolean): void {
   const bound = (page: Page) => {
     const [title, url] = [page.title.bind(page), page.url.bind(page)];
     const shown = async () => shownTitle(await title());
-    page.title = () => (page === currentTab(context) ? shown() : within(shown(), TITLE_MS, NO_TITLE));
+    page.title = () => (page === currentTab(context) && !mayBeHeld() ? shown() : within(shown(), TITLE_MS, NO_TITLE));
     page.url = () => shownAddress(url());
     const [messages, errors] = [page.consoleMessages.bind(page), page.pageErrors.bind(page)];
     page.consoleMessages = async options => (await messages(options)).map(onOneLine);

@@ -11,7 +11,7 @@ function lease() {
       show: (view: object) => shown.push(view),
       parts: {
         context: Object.assign(new EventEmitter(), { pages: () => [] }),
-        guard: { incidents: { takeNotes: () => ['A tab was closed.'] } },
+        guard: { incidents: { takeNotes: () => ['A tab was closed.'] }, dialogs: { all: () => [] } },
       },
     },
     pages: { beforeClosing: async () => shown.push({ kept: true }), afterCall: async () => ({}) },
