@@ -1,4 +1,5 @@
-import { LABELS, NAMESPACES } from '../../contract/names.ts';
+import { NAMESPACES } from '../../contract/names.ts';
+import { countPods, countRunners, maxOf, prefixSeries, SCRAPED, scrapedUp } from './series.ts';
 
 /** An alert that is not about an objective: a cause rather than what users notice. */
 export interface Alert {
@@ -10,14 +11,6 @@ export interface Alert {
   /** Left out where there is no pool of warm runners. */
   readonly ofPool?: true;
 }
-
-// Every replica reads its gauges from the database, so they all report the same value.
-const maxOf = (series: string): string => `max(${series})`;
-const countRunners = (state: string): string => `max(sum by (instance) (omicron_runners{state${state}}))`;
-/** Of videos and files, and of kept pages: each prefix has days of its own. */
-const prefixSeries = (what: string, of = 'max'): string => `${of} by (prefix) (omicron_artifact_store_${what})`;
-const pods = `count(kube_pod_info{namespace="${NAMESPACES.runners}"})`;
-const scrapedUp = (app: string): string => `up{namespace="${NAMESPACES.system}",job="${app}"} == 1`;
 
 /**
  * Pods beyond the database's runners that are normal under load: created but not recorded yet, removed but still
@@ -36,14 +29,14 @@ export const ALERTS: readonly Alert[] = [
   {
     alert: 'BrowserControllerDown',
     summary: 'No replica of the session controller is up: no browser can be leased, and leases end when they expire',
-    expr: `absent(${scrapedUp(LABELS.controllerApp)})`,
+    expr: `absent(${scrapedUp(SCRAPED.controller)} == 1)`,
     for: '2m',
     severity: 'page',
   },
   {
     alert: 'BrowserEgressDown',
     summary: 'No replica of the egress proxy is up: browsers reach no site, recordings are not uploaded',
-    expr: `absent(${scrapedUp(LABELS.egressApp)})`,
+    expr: `absent(${scrapedUp(SCRAPED.egress)} == 1)`,
     for: '2m',
     severity: 'page',
   },
@@ -57,7 +50,7 @@ export const ALERTS: readonly Alert[] = [
   {
     alert: 'BrowserRunnerPodsRunaway',
     summary: 'There are more runner pods than the database has runners, or than the capacity allows',
-    expr: `${pods} > ${countRunners('!="gone"')} + ${PODS_SLACK} or ${pods} > ${maxOf('omicron_capacity')} + ${PODS_SLACK}`,
+    expr: `${countPods} > ${countRunners('!="gone"')} + ${PODS_SLACK} or ${countPods} > ${maxOf('omicron_capacity')} + ${PODS_SLACK}`,
     for: '10m',
     severity: 'page',
   },

@@ -2,16 +2,24 @@ import { ApiObject } from 'cdk8s';
 import type { Construct } from 'constructs';
 import { NAMESPACES, SERVICES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
+import { grafanaJson } from '../monitoring/dashboard.ts';
+import { DASHBOARDS } from '../monitoring/dashboards/all.ts';
 import { ruleGroups } from '../monitoring/rules.ts';
 import { CONTROLLER, EGRESS, meta } from './meta.ts';
 
 const apiVersion = 'monitoring.coreos.com/v1';
 const namespace = NAMESPACES.system;
 
+/**
+ * ConfigMaps with this label are dashboards to the sidecar of Grafana's chart, in any namespace with `searchNamespace: ALL`:
+ * https://github.com/grafana/helm-charts/blob/main/charts/grafana/README.md#sidecar-for-dashboards
+ */
+const DASHBOARD_LABEL = { grafana_dashboard: '1' } as const;
+
 export const runbooksOf = ({ gitops }: Environment): string =>
   `${gitops.repository.replace(/\.git$/, '')}/blob/${gitops.revision}/docs/runbooks`;
 
-/** Objects of the Prometheus operator: what to scrape, and alerts (O21). */
+/** Objects of the Prometheus operator: what to scrape, and alerts (O21). Dashboards, for the sidecar of Grafana. */
 export function monitoring(scope: Construct, env: Environment): void {
   if (!env.monitoringNamespace) return;
   const scrape = (name: string, labels: Readonly<Record<string, string>>, port: string) =>
@@ -33,4 +41,16 @@ export function monitoring(scope: Construct, env: Environment): void {
     metadata: meta('omicron-browser', { namespace, wave: 'after' }),
     spec: { groups: ruleGroups(runbooksOf(env), env.limits.poolIdle) },
   });
+  for (const dashboard of DASHBOARDS)
+    new ApiObject(scope, `dashboard-${dashboard.uid}`, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: meta(`dashboard-${dashboard.uid}`, {
+        namespace,
+        wave: 'after',
+        labels: DASHBOARD_LABEL,
+        annotations: { grafana_folder: 'Omicron Browser' },
+      }),
+      data: { [`${dashboard.uid}.json`]: `${JSON.stringify(grafanaJson(dashboard), null, 1)}\n` },
+    });
 }

@@ -21,7 +21,7 @@ export const UNIT = [
   'test/http/*.test.ts',
   'test/images/*.test.ts',
   'test/infra/!(config|program|user-data).test.ts',
-  'test/manifests/!(alerts).test.ts',
+  'test/manifests/!(alerts|dashboard-answers).test.ts',
   'test/model/!(holes|protocol|worlds).test.ts',
   'test/packages/*.test.ts',
   'test/policies/!(crossguard).test.ts',

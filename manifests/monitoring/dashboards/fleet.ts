@@ -1,0 +1,106 @@
+import { type Dashboard, RATE } from '../dashboard.ts';
+import { processPanels } from '../process-panels.ts';
+import { countPods, countRunners, maxOf, SCRAPED, scrapedUp } from '../series.ts';
+
+export const FLEET: Dashboard = {
+  uid: 'omicron-fleet',
+  title: 'Omicron Browser / Fleet',
+  description: 'Sessions, runners and the controller',
+  rows: [
+    {
+      title: 'Now',
+      panels: [
+        {
+          title: 'Ready sessions',
+          description: 'Leases whose browser can be used',
+          kind: 'stat',
+          unit: 'short',
+          queries: [{ expr: maxOf('omicron_active_sessions'), legend: 'ready' }],
+        },
+        {
+          title: 'Capacity in use',
+          description: 'Runners other than warm ones, of the cap; BrowserCapacityShort fires above 90 %',
+          kind: 'stat',
+          unit: 'percentunit',
+          queries: [{ expr: `${countRunners('!~"gone|warm"')} / ${maxOf('omicron_capacity')}`, legend: 'in use' }],
+        },
+        {
+          title: 'Warm runners',
+          description: 'Runners that wait for a lease; at 0 every new session waits for a start',
+          kind: 'stat',
+          unit: 'short',
+          queries: [{ expr: countRunners('="warm"'), legend: 'warm' }],
+        },
+        {
+          title: 'Replicas up',
+          description: 'Programs that Prometheus reaches',
+          kind: 'stat',
+          unit: 'short',
+          queries: [
+            { expr: `sum(${scrapedUp(SCRAPED.controller)})`, legend: 'controller' },
+            { expr: `sum(${scrapedUp(SCRAPED.egress)})`, legend: 'egress proxy' },
+          ],
+        },
+      ],
+    },
+    {
+      title: 'Sessions and runners',
+      panels: [
+        {
+          title: 'Sessions',
+          description: 'Leases that start or are ready, and sessions that are kept without a runner',
+          kind: 'timeseries',
+          unit: 'short',
+          queries: [
+            { expr: maxOf('omicron_active_sessions'), legend: 'ready' },
+            { expr: maxOf('omicron_starting_sessions'), legend: 'starting' },
+            { expr: maxOf('omicron_hibernated_sessions'), legend: 'hibernated' },
+          ],
+        },
+        {
+          title: 'Runners by state',
+          description: 'Rows of the database, and the cap; `draining` that does not fall is a pod that does not go',
+          kind: 'timeseries',
+          unit: 'short',
+          queries: [
+            { expr: 'max by (state) (omicron_runners{state!="gone"})', legend: '{{state}}' },
+            { expr: maxOf('omicron_capacity'), legend: 'capacity' },
+          ],
+        },
+        {
+          title: 'Runner pods',
+          description:
+            'Pods of the namespace beside the runners that the database knows; more pods than rows is a leak',
+          kind: 'timeseries',
+          unit: 'short',
+          queries: [
+            { expr: countPods, legend: 'pods' },
+            { expr: countRunners('!="gone"'), legend: 'rows' },
+          ],
+        },
+        {
+          title: 'Runners that did not start',
+          description: 'In each interval; BrowserRunnersDoNotStart fires above 5 in ten minutes',
+          kind: 'timeseries',
+          unit: 'short',
+          queries: [{ expr: `sum(increase(omicron_pod_create_failures_total[${RATE}]))`, legend: 'failed' }],
+        },
+        {
+          title: 'Hibernation',
+          description: 'Sessions that were hibernated and restored a second, and those that could not be',
+          kind: 'timeseries',
+          unit: 'ops',
+          queries: [{ expr: `max by (change) (rate(omicron_hibernations_total[${RATE}]))`, legend: '{{change}}' }],
+        },
+        {
+          title: 'Frozen browsers',
+          description: 'Browsers that were frozen and thawed a second',
+          kind: 'timeseries',
+          unit: 'ops',
+          queries: [{ expr: `max by (change) (rate(omicron_browser_freezes_total[${RATE}]))`, legend: '{{change}}' }],
+        },
+      ],
+    },
+    { title: 'Controller', panels: processPanels('omicron_') },
+  ],
+};

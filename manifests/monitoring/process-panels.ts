@@ -1,0 +1,43 @@
+import { type Panel, RATE } from './dashboard.ts';
+
+/** What each replica of a program takes of its machine, from the metrics of its Node process under `prefix`. */
+export const processPanels = (prefix: 'omicron_' | 'omicron_egress_'): readonly Panel[] => [
+  {
+    title: 'CPU',
+    description: 'Cores that each replica uses',
+    kind: 'timeseries',
+    unit: 'short',
+    queries: [
+      { expr: `sum by (instance) (rate(${prefix}process_cpu_seconds_total[${RATE}]))`, legend: '{{instance}}' },
+    ],
+  },
+  {
+    title: 'Memory',
+    description: 'Resident memory and heap of each replica; a container is killed at its limit of resident memory',
+    kind: 'timeseries',
+    unit: 'bytes',
+    queries: [
+      { expr: `max by (instance) (${prefix}process_resident_memory_bytes)`, legend: '{{instance}} resident' },
+      { expr: `max by (instance) (${prefix}nodejs_heap_size_used_bytes)`, legend: '{{instance}} heap' },
+    ],
+  },
+  {
+    title: 'Event loop',
+    description: 'Time for which the process answered nobody: heartbeats are late when it nears a second',
+    kind: 'timeseries',
+    unit: 's',
+    queries: [{ expr: `max by (instance) (${prefix}nodejs_eventloop_lag_p99_seconds)`, legend: '{{instance}} p99' }],
+  },
+  {
+    title: 'Open files',
+    description: 'Sockets and files of each replica, of those it may open',
+    kind: 'timeseries',
+    unit: 'percentunit',
+    queries: [
+      {
+        expr: `max by (instance) (${prefix}process_open_fds / ${prefix}process_max_fds)`,
+        legend: '{{instance}}',
+      },
+    ],
+  },
+];
