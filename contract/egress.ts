@@ -43,6 +43,7 @@ export const authorizeAnswer = z
   ])
   .meta({ id: 'EgressAuthorizeAnswer' });
 
+/** Leases of one watch; a proxy with more watches them in several. */
 export const WATCH_LEASES_MAX = 2000;
 /** Below the 30 s after which load balancers and meshes cut an idle call. */
 export const WATCH_WAIT_MS_MAX = 20_000;
@@ -112,6 +113,11 @@ export const REFUSALS = {
   proxy_full: {
     status: 503,
     sentence: 'The egress proxy has no connection to spare; close some tabs and try again.',
+  },
+  leases_full: {
+    status: 503,
+    sentence:
+      'The egress proxy serves as many leases as OMICRON_EGRESS_LEASES_MAX allows; try again when others have ended.',
   },
   bytes_exhausted: { status: 403, sentence: 'The session has used up its traffic allowance.' },
   name_not_found: { status: 502, sentence: 'No such host: the name does not exist or has no address.' },

@@ -277,6 +277,7 @@ export const ENV = {
   egressConnectionsPerLease: 'OMICRON_EGRESS_CONNECTIONS_PER_LEASE',
   egressBytesPerLease: 'OMICRON_EGRESS_BYTES_PER_LEASE',
   egressClientsMax: 'OMICRON_EGRESS_CLIENTS_MAX',
+  egressLeasesMax: 'OMICRON_EGRESS_LEASES_MAX',
   egressUpstreamUrl: 'OMICRON_EGRESS_UPSTREAM_URL',
   egressUpstreamCredentialFile: 'OMICRON_EGRESS_UPSTREAM_CREDENTIAL_FILE',
   egressUpstreamCaFile: 'OMICRON_EGRESS_UPSTREAM_CA_FILE',

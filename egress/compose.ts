@@ -44,6 +44,7 @@ export async function startEgress(
       connectionsMax: settings.connectionsPerLease,
       bytesMax: settings.bytesPerLease,
     },
+    leasesMax: settings.leasesMax,
     freshMs: ms(settings.freshSeconds),
     confirmMs: ms(settings.confirmSeconds),
     watchMs: Math.round(ms(settings.watchSeconds)),

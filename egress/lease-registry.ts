@@ -9,6 +9,7 @@ import type { ProxyRefusal } from './refusal.ts';
 export interface RegistryOptions {
   readonly source: PolicySource;
   readonly limits: LeaseLimits;
+  readonly leasesMax: number;
   /** A new connection needs a lease confirmed this recently; otherwise the controller is asked first. */
   readonly freshMs: number;
   /** Open connections are closed when their lease was not confirmed for this long. */
@@ -43,9 +44,9 @@ export function sweep(table: LeaseTable, confirmMs: number, nowMs: number): void
 export function leaseRegistry(options: RegistryOptions): LeaseRegistry {
   const { source, clock, onUnavailable } = options;
   const stopping = new AbortController();
-  const table = new LeaseTable(options.limits);
+  const table = new LeaseTable(options.limits, options.leasesMax);
   const shared = { source, table, clock, stopping: stopping.signal, onUnavailable };
-  const watch = leaseWatch({ ...shared, watchMs: options.watchMs });
+  const watch = leaseWatch({ ...shared, leasesMax: options.leasesMax, watchMs: options.watchMs });
   const lookup = leaseLookup({ ...shared, freshMs: options.freshMs, onCreated: watch.add });
   let sweeping: Promise<void> = Promise.resolve();
 

@@ -1,4 +1,4 @@
-import { type EgressClient, type EgressGrant, WATCH_LEASES_MAX } from '../contract/egress.ts';
+import type { EgressClient, EgressGrant } from '../contract/egress.ts';
 import { EgressLease, type LeaseLimits } from './lease.ts';
 import type { ProxyRefusal } from './refusal.ts';
 
@@ -23,11 +23,14 @@ export const isOverdue = (lease: EgressLease, confirmMs: number, nowMs: number):
 /** The live leases, by credential and by holder. Does no I/O. */
 export class LeaseTable {
   readonly #limits: LeaseLimits;
+  readonly #leasesMax: number;
   readonly #byCredential = new Map<string, EgressLease>();
   readonly #byHolder = new Map<string, EgressLease>();
 
-  constructor(limits: LeaseLimits) {
+  /** `limits` are those of each lease, `leasesMax` is how many there may be. */
+  constructor(limits: LeaseLimits, leasesMax: number) {
     this.#limits = limits;
+    this.#leasesMax = leasesMax;
   }
 
   get size(): number {
@@ -59,7 +62,7 @@ export class LeaseTable {
       return { lease: held, created: false };
     }
     if (held) this.end(held);
-    if (this.#byHolder.size >= WATCH_LEASES_MAX) return { refused: 'policy_unavailable' };
+    if (this.#byHolder.size >= this.#leasesMax) return { refused: 'leases_full' };
     const lease = new EgressLease(grant, this.#limits, nowMs);
     this.#byHolder.set(holder, lease);
     this.#byCredential.set(credentialDigest, lease);

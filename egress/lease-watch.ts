@@ -1,4 +1,4 @@
-import type { EgressGrant, WatchAnswer } from '../contract/egress.ts';
+import { type EgressGrant, WATCH_LEASES_MAX, type WatchAnswer } from '../contract/egress.ts';
 import { type Backoff, backoffMs } from '../time/backoff.ts';
 import type { Clock } from '../time/clock.ts';
 import type { EgressLease } from './lease.ts';
@@ -8,6 +8,8 @@ import type { PolicySource } from './policy-source.ts';
 export interface LeaseWatchOptions {
   readonly source: PolicySource;
   readonly table: LeaseTable;
+  /** Of the table: it decides how many watches may be in flight. */
+  readonly leasesMax: number;
   /** How long one watch may wait. */
   readonly watchMs: number;
   readonly clock: Clock;
@@ -22,7 +24,8 @@ export interface LeaseWatch {
   settled(): Promise<unknown>;
 }
 
-const WATCHES_MAX = 4;
+/** Beside those that a full table needs. */
+const WATCHES_SPARE = 3;
 /** Between two watches of a batch, in case the controller always answers at once. */
 export const WATCH_PAUSE_MS = 50;
 const WATCH_RETRY: Backoff = { firstMs: 1000, maxMs: 1000, jitter: 0.5 };
@@ -40,7 +43,16 @@ export function watchVerdict(
 }
 
 /** Keeps leases true by watching the controller for their changes, in batches. */
-export function leaseWatch({ source, table, watchMs, clock, stopping, onUnavailable }: LeaseWatchOptions): LeaseWatch {
+export function leaseWatch({
+  source,
+  table,
+  leasesMax,
+  watchMs,
+  clock,
+  stopping,
+  onUnavailable,
+}: LeaseWatchOptions): LeaseWatch {
+  const watchesMax = Math.ceil(leasesMax / WATCH_LEASES_MAX) + WATCHES_SPARE;
   const unwatched = new Set<EgressLease>();
   const inFlight = new Set<Promise<void>>();
 
@@ -71,14 +83,15 @@ export function leaseWatch({ source, table, watchMs, clock, stopping, onUnavaila
     void clock.sleep(pauseMs, stopping, true).then(begin, () => {}); // rejects only when stopping
   };
 
-  // A new lease gets a watch of its own at once; when four are in flight, it joins the next batch.
+  // A new lease gets a watch of its own at once; when all watches are in flight, it joins the next batch.
   const begin = (): void => {
-    if (stopping.aborted || inFlight.size >= WATCHES_MAX) return;
-    const batch = [...unwatched].filter(lease => !lease.ended);
-    unwatched.clear();
-    if (batch.length === 0) return;
-    const work = round(batch).finally(() => inFlight.delete(work));
-    inFlight.add(work);
+    for (const lease of unwatched) if (lease.ended) unwatched.delete(lease);
+    while (!stopping.aborted && inFlight.size < watchesMax && unwatched.size > 0) {
+      const batch = [...unwatched].slice(0, WATCH_LEASES_MAX);
+      for (const lease of batch) unwatched.delete(lease);
+      const work = round(batch).finally(() => inFlight.delete(work));
+      inFlight.add(work);
+    }
   };
 
   return {

@@ -81,6 +81,11 @@ export const EGRESS_SETTINGS = {
   bytesPerLease: [ENV.egressBytesPerLease, countSchema(20 * 1024 ** 3)],
   /** Connections of clients, all leases together; those without a lease have places of their own. */
   clientsMax: [ENV.egressClientsMax, countSchema(20_000)],
+  /**
+   * Leases that this proxy serves. Each browser's connections reach every replica, and a runner's browser and its uploader count
+   * apart: twice the deployment's runners are enough.
+   */
+  leasesMax: [ENV.egressLeasesMax, integer(1, 100_000).default(12_000)],
   /** The deployment's own proxy, through which all connections go. */
   upstreamUrl: [ENV.egressUpstreamUrl, httpUrl().optional()],
   /** File with `user:password` for the upstream proxy. */

@@ -46,16 +46,20 @@ const liveLease = leaseKey
 
 export function sqlEgressLeases(database: Database): EgressLeases {
   /** One answer of the function for each runner, in their order. */
-  const each = async <T>(name: 'live_lease' | 'awaited_upload', schema: z.ZodType<T>, runnerIds: readonly string[]) => {
+  const each = async <T>(
+    name: 'live_leases' | 'awaited_uploads',
+    schema: z.ZodType<T>,
+    runnerIds: readonly string[],
+  ) => {
     const rows = await database.query<{ answer: unknown }>(
-      `select omicron.${name}(p_runner => id) as answer from unnest($1::uuid[]) with ordinality as asked(id, place) order by place`,
+      `select omicron.${name}(p_runners => $1::uuid[]) as answer`,
       [[...runnerIds]],
     );
     return rows.map(({ answer }) => schema.parse(answer));
   };
   return {
-    live: runnerIds => each('live_lease', liveLease, runnerIds),
-    awaitedUploads: runnerIds => each('awaited_upload', awaitedUpload, runnerIds),
+    live: runnerIds => each('live_leases', liveLease, runnerIds),
+    awaitedUploads: runnerIds => each('awaited_uploads', awaitedUpload, runnerIds),
     async writeDenials(events) {
       await callFunction(database, 'write_denials', { p_events: JSON.stringify(events) });
     },

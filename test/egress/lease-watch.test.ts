@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { EgressGrant, WatchAnswer, WatchRequest } from '../../contract/egress.ts';
+import {
+  type EgressGrant,
+  REFUSALS,
+  type WatchAnswer,
+  type WatchRequest,
+  watchRequest,
+} from '../../contract/egress.ts';
 import type { EgressLease } from '../../egress/lease.ts';
 import { grantDecision, isFresh, isOverdue, LeaseTable } from '../../egress/lease-table.ts';
 import { leaseWatch, watchVerdict } from '../../egress/lease-watch.ts';
@@ -19,8 +25,8 @@ const grant = (changes: Partial<EgressGrant> = {}): EgressGrant => ({
 });
 
 /** A table whose clock starts at 0, and a way to fill it. */
-function leases() {
-  const table = new LeaseTable({ connectionsMax: 1, bytesMax: 1 });
+function leases(leasesMax = 2_000) {
+  const table = new LeaseTable({ connectionsMax: 1, bytesMax: 1 }, leasesMax);
   const add = (granted = grant()): EgressLease => {
     const outcome = table.grant(granted.runner_id, granted, 0);
     if (!('lease' in outcome)) throw new Error(outcome.refused);
@@ -30,8 +36,8 @@ function leases() {
 }
 
 /** A controller whose watches answer when the test says so. */
-function heldWatches(clock = steppedClock(0.5)) {
-  const { table, add } = leases();
+function heldWatches(clock = steppedClock(0.5), leasesMax = 2_000) {
+  const { table, add } = leases(leasesMax);
   const asked: { request: WatchRequest; answer(lines: WatchAnswer['leases']): void; fail(): void }[] = [];
   const failures: unknown[] = [];
   const stopping = new AbortController();
@@ -46,6 +52,7 @@ function heldWatches(clock = steppedClock(0.5)) {
       report: () => Promise.reject(new Error('not asked here')),
     },
     table,
+    leasesMax,
     watchMs: 4000,
     clock,
     stopping: stopping.signal,
@@ -105,6 +112,31 @@ it('watches each new lease at once, and the fifth with the next batch', async ()
   clock.advance(50);
   await eventually('the next batch', () => asked.length === 5);
   expect(asked[4]?.request.leases.map(lease => lease.runner_id)).toEqual([all[4]?.key.runner_id, runner_id]);
+});
+
+it('takes as many leases as it is told, and refuses one more by the setting', () => {
+  const { table, add } = leases(3);
+  const held = [add(), add(), add()];
+  expect(table.grant('one more', grant(), 0)).toEqual({ refused: 'leases_full' });
+  expect(REFUSALS.leases_full.sentence).toContain('OMICRON_EGRESS_LEASES_MAX');
+  table.end(held[0] as EgressLease);
+  add();
+});
+
+it('watches twelve thousand leases all at once, in batches that the controller takes', async () => {
+  const { asked, watch, add, clock } = heldWatches(steppedClock(0.5), 12_000);
+  const all = Array.from({ length: 12_000 }, () => add());
+  for (const lease of all) watch.add(lease);
+  const lines = (request: WatchRequest): WatchAnswer['leases'] =>
+    request.leases.map(({ runner_id, client }) => ({ state: 'unchanged', runner_id, client, remaining_ms: 60_000 }));
+  const first = asked.splice(0);
+  for (const { request, answer } of first) answer(lines(request));
+  await eventually('the pause begins', () => clock.idleMs().length === first.length);
+  clock.advance(50);
+  const watched = () => asked.flatMap(({ request }) => request.leases);
+  await eventually('all are watched', () => watched().length === 12_000);
+  expect(new Set(watched().map(lease => lease.runner_id)).size).toBe(12_000);
+  for (const { request } of asked) expect(watchRequest.safeParse(request).success).toBe(true);
 });
 
 it('watches again some 500 to 1000 ms after a failure, and tells that it failed', async () => {

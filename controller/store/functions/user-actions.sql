@@ -5,7 +5,7 @@ returns omicron.user_actions language plpgsql as $$
 declare
   a omicron.user_actions;
 begin
-  if omicron.live_lease(p_runner) ->> 'epoch' is distinct from p_epoch::text then
+  if (select omicron.live_leases(array[p_runner])) ->> 'epoch' is distinct from p_epoch::text then
     return null;
   end if;
   insert into omicron.user_actions (id, session_id, epoch, reason, expires_at)
