@@ -25,7 +25,7 @@ export const TOOL_CODES = {
 
   // not now
   tabs_full: 'the browser has as many tabs as it may have; close one',
-  dialog_open: 'a dialog waits for its answer; call `browser_handle_dialog`',
+  dialog_open: 'a dialog of this or another tab waits for its answer; call `browser_handle_dialog`',
   person_has_control: 'a person controls the browser; call again when they have given it back',
   capacity_exceeded: 'as many pages of a chat watch the browser as may; for the page in the chat alone',
   viewer_unknown: 'the connection of the page in the chat has ended; it opens another one',
