@@ -131,6 +131,8 @@ export interface BrowserSessionsOptions extends Connection {
 const WAIT_SECONDS = 60;
 /** A heartbeat that takes longer counts as failed; another one follows. */
 const HEARTBEAT_TIMEOUT_MS = 10_000;
+/** Whoever releases a lease goes on without it. */
+const RELEASE_TIMEOUT_MS = 3_000;
 const NETWORK_MS = 15_000;
 /** A save reads the browser's storage, of a complete profile some hundred megabytes. */
 const PROFILE_MS = 70_000;
@@ -478,6 +480,15 @@ export class BrowserSessions implements BrowserSource {
           answer: heartbeatAnswer,
           signal,
           timeoutMs: HEARTBEAT_TIMEOUT_MS,
+        }),
+      release: () =>
+        this.#call({
+          method: 'POST',
+          path: `${sessionPath(sessionId)}/release`,
+          userId,
+          body: { epoch },
+          answer: sessionSchema,
+          timeoutMs: RELEASE_TIMEOUT_MS,
         }),
       end: () => this.end(sessionId, { userId, epoch }),
     };

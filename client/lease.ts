@@ -11,6 +11,7 @@ export type ReadyLease = LeaseAnswer & { mcp_url: string; mcp_headers: Record<st
 /** What a lease calls; each bound to its session and epoch. */
 export interface LeaseCalls {
   heartbeat(signal: AbortSignal): Promise<HeartbeatAnswer>;
+  release(): Promise<Session>;
   end(): Promise<Session>;
   /** Asks for the browser of the hibernated session: a new epoch. */
   restore(signal: AbortSignal): Promise<{ answer: ReadyLease; calls: LeaseCalls }>;
@@ -113,7 +114,9 @@ export class Lease implements LeasedBrowser {
   }
 
   async release(): Promise<void> {
+    if (this.signal.aborted) return;
     this.#over.abort(new OmicronError('lease_released', 'The lease was released; acquire it again.'));
+    await this.#calls.release().catch(() => {}); // it is not renewed any more, so it idles out all the same
   }
 
   end(): Promise<void> {

@@ -15,8 +15,9 @@ export interface LeasedBrowser extends AsyncDisposable {
   /** Renews the lease now; while it is held it also renews by itself. */
   heartbeat(): Promise<void>;
   /**
-   * Stops renewing and leaves the browser as it is: the lease ends when it is unused for its time to live, and the next
-   * request of the conversation finds its tabs. Calls no server. Repeating it changes nothing.
+   * Lets the lease go and leaves the browser as it is: the lease ends when it is unused for its time to live, and the next
+   * request of the conversation finds its tabs. Until then it gives way where its user, or the deployment, has no other place.
+   * Repeating it changes nothing; a controller that cannot be reached is no error.
    */
   release(): Promise<void>;
   /** Ends the lease, also after `release`: its browser closes and its recordings are stored. Repeating it changes nothing. */

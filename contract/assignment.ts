@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { HIBERNATE } from './hibernation.ts';
 import { epoch } from './lease-key.ts';
 import { KEEP_PAGES } from './page-names.ts';
 import { credentialTarget } from './policy/credential-target.ts';
@@ -28,6 +29,8 @@ export const runnerOptions = z.object({
   snapshot: z.enum(SNAPSHOTS).optional(),
   keep_pages: z.enum(KEEP_PAGES).optional(),
   profile: leaseProfile.optional(),
+  /** Left out: never. */
+  hibernate: z.enum(HIBERNATE).exclude(['never']).optional(),
 });
 export type RunnerOptions = z.infer<typeof runnerOptions>;
 
@@ -48,7 +51,9 @@ export const assignmentClaims = brokerClaims.extend({
 export type Assignment = z.infer<typeof assignmentClaims>;
 
 /** What the broker reads of an assignment. */
-export const redemptionClaims = brokerClaims.extend({ options: runnerOptions.pick({ credentials: true }) });
+export const redemptionClaims = brokerClaims.extend({
+  options: runnerOptions.pick({ credentials: true, hibernate: true }),
+});
 export type RedemptionClaims = z.infer<typeof redemptionClaims>;
 
 /** Body of `POST /assign`, `POST /drain`, `POST /save-profile`, `POST /check-login` and `POST /hibernate`: a token signed by the controller. */

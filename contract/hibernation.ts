@@ -2,7 +2,14 @@ import * as z from 'zod';
 import { profileState } from './profile.ts';
 import { savedTabs } from './saved-tabs.ts';
 
-/** Why a session was hibernated: nothing used it, its place was needed, or its runner's machine goes away. */
+/**
+ * When a session is hibernated instead of losing what its browser holds: never, when its runner's machine goes away, or also when its
+ * lease would expire or be evicted.
+ */
+export const HIBERNATE = ['never', 'node', 'expiry'] as const;
+export type Hibernate = (typeof HIBERNATE)[number];
+
+/** Why a session was hibernated: its lease was about to expire, its place was needed, or its runner's machine goes away. */
 export const HIBERNATION_REASONS = ['idle', 'capacity', 'node'] as const;
 export type HibernationReason = (typeof HIBERNATION_REASONS)[number];
 

@@ -17,7 +17,8 @@ const WHY: Record<EndReason, string> = {
 };
 
 /** As `WHY`: the lease is over, and the session goes on with its next one. */
-const HIBERNATED = 'nothing used the browser, or its place was needed, and it was put away. Its tabs are kept';
+const HIBERNATED =
+  'nothing used the browser, or its place or machine was needed, and the session was hibernated. Its tabs are kept';
 
 const isEndReason = (text: string | undefined): text is EndReason =>
   (END_REASONS as readonly (string | undefined)[]).includes(text);

@@ -19,6 +19,8 @@ export const activityAnswer = z
     remaining_ms: z.int(),
     /** If it differs from the lease's, read the policy again at `GET /internal/runner-policy`. */
     policy_version: z.string(),
+    /** Milliseconds for which the platform holds the lease yet; 0 once it has released it. A held browser is not frozen. */
+    held_ms: z.int(),
   })
   .meta({ id: 'ActivityAnswer' });
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ARTIFACT_KINDS } from './artifact-name.ts';
 import { SNAPSHOTS, TOOLSETS } from './assignment.ts';
+import { HIBERNATE } from './hibernation.ts';
 import { epoch } from './lease-key.ts';
 import { KEEP_PAGES } from './page-names.ts';
 import { PROFILE_FORMS, PROFILE_MODES, profileName } from './profile.ts';
@@ -110,6 +111,12 @@ export const getOrCreateRequest = z
      * tabs close, and its own profile is saved.
      */
     profile_switch: z.boolean().default(false),
+    /**
+     * When the session is hibernated, so that its tabs and logins come back with the next get-or-create: `node`, when the machine of its
+     * browser goes away; `expiry`, also when its lease would expire or be evicted; default: the deployment's, which is `never` unless set.
+     * A live lease keeps its own.
+     */
+    hibernate: z.enum(HIBERNATE).optional(),
   })
   .meta({ id: 'GetOrCreateRequest' });
 export type GetOrCreateRequest = z.infer<typeof getOrCreateRequest>;
@@ -152,6 +159,8 @@ export const sessionSchema = z
     expires_at: z.iso.datetime(),
     ends_at: z.iso.datetime(),
     archived_at: z.iso.datetime().nullable(),
+    /** When the platform released the lease; null while it is held. */
+    released_at: z.iso.datetime().nullable(),
     ended_reason: z.enum(END_REASONS).nullable(),
     /** The failure and what to do, when `status` is `error`. */
     error: z.string().nullable(),
@@ -159,6 +168,9 @@ export const sessionSchema = z
   })
   .meta({ id: 'Session' });
 export type Session = z.infer<typeof sessionSchema>;
+
+/** Body of release (O25); any epoch but the current one is refused. */
+export const releaseRequest = z.strictObject({ epoch: epoch.optional() }).meta({ id: 'ReleaseRequest' });
 
 /** Body of heartbeat (O2); any epoch but the current one is refused. */
 export const heartbeatRequest = z.strictObject({ epoch: epoch.optional() }).meta({ id: 'HeartbeatRequest' });
@@ -168,7 +180,7 @@ export const heartbeatAnswer = z
     /** Headers that an MCP client must send from now on, as those of get-or-create. */
     mcp_headers: z.record(z.string(), z.string()).nullable().optional(),
     session_id: z.uuid(),
-    /** `hibernated`: the browser was put away; get-or-create brings it back. Its expiry does not move. */
+    /** `hibernated`: its browser is gone; get-or-create brings its tabs back. Its expiry does not move. */
     status: z.enum(['starting', 'ready', 'hibernated']),
     epoch,
     expires_at: z.iso.datetime(),

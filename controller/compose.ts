@@ -120,6 +120,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     maxSessionSeconds: settings.maxSessionMinutes * 60,
     claimSeconds: settings.claimSeconds,
     startSeconds: settings.startSeconds,
+    hibernate: settings.hibernate,
   };
   const wake = wakes();
   const stopped = new AbortController();
@@ -133,7 +134,6 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const { profileRetentionDays: retentionDays } = settings;
   const quotaBytes = settings.profileQuotaMb * 1024 * 1024;
   const objects = kept && new SealedObjects({ ...kept, profiles, quotaBytes });
-  const hibernates = settings.hibernateSeconds > 0;
   const provider = await makeProvider({
     controllerUrl,
     jwks,
@@ -149,7 +149,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     publicKeys,
     mcpAccess: mcpAccess({ keys, publicKeys, tokenSeconds: settings.mcpTokenSeconds }),
     leases: sqlLeases(database, rules),
-    fleet: sqlFleet(database, { graceSeconds: hibernates ? LEAVING_SECONDS : 0 }),
+    fleet: sqlFleet(database, { graceSeconds: objects ? LEAVING_SECONDS : 0 }),
     maintenance: sqlMaintenance(database, rules),
     broker: sqlBroker(database),
     directory,
@@ -158,8 +158,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     profiles,
     profileKeeper: objects && new ProfileKeeper({ profiles, objects, store: kept.store, retentionDays, log }),
     snapshots: objects && new Snapshots({ hibernations, objects, keepSeconds: settings.hibernatedHours * 3_600, log }),
-    hibernates,
-    hibernation: hibernates
+    hibernation: objects
       ? new SessionHibernation({
           directory,
           hibernations,
@@ -167,8 +166,6 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
           keys,
           provider: provider.name,
           log,
-          idleSeconds: settings.hibernateSeconds,
-          idleForCapacitySeconds: settings.hibernateForCapacitySeconds,
         })
       : null,
     userActions: sqlUserActions(database),
@@ -201,7 +198,6 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     env: settings.environmentName,
     namespace: provider.name,
     attemptsMax: settings.startAttempts,
-    evicts: settings.onUserLimit === 'evict_oldest',
     beatMs: (settings.claimSeconds * 1000) / 3,
     kickLaunch: wake.launch.kick,
     kickDrain,

@@ -23,6 +23,9 @@ import { Wake } from './wake.ts';
 /** A runner has this long to become warm; the guard for a whole start is longer (O18). */
 const RUNNER_START_MS = 60_000;
 
+/** Shorter than the time before its expiry in which a lease is hibernated (`expires_soon`). */
+const HIBERNATE_MS = 1_000;
+
 /** The loops that something else wakes. */
 export interface Wakes {
   launch: Wake;
@@ -47,7 +50,7 @@ export interface LoopParts {
   changes: ChangeSignal;
   artifacts: ArtifactStore;
   profileKeeper: Pick<ProfileKeeper, 'sweep'> | null;
-  /** Null: sessions are not hibernated. */
+  /** Null: this deployment cannot hibernate sessions. */
   hibernation: SessionHibernation | null;
   metrics: Metrics;
   wake: Wakes;
@@ -120,7 +123,7 @@ export function loopsOf(parts: LoopParts): Loops {
     every('orphans', reapMs, () => removeOrphans(parts)),
     every('reap', reapMs, () => reapOnce(parts)),
     every('profiles', 60_000, async () => parts.profileKeeper?.sweep()),
-    every('hibernate', reapMs, async () => parts.hibernation?.hibernateIdle()),
+    every('hibernate', Math.min(reapMs, HIBERNATE_MS), async () => parts.hibernation?.hibernateExpiring()),
     every('survey', 3_600_000, () => surveyArtifacts({ ...parts, retention })),
     every('retain', 3_600_000, () => retainArtifacts({ ...parts, retention })),
   ];

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import * as z from 'zod';
 import { TOOLSETS } from '../contract/assignment.ts';
+import { HIBERNATE } from '../contract/hibernation.ts';
 import { ENV, RUNNER_NAME_PREFIX } from '../contract/names.ts';
 import {
   choice,
@@ -201,16 +202,14 @@ export const CONTROLLER_SETTINGS = {
   /** Days after which a profile that no lease has used is deleted. */
   profileRetentionDays: [ENV.profileRetentionDays, integer(1, 36_500).default(365)],
 
-  /** Seconds without use after which a session is hibernated; 0: sessions are not. */
-  hibernateSeconds: [ENV.hibernateSeconds, decimal(0, 86_400).default(0)],
-  /** Seconds without use after which a session is hibernated when another one needs its place. */
-  hibernateForCapacitySeconds: [ENV.hibernateForCapacitySeconds, decimal(1, 86_400).default(60)],
+  /** Moments at which sessions are hibernated whose request does not say: `never`, when the `node` goes, or at `expiry` too. */
+  hibernate: [ENV.hibernate, choice(...HIBERNATE).default('never')],
   /** Hours for which a hibernated session is kept; then it ends as `expired`. */
   hibernatedHours: [ENV.hibernatedHours, decimal(0.0001, 8_760).default(72)],
 
   /** Sessions that a user may have at once. */
   userLimit: [ENV.userLimit, integer(1, 10_000).default(3)],
-  /** The answer to one more: `reject` refuses it (429), `evict_oldest` hibernates or ends the oldest one. */
+  /** The answer to one more where none was released: `reject` refuses it (429), `evict_oldest` hibernates or ends the oldest one. */
   onUserLimit: [ENV.onUserLimit, choice('reject', 'evict_oldest').default('reject')],
   /** Runners that may exist at once, warm ones included. */
   capacity: [ENV.capacity, integer(1, 100_000).default(120)],
@@ -331,8 +330,8 @@ function findFaults(settings: Settings): Fault[] {
   const wrappingKey = settings.profileKmsKey ?? settings.profileKey ?? settings.secretFileKey;
   if (settings.profileStore !== undefined && wrappingKey === undefined)
     faults.push([ENV.profileKey, `is not set, and ${ENV.profileStore} needs it, or ${ENV.profileKmsKey}`]);
-  if (settings.hibernateSeconds > 0 && (wrappingKey === undefined || !keepsProfiles(settings)))
-    faults.push([ENV.profileStore, `and ${ENV.profileKey} are not set, and ${ENV.hibernateSeconds} needs them`]);
+  if (settings.hibernate !== 'never' && (wrappingKey === undefined || !keepsProfiles(settings)))
+    faults.push([ENV.profileStore, `and ${ENV.profileKey} are not set, and ${ENV.hibernate} needs them`]);
   if (settings.profileStore?.startsWith('s3:') && settings.awsRegion === undefined)
     faults.push([ENV.awsRegion, `is not set, and ${ENV.profileStore} in a bucket needs it`]);
   if (settings.publicUrl !== undefined && provider === 'kubernetes')

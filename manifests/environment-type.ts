@@ -95,14 +95,8 @@ export interface Environment {
     readonly keyArn?: string;
     /** What the controller reaches for them beside the internet: the VPC's endpoints for KMS and STS, or an S3 server in the cluster. */
     readonly endpoints: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };
-    /** Sessions that nothing uses are kept without their runner; not without this. */
-    readonly hibernation?: {
-      /** Without use, until a session is hibernated: less than the time to live of leases, or they end first. */
-      readonly idleSeconds: number;
-      /** The same where another session needs its place. */
-      readonly forCapacitySeconds: number;
-      readonly keptHours: number;
-    };
+    /** Sessions whose get-or-create does not say are hibernated then, for so long; never without this. */
+    readonly hibernation?: { readonly when: 'node' | 'expiry'; readonly keptHours: number };
   };
 
   /** `/mcp` of the controller for clients outside, where there is one: docs/operations.md, "The gateway". */

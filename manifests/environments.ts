@@ -14,9 +14,6 @@ const LIMITS = {
   pagesRetentionDays: 7,
 } as const;
 
-/** Half the time to live that leases have unless they say otherwise, 600 s; a chat may rest over a weekend. */
-const HIBERNATION = { idleSeconds: 300, forCapacitySeconds: 60, keptHours: 72 } as const;
-
 /** O11: requests 1 CPU and 2 GiB, limits 2 CPU and 4 GiB. */
 const BROWSER = {
   cpu: ['1', '2'],
@@ -69,7 +66,6 @@ const local: Environment = {
   },
   profiles: {
     endpoints: { to: [testDouble('internet')], ports: [5000] }, // S3_PORT of cluster/fixtures
-    hibernation: HIBERNATION,
   },
   replicas: { controller: 2, egress: 2 },
   runner: {
@@ -135,7 +131,6 @@ function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Cho
     profiles: {
       keyArn: outputs.profilesKeyArn,
       endpoints: { to: [{ ipBlock: { cidr: outputs.vpcCidr } }], ports: [443] },
-      hibernation: HIBERNATION,
     },
     artifacts: {
       bucket: outputs.artifactsBucket,

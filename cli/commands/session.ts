@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { SNAPSHOTS, type Snapshot, TOOLSETS, type Toolset } from '../../contract/assignment.ts';
+import { HIBERNATE, type Hibernate } from '../../contract/hibernation.ts';
 import { KEEP_PAGES, type KeepPages } from '../../contract/page-names.ts';
 import { PROFILE_FORMS, PROFILE_MODES, type ProfileForm } from '../../contract/profile.ts';
 import type { SessionEvent, Tags } from '../../contract/session.ts';
@@ -30,6 +31,12 @@ export function sessionCommands(program: Command, cli: Cli): void {
     .option('--profile-tabs', 'open the tabs that are saved in it, and save those that are open')
     .addOption(
       new Option('--keep-pages <what>', "pages to keep as artifacts (default: the deployment's)").choices(KEEP_PAGES),
+    )
+    .addOption(
+      new Option(
+        '--hibernate <when>',
+        "when to keep the session without its browser (default: the deployment's)",
+      ).choices(HIBERNATE),
     )
     .option('--no-video', 'do not record videos')
     .addOption(tagOption('tag of the session'))
@@ -69,6 +76,7 @@ interface StartOptions {
   toolset?: Toolset;
   snapshot?: Snapshot;
   keepPages?: KeepPages;
+  hibernate?: Hibernate;
   profile?: string;
   profileMode?: (typeof PROFILE_MODES)[number];
   profileForm?: ProfileForm;
@@ -91,6 +99,7 @@ async function startSession(cli: Cli, options: StartOptions): Promise<void> {
     toolset: options.toolset,
     snapshot: options.snapshot,
     keepPages: options.keepPages,
+    hibernate: options.hibernate,
     profile: options.profile,
     profileMode: options.profileMode,
     profileForm: options.profileForm,

@@ -8,6 +8,7 @@ import {
   heartbeatAnswer,
   heartbeatRequest,
   leaseAnswer,
+  releaseRequest,
   sessionSchema,
 } from '../../contract/session.ts';
 import { type EndingParts, untilUnserved } from '../lease/ending.ts';
@@ -84,6 +85,27 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
     },
   );
 
+  app.post(
+    '/:session_id/release',
+    {
+      schema: {
+        operationId: 'releaseSession',
+        summary:
+          'Lets the lease go without ending it: it idles out, and gives way to another lease of its user meanwhile',
+        params,
+        body: releaseRequest.nullish(), // Fastify validates a missing body as null
+        response: { 200: sessionSchema },
+      },
+    },
+    async request => {
+      const released = await leases.release(request.params.session_id, request.userId, request.body?.epoch ?? null);
+      if (released.outcome === 'not_found') throw sessionNotFound();
+      if (released.outcome === 'superseded') throw leaseSuperseded(released.session);
+      if (released.outcome === 'ended') throw leaseHasEnded(released.session);
+      return sessionView(released.session);
+    },
+  );
+
   app.delete(
     '/:session_id',
     {
@@ -112,10 +134,8 @@ function answerHeartbeat(renewed: Renewed, mcpAccess: McpAccess): HeartbeatAnswe
   if (renewed.outcome === 'not_found') throw sessionNotFound();
   const { session } = renewed;
   if (renewed.outcome === 'superseded') throw leaseSuperseded(session);
-  if (renewed.outcome === 'ended' || session.status === 'ended' || session.status === 'error') {
-    const detail = `The lease has ended (${session.ended_reason ?? 'expired'}); request a new one.`;
-    throw new OmicronError('lease_ended', detail, { session_id: session.id });
-  }
+  if (renewed.outcome === 'ended' || session.status === 'ended' || session.status === 'error')
+    throw leaseHasEnded(session);
   return {
     mcp_headers: mcpAccess.headersOf(session),
     session_id: session.id,
@@ -125,6 +145,11 @@ function answerHeartbeat(renewed: Renewed, mcpAccess: McpAccess): HeartbeatAnswe
     ends_at: session.ends_at.toISOString(),
     last_used_at: session.last_used_at.toISOString(),
   };
+}
+
+function leaseHasEnded({ id, ended_reason }: SessionRow): OmicronError {
+  const detail = `The lease has ended (${ended_reason ?? 'expired'}); request a new one.`;
+  return new OmicronError('lease_ended', detail, { session_id: id });
 }
 
 function leaseSuperseded({ id, epoch }: SessionRow): OmicronError {

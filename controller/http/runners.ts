@@ -77,7 +77,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       const { claims } = leaseOf(request);
       const going = await broker.reportActivity(claims, request.body.calls);
       if (going === null) throw leaseEnded();
-      return { remaining_ms: going.remainingMs, policy_version: going.policyVersion };
+      return { remaining_ms: going.remainingMs, policy_version: going.policyVersion, held_ms: going.heldMs };
     },
   );
 

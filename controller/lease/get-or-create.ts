@@ -4,12 +4,18 @@ import type { GetOrCreateRequest, LeaseAnswer } from '../../contract/session.ts'
 import { RETRY, waitBackoff } from '../../time/backoff.ts';
 import { neverAborts } from '../../time/clock.ts';
 import type { SecretStore } from '../ports/secrets.ts';
-import { type ProfileKeeper, requireProfiles, tooManyProfiles } from '../profiles/profile-keeper.ts';
+import {
+  type ProfileKeeper,
+  requireHibernation,
+  requireProfiles,
+  tooManyProfiles,
+} from '../profiles/profile-keeper.ts';
 import { saveRefusedError as saveRefused } from '../profiles/save-refused.ts';
 import type { Acquired, Acquisition } from '../store/leases.ts';
 import type { Policies } from '../store/policies.ts';
 import type { SessionRow } from '../store/rows.ts';
 import type { SessionHibernation } from './hibernation.ts';
+import { makeRoom } from './make-room.ts';
 import type { McpAccess } from './mcp-access.ts';
 import { refuseUnheld } from './provider-limits.ts';
 import { type StartParts, start } from './start.ts';
@@ -21,8 +27,8 @@ export interface GetOrCreateParts extends StartParts {
   mcpAccess: McpAccess;
   /** Null: this deployment keeps no profiles. */
   profileKeeper: ProfileKeeper | null;
-  /** Null: sessions are not hibernated. */
-  hibernation: Pick<SessionHibernation, 'makeRoom' | 'evict'> | null;
+  /** Null: this deployment cannot hibernate sessions. */
+  hibernation: Pick<SessionHibernation, 'evict'> | null;
   namespace: string;
   /** Runners that one start tries, each in an epoch of its own. */
   attemptsMax: number;
@@ -51,6 +57,7 @@ export class GetOrCreate {
     const { clock } = this.#parts;
     const deadlineMs = clock.nowMs() + request.wait_seconds * 1000;
     if (request.profile) requireProfiles(this.#parts.profileKeeper);
+    if (request.hibernate && request.hibernate !== 'never') requireHibernation(this.#parts.hibernation);
     await refuseUnheld(request, this.#parts);
     if (request.require_credentials) await this.#requireCredentials(request.user_id);
     for (;;) {
@@ -102,9 +109,9 @@ export class GetOrCreate {
 
   /** A runner that fails is given up for another one, in a new epoch. */
   async #startWithRetries(request: GetOrCreateRequest, first: Claimed): Promise<Led> {
-    let { session, runner } = first;
+    let { session, runner, evicted } = first;
     for (let attempt = 1; ; attempt++) {
-      const started = await start(this.#parts, session, runner);
+      const started = await start(this.#parts, session, runner, evicted);
       if (started.outcome === 'ready') return started;
       if (started.outcome === 'lost') return { outcome: 'lost', session };
       const claimId = session.claim_id;
@@ -126,22 +133,22 @@ export class GetOrCreate {
       });
       this.#waiting.wake(session.id, session.epoch);
       if (next.outcome !== 'claimed') return { outcome: 'lost', session };
-      ({ session, runner } = next);
+      ({ session, runner, evicted } = next);
     }
   }
 
-  /** Where every place is taken, another session is hibernated for this one. */
+  /** Where every place is taken, a released lease gives way to this one. */
   async #acquireWithRoom(request: GetOrCreateRequest, deadlineMs: number) {
-    const { clock, hibernation, kickDrain } = this.#parts;
+    const { clock, leases, hibernation, provider, kickDrain } = this.#parts;
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.#acquire(request, randomUUID(), null);
       } catch (error) {
         const isFull = error instanceof OmicronError && error.code === 'capacity_exceeded';
-        if (!isFull || hibernation === null || clock.nowMs() >= deadlineMs) throw error;
+        if (!isFull || clock.nowMs() >= deadlineMs) throw error;
         // a place is free once its runner is gone; another caller may take it, and then room is made again
         if (attempt % ROOM_TRIES === 0) {
-          const isMade = await hibernation.makeRoom();
+          const isMade = await makeRoom({ leases, hibernation, provider: provider.name });
           if (!isMade && attempt === 0) throw error;
         }
         kickDrain();
@@ -150,7 +157,7 @@ export class GetOrCreate {
     }
   }
 
-  /** The leases in whose place it comes are hibernated where they can be, and ended where not. */
+  /** Evicted leases that ask for it are hibernated if possible; the others are ended. */
   async #acquire(request: GetOrCreateRequest, claimId: string, abandonClaimId: string | null) {
     const { provider, namespace, hibernation } = this.#parts;
     const unhibernated: string[] = [];

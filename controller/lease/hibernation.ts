@@ -9,14 +9,11 @@ import { liveRunner } from './live-runner.ts';
 
 export interface HibernationParts {
   directory: Directory;
-  hibernations: Pick<Hibernations, 'idle'>;
+  hibernations: Pick<Hibernations, 'expiring'>;
   link: RunnerLink;
   keys: Keys;
   /** Name of the provider whose runners are asked. */
   provider: string;
-  /** Without use, before a session is hibernated, and before one is whose place is needed. */
-  idleSeconds: number;
-  idleForCapacitySeconds: number;
   log: Logger;
 }
 
@@ -25,10 +22,8 @@ const HIBERNATE_MS = 20_000;
 /** Sessions that one round asks, so many at a time. */
 const BATCH = 40;
 const AT_A_TIME = 4;
-/** To make room, sessions are tried one after the other: one that is used by now stays. */
-const CANDIDATES = 3;
 
-/** Asks runners to hibernate sessions that nothing uses. Two controllers that ask the same runner get one hibernation. */
+/** Asks runners to hibernate sessions, of leases that ask for it. Two controllers that ask the same runner get one hibernation. */
 export class SessionHibernation {
   readonly #parts: HibernationParts;
 
@@ -36,25 +31,18 @@ export class SessionHibernation {
     this.#parts = parts;
   }
 
-  /** One round: every session that was not used for long. Never rejects for one of them. */
-  async hibernateIdle(): Promise<void> {
-    const { hibernations, provider, idleSeconds } = this.#parts;
-    const idle = await hibernations.idle(provider, idleSeconds, BATCH);
+  /** One round: every session whose lease is about to expire. Never rejects for one of them. */
+  async hibernateExpiring(): Promise<void> {
+    const { hibernations, provider } = this.#parts;
+    const expiring = await hibernations.expiring(provider, BATCH);
     const next = async (): Promise<void> => {
-      for (let id = idle.shift(); id !== undefined; id = idle.shift()) await this.#ask(id, 'idle', idleSeconds);
+      for (let each = expiring.shift(); each !== undefined; each = expiring.shift())
+        await this.#ask(each.id, 'idle', each.idleSeconds);
     };
     await Promise.all(Array.from({ length: AT_A_TIME }, next));
   }
 
-  /** Hibernates the session that was not used for longest; false: every one is in use. */
-  async makeRoom(): Promise<boolean> {
-    const { hibernations, provider, idleForCapacitySeconds: idleSeconds } = this.#parts;
-    for (const id of await hibernations.idle(provider, idleSeconds, CANDIDATES))
-      if (await this.#ask(id, 'capacity', idleSeconds)) return true;
-    return false;
-  }
-
-  /** Hibernates a session whose place its user needs, however short ago it was used; false: it is in use, or cannot be hibernated. */
+  /** Hibernates a session whose place is needed, however recently it was used; false: it is in use, or cannot be hibernated. */
   evict(sessionId: string): Promise<boolean> {
     return this.#ask(sessionId, 'capacity', 0);
   }
@@ -63,7 +51,7 @@ export class SessionHibernation {
     const { directory, link, keys, log } = this.#parts;
     try {
       const { runnerId, bootId, endpoint } = await liveRunner(directory, sessionId, null);
-      const order = { why, idle_seconds: Math.ceil(idleSeconds) };
+      const order = { why, idle_seconds: idleSeconds };
       await link.hibernate(endpoint, hibernateToken(keys, runnerId, bootId, order), HIBERNATE_MS);
       return true;
     } catch (err) {

@@ -16,8 +16,6 @@ export interface RedeemParts {
   keys: Keys;
   broker: Broker;
   secrets: SecretStore;
-  /** Whether leases are hibernated here. */
-  hibernates: boolean;
   redemptions: AwaitedRedemptions;
 }
 
@@ -26,7 +24,7 @@ export interface RedeemParts {
  * runner of the previous epoch may still act, and `redemption_refused` when the claim is over, redeemed already or another's.
  */
 export async function redeemLease(
-  { keys, broker, secrets, hibernates, redemptions }: RedeemParts,
+  { keys, broker, secrets, redemptions }: RedeemParts,
   claims: RedemptionClaims,
   tokenExpiresMs: number,
   key?: string,
@@ -60,7 +58,7 @@ export async function redeemLease(
     ...reportTokens(keys, lease, redeemed),
     remaining_ms: redeemed.remainingMs,
     restores: redeemed.restores,
-    hibernates,
+    hibernates: claims.options.hibernate !== undefined,
   };
 }
 

@@ -27,8 +27,6 @@ export interface StartParts {
   beatMs: number;
   /** Called when a runner that does not exist yet is waited for. */
   kickLaunch: () => void;
-  /** Whether a claim may end another lease of its user. */
-  evicts: boolean;
   /**
    * Called for the runners that the claim drained. The pool is not woken: its next round refills it, after the first
    * page has loaded.
@@ -59,8 +57,14 @@ const FINAL: ReadonlySet<ProblemCode> = new Set([
 
 /**
  * Leads one claim to `ready`: waits for its runner, assigns it, makes the lease ready. Renews the claim meanwhile.
+ * `evicted`: the claim ended other leases of its user.
  */
-export async function start(parts: StartParts, session: SessionRow, claimed: RunnerRow): Promise<Started> {
+export async function start(
+  parts: StartParts,
+  session: SessionRow,
+  claimed: RunnerRow,
+  evicted: boolean,
+): Promise<Started> {
   const { leases, provider, log } = parts;
   const claimId = session.claim_id;
   if (!claimId) throw new Error(`session ${session.id} has no claim`);
@@ -70,7 +74,7 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
   try {
     // The redemption waits for the previous epoch's runner; and while a runner is still starting, a drain delays
     // nothing.
-    const drainsFirst = session.epoch > 1 || (parts.evicts && claimed.assigned_at === null);
+    const drainsFirst = session.epoch > 1 || (evicted && claimed.assigned_at === null);
     if (drainsFirst) parts.kickDrain();
     const runner = await assignableRunner(parts, claim, claimed, over.signal);
     if (!runner?.endpoint) return { outcome: 'lost' };
@@ -79,7 +83,7 @@ export async function start(parts: StartParts, session: SessionRow, claimed: Run
     const lease = { ...provider.addressOf(reached), prefix };
     const assigned = () => {
       const answered = assign(parts, reached.endpoint, token, over.signal);
-      if (parts.evicts && !drainsFirst) parts.kickDrain(); // an evicted lease's, while this runner redeems
+      if (evicted && !drainsFirst) parts.kickDrain(); // an evicted lease's, while this runner redeems
       return answered;
     };
     const ready = await readyLease(parts, { session, runner: reached, claim }, lease, assigned);

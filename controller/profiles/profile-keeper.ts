@@ -187,6 +187,14 @@ export function requireProfiles<Part>(part: Part | null): Part {
   );
 }
 
+export function requireHibernation<Part>(part: Part | null): Part {
+  if (part !== null) return part;
+  throw new OmicronError(
+    'profiles_not_configured',
+    'This deployment cannot hibernate sessions: set OMICRON_PROFILE_STORE and OMICRON_PROFILE_KEY, or leave hibernate out.',
+  );
+}
+
 export const tooManyProfiles = () =>
   new OmicronError(
     'profile_quota_exceeded',

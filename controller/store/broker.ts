@@ -36,8 +36,11 @@ export interface Broker {
     tokenExpiresMs: number,
     more?: { key?: string | undefined; ready?: StartedLease | undefined },
   ): Promise<Redemption>;
-  /** Milliseconds left, and the version of the policy; null: the lease is over. No calls: only asks. */
-  reportActivity(lease: LeaseKey, calls: number): Promise<{ remainingMs: number; policyVersion: string } | null>;
+  /** Milliseconds left, and for which the lease is held, and the version of the policy; null: the lease is over. No calls: only asks. */
+  reportActivity(
+    lease: LeaseKey,
+    calls: number,
+  ): Promise<{ remainingMs: number; policyVersion: string; heldMs: number } | null>;
   /** False: this runner never held that lease. */
   writeEvents(lease: LeaseKey, events: readonly RunnerEvent[]): Promise<boolean>;
   writeArtifact(lease: LeaseKey, report: ArtifactReport): Promise<boolean>;
@@ -119,10 +122,11 @@ export function sqlBroker(database: Database): Broker {
       return redemption.parse(row?.answer);
     },
     async reportActivity(lease, calls) {
-      const [row] = await database.query<{ remaining: string | number | null; version: string }>(
+      const [row] = await database.query<{ remaining: unknown; version: string; held: unknown }>(
         `select omicron.report_activity(p_session => $1, p_epoch => $2, p_runner => $3, p_calls => $4) as remaining,
                 (select omicron.policy_of(p_session => s.id, p_user => s.user_id) ->> 'version'
-                   from omicron.browser_sessions s where s.id = $1) as version`,
+                   from omicron.browser_sessions s where s.id = $1) as version,
+                (select omicron.held_ms(s) from omicron.browser_sessions s where s.id = $1) as held`,
         [lease.session_id, lease.epoch, lease.runner_id, calls],
       );
       // int8 arrives as text from a server and as a number from PGlite
@@ -130,7 +134,8 @@ export function sqlBroker(database: Database): Broker {
         .number()
         .nullable()
         .parse(row?.remaining ?? null);
-      return remainingMs === null || !row ? null : { remainingMs, policyVersion: row.version };
+      if (remainingMs === null || !row) return null;
+      return { remainingMs, policyVersion: row.version, heldMs: z.coerce.number().parse(row.held) };
     },
     async writeEvents(lease, events) {
       const written = { ...leaseArguments(lease), p_events: JSON.stringify(sanitiseForJsonb(events)) };

@@ -17,8 +17,8 @@ export interface Hibernated {
 
 /** The steps of hibernation. Throws `store_unavailable` when the database cannot be reached. */
 export interface Hibernations {
-  /** Sessions whose lease was not used for so long, the longest first. */
-  idle(provider: string, idleSeconds: number, most: number): Promise<string[]>;
+  /** Sessions that are hibernated instead of expiring, now, and for how long nothing has used them. */
+  expiring(provider: string, most: number): Promise<{ id: string; idleSeconds: number }[]>;
   /** Before the snapshot is written: the private profile that holds it. */
   begin(lease: LeaseKey, idleSeconds: number): Promise<ProfileRow | SaveRefusal>;
   /** Keeps the snapshot and gives the runner back, in one step. Null: the session is hibernated. */
@@ -27,6 +27,10 @@ export interface Hibernations {
   ofStart(lease: LeaseKey): Promise<ProfileRow | null>;
 }
 
+const expiringLease = z
+  .object({ id: z.uuid(), idle_seconds: z.int() })
+  .transform(({ id, idle_seconds }) => ({ id, idleSeconds: idle_seconds }));
+
 export function sqlHibernations(database: Database): Hibernations {
   const leaseArguments = ({ session_id, epoch, runner_id }: LeaseKey) => ({
     p_session: session_id,
@@ -34,9 +38,9 @@ export function sqlHibernations(database: Database): Hibernations {
     p_runner: runner_id,
   });
   return {
-    async idle(provider, idleSeconds, most) {
-      const which = { p_provider: provider, p_idle_seconds: Math.ceil(idleSeconds), p_most: most };
-      return z.array(z.uuid()).parse(await callRows(database, 'idle_leases', which));
+    async expiring(provider, most) {
+      const rows = await callRows(database, 'expiring_leases', { p_provider: provider, p_most: most });
+      return z.array(expiringLease).parse(rows);
     },
     begin: async (lease, idleSeconds) =>
       z

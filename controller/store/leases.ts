@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import type { RunnerOptions } from '../../contract/assignment.ts';
+import type { Hibernate } from '../../contract/hibernation.ts';
 import type { EndReason, GetOrCreateRequest } from '../../contract/session.ts';
 import type { Database } from '../ports/database.ts';
-import { callFunction } from './call.ts';
+import { callFunction, callRows } from './call.ts';
 import { type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.ts';
 
 /** One get-or-create, as the database needs it. */
@@ -24,12 +25,13 @@ export interface Acquisition {
     | 'profile_form'
     | 'profile_tabs'
     | 'profile_switch'
+    | 'hibernate'
   >;
   /** Names this call; a repeated call finds its own claim again. */
   claimId: string;
   /** A claim of this caller whose runner failed, to be given up for a new epoch. */
   abandonClaimId: string | null;
-  /** Leases that would be evicted are hibernated first, but for these sessions. Null: they are ended. */
+  /** Leases that would be evicted and ask for it are hibernated first, except these. Null: they are ended. */
   unhibernated: readonly string[] | null;
   provider: string;
   template: string;
@@ -38,11 +40,11 @@ export interface Acquisition {
 
 export type Acquired =
   | { outcome: 'renewed'; session: SessionRow }
-  /** The caller owns the start of this epoch, and of this runner. */
-  | { outcome: 'claimed'; session: SessionRow; runner: RunnerRow }
+  /** The caller owns the start of this epoch, and of this runner. `evicted`: other leases of the user were ended for it. */
+  | { outcome: 'claimed'; session: SessionRow; runner: RunnerRow; evicted: boolean }
   /** Another caller does. */
   | { outcome: 'starting'; session: SessionRow }
-  /** The user's longest unused leases, in whose place it comes: hibernate them, or say that they cannot be, and ask again. */
+  /** Leases of the user that give way and are to be hibernated: do that, or say that they cannot be, and ask again. */
   | { outcome: 'evicts'; sessions: string[] }
   | {
       outcome: 'refused';
@@ -71,6 +73,8 @@ export type Renewed =
   | { outcome: 'renewed'; session: SessionRow }
   | { outcome: 'superseded' | 'hibernated' | 'ended'; session: SessionRow }
   | { outcome: 'not_found' };
+
+export type Released = { outcome: 'released' | 'superseded' | 'ended'; session: SessionRow } | { outcome: 'not_found' };
 
 export type Ended =
   | { outcome: 'ended' | 'already_ended' | 'superseded'; session: SessionRow }
@@ -110,6 +114,12 @@ export interface Leases {
   /** `userId`: sessions of others are not found. `epoch` null: the current one. */
   heartbeat(sessionId: string, userId: string | null, epoch: number | null): Promise<Renewed>;
   end(sessionId: string, userId: string | null, epoch: number | null, reason: EndReason): Promise<Ended>;
+  /** The platform lets the lease go: it idles out, and gives way to another one meanwhile. */
+  release(sessionId: string, userId: string | null, epoch: number | null): Promise<Released>;
+  /** Leases that give way where every place is taken, those first that were released first. */
+  released(provider: string, most: number): Promise<{ id: string; hibernates: boolean }[]>;
+  /** Ends a lease that gives way. False: it is held again, or over. */
+  endReleased(sessionId: string): Promise<boolean>;
   /** Whether a runner of an ended epoch, this one or an earlier, may still answer agents. */
   mayAct(sessionId: string, epoch: number): Promise<boolean>;
 }
@@ -122,11 +132,13 @@ export interface LeaseRules {
   claimSeconds: number;
   /** The stuck-starting guard (O18). */
   startSeconds: number;
+  /** When sessions are hibernated whose request does not say. */
+  hibernate: Hibernate;
 }
 
 const acquired = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('renewed'), session: sessionRow }),
-  z.object({ outcome: z.literal('claimed'), session: sessionRow, runner: runnerRow }),
+  z.object({ outcome: z.literal('claimed'), session: sessionRow, runner: runnerRow, evicted: z.boolean() }),
   z.object({ outcome: z.literal('starting'), session: sessionRow }),
   z.object({ outcome: z.literal('evicts'), sessions: z.array(z.uuid()) }),
   z
@@ -148,6 +160,13 @@ const renewed = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('not_found') }),
 ]);
 
+const released = z.discriminatedUnion('outcome', [
+  z.object({ outcome: z.enum(['released', 'superseded', 'ended']), session: sessionRow }),
+  z.object({ outcome: z.literal('not_found') }),
+]);
+
+const releasedLease = z.object({ id: z.uuid(), hibernates: z.boolean() });
+
 const ended = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.enum(['ended', 'already_ended', 'superseded']), session: sessionRow }),
   z.object({ outcome: z.literal('not_found') }),
@@ -161,7 +180,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
   });
   return {
     async acquire({ request, ...acquisition }) {
-      const { record_video, credentials, toolset, snapshot, keep_pages, tags } = request;
+      const { record_video, credentials, toolset, snapshot, keep_pages, tags, hibernate = rules.hibernate } = request;
       const { profile: name, profile_mode: mode, profile_form: form, profile_tabs: tabs } = request;
       const options: RunnerOptions = {
         record_video,
@@ -169,6 +188,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
         ...(toolset && { toolset }),
         ...(snapshot && { snapshot }),
         ...(keep_pages && { keep_pages }),
+        ...(hibernate !== 'never' && { hibernate }),
       };
       // null: none, where a hibernated session would keep its own
       const profile = name === undefined ? {} : { profile: name && { name, mode, form, ...(tabs && { tabs }) } };
@@ -219,6 +239,14 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
       const lease = { p_session: sessionId, p_user: userId, p_epoch: epoch };
       return ended.parse(await callFunction(database, 'end_lease', { ...lease, p_reason: reason }));
     },
+    release: async (sessionId, userId, epoch) =>
+      released.parse(
+        await callFunction(database, 'release_lease', { p_session: sessionId, p_user: userId, p_epoch: epoch }),
+      ),
+    released: async (provider, most) =>
+      z.array(releasedLease).parse(await callRows(database, 'released_leases', { p_provider: provider, p_most: most })),
+    endReleased: async sessionId =>
+      z.boolean().parse(await callFunction(database, 'end_released', { p_session: sessionId })),
     mayAct: async (sessionId, epoch) =>
       z.boolean().parse(await callFunction(database, 'may_act', { p_session: sessionId, p_epoch: epoch })),
   };

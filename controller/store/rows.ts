@@ -27,6 +27,7 @@ export const sessionRow = z.object({
   expires_at: time,
   ends_at: time,
   archived_at: time.nullable(),
+  released_at: time.nullable(),
   ended_reason: z.enum(END_REASONS).nullable(),
   error: z.string().nullable(),
   hibernated_until: time.nullable(),

@@ -71,11 +71,7 @@ const profileSettings = ({ profiles, artifacts, ...env }: Environment): GivenSet
   [ENV.profileStore]: byField('profiles', profiles && artifactStoreUrl({ artifacts, ...env })),
   [ENV.profileKmsKey]: byField('profiles.keyArn', profiles?.keyArn),
   ...webIdentitySettings(artifacts, profiles !== undefined && artifacts.webIdentityRole !== undefined),
-  [ENV.hibernateSeconds]: byField('profiles.hibernation.idleSeconds', text(profiles?.hibernation?.idleSeconds)),
-  [ENV.hibernateForCapacitySeconds]: byField(
-    'profiles.hibernation.forCapacitySeconds',
-    text(profiles?.hibernation?.forCapacitySeconds),
-  ),
+  [ENV.hibernate]: byField('profiles.hibernation.when', profiles?.hibernation?.when),
   [ENV.hibernatedHours]: byField('profiles.hibernation.keptHours', text(profiles?.hibernation?.keptHours)),
 });
 

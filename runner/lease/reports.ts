@@ -37,6 +37,7 @@ export function leaseReports(options: LeaseOptions, onPolicyChange: () => void):
   const freezer = browserFreezer({
     pause: options.browser.pause,
     afterMs: settings.freezeSeconds * 1_000,
+    heldMs: async () => (await controller.activity(leaseToken, 0, options.signal)).heldMs,
     clock,
     onFrozen: () => events.add('browser.frozen', {}),
     onThawed: frozenMs => events.add('browser.thawed', { seconds: Math.round(frozenMs / 1_000) }),

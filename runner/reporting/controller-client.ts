@@ -42,12 +42,12 @@ export interface ControllerClient {
   ping(signal: AbortSignal): Promise<void>;
   /** Hands over the secrets of the lease, once; again with the same key, since the answer may have been lost. */
   redeem(assignmentToken: string, idempotencyKey: string, signal: AbortSignal): Promise<RedeemAnswer>;
-  /** Reports calls; answers the milliseconds left, counted from before this call, and which policy is in force. */
+  /** Reports calls; answers the milliseconds left and held, counted from before this call, and which policy is in force. */
   activity(
     leaseToken: string,
     calls: number,
     signal: AbortSignal,
-  ): Promise<{ remainingMs: number; policyVersion: string }>;
+  ): Promise<{ remainingMs: number; policyVersion: string; heldMs: number }>;
   /** The policy of the lease as it is now. */
   policy(leaseToken: string, signal: AbortSignal): Promise<EffectivePolicy>;
   /** The TOTP code of the moment for one of the user's sites. */
@@ -133,7 +133,7 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     },
     activity: async (token, calls, signal) => {
       const answer = await post('/internal/runner-activity', token, { calls }, activityAnswer, signal);
-      return { remainingMs: answer.remaining_ms, policyVersion: answer.policy_version };
+      return { remainingMs: answer.remaining_ms, policyVersion: answer.policy_version, heldMs: answer.held_ms };
     },
     policy: (token, signal) => get('/internal/runner-policy', token, effectivePolicy, signal),
     totp: async (token, site, signal) => {

@@ -72,7 +72,7 @@ const stack = await timedStack(folder, null, {
   [ENV.freezeSeconds]: String(FREEZE_SECONDS),
   [ENV.checkpointSeconds]: '0',
   // a session is hibernated when its user's next one is asked for, and not before
-  [ENV.hibernateSeconds]: '3600',
+  [ENV.hibernate]: 'expiry',
   [ENV.userLimit]: '1',
   [ENV.onUserLimit]: 'evict_oldest',
   ...toolsEnvironment(tools),

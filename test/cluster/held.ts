@@ -25,12 +25,16 @@ const CONVERSATION = 'c';
 const START_SECONDS = 120;
 const UPLOAD_SECONDS = 120;
 
+/** A drained node hibernates sessions whose platform asked for it. */
+const requestOf = (userId: string) =>
+  ({ userId, conversationId: CONVERSATION, waitSeconds: START_SECONDS, hibernate: 'node' }) as const;
+
 /** Leases for that user, connects, and opens a page. */
 export async function hold(
   sessions: BrowserSessions,
   { userId = `fault-${randomUUID()}`, recorded = false } = {},
 ): Promise<Held> {
-  const request = { userId, conversationId: CONVERSATION, recordVideo: recorded, waitSeconds: START_SECONDS };
+  const request = { ...requestOf(userId), recordVideo: recorded };
   return holdLease(sessions, { userId, recorded, lease: await sessions.acquire(request) });
 }
 
@@ -55,7 +59,7 @@ export async function seesItsPage({ browser, userId }: Held): Promise<void> {
 export async function stillServes(sessions: BrowserSessions, held: Held): Promise<void> {
   await seesItsPage(held);
   const { userId, recorded, lease } = held;
-  const request = { userId, conversationId: CONVERSATION, recordVideo: recorded, waitSeconds: START_SECONDS };
+  const request = { ...requestOf(userId), recordVideo: recorded };
   const { sessionId, epoch, mcpUrl } = await sessions.acquire(request);
   expect({ sessionId, epoch, mcpUrl }).toEqual({
     sessionId: lease.sessionId,
@@ -102,7 +106,7 @@ export async function hibernatesWith(
 
 /** Asking again brings a hibernated session back on another runner, with its tab and its login. */
 export async function comesBack(sessions: BrowserSessions, { userId, lease }: Held): Promise<Held> {
-  const request = { userId, conversationId: CONVERSATION, recordVideo: false, waitSeconds: START_SECONDS };
+  const request = { ...requestOf(userId), recordVideo: false };
   const next = await sessions.acquire(request);
   expect(next.sessionId).toBe(lease.sessionId);
   expect(next.epoch).toBeGreaterThan(lease.epoch);

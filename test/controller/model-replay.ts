@@ -148,6 +148,7 @@ async function rowsOf(database: Database, world: World) {
     maxSessionSeconds: seconds(100),
     claimSeconds: seconds(TICKS.claim),
     startSeconds: seconds(TICKS.start),
+    hibernate: 'never',
   });
   const fleet = sqlFleet(database);
   const broker = sqlBroker(database);
@@ -305,7 +306,13 @@ async function rowsOf(database: Database, world: World) {
           bytes: 1,
         };
         await profiles.begin(save, [save], 1_000_000);
-        const how = { why: 'idle', idleSeconds: TICK_SECONDS, keepSeconds: seconds(100), digest: '', tabs: 0 } as const;
+        const how = {
+          why: 'capacity',
+          idleSeconds: TICK_SECONDS,
+          keepSeconds: seconds(100),
+          digest: '',
+          tabs: 0,
+        } as const;
         return [(await hibernations.commit(lease, save, how))?.code ?? 'hibernated', 'hibernated'];
       }
       case 'forget':
@@ -410,7 +417,7 @@ async function rowsOf(database: Database, world: World) {
     const sessions = next.sessions.map(({ status, redeemed, used, left, claimLeft, startLeft }, index) => {
       const atLeast = status === 'starting' ? (redeemed ? 1 : TICKS.lease) : 0;
       return `update omicron.browser_sessions set expires_at = ${inTicks(Math.max(left, atLeast))},
-                active_at = ${inTicks(used ? 0 : -100)},
+                last_used_at = ${inTicks(used ? 0 : -100)},
                 claim_until = case when status = 'starting' then ${inTicks(claimLeft)} end,
                 starting_since = ${inTicks(startLeft - TICKS.start)}
               where id = '${sessionIds[index] ?? randomUUID()}' and status in ('starting', 'ready');`;

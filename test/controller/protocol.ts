@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Hibernate } from '../../contract/hibernation.ts';
 import type { LeaseProfile } from '../../contract/profile.ts';
 import type { Tags } from '../../contract/session.ts';
 import type { Database } from '../../controller/ports/database.ts';
@@ -18,6 +19,7 @@ const RULES: LeaseRules = {
   maxSessionSeconds: 3_600,
   claimSeconds: 15,
   startSeconds: 120,
+  hibernate: 'never',
 };
 
 type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
@@ -31,6 +33,7 @@ interface Change extends Partial<Omit<Acquisition, 'request'>> {
   tags?: Tags;
   profile?: LeaseProfile;
   profileSwitch?: boolean;
+  hibernate?: Hibernate;
 }
 
 /** The steps of the protocol on one database, and the ways a test moves through them. */
@@ -50,6 +53,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
     tags,
     profile,
     profileSwitch,
+    hibernate,
     ...change
   }: Change = {}): Acquisition => ({
     request: {
@@ -64,6 +68,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
       profile_form: profile?.form ?? 'light',
       profile_tabs: false,
       profile_switch: profileSwitch ?? false,
+      hibernate,
     },
     claimId: randomUUID(),
     abandonClaimId: null,
@@ -148,7 +153,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
         `update omicron.browser_sessions set expires_at = expires_at - make_interval(secs => $2),
            claim_until = claim_until - make_interval(secs => $2), starting_since = starting_since - make_interval(secs => $2),
            ends_at = ends_at - make_interval(secs => $2), last_used_at = last_used_at - make_interval(secs => $2),
-           active_at = active_at - make_interval(secs => $2)
+           released_at = released_at - make_interval(secs => $2)
           where id = $1`,
         [sessionId, seconds],
       );

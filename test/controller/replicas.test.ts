@@ -28,7 +28,9 @@ it('a pool that shrinks never takes a runner that was just claimed, over many ro
       expect(['creating', 'claimed'], `round ${round}: ${now.reason}`).toContain(now.state);
       expect(now).toMatchObject({ session_id: session.id, epoch: session.epoch });
       if (now.state === 'claimed')
-        expect(await one.redeem({ session, runner: now, outcome: 'claimed' })).toMatchObject({ outcome: 'redeemed' });
+        expect(await one.redeem({ session, runner: now, outcome: 'claimed', evicted: false })).toMatchObject({
+          outcome: 'redeemed',
+        });
       await one.leases.end(session.id, null, null, 'released');
     }
     for (const row of await one.fleet.living('local')) if (row.state === 'draining') await one.fleet.markGone(row.id);

@@ -128,8 +128,8 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
   it('asks for the oldest to be hibernated before anything is written, and ends what cannot be', async () => {
     const p = protocol(await open(), { userLimit: 2, onUserLimit: 'evict_oldest' });
     await p.warm(3);
-    const oldest = await p.lease({ conversationId: 'c1' });
-    const other = await p.lease({ conversationId: 'c2' });
+    const oldest = await p.lease({ conversationId: 'c1', hibernate: 'expiry' });
+    const other = await p.lease({ conversationId: 'c2', hibernate: 'expiry' });
     const next = (unhibernated: string[]) => p.acquire({ conversationId: 'c3', unhibernated });
     expect(await next([])).toEqual({ outcome: 'evicts', sessions: [oldest.session.id] });
     await p.leases.heartbeat(oldest.session.id, 'ada', 1); // used meanwhile: another one is the oldest
@@ -142,6 +142,45 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     await p.age(start.session.id, 5); // a start has nothing to keep yet
     expect(await p.acquire({ conversationId: 'c4', unhibernated: [] })).toMatchObject({ outcome: 'claimed' });
     expect(await p.session(start.session.id)).toMatchObject({ status: 'ended', ended_reason: 'evicted' });
+  });
+
+  it('[E1] a released lease gives way to a new one of its user, the longest released first, and no held one does', async () => {
+    const p = protocol(await open(), { userLimit: 2 });
+    await p.warm(5);
+    const first = await p.lease({ conversationId: 'c1' });
+    const second = await p.lease({ conversationId: 'c2' });
+    expect(await p.acquire({ conversationId: 'c3' })).toMatchObject({ code: 'user_quota_exceeded' });
+    expect(await p.leases.release(second.session.id, 'bob', 1)).toEqual({ outcome: 'not_found' });
+    expect(await p.leases.release(second.session.id, 'ada', 7)).toMatchObject({ outcome: 'superseded' });
+    expect(await p.leases.release(second.session.id, 'ada', 1)).toMatchObject({ outcome: 'released' });
+    await p.leases.release(first.session.id, 'ada', 1);
+    expect(await p.acquire({ conversationId: 'c1' })).toMatchObject({ outcome: 'renewed' }); // held again
+    expect(await p.claim({ conversationId: 'c3' })).toMatchObject({ evicted: true });
+    expect(await p.session(second.session.id)).toMatchObject({ status: 'ended', ended_reason: 'evicted' });
+    expect(await p.session(first.session.id)).toMatchObject({ status: 'ready', released_at: null });
+    expect(await p.acquire({ conversationId: 'c4' })).toMatchObject({ code: 'user_quota_exceeded' });
+  });
+
+  it('[E1] a released lease is held again by a heartbeat, and by calls that came after the release', async () => {
+    const p = protocol(await open());
+    await p.warm(1);
+    const leased = await p.lease();
+    const { id } = leased.session;
+    const reported = async () => (await p.broker.reportActivity(p.leaseOf(leased), 1))?.heldMs;
+    expect(await reported()).toBeGreaterThan(290_000);
+    await p.leases.release(id, null, null);
+    expect(await reported()).toBe(0); // of a call before the release
+    await p.leases.heartbeat(id, 'ada', 1);
+    expect(await p.session(id)).toMatchObject({ released_at: null });
+    await p.leases.release(id, null, null);
+    await p.age(id, 30);
+    await reported();
+    expect(await p.session(id)).toMatchObject({ released_at: null });
+    await p.leases.release(id, null, null);
+    expect(await p.leases.released('local', 9)).toEqual([{ id, hibernates: false }]);
+    expect(await p.leases.endReleased(id)).toBe(true);
+    expect(await p.leases.endReleased(id)).toBe(false);
+    expect(await p.leases.release(id, null, null)).toMatchObject({ outcome: 'ended' });
   });
 
   it('holds the global cap until a runner is gone, and says when to come again', async () => {

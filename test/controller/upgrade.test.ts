@@ -122,6 +122,7 @@ describe.each(CASES)('a database of release $version, on $name', { timeout: 180_
       outcome: 'claimed' as const,
       session: starting,
       runner: await p.runner(starting.runner_id ?? ''),
+      evicted: false,
     };
     expect(await p.acquire({ conversationId: 'starting' })).toMatchObject({ outcome: 'starting' });
     expect(await p.leases.beat(p.claimOf(claimed))).toBe(true);

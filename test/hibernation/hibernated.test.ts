@@ -16,7 +16,6 @@ import { migratedDatabaseUrl } from '../postgres.ts';
 import { found, logIn } from '../profiles/member.ts';
 import { LOGGED_IN, type MemberSite, startMemberSite } from '../site/member-site.ts';
 
-const HOUR = 3_600;
 const CAPACITY = 3;
 const PASSWORD = 'correct-horse-battery';
 
@@ -46,8 +45,6 @@ describe('a hibernated session on real browsers', () => {
     keepingUrl = `http://127.0.0.1:${(keeping.address() as AddressInfo).port}`; // it listens on TCP
     const databaseUrl = await migratedDatabaseUrl();
     const settings = {
-      [ENV.hibernateSeconds]: String(HOUR),
-      [ENV.hibernateForCapacitySeconds]: String(HOUR / 2),
       [ENV.reapSeconds]: '0.2',
       [ENV.userLimit]: '2',
       [ENV.onUserLimit]: 'evict_oldest',
@@ -74,17 +71,18 @@ describe('a hibernated session on real browsers', () => {
   });
 
   const leaseOf = (conversationId: string, profile?: string, userId = 'ada') =>
-    sessions.acquire({ userId, conversationId, recordVideo: false, profile });
-  /** As if nothing had used the session for so long. */
-  const age = (sessionId: string, seconds: number) =>
+    sessions.acquire({ userId, conversationId, recordVideo: false, profile, hibernate: 'expiry' });
+  /** As if nothing had used the session, so that its lease is about to expire. */
+  const age = (sessionId: string) =>
     database.query(
-      'update omicron.browser_sessions set active_at = clock_timestamp() - make_interval(secs => $2) where id = $1',
-      [sessionId, seconds],
+      `update omicron.browser_sessions set last_used_at = clock_timestamp() - interval '1 hour',
+         expires_at = clock_timestamp() + interval '15 seconds' where id = $1 and status = 'ready'`,
+      [sessionId],
     );
   /** What its runner still reports is a use, so it is made old again until it is believed. */
   const hibernated = (sessionId: string) =>
     eventually('hibernation', async () => {
-      await age(sessionId, 2 * HOUR);
+      await age(sessionId);
       return (await sessions.get(sessionId)).status === 'hibernated';
     });
   const pidOf = async (sessionId: string): Promise<number> => {
@@ -180,7 +178,7 @@ describe('a hibernated session on real browsers', () => {
     await using browser = await connectMcpBrowser(back);
     await browser.evaluate("() => { localStorage.setItem('bulk', '0123456789'.repeat(400_000)); return true }");
     const pid = await pidOf(back.sessionId);
-    await age(back.sessionId, 2 * HOUR);
+    await age(back.sessionId);
     await eventually('a save', async () => {
       const writing = await database.query(`select from omicron.profile_objects where state = 'writing'`);
       return writing.length > 0 || (await sessions.get(back.sessionId)).status !== 'ready';
@@ -243,7 +241,7 @@ describe('a hibernated session on real browsers', () => {
     await expect(
       sessions.acquire({ userId: 'ada', conversationId: 'one-more', recordVideo: false, waitSeconds: 1 }),
     ).rejects.toMatchObject({ code: 'capacity_exceeded' });
-    await age(resting?.sessionId ?? '', HOUR * 0.75); // for capacity alone
+    await resting?.release();
     const other = await leaseOf('one-more');
     expect(await sessions.get(resting?.sessionId ?? '')).toMatchObject({ status: 'hibernated' });
     for (const lease of [...leases, other]) await lease.end();
@@ -269,6 +267,22 @@ describe('a hibernated session on real browsers', () => {
     expect(await sessions.get(third.sessionId)).toMatchObject({ status: 'ready' });
     await Promise.allSettled([call]);
     for (const lease of [back, third]) await lease.end();
+  });
+
+  it('[E1] is lost with its machine, and ended for capacity, where nobody asked for hibernation', async () => {
+    const plain = (userId: string) => sessions.acquire({ userId, conversationId: 'plain', recordVideo: false });
+    const lost = await plain('ada');
+    process.kill(await pidOf(lost.sessionId), 'SIGTERM');
+    const after = await eventually('the end', async () => {
+      const session = await sessions.get(lost.sessionId);
+      return session.status !== 'ready' && session;
+    });
+    expect(after).toMatchObject({ status: 'error', ended_reason: 'runner_lost' });
+    const released = await plain('user-0');
+    for (let place = 1; place < CAPACITY; place += 1) await plain(`user-${place}`);
+    await released.release();
+    await plain('one-more');
+    expect(await sessions.get(released.sessionId)).toMatchObject({ status: 'ended', ended_reason: 'evicted' });
   });
 
   it('leaves nothing once it has ended', async () => {

@@ -9,7 +9,8 @@ import { connection, freshPostgres, lockAwaited } from '../postgres.ts';
 import { keeperOn, stateOf } from '../profiles/keeper.ts';
 
 const WORK = { name: 'work', mode: 'read-write' } as const;
-const IDLE_SECONDS = 60;
+/** Of a time to live of 600 s: the lease is about to expire. */
+const IDLE_SECONDS = 575;
 const snapshotOf = (value: string): SessionSnapshot => ({
   tabs: [{ url: `https://shop.example/${value}`, sessionStorage: [['step', value]], scroll: [0, 40] }],
   active: 0,
@@ -33,7 +34,7 @@ async function world(userLimit = 20) {
     log: pino({ level: 'silent' }),
   });
   const idleLease = async (change: Parameters<typeof p.lease>[0] = {}) => {
-    const lease = await p.lease(change);
+    const lease = await p.lease({ hibernate: 'expiry', ...change });
     await p.age(lease.session.id, IDLE_SECONDS + 1);
     return lease;
   };
@@ -103,6 +104,22 @@ it('is refused for a lease that was used since, however the two race', async () 
     ['renewed', 'lease_in_use'],
     ['claimed', 'hibernated'],
   ]).toContainEqual([raced[0].outcome, raced[1]]);
+});
+
+it('[E1] a lease that did not ask, or that a heartbeat holds, is not hibernated', async () => {
+  const { p, snapshots, hibernations, idleLease } = await world();
+  const asked = await idleLease();
+  const held = await idleLease({ conversationId: 'held' });
+  await idleLease({ conversationId: 'plain', hibernate: undefined });
+  await idleLease({ conversationId: 'node', hibernate: 'node' });
+  await p.lease({ conversationId: 'young', hibernate: 'expiry' });
+  await p.leases.heartbeat(held.session.id, 'ada', 1);
+  const expiring = await hibernations.expiring('local', 9);
+  expect(expiring.map(({ id }) => id)).toEqual([asked.session.id]);
+  await expect(snapshots.keep(p.leaseOf(held), idle('held'))).rejects.toMatchObject({ code: 'lease_in_use' });
+  const atLast = await p.lease({ conversationId: 'aged', hibernate: 'expiry', ttlSeconds: 3_600 });
+  await p.age(atLast.session.id, 3_590); // its maximum age ends it
+  expect(await hibernations.expiring('local', 9)).toHaveLength(1);
 });
 
 it('happens once when two controllers carry it out', async () => {
@@ -190,12 +207,14 @@ it('takes no place of its user’s quota, and holds no profile', async () => {
 it('a runner whose machine goes away has some seconds for it', async () => {
   const { database, p, snapshots } = await world();
   const fleet = sqlFleet(database, { graceSeconds: 12 });
-  const lease = await p.lease();
+  const lease = await p.lease({ hibernate: 'node' });
   expect(await fleet.markLost(lease.runner.id, 'leaving', 'runner_lost', 'It is leaving.')).toBe('leaving');
   await snapshots.keep(p.leaseOf(lease), { why: 'node', idle_seconds: 0, snapshot: snapshotOf('node') });
   expect(await p.session(lease.session.id)).toMatchObject({ status: 'hibernated' });
-  const other = await p.lease({ conversationId: 'c2' });
+  const other = await p.lease({ conversationId: 'c2', hibernate: 'node' });
   await fleet.markLost(other.runner.id, 'leaving', 'runner_lost', 'It is leaving.');
   await database.query(`update omicron.runners set leaving_at = leaving_at - interval '13 seconds'`);
   expect(await fleet.markLost(other.runner.id, 'leaving', 'runner_lost', 'It is leaving.')).toBe('lost');
+  const plain = await p.lease({ conversationId: 'c3' });
+  expect(await fleet.markLost(plain.runner.id, 'leaving', 'runner_lost', 'It is leaving.')).toBe('lost');
 });

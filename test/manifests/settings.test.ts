@@ -2,7 +2,6 @@ import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
 import { parseConsoleSettings as readConsole } from '../../console/settings.ts';
 import { ENV, PORTS } from '../../contract/names.ts';
-import { LIMITS } from '../../contract/session.ts';
 import { CONTROLLER_SETTINGS, parseControllerSettings as readController } from '../../controller/settings.ts';
 import { postgresConnection } from '../../controller/store/postgres-connection.ts';
 import { EGRESS_SETTINGS, parseEgressSettings as readEgress } from '../../egress/settings.ts';
@@ -111,18 +110,13 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
   });
 });
 
-test('[G2] sessions are hibernated where the environment keeps profiles, before their leases end, and nowhere else', () => {
+test('[G2] no environment hibernates sessions unless its own field or a request says so', () => {
+  const settingsOf = (env: Environment) => readController({ ...renderControllerSettings(env), ...secretOf(env) });
   for (const env of Object.values(ENVIRONMENTS)) {
-    const { hibernateSeconds, hibernateForCapacitySeconds, hibernatedHours, profileStore } = readController({
-      ...renderControllerSettings(env),
-      ...secretOf(env),
-    });
-    expect(hibernateSeconds > 0).toBe(profileStore !== undefined);
-    if (env.profiles?.hibernation === undefined) continue;
-    expect(env.profiles.hibernation).toEqual({
-      ...{ idleSeconds: hibernateSeconds, forCapacitySeconds: hibernateForCapacitySeconds, keptHours: hibernatedHours },
-    });
-    expect(hibernateSeconds).toBeLessThan(LIMITS.ttlSecondsDefault);
+    expect(settingsOf(env).hibernate).toBe('never');
+    if (env.profiles === undefined) continue;
+    const asked = { ...env, profiles: { ...env.profiles, hibernation: { when: 'node', keptHours: 5 } } } as const;
+    expect(settingsOf(asked)).toMatchObject({ hibernate: 'node', hibernatedHours: 5 });
   }
 });
 

@@ -139,7 +139,7 @@ export function platformSteps(state: State, world: World, emit: Emit): void {
       if (session.status !== 'over')
         emit(`DELETE s${index} e${epoch}`, false, draft => db.end(draft, world, index, epoch, true));
       if (session.status === 'ready' && session.left > 0)
-        emit(`heartbeat s${index} e${epoch}`, false, draft => db.heartbeat(draft, index, epoch));
+        emit(`heartbeat s${index} e${epoch}`, false, draft => db.heartbeat(draft, world, index, epoch));
     }
     if (holds(world, 'judge-under-lock')) return;
     if (session.status === 'ready' && session.left > 0 && session.belief === 0)
@@ -149,7 +149,7 @@ export function platformSteps(state: State, world: World, emit: Emit): void {
     if (session.belief === 1)
       emit(`heartbeat s${index} got the lock and writes`, false, draft => {
         sessionAt(draft, index).belief = 0;
-        db.heartbeat(draft, index, session.epoch);
+        db.heartbeat(draft, world, index, session.epoch);
       });
   });
 }

@@ -51,7 +51,7 @@ function extend(state: State, session: Session): void {
   session.left = TICKS.lease;
 }
 
-/** A call, or a get-or-create; no heartbeat. */
+/** A call, a get-or-create or a heartbeat. */
 function use(world: World, session: Session): void {
   session.used = world.hibernates;
 }
@@ -253,11 +253,12 @@ export function end(state: State, world: World, index: number, epoch: number, fo
 }
 
 /** API heartbeat. It tells the runner nothing, so the runner's row keeps its deadline. */
-export function heartbeat(state: State, index: number, epoch: number): void {
+export function heartbeat(state: State, world: World, index: number, epoch: number): void {
   const session = sessionAt(state, index);
   if (session.status !== 'ready') return;
   if (session.epoch !== epoch) state.broken.push('a request for one epoch touches no other');
   extend(state, session);
+  use(world, session);
 }
 
 /** A runner's report: `calls` moves the expiry, none only asks. Ticks left, or undefined: the lease is over. */

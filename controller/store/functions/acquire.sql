@@ -1,11 +1,12 @@
 -- Renews a live lease, or claims a new epoch with a runner of its own; all or nothing. Like every step of the
 -- protocol it locks the session, then the runner, and reads the clock in a statement after the locks: a step that
 -- waited judges by the time at which it goes on.
---   {outcome: renewed | claimed | starting | evicts | refused, ...}
+--   {outcome: renewed | claimed | starting | evicts | refused, ...}; `claimed` says whether other leases gave way
 -- `p_claim` names this call: a repeated call finds its own claim again. `p_abandon` is a claim of the same caller
 -- whose runner failed: it is given up for a new epoch in this step, also where its redemption has made it ready and nobody was told. `p_switch_profile`: a live lease with another profile than
 -- that of `p_options` is followed by a new epoch, instead of being renewed. `p_unhibernated`: leases that would be evicted are
--- hibernated by the caller first, which then calls again (`evicts`), but for these sessions, with which it has failed; null: for none.
+-- hibernated by the caller first where they ask for it, which then calls again (`evicts`), but for these sessions, with which it has failed;
+-- null: for none.
 create or replace function omicron.acquire(
   p_user text, p_conversation text, p_claim uuid, p_abandon uuid, p_ttl_seconds integer, p_max_session_seconds integer,
   p_options jsonb, p_tags jsonb, p_provider text, p_template text, p_namespace text,
@@ -38,7 +39,8 @@ begin
   if found then
     v_now := clock_timestamp();
     if not (p_switch_profile and omicron.has_other_profile(s, p_options)) and s.expires_at > v_now
-       and s.ttl_seconds = p_ttl_seconds and (p_tags is null or s.tags = p_tags) and s.active_at >= v_now - interval '1 second'
+       and s.ttl_seconds = p_ttl_seconds and (p_tags is null or s.tags = p_tags) and s.last_used_at >= v_now - interval '1 second'
+       and s.released_at is null
        and s.expires_at >= least(v_now + make_interval(secs => p_ttl_seconds - 1), s.ends_at) then
       return jsonb_build_object('outcome', 'renewed', 'session', to_jsonb(s));
     end if;
@@ -65,13 +67,13 @@ begin
      and s.expires_at > v_now and r.state = 'leased' and r.epoch = s.epoch then
     update omicron.browser_sessions
        set expires_at = greatest(expires_at, least(v_now + make_interval(secs => p_ttl_seconds), ends_at)),
-           ttl_seconds = p_ttl_seconds, last_used_at = v_now, active_at = v_now, tags = coalesce(p_tags, tags), archived_at = null
+           ttl_seconds = p_ttl_seconds, last_used_at = v_now, released_at = null, tags = coalesce(p_tags, tags), archived_at = null
      where id = s.id returning * into s;
     return jsonb_build_object('outcome', 'renewed', 'session', to_jsonb(s));
   end if;
 
   if s.status = 'starting' and s.claim_id = p_claim then -- the answer to this very call was lost
-    return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r));
+    return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r), 'evicted', false);
   end if;
   if s.status = 'starting' and s.claim_id is distinct from p_abandon and s.expires_at > v_now and s.claim_until > v_now
      and s.starting_since > v_now - make_interval(secs => p_start_seconds) and r.state in ('creating', 'claimed', 'leased') then
@@ -96,15 +98,17 @@ begin
   -- The user's quota counts live leases, not expired ones that the reaper has yet to end.
   select count(*), min(expires_at) into v_active, v_free_at from omicron.browser_sessions
    where user_id = p_user and status in ('starting', 'ready') and expires_at > v_now and id is distinct from s.id;
+  -- At the quota released leases give way, those that were released first before others.
   if v_active >= p_user_limit then
-    if p_on_user_limit <> 'evict_oldest' then
-      return jsonb_build_object('outcome', 'refused', 'code', 'user_quota_exceeded', 'limit', p_user_limit,
-        'active', v_active, 'retry_after_ms', ceil(extract(epoch from v_free_at - v_now) * 1000));
-    end if;
     v_victims := array(
       select id from omicron.browser_sessions
        where user_id = p_user and status in ('starting', 'ready') and expires_at > v_now and id is distinct from s.id
-       order by last_used_at limit v_active - p_user_limit + 1);
+         and (released_at is not null or p_on_user_limit = 'evict_oldest')
+       order by released_at nulls last, last_used_at limit v_active - p_user_limit + 1);
+    if cardinality(v_victims) <= v_active - p_user_limit then
+      return jsonb_build_object('outcome', 'refused', 'code', 'user_quota_exceeded', 'limit', p_user_limit,
+        'active', v_active, 'retry_after_ms', ceil(extract(epoch from v_free_at - v_now) * 1000));
+    end if;
   end if;
 
   -- A runner that has ignored its drain for 20 s cannot be reached: a new claim could only wait for its deadline.
@@ -152,10 +156,11 @@ begin
     end if;
   end if;
 
-  -- Nothing is written yet: those of the leases to evict that can be hibernated are, by the caller, which then asks again.
+  -- Nothing is written yet: the caller hibernates those of the leases to evict that ask for it, and then asks again.
   v_hibernated := array(
     select id from omicron.browser_sessions
-     where id = any (v_victims) and status = 'ready' and provider = p_provider and id <> all (p_unhibernated));
+     where id = any (v_victims) and status = 'ready' and provider = p_provider and options ->> 'hibernate' = 'expiry'
+       and id <> all (p_unhibernated));
   if v_hibernated <> '{}' then
     return jsonb_build_object('outcome', 'evicts', 'sessions', to_jsonb(v_hibernated));
   end if;
@@ -186,7 +191,7 @@ begin
            ttl_seconds = p_ttl_seconds,
            expires_at = v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
            ends_at = v_now + make_interval(secs => p_max_session_seconds),
-           options = v_options, tags = coalesce(p_tags, tags), last_used_at = v_now, active_at = v_now, archived_at = null,
+           options = v_options, tags = coalesce(p_tags, tags), last_used_at = v_now, released_at = null, archived_at = null,
            mcp_url = null, pod_name = null, service_name = null, artifacts_s3_prefix = null, ended_reason = null, error = null
      where id = s.id returning * into s;
     if s.hibernated_until is not null and not v_restores then -- kept for too long, or of another profile
@@ -202,5 +207,5 @@ begin
    where id = v_runner returning * into r;
   perform omicron.write_event(s.id, s.epoch, 'session.claimed',
     jsonb_build_object('runner_id', r.id, 'warm', r.assigned_at is not null));
-  return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r));
+  return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r), 'evicted', v_victims <> '{}');
 end $$;

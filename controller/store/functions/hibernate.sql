@@ -1,13 +1,23 @@
 -- Hibernation: the runner of a lease brings what its browser holds, a snapshot, and is given back; the session stays. The snapshot
 -- is a version of a private profile, so that objects, keys and quotas are those of profiles.
 
--- Ready leases that nothing has used for so long, the longest first.
-create or replace function omicron.idle_leases(p_provider text, p_idle_seconds integer, p_most integer) returns setof uuid
+-- Whether a lease is about to expire for want of use: in the last tenth of its time to live, of at least 2 and at most 30 s. One at
+-- its maximum age ends.
+create or replace function omicron.expires_soon(s omicron.browser_sessions) returns boolean
 language sql stable as $$
-  select id from omicron.browser_sessions
-   where status = 'ready' and provider = p_provider and expires_at > (select clock_timestamp())
-     and active_at < (select clock_timestamp()) - make_interval(secs => p_idle_seconds)
-   order by active_at limit p_most
+  select s.expires_at < s.ends_at
+     and s.expires_at < clock_timestamp() + make_interval(secs => least(30, greatest(2, s.ttl_seconds / 10.0)))
+$$;
+
+-- Ready leases that are hibernated instead of expiring, and for how long nothing has used them: {id, idle_seconds}
+create or replace function omicron.expiring_leases(p_provider text, p_most integer) returns setof jsonb
+language sql stable as $$
+  select jsonb_build_object('id', id, 'idle_seconds', floor(extract(epoch from clock_timestamp() - last_used_at)))
+    from omicron.browser_sessions s
+   where status = 'ready' and options ->> 'hibernate' = 'expiry' and provider = p_provider
+     and expires_at > (select clock_timestamp()) and expires_at < (select clock_timestamp()) + interval '30 seconds'
+     and omicron.expires_soon(s)
+   order by expires_at limit p_most
 $$;
 
 -- Why this runner may not hibernate its lease; null: it may. The caller has locked session and runner.
@@ -20,7 +30,7 @@ begin
      or s.expires_at <= v_now then
     return jsonb_build_object('outcome', 'refused', 'code', 'lease_superseded');
   end if;
-  if s.active_at > v_now - make_interval(secs => p_idle_seconds) then
+  if s.last_used_at > v_now - make_interval(secs => p_idle_seconds) then
     return jsonb_build_object('outcome', 'refused', 'code', 'lease_in_use');
   end if;
   return null;
@@ -61,7 +71,8 @@ declare
 begin
   select * into s from omicron.browser_sessions where id = p_session for update;
   select * into r from omicron.runners where id = p_runner for update;
-  v_refusal := omicron.hibernation_refusal(s, r, p_epoch, p_idle_seconds);
+  v_refusal := coalesce(omicron.hibernation_refusal(s, r, p_epoch, p_idle_seconds),
+    case when p_why = 'idle' and not omicron.expires_soon(s) then jsonb_build_object('outcome', 'refused', 'code', 'lease_in_use') end);
   if v_refusal is not null then
     update omicron.profile_objects set state = 'removing' where name = p_object and state = 'writing';
     return v_refusal;

@@ -3,7 +3,7 @@
 -- come up. Its lease, if it is live, becomes an error that says so; a new request starts a new epoch. A runner closes
 -- by its own clock half a second before its lease's end: then the lease has expired, and nothing was lost.
 -- 'lost' | 'expired' | 'leaving': what became of its lease. 'nothing': it had none. Null: it was claimed meanwhile, call again.
--- A runner that is leaving with a ready lease has `p_grace_seconds` to hibernate it: 'leaving' until then.
+-- A runner that is leaving with a ready lease that asks for it has `p_grace_seconds` to hibernate it: 'leaving' until then.
 create or replace function omicron.runner_lost(p_runner uuid, p_how text, p_reason text, p_error text, p_grace_seconds integer) returns text
 language plpgsql as $$
 declare
@@ -27,7 +27,7 @@ begin
     if s.status = 'ready' and s.expires_at <= clock_timestamp() + interval '1 second' then
       perform omicron.expire_lease(s);
       v_outcome := 'expired';
-    elsif p_how = 'leaving' and s.status = 'ready' and p_grace_seconds > 0
+    elsif p_how = 'leaving' and s.status = 'ready' and p_grace_seconds > 0 and s.options ? 'hibernate'
        and coalesce(r.leaving_at, clock_timestamp()) > clock_timestamp() - make_interval(secs => p_grace_seconds) then
       update omicron.runners set leaving_at = coalesce(leaving_at, clock_timestamp()) where id = r.id;
       return 'leaving';

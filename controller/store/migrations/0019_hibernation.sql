@@ -8,9 +8,13 @@ alter table omicron.browser_sessions add column hibernated_until timestamptz;
 alter table omicron.browser_sessions add constraint browser_sessions_hibernated
   check (status <> 'hibernated' or hibernated_until is not null);
 
--- When the browser was last asked for or used. A heartbeat keeps a lease, and is no use of its browser.
-alter table omicron.browser_sessions add column active_at timestamptz not null default clock_timestamp();
-create index browser_sessions_by_use on omicron.browser_sessions (active_at) where status = 'ready';
+-- Leases that are hibernated instead of expiring, where that was asked for.
+create index browser_sessions_hibernating on omicron.browser_sessions (expires_at)
+  where status = 'ready' and options ->> 'hibernate' = 'expiry';
+
+-- When the platform let the lease go; null: it is held. A released lease gives way to another one.
+alter table omicron.browser_sessions add column released_at timestamptz;
+create index browser_sessions_released on omicron.browser_sessions (released_at) where status = 'ready' and released_at is not null;
 
 -- A snapshot is a profile of its session alone, which has no name that a user could give.
 alter table omicron.profiles add column session_id uuid unique references omicron.browser_sessions (id);

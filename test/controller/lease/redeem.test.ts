@@ -30,7 +30,6 @@ function parts(outcome: Redemption, credentials: VaultDocument['credentials'] | 
   const steps: string[] = [];
   const made: RedeemParts = {
     keys: { signing, derivation: new Uint8Array(32) },
-    hibernates: false,
     redemptions: new AwaitedRedemptions(),
     broker: {
       async redeem() {

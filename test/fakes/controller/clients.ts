@@ -8,6 +8,7 @@ import {
   getOrCreateRequest,
   heartbeatRequest,
   listQuery,
+  releaseRequest,
   type Session,
 } from '../../../contract/session.ts';
 import { serviceKey, verifyServiceToken } from '../../../contract/tokens.ts';
@@ -29,12 +30,15 @@ export interface FakeClientRoutes {
   readonly serviceSecret: string;
   /** Calls with a token and a body that the real controller would have accepted, whatever their path. */
   readonly seen: ClientCall[];
+  /** Paths of releases: they are answered without a script, as clients ignore the answer. */
+  readonly released: string[];
   answerNext(...answers: Answer[]): void;
 }
 
 const nothing = z.undefined();
 const noQuery = z.strictObject({});
 const SESSION = '/internal/browser-sessions/[^/]+';
+const RELEASE = RegExp(`^POST ${SESSION}/release$`);
 
 /** What each call may send, as the controller's own routes have it. */
 const CALLS: { call: RegExp; query?: z.ZodType; body?: z.ZodType }[] = [
@@ -43,6 +47,7 @@ const CALLS: { call: RegExp; query?: z.ZodType; body?: z.ZodType }[] = [
   { call: RegExp(`^GET ${SESSION}$`) },
   { call: RegExp(`^DELETE ${SESSION}$`), query: z.strictObject({ epoch: z.coerce.number().int().optional() }) },
   { call: RegExp(`^POST ${SESSION}/heartbeat$`), body: heartbeatRequest.optional() },
+  { call: RELEASE, body: releaseRequest.optional() },
   { call: RegExp(`^POST ${SESSION}/archive$`) },
   { call: RegExp(`^GET ${SESSION}/events$`), query: eventQuery },
   { call: RegExp(`^GET ${SESSION}/(artifacts|user-actions|policy/effective)$`) },
@@ -63,6 +68,7 @@ export function fakeClientRoutes() {
   const state: FakeClientRoutes = {
     serviceSecret: 'a service secret of 32 bytes, for tests',
     seen: [],
+    released: [],
     answerNext: (...more) => void answers.push(...more),
   };
   const key = serviceKey(state.serviceSecret);
@@ -73,6 +79,10 @@ export function fakeClientRoutes() {
     if (known) {
       (known.query ?? noQuery).parse(single(query));
       (known.body ?? nothing).parse(body);
+    }
+    if (RELEASE.test(`${method} ${path}`)) {
+      state.released.push(path);
+      return ended();
     }
     const url = query.size === 0 ? path : `${path}?${query}`;
     state.seen.push({ method, path: url, userId, token, body: body as ClientCall['body'] }); // bodies of this API are objects
@@ -133,6 +143,7 @@ const session: Session = {
   updated_at: times.expires_at,
   last_used_at: times.expires_at,
   archived_at: null,
+  released_at: null,
   ended_reason: 'released',
   error: null,
   artifacts_prefix: null,

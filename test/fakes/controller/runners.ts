@@ -45,6 +45,8 @@ export interface FakeRunnerRoutes {
   redemptions: number;
   /** What the runner is told is left. */
   remainingMs: number;
+  /** For how long the platform holds the lease. */
+  heldMs: number;
   secrets: Record<string, string>;
   sites: RedeemAnswer['sites'];
   egressCredential: string;
@@ -124,6 +126,7 @@ export async function fakeRunnerRoutes() {
     artifacts: [],
     redemptions: 0,
     remainingMs: 600_000,
+    heldMs: 0,
     secrets: { SHOP_USERNAME: 'alice@example.com', SHOP_PASSWORD: 'correct horse "battery" & staple' },
     sites: [{ site: 'shop', totp: false }],
     egressCredential: 'egress credential',
@@ -198,9 +201,11 @@ export async function fakeRunnerRoutes() {
     async 'POST /internal/runner-activity'(token, body) {
       await leaseOf(token, AUDIENCES.lease);
       now.activity.push({ calls: activityReport.parse(body).calls, atMs: performance.now() });
-      return json(200, { remaining_ms: now.remainingMs, policy_version: now.policy.version } satisfies z.infer<
-        typeof activityAnswer
-      >);
+      return json(200, {
+        remaining_ms: now.remainingMs,
+        policy_version: now.policy.version,
+        held_ms: now.heldMs,
+      } satisfies z.infer<typeof activityAnswer>);
     },
     async 'GET /internal/runner-policy'(token) {
       await leaseOf(token, AUDIENCES.lease);

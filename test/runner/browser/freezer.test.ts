@@ -10,6 +10,7 @@ function frozenAfter(afterMs: number) {
   const clock = steppedClock();
   const told: (string | number)[] = [];
   let held = 0;
+  const platform = { heldMs: 0 };
   const pause: Pause = {
     async hold() {
       held += 1;
@@ -21,6 +22,7 @@ function frozenAfter(afterMs: number) {
   };
   const freezer = browserFreezer({
     ...{ pause, afterMs, clock },
+    heldMs: async () => platform.heldMs,
     onFrozen: () => told.push('frozen'),
     onThawed: ms => told.push(ms),
   });
@@ -28,7 +30,7 @@ function frozenAfter(afterMs: number) {
     clock.advance(ms);
     await settled();
   };
-  return { freezer, pause, told, pass };
+  return { freezer, pause, told, pass, platform };
 }
 
 it('freezes a browser that nothing has used for a while, and thaws it at the next use', async () => {
@@ -44,6 +46,16 @@ it('freezes a browser that nothing has used for a while, and thaws it at the nex
   await pass(60_000); // still in use
   expect(pause.isHeld()).toBe(false);
   unused();
+  await pass(30_000);
+  expect(pause.isHeld()).toBe(true);
+});
+
+it('[E1] runs while the platform holds its lease, and is frozen once that has released it', async () => {
+  const { pause, pass, platform } = frozenAfter(30_000);
+  platform.heldMs = 300_000;
+  for (let asked = 0; asked < 4; asked += 1) await pass(30_000);
+  expect(pause.isHeld()).toBe(false);
+  platform.heldMs = 0; // released
   await pass(30_000);
   expect(pause.isHeld()).toBe(true);
 });

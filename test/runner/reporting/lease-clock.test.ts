@@ -21,7 +21,7 @@ function lease(endsInMs: number) {
       const failure = controller.failures.shift();
       if (failure !== undefined) throw failure;
       reports.push({ calls, atMs: clock.nowMs() });
-      return { remainingMs: controller.remainingMs, policyVersion: '1' };
+      return { remainingMs: controller.remainingMs, policyVersion: '1', heldMs: 0 };
     },
   };
   const lifetime = leaseClock({

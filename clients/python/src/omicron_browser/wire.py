@@ -249,6 +249,7 @@ class GetOrCreateRequest(TypedDict):
     profile_form: NotRequired[Literal["light", "complete"]]
     profile_tabs: NotRequired[bool]
     profile_switch: NotRequired[bool]
+    hibernate: NotRequired[Literal["never", "node", "expiry"]]
 
 
 class HeartbeatAnswer(TypedDict):
@@ -466,6 +467,10 @@ class ProfileVersion(TypedDict):
     session_id: str | None
 
 
+class ReleaseRequest(TypedDict):
+    epoch: NotRequired[int]
+
+
 class Session(TypedDict):
     session_id: str
     user_id: str
@@ -484,6 +489,7 @@ class Session(TypedDict):
     expires_at: str
     ends_at: str
     archived_at: str | None
+    released_at: str | None
     ended_reason: (
         Literal[
             "released",

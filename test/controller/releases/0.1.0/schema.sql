@@ -1,7 +1,9 @@
 -- The schema of 0.1.0, written by `npm run schema`.
 
 create schema omicron;
-create table omicron.migrations (name text not null, digest text not null, applied_at timestamp with time zone not null default clock_timestamp(), declares text[], primary key (name));
+create table if not exists omicron.migrations (
+  name text primary key, digest text not null, applied_at timestamptz not null default clock_timestamp(), declares text[]
+);
 
 -- 0001_tables.sql
 -- Sessions, runners, permits, timeline, artifacts. All of it lives in a schema of its own: PostgREST (Supabase)
@@ -259,9 +261,13 @@ alter table omicron.browser_sessions add column hibernated_until timestamptz;
 alter table omicron.browser_sessions add constraint browser_sessions_hibernated
   check (status <> 'hibernated' or hibernated_until is not null);
 
--- When the browser was last asked for or used. A heartbeat keeps a lease, and is no use of its browser.
-alter table omicron.browser_sessions add column active_at timestamptz not null default clock_timestamp();
-create index browser_sessions_by_use on omicron.browser_sessions (active_at) where status = 'ready';
+-- Leases that are hibernated instead of expiring, where that was asked for.
+create index browser_sessions_hibernating on omicron.browser_sessions (expires_at)
+  where status = 'ready' and options ->> 'hibernate' = 'expiry';
+
+-- When the platform let the lease go; null: it is held. A released lease gives way to another one.
+alter table omicron.browser_sessions add column released_at timestamptz;
+create index browser_sessions_released on omicron.browser_sessions (released_at) where status = 'ready' and released_at is not null;
 
 -- A snapshot is a profile of its session alone, which has no name that a user could give.
 alter table omicron.profiles add column session_id uuid unique references omicron.browser_sessions (id);
@@ -281,6 +287,14 @@ alter table omicron.artifacts add constraint artifacts_kind_check check (kind in
 -- 0021_redemption_key.sql
 -- What the process that redeemed asks again with, when the answer was lost.
 alter table omicron.runners add column redemption_key uuid;
+
+-- 0022_cancelled_calls.sql
+-- Calls of the gateway that a client has cancelled, perhaps at another replica than the one that leases their browser. Kept for some minutes.
+create table omicron.cancelled_calls (
+  call text primary key,
+  cancelled_at timestamptz not null default clock_timestamp()
+);
+create index cancelled_calls_at on omicron.cancelled_calls (cancelled_at);
 
 -- timeline.sql
 -- A session's append-only timeline.
@@ -757,11 +771,12 @@ end $$;
 -- Renews a live lease, or claims a new epoch with a runner of its own; all or nothing. Like every step of the
 -- protocol it locks the session, then the runner, and reads the clock in a statement after the locks: a step that
 -- waited judges by the time at which it goes on.
---   {outcome: renewed | claimed | starting | evicts | refused, ...}
+--   {outcome: renewed | claimed | starting | evicts | refused, ...}; `claimed` says whether other leases gave way
 -- `p_claim` names this call: a repeated call finds its own claim again. `p_abandon` is a claim of the same caller
 -- whose runner failed: it is given up for a new epoch in this step, also where its redemption has made it ready and nobody was told. `p_switch_profile`: a live lease with another profile than
 -- that of `p_options` is followed by a new epoch, instead of being renewed. `p_unhibernated`: leases that would be evicted are
--- hibernated by the caller first, which then calls again (`evicts`), but for these sessions, with which it has failed; null: for none.
+-- hibernated by the caller first where they ask for it, which then calls again (`evicts`), but for these sessions, with which it has failed;
+-- null: for none.
 create or replace function omicron.acquire(
   p_user text, p_conversation text, p_claim uuid, p_abandon uuid, p_ttl_seconds integer, p_max_session_seconds integer,
   p_options jsonb, p_tags jsonb, p_provider text, p_template text, p_namespace text,
@@ -794,7 +809,8 @@ begin
   if found then
     v_now := clock_timestamp();
     if not (p_switch_profile and omicron.has_other_profile(s, p_options)) and s.expires_at > v_now
-       and s.ttl_seconds = p_ttl_seconds and (p_tags is null or s.tags = p_tags) and s.active_at >= v_now - interval '1 second'
+       and s.ttl_seconds = p_ttl_seconds and (p_tags is null or s.tags = p_tags) and s.last_used_at >= v_now - interval '1 second'
+       and s.released_at is null
        and s.expires_at >= least(v_now + make_interval(secs => p_ttl_seconds - 1), s.ends_at) then
       return jsonb_build_object('outcome', 'renewed', 'session', to_jsonb(s));
     end if;
@@ -821,13 +837,13 @@ begin
      and s.expires_at > v_now and r.state = 'leased' and r.epoch = s.epoch then
     update omicron.browser_sessions
        set expires_at = greatest(expires_at, least(v_now + make_interval(secs => p_ttl_seconds), ends_at)),
-           ttl_seconds = p_ttl_seconds, last_used_at = v_now, active_at = v_now, tags = coalesce(p_tags, tags), archived_at = null
+           ttl_seconds = p_ttl_seconds, last_used_at = v_now, released_at = null, tags = coalesce(p_tags, tags), archived_at = null
      where id = s.id returning * into s;
     return jsonb_build_object('outcome', 'renewed', 'session', to_jsonb(s));
   end if;
 
   if s.status = 'starting' and s.claim_id = p_claim then -- the answer to this very call was lost
-    return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r));
+    return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r), 'evicted', false);
   end if;
   if s.status = 'starting' and s.claim_id is distinct from p_abandon and s.expires_at > v_now and s.claim_until > v_now
      and s.starting_since > v_now - make_interval(secs => p_start_seconds) and r.state in ('creating', 'claimed', 'leased') then
@@ -852,15 +868,17 @@ begin
   -- The user's quota counts live leases, not expired ones that the reaper has yet to end.
   select count(*), min(expires_at) into v_active, v_free_at from omicron.browser_sessions
    where user_id = p_user and status in ('starting', 'ready') and expires_at > v_now and id is distinct from s.id;
+  -- At the quota released leases give way, those that were released first before others.
   if v_active >= p_user_limit then
-    if p_on_user_limit <> 'evict_oldest' then
-      return jsonb_build_object('outcome', 'refused', 'code', 'user_quota_exceeded', 'limit', p_user_limit,
-        'active', v_active, 'retry_after_ms', ceil(extract(epoch from v_free_at - v_now) * 1000));
-    end if;
     v_victims := array(
       select id from omicron.browser_sessions
        where user_id = p_user and status in ('starting', 'ready') and expires_at > v_now and id is distinct from s.id
-       order by last_used_at limit v_active - p_user_limit + 1);
+         and (released_at is not null or p_on_user_limit = 'evict_oldest')
+       order by released_at nulls last, last_used_at limit v_active - p_user_limit + 1);
+    if cardinality(v_victims) <= v_active - p_user_limit then
+      return jsonb_build_object('outcome', 'refused', 'code', 'user_quota_exceeded', 'limit', p_user_limit,
+        'active', v_active, 'retry_after_ms', ceil(extract(epoch from v_free_at - v_now) * 1000));
+    end if;
   end if;
 
   -- A runner that has ignored its drain for 20 s cannot be reached: a new claim could only wait for its deadline.
@@ -882,6 +900,11 @@ begin
     select id into v_runner from omicron.runners
      where state = 'warm' and provider = p_provider and template = p_template
      order by warm_at limit 1 for update skip locked;
+    if v_runner is null then -- one of the template before, which the pool keeps until there are new ones
+      select id into v_runner from omicron.runners
+       where state = 'warm' and provider = p_provider
+       order by warm_at limit 1 for update skip locked;
+    end if;
     if v_runner is null then -- one that the pool is creating
       select id into v_runner from omicron.runners
        where state = 'creating' and session_id is null and provider = p_provider and template = p_template
@@ -903,10 +926,11 @@ begin
     end if;
   end if;
 
-  -- Nothing is written yet: those of the leases to evict that can be hibernated are, by the caller, which then asks again.
+  -- Nothing is written yet: the caller hibernates those of the leases to evict that ask for it, and then asks again.
   v_hibernated := array(
     select id from omicron.browser_sessions
-     where id = any (v_victims) and status = 'ready' and provider = p_provider and id <> all (p_unhibernated));
+     where id = any (v_victims) and status = 'ready' and provider = p_provider and options ->> 'hibernate' = 'expiry'
+       and id <> all (p_unhibernated));
   if v_hibernated <> '{}' then
     return jsonb_build_object('outcome', 'evicts', 'sessions', to_jsonb(v_hibernated));
   end if;
@@ -937,7 +961,7 @@ begin
            ttl_seconds = p_ttl_seconds,
            expires_at = v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
            ends_at = v_now + make_interval(secs => p_max_session_seconds),
-           options = v_options, tags = coalesce(p_tags, tags), last_used_at = v_now, active_at = v_now, archived_at = null,
+           options = v_options, tags = coalesce(p_tags, tags), last_used_at = v_now, released_at = null, archived_at = null,
            mcp_url = null, pod_name = null, service_name = null, artifacts_s3_prefix = null, ended_reason = null, error = null
      where id = s.id returning * into s;
     if s.hibernated_until is not null and not v_restores then -- kept for too long, or of another profile
@@ -953,7 +977,7 @@ begin
    where id = v_runner returning * into r;
   perform omicron.write_event(s.id, s.epoch, 'session.claimed',
     jsonb_build_object('runner_id', r.id, 'warm', r.assigned_at is not null));
-  return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r));
+  return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r), 'evicted', v_victims <> '{}');
 end $$;
 
 -- artifacts.sql
@@ -1160,13 +1184,23 @@ create or replace trigger guard_runner before update on omicron.runners
 -- Hibernation: the runner of a lease brings what its browser holds, a snapshot, and is given back; the session stays. The snapshot
 -- is a version of a private profile, so that objects, keys and quotas are those of profiles.
 
--- Ready leases that nothing has used for so long, the longest first.
-create or replace function omicron.idle_leases(p_provider text, p_idle_seconds integer, p_most integer) returns setof uuid
+-- Whether a lease is about to expire for want of use: in the last tenth of its time to live, of at least 2 and at most 30 s. One at
+-- its maximum age ends.
+create or replace function omicron.expires_soon(s omicron.browser_sessions) returns boolean
 language sql stable as $$
-  select id from omicron.browser_sessions
-   where status = 'ready' and provider = p_provider and expires_at > (select clock_timestamp())
-     and active_at < (select clock_timestamp()) - make_interval(secs => p_idle_seconds)
-   order by active_at limit p_most
+  select s.expires_at < s.ends_at
+     and s.expires_at < clock_timestamp() + make_interval(secs => least(30, greatest(2, s.ttl_seconds / 10.0)))
+$$;
+
+-- Ready leases that are hibernated instead of expiring, and for how long nothing has used them: {id, idle_seconds}
+create or replace function omicron.expiring_leases(p_provider text, p_most integer) returns setof jsonb
+language sql stable as $$
+  select jsonb_build_object('id', id, 'idle_seconds', floor(extract(epoch from clock_timestamp() - last_used_at)))
+    from omicron.browser_sessions s
+   where status = 'ready' and options ->> 'hibernate' = 'expiry' and provider = p_provider
+     and expires_at > (select clock_timestamp()) and expires_at < (select clock_timestamp()) + interval '30 seconds'
+     and omicron.expires_soon(s)
+   order by expires_at limit p_most
 $$;
 
 -- Why this runner may not hibernate its lease; null: it may. The caller has locked session and runner.
@@ -1179,7 +1213,7 @@ begin
      or s.expires_at <= v_now then
     return jsonb_build_object('outcome', 'refused', 'code', 'lease_superseded');
   end if;
-  if s.active_at > v_now - make_interval(secs => p_idle_seconds) then
+  if s.last_used_at > v_now - make_interval(secs => p_idle_seconds) then
     return jsonb_build_object('outcome', 'refused', 'code', 'lease_in_use');
   end if;
   return null;
@@ -1220,7 +1254,8 @@ declare
 begin
   select * into s from omicron.browser_sessions where id = p_session for update;
   select * into r from omicron.runners where id = p_runner for update;
-  v_refusal := omicron.hibernation_refusal(s, r, p_epoch, p_idle_seconds);
+  v_refusal := coalesce(omicron.hibernation_refusal(s, r, p_epoch, p_idle_seconds),
+    case when p_why = 'idle' and not omicron.expires_soon(s) then jsonb_build_object('outcome', 'refused', 'code', 'lease_in_use') end);
   if v_refusal is not null then
     update omicron.profile_objects set state = 'removing' where name = p_object and state = 'writing';
     return v_refusal;
@@ -1264,7 +1299,7 @@ begin
   end if;
   update omicron.browser_sessions
      set status = 'ready', mcp_url = p_mcp_url, pod_name = p_workload, service_name = p_workload,
-         artifacts_s3_prefix = p_prefix, claim_until = null, last_used_at = v_now, active_at = v_now,
+         artifacts_s3_prefix = p_prefix, claim_until = null, last_used_at = v_now,
          -- may be sooner than the end that the start was given; its runner's deadline_at has what the runner was told
          expires_at = least(v_now + make_interval(secs => ttl_seconds), ends_at)
    where id = s.id returning * into s;
@@ -1298,23 +1333,41 @@ begin
    where slot in (select slot from omicron.permits where slot > p_most and runner_id is null for update skip locked);
 end $$;
 
+-- Drains one warm runner of another template, so that its permit can go to the first of this one: only while none is on its way.
+create or replace function omicron.give_way(p_provider text, p_template text) returns void
+language sql as $$
+  select omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
+     where state = 'warm' and provider = p_provider and template <> p_template
+       and not exists (select from omicron.runners
+                        where provider = p_provider and (state = 'draining' or state = 'creating' and template = p_template))
+     order by warm_at limit 1 for update skip locked) stale
+$$;
+
 -- The pool's step: brings unleased runners of this template to `p_idle` and returns how many it wrote. At most
 -- `p_burst` start at once, those that a lease waits for included. Runners of another template, and spare ones, become
--- `draining` before anything is deleted. A spare runner younger than a minute stays: while a new pool size rolls out,
--- two replicas disagree on it, and one would remove each second what the other creates.
+-- `draining` before anything is deleted. A warm runner of another template stays until one of this template is warm in its
+-- place: a template that does not start empties no pool. Without a free permit one of them gives way at a time.
+-- A spare runner younger than a minute stays: while a new pool size rolls out, two replicas disagree on it, and one would
+-- remove each second what the other creates.
 create or replace function omicron.plan_pool(p_provider text, p_template text, p_idle integer, p_burst integer) returns integer
 language plpgsql as $$
 declare
   v_missing integer;
+  v_stale integer;
   v_awaited integer;
   v_slot integer;
   v_runner uuid;
   v_created integer := 0;
 begin
   perform pg_advisory_xact_lock(hashtextextended('omicron.pool:' || p_provider, 0));
+  select count(*) - greatest(p_idle, count(*) filter (where template = p_template)) into v_stale
+    from omicron.runners where state = 'warm' and provider = p_provider;
   perform omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
-                 where state in ('creating', 'warm') and session_id is null and provider = p_provider and template <> p_template
+                 where state = 'creating' and session_id is null and provider = p_provider and template <> p_template
                  for update skip locked) stale;
+  perform omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
+                 where state = 'warm' and provider = p_provider and template <> p_template
+                 order by warm_at limit greatest(0, v_stale) for update skip locked) stale;
   select p_idle - count(*) into v_missing from omicron.runners
    where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template;
   if v_missing < 0 then
@@ -1327,7 +1380,10 @@ begin
    where state = 'creating' and session_id is not null and provider = p_provider;
   while v_created < least(v_missing, p_burst - v_awaited) loop
     select slot into v_slot from omicron.permits where runner_id is null order by slot limit 1 for update skip locked;
-    exit when v_slot is null;
+    if v_slot is null then
+      perform omicron.give_way(p_provider, p_template);
+      exit;
+    end if;
     insert into omicron.runners (provider, template) values (p_provider, p_template) returning id into v_runner;
     update omicron.permits set runner_id = v_runner where slot = v_slot;
     v_created := v_created + 1;
@@ -1384,8 +1440,56 @@ begin
     'now_ms', floor(extract(epoch from v_now) * 1000));
 end $$;
 
+-- release.sql
+-- The platform lets its lease go without ending it (O25): it lives for its time to live, and gives way to another lease meanwhile.
+-- {outcome: released | not_found | superseded | ended, session}
+create or replace function omicron.release_lease(p_session uuid, p_user text, p_epoch integer) returns jsonb
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+begin
+  select * into s from omicron.browser_sessions where id = p_session and user_id = coalesce(p_user, user_id) for update;
+  if s.id is null then
+    return jsonb_build_object('outcome', 'not_found');
+  end if;
+  if p_epoch is not null and p_epoch <> s.epoch then
+    return jsonb_build_object('outcome', 'superseded', 'session', to_jsonb(s));
+  end if;
+  if s.status not in ('starting', 'ready', 'hibernated') or s.expires_at <= clock_timestamp() then
+    return jsonb_build_object('outcome', 'ended', 'session', to_jsonb(s));
+  end if;
+  update omicron.browser_sessions set released_at = coalesce(released_at, clock_timestamp())
+   where id = s.id and status <> 'hibernated' returning * into s;
+  if not found then
+    select * into s from omicron.browser_sessions where id = p_session;
+  end if;
+  return jsonb_build_object('outcome', 'released', 'session', to_jsonb(s));
+end $$;
+
+-- Leases that give way where every place is taken: released ones, the longest first. {id, hibernates}
+create or replace function omicron.released_leases(p_provider text, p_most integer) returns setof jsonb
+language sql stable as $$
+  select jsonb_build_object('id', id, 'hibernates', coalesce(options ->> 'hibernate' = 'expiry', false)) from omicron.browser_sessions
+   where status = 'ready' and released_at is not null and provider = p_provider and expires_at > (select clock_timestamp())
+   order by released_at limit p_most
+$$;
+
+-- Ends a lease that gives way. False: it is held again, or over.
+create or replace function omicron.end_released(p_session uuid) returns boolean
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+begin
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  if s.status is distinct from 'ready' or s.released_at is null then
+    return false;
+  end if;
+  perform omicron.close_lease(s, 'ended', 'evicted', null);
+  return true;
+end $$;
+
 -- renew.sql
--- A caller's heartbeat (O2). Null epoch: the current one.
+-- A caller's heartbeat (O2): it holds the lease, and is a use of it. Null epoch: the current one.
 -- {outcome: renewed | not_found | superseded | hibernated | ended, session}
 create or replace function omicron.heartbeat(p_session uuid, p_user text, p_epoch integer) returns jsonb
 language plpgsql as $$
@@ -1408,7 +1512,7 @@ begin
     return jsonb_build_object('outcome', 'ended', 'session', to_jsonb(s));
   end if;
   update omicron.browser_sessions
-     set last_used_at = v_now,
+     set last_used_at = v_now, released_at = null,
          expires_at = greatest(expires_at, least(v_now + make_interval(secs => ttl_seconds), ends_at))
    where id = s.id returning * into s;
   return jsonb_build_object('outcome', 'renewed', 'session', to_jsonb(s));
@@ -1431,13 +1535,24 @@ begin
   end if;
   if p_calls > 0 then
     update omicron.browser_sessions
-       set last_used_at = v_now, active_at = v_now,
+       set last_used_at = v_now,
+           -- a report may be late: its calls may be of before the release
+           released_at = case when released_at > v_now - interval '20 seconds' then released_at end,
            expires_at = greatest(expires_at, least(v_now + make_interval(secs => ttl_seconds), ends_at))
      where id = s.id returning * into s;
   end if;
   update omicron.runners set seen_at = v_now, deadline_at = greatest(deadline_at, s.expires_at) where id = r.id;
   return floor(extract(epoch from s.expires_at - v_now) * 1000);
 end $$;
+
+-- For how long the platform holds the lease yet: half of its time to live from its last use, until it is released. Its browser is
+-- not frozen in that time. Clients of this repository send a heartbeat after a third.
+create or replace function omicron.held_ms(s omicron.browser_sessions) returns bigint
+language sql as $$
+  select case when s.released_at is null
+    then greatest(0, floor(extract(epoch from s.last_used_at + make_interval(secs => s.ttl_seconds / 2.0) - clock_timestamp()) * 1000))::bigint
+    else 0 end
+$$;
 
 -- runner-gone.sql
 -- The runner acknowledged its drain: it serves no agent any more.
@@ -1514,7 +1629,7 @@ end $$;
 -- come up. Its lease, if it is live, becomes an error that says so; a new request starts a new epoch. A runner closes
 -- by its own clock half a second before its lease's end: then the lease has expired, and nothing was lost.
 -- 'lost' | 'expired' | 'leaving': what became of its lease. 'nothing': it had none. Null: it was claimed meanwhile, call again.
--- A runner that is leaving with a ready lease has `p_grace_seconds` to hibernate it: 'leaving' until then.
+-- A runner that is leaving with a ready lease that asks for it has `p_grace_seconds` to hibernate it: 'leaving' until then.
 create or replace function omicron.runner_lost(p_runner uuid, p_how text, p_reason text, p_error text, p_grace_seconds integer) returns text
 language plpgsql as $$
 declare
@@ -1538,7 +1653,7 @@ begin
     if s.status = 'ready' and s.expires_at <= clock_timestamp() + interval '1 second' then
       perform omicron.expire_lease(s);
       v_outcome := 'expired';
-    elsif p_how = 'leaving' and s.status = 'ready' and p_grace_seconds > 0
+    elsif p_how = 'leaving' and s.status = 'ready' and p_grace_seconds > 0 and s.options ? 'hibernate'
        and coalesce(r.leaving_at, clock_timestamp()) > clock_timestamp() - make_interval(secs => p_grace_seconds) then
       update omicron.runners set leaving_at = coalesce(leaving_at, clock_timestamp()) where id = r.id;
       return 'leaving';
@@ -1718,10 +1833,11 @@ insert into omicron.migrations (name, digest, declares) values ('0009_files.sql'
 insert into omicron.migrations (name, digest, declares) values ('0015_profile_chunks.sql', 'd223450bbb72fbc5d09b40a740371b788653800f456e38f901df356bbc77d4eb', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0016_freezes.sql', '49e74e0a001e4963b93af700d2ea9dd177e11dd79c9f17c56a0eec0abf996a08', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0017_profile_retention.sql', 'dbb857dd497075b77d93951dca9245a3e3580b3fb37d40126881a3c39592b71f', NULL);
-insert into omicron.migrations (name, digest, declares) values ('0019_hibernation.sql', '3ca377f38daa2cb6d14cb4f42ffb6ef47ccc64d09318f5161f6dc04cddbadf47', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0019_hibernation.sql', '993ab995a0304cb80c7e7624e85c2ee0410c52e1e33b4908e0501cfa915a84ff', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0020_pages.sql', '96d30c8ba248f0cbc260ecc5e3bca0d4266b51f4d69771c4ec77af1747a689f0', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0021_redemption_key.sql', '92d9567bbf292b2330a0d49a5b04d271953f7219e6ac08ed804c5de09dd38fa1', NULL);
-insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '778698ffd4dc20768d439f1a5d808ab6bbef1c2b1503560d104581c7fb8bcc32', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[])"}');
+insert into omicron.migrations (name, digest, declares) values ('0022_cancelled_calls.sql', '9b823cf3bd2f5d7d79c30486057de053e41ef155248ba2d148f946f2eb5ed455', NULL);
+insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '278e86732b0b7376a4c218f67562ba0d915f3d8546a2d5f063ee656bdc169b2d', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[])"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'a97423bc063f5487a3a884b700a396884247fa5a009c5782a2416e82c4a0267c', '{"omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'd610dbb29dc698c8cb3f0bbc1431032e8dfb0133ab81e4d99f5858510f542fb1', '{"omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', '6aa57c545dd7af8ec5b2241d5ca96a4198c1e23462aaa928ff78c2ce717a4f07', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
@@ -1729,16 +1845,17 @@ insert into omicron.migrations (name, digest, declares) values ('functions/egres
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', '1bbff66046ea476cee15e83bfa7b13864b875cee44626e8a5ed9d16c145f5eff', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '4ac61bd7e2f705cf9a2fdb9f7414d24b5f484e0692dcab73c24e0a4b0397b073', '{omicron.guard_session(),omicron.guard_runner()}');
-insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '19190819cb29d5506c03e651d4a0e480678b1cf560bc720ba870340628b3e961', '{"omicron.idle_leases(text, integer, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', '1147dfda67f132fa13a5277ce90c2ac817df0a46bb46ddde6bc284c2c889f707', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'c69c0b6c3dd2c52a3d63ab79f80b01505afe6d7d91abf0810ff087fbeda190ca', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '47ce94d7bb82bb5c13abcdf0e3e70e9e86e33819c10004c87953e930d58c3e71', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_of(uuid, text)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', 'a77475c900fa2a228ea89fc932aad7258295df39855b9c28beb5cbda7dacd524', '{omicron.set_capacity(integer),"omicron.plan_pool(text, text, integer, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', 'f50591debb37826fa1964f53059704a8065accdf5f6b2fc87f2aa1bad3701dd0', '{omicron.set_capacity(integer),"omicron.give_way(text, text)","omicron.plan_pool(text, text, integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/profiles.sql', '754c922c12a47557f421a9fa12c8a9629cac7ca3a9cbfbabfc35488511cf32ae', '{"omicron.profile_holder(text, text, uuid)",omicron.profile_in_use(omicron.browser_sessions),"omicron.has_other_profile(omicron.browser_sessions, jsonb)","omicron.make_profile(text, text)","omicron.claim_profile(text, uuid, jsonb)",omicron.profile_closing(omicron.profiles),"omicron.open_profile(omicron.browser_sessions, uuid)","omicron.profile_content(omicron.profiles, integer)","omicron.lease_profile(uuid, integer, uuid)","omicron.written_profile(uuid, integer, uuid)","omicron.begin_objects(uuid, integer, uuid, text[], bigint[], bigint)","omicron.save_refusal(uuid, integer, uuid)","omicron.commit_save(uuid, integer, uuid, text, text, text, bigint, text[], jsonb, integer)","omicron.drop_versions(uuid, integer)","omicron.lease_chunks(uuid, integer, uuid, text[])","omicron.release_profile(uuid, integer, uuid)",omicron.drop_unused_key(text),"omicron.delete_profile(text, text)","omicron.loose_objects(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/redeem.sql', '20581a4c5125a42bc187e162dca213b478a67e946d13d06c9ea52b38e0e81bf7', '{"omicron.redeem(uuid, integer, uuid, uuid, uuid, timestamp with time zone, uuid)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/renew.sql', '9a3bacbc5a1f11958f522a400cc3c28b9bccfea585de9bd28cf861485cba83b4', '{"omicron.heartbeat(uuid, text, integer)","omicron.report_activity(uuid, integer, uuid, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/release.sql', 'b4b93958c185f609606cc271386f5e064182a94b5d18ed0e20904c3181bf18ce', '{"omicron.release_lease(uuid, text, integer)","omicron.released_leases(text, integer)",omicron.end_released(uuid)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/renew.sql', '21b1547a929da93afb62e40d498e36286acfe43db9b1b6acc8d0b22d08312a57', '{"omicron.heartbeat(uuid, text, integer)","omicron.report_activity(uuid, integer, uuid, integer)",omicron.held_ms(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/runner-gone.sql', '3e0fd4ae71e3d9ba0ae662f8fecc69e2a16d269719a789aec2d1e971ee4272d5', '{omicron.drain_acknowledged(uuid),omicron.runner_gone(uuid)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/runner-lost.sql', '0fc719af45bea94ee87edd17fc63790c18a0eb67c6ce6078e07497f1673f0aff', '{"omicron.runner_lost(uuid, text, text, text, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/runner-lost.sql', 'e9767c1d058024d3d6aec86ce2a26f43d4990b8a408523d9e5b7c0cda4d43476', '{"omicron.runner_lost(uuid, text, text, text, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/snapshot.sql', 'd55f4202385d4d2a0464009e716b13c456d7fb4c5ef459d3c97269a31698da29', '{"omicron.lease_snapshot(uuid, integer, uuid)",omicron.drop_snapshot(uuid),"omicron.restored_options(omicron.browser_sessions, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', 'fa832b57e92caaaa4467ca90728304949dec3d24b12bef8f3ca2a4dd4b9dffb3', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'cd323119290782f99ca12dacc3e7d4b2efac32661e833f455962ab9cf6ba1798', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -24,6 +25,8 @@ Result = TypeVar("Result")
 HEARTBEATS_PER_TTL = 3
 #: A heartbeat that takes longer counts as failed; another one follows.
 HEARTBEAT_TIMEOUT_SECONDS = 10.0
+#: Whoever releases a lease goes on without it.
+RELEASE_TIMEOUT_SECONDS = 3.0
 
 
 Answer = wire.Lease
@@ -109,13 +112,26 @@ class AsyncLease:
         self.ends_at = instant(answer["ends_at"])
 
     async def release(self) -> None:
-        """Stops renewing and leaves the browser as it is.
+        """Lets the lease go and leaves the browser as it is.
 
-        The lease ends when it is unused for its time to live, and the next request of the conversation finds its tabs. Calls
-        no server. Repeating it changes nothing.
+        The lease ends when it is unused for its time to live, and the next request of the conversation finds its tabs. Until
+        then it gives way where its user, or the deployment, has no other place. Repeating it changes nothing; a controller that
+        cannot be reached is no error.
         """
+        held = self._over is None
         self._over = self._over or lease_released()
         await self._renewal.stop()
+        if not held:
+            return
+        with suppress(OmicronError, RuntimeError):  # it is not renewed any more, so it idles out all the same
+            await self._connection.call(
+                wire.Session,
+                "POST",
+                f"{session_path(self.session_id)}/release",
+                user_id=self._options.user_id,
+                body={"epoch": self.epoch},
+                timeout_seconds=RELEASE_TIMEOUT_SECONDS,
+            )
 
     async def end(self) -> None:
         """Ends the lease, also after `release`: its browser closes and its recordings are stored. May be repeated."""

@@ -40,6 +40,7 @@ CHECK_SECONDS = 100.0
 Toolset = Literal["playwright", "core", "compat", "both"]
 Snapshot = Literal["changes", "full", "none", "playwright"]
 KeepPages = Literal["none", "last", "calls"]
+Hibernate = Literal["never", "node", "expiry"]
 ProfileMode = Literal["read-write", "read-only"]
 LiveRole = Literal["view", "control"]
 ProfileForm = Literal["light", "complete"]
@@ -86,6 +87,7 @@ class AsyncBrowserSessions:
         toolset: Toolset | None = None,
         snapshot: Snapshot | None = None,
         keep_pages: KeepPages | None = None,
+        hibernate: Hibernate | None = None,
         credentials: bool | None = None,
         profile: str | None = None,
         profile_mode: ProfileMode | None = None,
@@ -111,6 +113,7 @@ class AsyncBrowserSessions:
             "toolset": toolset,
             "snapshot": snapshot,
             "keep_pages": keep_pages,
+            "hibernate": hibernate,
             "credentials": credentials,
             "profile": profile,
             "profile_mode": profile_mode,
@@ -139,6 +142,7 @@ class AsyncBrowserSessions:
         toolset: Toolset | None = None,
         snapshot: Snapshot | None = None,
         keep_pages: KeepPages | None = None,
+        hibernate: Hibernate | None = None,
         credentials: bool | None = None,
         profile: str | None = None,
         profile_mode: ProfileMode | None = None,
@@ -159,6 +163,7 @@ class AsyncBrowserSessions:
             toolset=toolset,
             snapshot=snapshot,
             keep_pages=keep_pages,
+            hibernate=hibernate,
             credentials=credentials,
             profile=profile,
             profile_mode=profile_mode,
