@@ -12,7 +12,7 @@ export const TOOL_CODES = {
   element_not_found: 'the target names no element, or several',
   option_not_found: 'the list, checkbox or radio button does not offer the value; `hints` has what it offers',
   name_misplaced: 'the name of a secret stands where it is not filled in',
-  action_failed: 'the browser could not do it; the message is that of Playwright',
+  action_failed: 'the browser could not do it; the message says why',
 
   // files
   file_not_found: 'no file of the lease has this name',
@@ -43,7 +43,7 @@ export const TOOL_CODES = {
   no_totp: 'the credential has no TOTP seed',
   origin_refused: 'the page is not one of the credential: its scheme, its origin, or a frame of another origin',
   field_not_found: 'a field names no element, or several',
-  field_refused: 'the field is hidden, read-only or of the wrong type',
+  field_refused: 'the field is hidden, read-only, inert or of the wrong type',
   page_changed: 'the page changed while it was filled in',
   scripted_document: 'a script of the agent ran in the page, and could read what is filled in',
 

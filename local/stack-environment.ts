@@ -1,21 +1,17 @@
 import { ENV, RUNNER_VARIABLES } from '../contract/names.ts';
-import { OmicronError } from '../contract/problem.ts';
 import { pickVariables, wordsSchema } from '../process/environment.ts';
-import { findProblems, findTools, toolsEnvironment } from './machine-tools.ts';
+import { findTools, toolsEnvironment } from './machine-tools.ts';
 import type { StackOptions } from './stack.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** `off`: no egress proxy, so that pages reach this machine and its network. */
+const EGRESS_SWITCH = 'OMICRON_EGRESS';
 
-/**
- * The parts of a stack's options that the environment decides: database, egress, controller settings, runners. Throws
- * `not_configured` where its runners could not start a browser.
- */
-export function stackEnvironment(environment: Environment) {
-  checkTools(environment);
-  return {
+/** The parts of a stack's options that the environment decides: database, egress, controller settings, runners. */
+export const stackEnvironment = (environment: Readonly<Record<string, string | undefined>>) =>
+  ({
     databaseUrl: environment[ENV.databaseUrl] || undefined,
     egress:
-      environment[ENV.egress] === 'off'
+      environment[EGRESS_SWITCH] === 'off'
         ? 'off'
         : { allowedCidrs: wordsSchema().parse(environment[ENV.egressAllowedCidrs]) },
     settings: pickVariables(
@@ -26,13 +22,4 @@ export function stackEnvironment(environment: Environment) {
       ...pickVariables(environment, RUNNER_VARIABLES),
       ...toolsEnvironment(findTools(environment)),
     },
-  } satisfies Partial<StackOptions>;
-}
-
-function checkTools(environment: Environment): void {
-  const { browser, ffmpeg } = findProblems(environment);
-  const isHere = (environment[ENV.provider] ?? 'local') === 'local';
-  const problems = [isHere ? browser : undefined, environment[ENV.ffmpegPath] ? ffmpeg : undefined];
-  const found = problems.filter(problem => problem !== undefined);
-  if (found.length > 0) throw new OmicronError('not_configured', found.join(' '));
-}
+  }) satisfies Partial<StackOptions>;

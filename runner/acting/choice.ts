@@ -1,67 +1,77 @@
-import type { Page } from 'playwright-core';
 import type { Refusal } from '../../contract/tool-failure.ts';
-import { at, drawnFor } from './drawn-box.ts';
-import { choicesOf, OFF, ON } from './options-of.ts';
-import { actor, pinTarget, type Target } from './target.ts';
+import type { FieldOption } from './field.ts';
 
-const CHOICE_MS = 5_000;
 const OPTIONS_TOLD_MAX = 30;
 const OPTION_CHARACTERS_MAX = 80;
 
-/**
- * Chooses where an element takes no text: an option of a list by its text or value, a checkbox or a radio button by `true`, `false`,
- * its label or its value. Resolves with a refusal, `chosen`, `text`: the element is to be typed into, or `file`: it takes files.
- */
-export async function choose(page: Page, target: Target, text: string): Promise<Refusal | 'chosen' | 'text' | 'file'> {
-  const element = await pinTarget(page, target);
-  if (element === undefined) return 'text';
-  const { kind, names, options } = await choicesOf(element);
-  const wanted = text.trim();
-  switch (kind) {
-    case 'list': {
-      const index = positionOf(wanted, options);
-      if (index === -1)
-        return notOffered(
-          `No option is ${quoted(text)}.`,
-          options.map(each => each.text),
-        );
-      await actor(page, target).selectOption({ index }, { timeout: CHOICE_MS });
-      return 'chosen';
-    }
-    case 'checkbox':
-    case 'radio': {
-      const isOn = ON.test(wanted) || names.some(name => same(name, wanted));
-      if (!isOn && (kind === 'radio' || !OFF.test(wanted)))
-        return notOffered(`${quoted(text)} is not a choice of this ${kind}.`, [
-          'true',
-          ...(kind === 'checkbox' ? ['false'] : []),
-          ...names,
-        ]);
-      const drawn = await drawnFor(element);
-      await (drawn?.element ?? actor(page, target)).setChecked(isOn, { ...at(drawn), timeout: CHOICE_MS });
-      return 'chosen';
-    }
-    case 'file':
-      return 'file';
-    case 'other':
-      return 'text';
-  }
+/** The position of the option that a text names; a refusal where it names none, a disabled one, or several. */
+export function positionOf(wanted: string, options: readonly FieldOption[]): number | Refusal {
+  const found = candidates(wanted.trim(), options);
+  const [position] = found;
+  if (position === undefined) return notOffered(`No option is ${quoted(wanted)}.`, offered(options));
+  if (found.length > 1)
+    return ambiguous(
+      wanted,
+      found.flatMap(each => options[each] ?? []),
+    );
+  return options[position]?.isDisabled
+    ? notOffered(`The option ${quoted(wanted)} is disabled.`, offered(options))
+    : position;
 }
 
-const same = (name: string, wanted: string): boolean => name.toLowerCase() === wanted.toLowerCase();
-
-/** By its text or value, as written, else in another case; -1: none. */
-function positionOf(wanted: string, options: readonly { text: string; value: string }[]): number {
-  const exact = options.findIndex(({ text, value }) => text === wanted || value === wanted);
-  return exact === -1 ? options.findIndex(({ text, value }) => same(text, wanted) || same(value, wanted)) : exact;
+/** By its text, by its value, else in another case or without its accents; those that can be chosen come before disabled ones. */
+function candidates(wanted: string, options: readonly FieldOption[]): number[] {
+  const by = (is: (option: FieldOption) => boolean): number[] =>
+    options.flatMap((option, position) => (is(option) ? [position] : []));
+  const steps = [
+    by(({ text }) => text === wanted),
+    by(({ value }) => value === wanted),
+    by(({ text }) => same(text, wanted)),
+    by(({ value }) => same(value, wanted)),
+  ];
+  const found = steps.find(positions => positions.length > 0) ?? [];
+  // Options of one text are told apart by their value.
+  const byValue = found.length > 1 ? found.filter(position => options[position]?.value === wanted) : [];
+  if (byValue.length > 0) return byValue.slice(0, 1);
+  const enabled = found.filter(position => !options[position]?.isDisabled);
+  return enabled.length > 0 ? enabled : found;
 }
+
+/** Whether two names differ in case, accents and blanks alone. */
+export const same = (name: string, wanted: string): boolean => fold(name) === fold(wanted);
+
+const fold = (text: string): string =>
+  text.normalize('NFKD').replace(/\p{M}/gu, '').replace(/\s+/g, ' ').trim().toLowerCase();
+
+const offered = (options: readonly FieldOption[]): string[] =>
+  options.filter(({ isDisabled }) => !isDisabled).map(({ text, value }) => text || value);
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, OPTION_CHARACTERS_MAX));
 
-function notOffered(why: string, choices: readonly string[]): Refusal {
+function ambiguous(wanted: string, options: readonly FieldOption[]): Refusal {
+  const values = options.map(({ value }) => value);
+  const areDistinct = new Set(values).size === values.length;
+  return {
+    code: 'option_not_found',
+    why: `${options.length} options are ${quoted(wanted)}.`,
+    instead: areDistinct ? `Choose by value: ${told(values)}.` : 'Choose it by the keyboard: ArrowDown, then Enter.',
+  };
+}
+
+/** A refusal that names what is offered instead. */
+export const notOffered = (why: string, choices: readonly string[]): Refusal => ({
+  code: 'option_not_found',
+  why,
+  instead: choices.length === 0 ? 'It offers nothing now: look at the page again.' : `Choose one of: ${told(choices)}.`,
+});
+
+/** Why a checkbox or a radio button is not switched by this text. */
+export const noSwitch = (text: string, kind: string, choices: readonly string[]): Refusal =>
+  notOffered(`${quoted(text)} is not a choice of this ${kind}.`, choices);
+
+function told(choices: readonly string[]): string {
   const short = choices.filter(({ length }) => length > 0 && length <= OPTION_CHARACTERS_MAX);
   const shown = short.slice(0, OPTIONS_TOLD_MAX);
   const more = choices.length - shown.length;
-  const instead = `Choose one of: ${shown.map(quoted).join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
-  return { code: 'option_not_found', why, instead };
+  return `${shown.map(quoted).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

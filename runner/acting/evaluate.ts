@@ -9,6 +9,7 @@ import { withoutMarks } from '../browser/page-text.ts';
 import { wellFormed } from '../budget/well-formed.ts';
 import { notOneElement } from '../results/result.ts';
 import type { Documents } from '../secrecy/documents.ts';
+import { type ScriptForm, scriptForm } from './script-form.ts';
 
 const evaluateArguments = z.object({ function: z.string(), target: z.string().optional() });
 
@@ -22,51 +23,93 @@ export async function evaluateInDocument(
   args: Record<string, unknown>,
   refusal: () => Promise<Refusal | undefined>,
 ): Promise<CallToolResult> {
-  const { function: expression, target } = evaluateArguments.parse(args);
+  const { function: script, target } = evaluateArguments.parse(args);
+  const form = scriptForm(script);
+  if ('fault' in form) return noScript(form.fault);
   const subject: JSHandle | undefined =
     target === undefined ? await page.evaluateHandle('document') : await pinTarget(page, target);
   if (subject === undefined) return notOneElement(String(target));
   const closed = await refusal();
   if (closed !== undefined) return refused(closed);
   documents.runsScript(page);
-  return evaluated(await subject.evaluate(target === undefined ? inDocument : onElement, expression));
+  return answered(await subject.evaluate(target === undefined ? inDocument : onElement, codeOf(form)));
 }
 
 /** Evaluates a script of the agent's in the page as it is, or on the element of a target. */
 export async function evaluateOnPage(
   page: Page,
-  { function: expression, target }: z.output<typeof evaluateArguments>,
+  { function: script, target }: z.output<typeof evaluateArguments>,
 ): Promise<CallToolResult> {
-  if (target === undefined) return answered(await inMainWorld(page, expression));
-  return evaluated(await (await existing(page, target)).evaluate(onElement, expression));
+  const form = scriptForm(script);
+  if ('fault' in form) return noScript(form.fault);
+  if (target === undefined) return answered(await inMainWorld(page, form));
+  return answered(await (await existing(page, target)).evaluate(onElement, codeOf(form)));
 }
 
-const evaluated = ({ result }: { result: unknown }): CallToolResult =>
-  answered(JSON.stringify(result, null, 2) ?? 'undefined');
+const noScript = (fault: string): CallToolResult =>
+  refused({
+    code: 'invalid_arguments',
+    why: `The script does not parse: ${fault}.`,
+    instead: 'Give a function, such as () => document.title, or with a target element => element.textContent.',
+  });
 
-const answered = (json: string): CallToolResult => ({
-  content: [{ type: 'text', text: `### Result\n${withoutMarks(wellFormed(json))}` }],
+const answered = (json: unknown): CallToolResult => ({
+  content: [
+    { type: 'text', text: `### Result\n${withoutMarks(typeof json === 'string' ? wellFormed(json) : 'undefined')}` },
+  ],
 });
+
+type Runnable = Exclude<ScriptForm, { readonly fault: string }>;
+
+/** Code whose value is the answer as JSON; `element` is what the target names. */
+const codeOf = (form: Runnable): string =>
+  `(${ANSWER})(${'expression' in form ? `(${form.expression}\n)` : `eval(${JSON.stringify(form.statements)})`}, element)`;
 
 /**
  * The script's answer as JSON, by one command: Playwright's `evaluate` brings a script of its own into each new
  * document first, and asks for the document's global object before the script is run. Rejects in its words.
  */
-async function inMainWorld(page: Page, script: string): Promise<string> {
+async function inMainWorld(page: Page, form: Runnable): Promise<string | undefined> {
   const session = await sessionOf(page);
-  const { result, exceptionDetails } = await session
-    .send('Runtime.evaluate', {
-      awaitPromise: true,
-      returnByValue: true,
-      userGesture: true,
-      expression: `(${ANSWER})((${script}\n))`,
-    })
-    .catch((error: unknown) => {
-      throw NAVIGATED.test(String(error)) ? new Error(`page.evaluate: ${DESTROYED}`) : error;
-    });
-  if (exceptionDetails === undefined) return typeof result.value === 'string' ? result.value : 'undefined';
+  const asked = { awaitPromise: true, userGesture: true } as const;
+  if ('expression' in form) {
+    const expression = `(${ANSWER})((${form.expression}\n))`;
+    return answerOf(await session.send('Runtime.evaluate', { ...asked, returnByValue: true, expression }).catch(moved));
+  }
+  // A block keeps what it declares, and has the value of its last statement. A page may forbid `eval`.
+  const ran = await session.send('Runtime.evaluate', { ...asked, expression: `{${form.statements}\n}` }).catch(moved);
+  if (ran.exceptionDetails !== undefined) return answerOf(ran);
+  const { objectId, value, unserializableValue } = ran.result;
+  if (objectId === undefined) return unserializableValue ?? JSON.stringify(value, null, 2);
+  return answerOf(
+    await session
+      .send('Runtime.callFunctionOn', {
+        ...asked,
+        returnByValue: true,
+        objectId,
+        functionDeclaration: `function () { return (${ANSWER})(this) }`,
+      })
+      .catch(moved),
+  );
+}
+
+interface Ran {
+  readonly result: { readonly value?: unknown };
+  readonly exceptionDetails?: {
+    readonly text: string;
+    readonly exception?: { readonly description?: string; readonly value?: unknown };
+  };
+}
+
+/** The value of what ran. Throws as Playwright does where the script threw. */
+function answerOf({ result, exceptionDetails }: Ran): string | undefined {
+  if (exceptionDetails === undefined) return result.value === undefined ? undefined : String(result.value);
   const { exception, text } = exceptionDetails;
   throw new Error(`page.evaluate: ${exception?.description ?? exception?.value ?? text}`);
+}
+
+function moved(error: unknown): never {
+  throw NAVIGATED.test(String(error)) ? new Error(`page.evaluate: ${DESTROYED}`) : error;
 }
 
 const ANSWER = pageScript(new URL('./evaluate.page.js', import.meta.url));
@@ -74,15 +117,16 @@ const NAVIGATED =
   /Inspected target navigated|Cannot find (?:default execution )?context|Execution context was destroyed/;
 const DESTROYED = 'Execution context was destroyed, most likely because of a navigation';
 
-/** Run in the page, with the document that was found before: a function is called, of anything else the value is taken. */
-async function inDocument(_document: unknown, expression: string): Promise<{ result: unknown }> {
+/** Run in the page, with the document that was found before. */
+function inDocument(_document: unknown, code: string): unknown {
+  const element = undefined;
+  void element; // for the code
   // biome-ignore lint/security/noGlobalEval: the agent's script, in the page for which it is meant.
-  const value: unknown = eval(`(${expression})`);
-  return { result: await (typeof value === 'function' ? value() : value) };
+  return eval(code);
 }
 
-async function onElement(element: unknown, expression: string): Promise<{ result: unknown }> {
+function onElement(element: unknown, code: string): unknown {
+  void element; // for the code
   // biome-ignore lint/security/noGlobalEval: as above.
-  const value: unknown = eval(`(${expression})`);
-  return { result: await (typeof value === 'function' ? value(element) : value) };
+  return eval(code);
 }

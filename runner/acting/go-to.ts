@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Download, Page, Response } from 'playwright-core';
+import { addressOf } from '../browser/addresses.ts';
 
 const NAVIGATION_MS = 30_000;
 const LOAD_MS = 5_000;
@@ -7,13 +8,9 @@ const LOAD_MS = 5_000;
 const DOWNLOAD_MS = 3_000;
 const DOWNLOADED_MS = 500;
 
-/** An address as Playwright MCP takes it: what is no URL gets https:// put before it. */
-export const urlOf = (address: string): string =>
-  URL.canParse(address) ? address : `${address.startsWith('localhost') ? 'http' : 'https'}://${address}`;
-
 /** Goes there, and resolves with the document's answer; undefined: what is there was downloaded. Rejects as Playwright does. */
 export async function goTo(page: Page, address: string, signal: AbortSignal): Promise<Response | undefined> {
-  const url = urlOf(address);
+  const url = addressOf(address, page.url()) ?? address;
   for (let tries = 1; ; tries += 1)
     try {
       return await load(page, url);

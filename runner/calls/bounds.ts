@@ -9,7 +9,7 @@ import { describeDialog, type OpenDialog } from '../browser/dialogs.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { errorLines } from '../browser/page-text.ts';
 import { recoverPages } from '../browser/recover-page.ts';
-import { obstacleIn } from '../results/obstacle.ts';
+import { obstacleIn, refusalIn } from '../results/failure-signs.ts';
 import { failed, failure, textOf, timeoutResult } from '../results/result.ts';
 
 export const CANCELLED = refused({
@@ -63,11 +63,14 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard, isGuarding:
     const result = isGuarding() ? withoutElements(given) : given;
     const text = textOf(result);
     const timeout = /Timeout (\d+)ms exceeded/.exec(text);
-    if (timeout === null) return result;
+    if (timeout === null) {
+      const refusal = text.startsWith('{') ? undefined : refusalIn(text);
+      return refusal === undefined ? result : refused(refusal);
+    }
     const seconds = Number(timeout[1]) / 1_000;
     const obstacle = obstacleIn(text);
     return obstacle === undefined
-      ? timeoutResult(name, seconds, text)
+      ? timeoutResult(name, seconds, `It was not done within ${seconds} s.`)
       : failed(actionTimeout(name, seconds), obstacle.why, obstacle.instead);
   }
   return {

@@ -11,7 +11,7 @@ import type { BrowserCall, PageAction, PlaywrightForm } from '../tools/playwrigh
 import type { ToolLease } from '../tools/tool-lease.ts';
 import { passedArguments, typedTexts } from '../upstream/arguments.ts';
 import { chooserNotes } from '../upstream/file-choosers.ts';
-import { closeTabs } from '../upstream/tabs.ts';
+import { closeTabs, currentTab } from '../upstream/tabs.ts';
 import { upstreamTabOf } from '../upstream/upstream-tab.ts';
 import { dialogOpen, untilAborted, workOnPage } from './bounds.ts';
 import type { BrowserParts } from './browser-work.ts';
@@ -117,10 +117,10 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
 
 /** Why a call is neither passed on to Playwright MCP nor run in its place; undefined: it is. */
 function refusedBefore(
-  { connection }: Pick<BrowserParts, 'connection'>,
+  { connection, context }: Pick<BrowserParts, 'connection' | 'context'>,
   args: Record<string, unknown>,
 ): CallToolResult | undefined {
-  const closed = refusedUrl(args.url);
+  const closed = typeof args.url === 'string' ? refusedUrl(args.url, currentTab(context)?.url()) : undefined;
   if (closed !== undefined) return refused(closed);
   // It would type the value, into a page of any origin.
   return typedTexts(args).some(connection.isSecretName) ? refused(NAME_MISPLACED) : undefined;

@@ -39,26 +39,22 @@ export const failed: (code: ToolCode, message: string, ...hints: string[]) => Ca
 export const invalidArguments = (why: string): CallToolResult =>
   refused({ code: 'invalid_arguments', why, instead: 'tools/list has the schema of each tool.' });
 
-/** A target that names no element, or several. */
-export const notOneElement = (target: string): CallToolResult =>
+/** A target that names no element, or several; `count` where it is known. */
+export const notOneElement = (target: string, count?: number): CallToolResult =>
   refused({
     code: 'element_not_found',
-    why: `"${target}" does not name exactly one element of the page now.`,
+    why: `"${target}" ${NAMED(count)}.`,
     instead: 'Take a snapshot and use the ref of the element.',
   });
+
+const NAMED = (count: number | undefined): string => {
+  if (count === undefined) return 'does not name exactly one element of the page now';
+  return count === 0 ? 'names no element of the page now' : `names ${count} elements of the page now, not one`;
+};
 
 /** A call that took longer than it may; what is known beside. */
 export const timeoutResult = (tool: string, seconds: number, ...known: string[]): CallToolResult =>
   failed(actionTimeout(tool, seconds), known.join(' '), 'The page may still be loading: wait, then look at it again.');
-
-const HINTS: readonly [RegExp, string][] = [
-  [
-    /Malformed value/,
-    'Write a date as 2026-11-24, a time as 14:30, both as 2026-11-24T14:30, a month as 2026-11, a week as 2026-W48, a colour as #ff8800.',
-  ],
-  [/strict mode violation/, 'Several elements match: use a selector of browser_get_content, which names one.'],
-  [/ERR_TUNNEL_CONNECTION_FAILED|ERR_NAME_NOT_RESOLVED|ERR_CONNECTION/, 'The site cannot be reached from here.'],
-];
 
 /** A failure that Playwright threw, in the same shape. */
 export function normaliseFailure(result: CallToolResult): CallToolResult {
@@ -67,8 +63,7 @@ export function normaliseFailure(result: CallToolResult): CallToolResult {
   if (!result.isError || first.startsWith('{')) return result;
   // Playwright's messages end in a call log for developers.
   const message = texts.join(' ').split('\nCall log')[0] ?? '';
-  const hints = HINTS.filter(([sign]) => texts.some(text => sign.test(text))).map(([, hint]) => hint);
-  return failed('action_failed', message, ...hints);
+  return failed('action_failed', message);
 }
 
 /** How the texts of custom tools begin. */

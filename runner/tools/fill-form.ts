@@ -1,22 +1,19 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { refused } from '../../contract/tool-failure.ts';
-import { at, drawnBox } from '../acting/drawn-box.ts';
-import { existing } from '../acting/target.ts';
-import { textResult } from '../results/result.ts';
+import { textResult, withNotes } from '../results/result.ts';
 import { choicesOfFields, fieldsIn } from '../secrecy/rules.ts';
 import { refusedSelector } from '../secrecy/selectors.ts';
 import { defineTool } from './define-tool.ts';
-import { ACTION, ANSWERS, type BrowserCall, onPage } from './playwright-form.ts';
-import { secretsLast } from './put-text.ts';
+import { ANSWERS, type BrowserCall, onPage } from './playwright-form.ts';
+import { enterOrUpload, secretsLast } from './put-text.ts';
 import { typeSecret } from './type-secret.ts';
 
 export const fillForm = defineTool({
   name: 'browser_fill_form',
   seconds: 45,
   effect: 'fills',
-  whileTainted: { choices: args => choicesOfFields(fieldsIn(args).filter(({ type }) => type === 'combobox')) },
+  whileTainted: { choices: args => choicesOfFields(fieldsIn(args)) },
   shorter: null,
   playwright: {
     sets: ['playwright', 'core', 'both'],
@@ -34,22 +31,24 @@ export const fillForm = defineTool({
 const field = z.object({
   target: z.string(),
   type: z.enum(['textbox', 'checkbox', 'radio', 'combobox', 'slider']),
-  value: z.string(),
+  value: z.union([z.string(), z.boolean(), z.number()]).transform(String),
   name: z.string(),
 });
 
-const fillOnPage = onPage({ fields: z.array(field) }, async (page, { fields }) => {
-  for (const each of fields) await fillField(page, each);
-});
+const fillOnPage = (args: Record<string, unknown>, call: BrowserCall) =>
+  onPage({ fields: z.array(field) }, async (page, { fields }) => {
+    for (const [index, { target, value, name }] of fields.entries()) {
+      const refused = await enterOrUpload(page, target, value, call.lease.files);
+      if (refused !== undefined) return fields.length === 1 ? refused : ofField(refused, name, index);
+    }
+    return undefined;
+  })(args, call);
 
-async function fillField(page: Page, { target, type, value }: z.infer<typeof field>): Promise<void> {
-  const element = await existing(page, target);
-  if (type === 'combobox') await element.selectOption({ label: value }, ACTION);
-  else if (type === 'checkbox' || type === 'radio') {
-    const drawn = await drawnBox(page, target);
-    await (drawn?.element ?? element).setChecked(value === 'true', { ...at(drawn), ...ACTION });
-  } else await element.fill(value, ACTION);
-}
+/** A refusal, with the field that it is about. */
+const ofField = (refused: CallToolResult, name: string, filled: number): CallToolResult =>
+  withNotes(refused, [
+    `This is about the field ${JSON.stringify(name)}; ${filled === 0 ? 'none was' : `the ${filled} before it were`} filled in.`,
+  ]);
 
 const secretForm = z.object({ fields: z.array(z.looseObject({ target: z.string(), value: z.string() })) });
 type FormField = z.infer<typeof secretForm>['fields'][number];

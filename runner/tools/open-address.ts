@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { refused } from '../../contract/tool-failure.ts';
-import { goTo, urlOf } from '../acting/go-to.ts';
+import { goTo } from '../acting/go-to.ts';
 import { screenshotPart } from '../acting/screenshot.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import { pageResult, withNotes } from '../results/result.ts';
@@ -12,7 +12,7 @@ export async function openAddress(
   { page, settled, signal }: PageContext,
   fields: Record<string, unknown> = {},
 ): Promise<CallToolResult> {
-  const closed = refusedUrl(urlOf(address));
+  const closed = refusedUrl(address, page.url());
   if (closed !== undefined) return refused(closed);
   const response = await settled(page, () => goTo(page, address, signal), { firstMs: 0 });
   const isError = response !== undefined && response.status() >= 400;

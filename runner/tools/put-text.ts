@@ -1,10 +1,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import { refused } from '../../contract/tool-failure.ts';
-import { choose } from '../acting/choice.ts';
+import { type EnterOptions, enterText } from '../acting/enter-text.ts';
+import { fieldsOf } from '../acting/field.ts';
 import { filesToUpload } from '../acting/files-to-upload.ts';
-import { actor, type Target } from '../acting/target.ts';
+import { actor, pinTarget, type Target } from '../acting/target.ts';
 import type { Credentials } from '../credentials/credentials.ts';
+import { notOneElement } from '../results/result.ts';
 import { ACTION } from './playwright-form.ts';
 import type { ToolLease } from './tool-lease.ts';
 
@@ -26,21 +28,28 @@ export async function putText(
   const done = await credentials.replace(page, selector, text);
   if (done === 'replaced') return undefined;
   if (done !== 'not_secret') return refused(done);
-  const chosen = await choose(page, selector, text);
-  if (typeof chosen === 'object') return refused(chosen);
-  if (chosen === 'text') await write(page, selector, text);
-  if (chosen !== 'file') return undefined;
-  const paths = await filesToUpload([text], files);
-  if (!Array.isArray(paths)) return paths;
-  await actor(page, selector).setInputFiles(paths, ACTION);
-  return undefined;
+  // A page may still draw the field.
+  if ((await pinTarget(page, selector)) === undefined) return notOneElement(String(selector));
+  return enterOrUpload(page, selector, text, files);
 }
 
-/** Fills the field, and sends a key for pages that wait for one: unnamed, as the keyboards of phones do. */
-async function write(page: Page, selector: Target, text: string): Promise<void> {
-  const field = actor(page, selector);
-  await field.fill(text, ACTION);
-  for (const event of ['keydown', 'keyup']) await field.dispatchEvent(event, { key: 'Unidentified' });
+/** Gives a field what a text says, or the file of that name; resolves with a refusal or nothing. */
+export async function enterOrUpload(
+  page: Page,
+  target: Target,
+  text: string,
+  files: ToolLease['files'],
+  options: EnterOptions = {},
+): Promise<CallToolResult | undefined> {
+  const { count, first } = await fieldsOf(page, target);
+  if (first === undefined || count > 1) return notOneElement(String(target), count);
+  const entered = await enterText(page, target, first, text, options);
+  if (typeof entered === 'object') return refused(entered);
+  if (entered !== 'file') return undefined;
+  const paths = await filesToUpload([text], files);
+  if (!Array.isArray(paths)) return paths;
+  await actor(page, target).setInputFiles(paths, ACTION);
+  return undefined;
 }
 
 /** The fields with secrets after the others: what a text chooses in those must not depend on a secret. */

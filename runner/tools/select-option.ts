@@ -1,8 +1,12 @@
+import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import { existing } from '../acting/target.ts';
+import { type Refusal, refused } from '../../contract/tool-failure.ts';
+import { chooseOptions, type Entered, enterText } from '../acting/enter-text.ts';
+import { type Field, fieldsOf } from '../acting/field.ts';
+import { notOneElement } from '../results/result.ts';
 import { choicesOfFields } from '../secrecy/rules.ts';
 import { defineTool } from './define-tool.ts';
-import { ACTION, ANSWERS, onPage } from './playwright-form.ts';
+import { ANSWERS, onPage } from './playwright-form.ts';
 
 export const selectOption = defineTool({
   name: 'browser_select_option',
@@ -19,7 +23,24 @@ export const selectOption = defineTool({
     settles: ANSWERS,
     snapshotAfter: true,
     run: onPage({ target: z.string(), values: z.array(z.string()) }, async (page, { target, values }) => {
-      await (await existing(page, target)).selectOption(values, ACTION);
+      const { count, first } = await fieldsOf(page, target);
+      if (first === undefined || count > 1) return notOneElement(target, count);
+      const chosen = await chooseFrom(page, target, first, values);
+      return typeof chosen === 'object' ? refused(chosen) : undefined;
     }),
   },
 });
+
+async function chooseFrom(page: Page, target: string, field: Field, values: readonly string[]): Promise<Entered> {
+  if (field.kind === 'list') return chooseOptions(page, target, field, values);
+  const [value, ...more] = values;
+  const isList = field.kind === 'drawn' || field.kind === 'group';
+  return isList && value !== undefined && more.length === 0 ? enterText(page, target, field, value) : NO_LIST;
+}
+
+const NO_LIST: Refusal = {
+  code: 'field_refused',
+  why: 'The element is no list of options.',
+  instead:
+    'Click it, then the option that appears. Of a field with suggestions: type into it (browser_type), then click the suggestion. A checkbox is clicked.',
+};

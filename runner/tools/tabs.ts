@@ -1,4 +1,5 @@
 import { refused } from '../../contract/tool-failure.ts';
+import { addressOf } from '../browser/addresses.ts';
 import { TABS_MAX } from '../browser/page-guard.ts';
 import { defineTool } from './define-tool.ts';
 
@@ -23,6 +24,10 @@ export const tabs = defineTool({
     settles: 'nothing',
     snapshotAfter: false,
     keepsFileChooser: true,
-    run: async (args, call) => (args.action === 'new' && call.tabs.isFull() ? TABS_FULL : call.ask(args)),
+    run: async (args, call) => {
+      if (args.action === 'new' && call.tabs.isFull()) return TABS_FULL;
+      const url = typeof args.url === 'string' ? addressOf(args.url) : undefined;
+      return call.ask(url === undefined ? args : { ...args, url });
+    },
   },
 });

@@ -1,29 +1,27 @@
-import type { Locator, Page } from 'playwright-core';
 import * as z from 'zod';
-import { existing } from '../acting/target.ts';
+import { locate } from '../acting/target.ts';
 import { pageResult } from '../results/result.ts';
 import { choicesOfFields } from '../secrecy/rules.ts';
 import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
-import { ACTION, ANSWERS, onPage, TARGET } from './playwright-form.ts';
-import { putText, readyForSecrets } from './put-text.ts';
+import { ACTION, ANSWERS, type BrowserCall, onPage, TARGET } from './playwright-form.ts';
+import { enterOrUpload, putText, readyForSecrets } from './put-text.ts';
 import { typeSecret } from './type-secret.ts';
 
-const typeOnPage = onPage(
-  { target: z.string(), text: z.string(), submit: z.boolean().optional(), slowly: z.boolean().optional() },
-  async (page: Page, { target, text, submit, slowly }) => {
-    const element = await existing(page, target);
-    await (slowly === true ? typeSlowly(element, text) : element.fill(text, ACTION));
-    if (submit === true) await element.press('Enter', ACTION);
-  },
-);
+const typeArguments = z.object({
+  target: z.string(),
+  text: z.string(),
+  submit: z.boolean().optional(),
+  slowly: z.boolean().optional(),
+});
 
-/** Key by key, in place of what the field holds: Playwright alone would put the text before that. */
-async function typeSlowly(element: Locator, text: string): Promise<void> {
-  // Elements other than fields accept keys too.
-  if (await element.isEditable(ACTION).catch(() => false)) await element.selectText(ACTION);
-  await element.pressSequentially(text, ACTION);
-}
+const typeOnPage = (args: Record<string, unknown>, call: BrowserCall) =>
+  onPage(typeArguments.shape, async (page, { target, text, submit, slowly }) => {
+    const refused = await enterOrUpload(page, target, text, call.lease.files, { slowly: slowly === true });
+    if (refused !== undefined) return refused;
+    if (submit === true) await locate(page, target).press('Enter', ACTION);
+    return undefined;
+  })(args, call);
 
 export const type = defineTool({
   name: 'browser_type',

@@ -48,3 +48,14 @@ describe.each(['client', 'cli'])('what %s publishes', room => {
     expect(dependencies).not.toHaveProperty('node');
   });
 });
+
+describe('the packages that the local stack installs', () => {
+  it('lie where every room looks: the stack alone installs them, and runs the rooms from their own folders', async () => {
+    const { packages } = await json('package-lock.json');
+    const nested = Object.keys(packages).filter(path => rooms.some(room => path.startsWith(`${room}/node_modules/`)));
+    expect(nested).toEqual([]);
+    const { dependencies } = await json('cli/package.json');
+    for (const [name, version] of Object.entries(dependencies))
+      expect([name, packages[`node_modules/${name}`]?.version]).toEqual([name, version]);
+  });
+});

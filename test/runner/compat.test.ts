@@ -135,7 +135,7 @@ test('[S2] an unknown session is refused with one code, a failure says its code 
   expect(late.answer.hints).toEqual([expect.stringContaining('wait, then look')]);
   await show('<a href="%23">1</a><a href="%23">2</a>');
   const several = await call('browser_click', { selector: 'a' });
-  expect(several.answer).toMatchObject({ success: false, error: { code: 'action_failed' } });
+  expect(several.answer).toMatchObject({ success: false, error: { code: 'element_not_found' } });
   expect(several.answer.hints).toEqual([expect.stringContaining('Several elements match')]);
   expect((await call('browser_scroll', { direction: 'sideways' })).answer.error).toMatchObject({
     code: 'invalid_arguments',
@@ -209,7 +209,7 @@ test('lists, checkboxes and radio buttons are chosen by what they say, and a for
     hints: ['Choose one of: "Extra large", "Small" and 1 more.'],
   });
   expect((await type('[name=terms]', 'perhaps')).hints).toEqual(['Choose one of: "true", "false", "on", "I agree".']);
-  expect((await type('[value=post]', 'false')).error.code).toBe('option_not_found');
+  expect((await type('[value=air]', 'false')).error.code).toBe('option_not_found');
   await type('select', 'small');
   await type('[name=terms]', 'true');
   const chosen = [

@@ -23,7 +23,7 @@ export default defineCase({
       reads('document.querySelector("#o").textContent', new RegExp(`Result\\n"${heard.replaceAll('+', '\\+')}"`)),
     ]),
     presses('é', /é/),
-    { ...presses('F5x', /"code":"invalid_arguments","message":"No key is called \\"F5x\\"/), hides: DEVELOPER_WORDS },
+    { ...presses('F5x', /"code":"invalid_arguments","message":"No key is called "F5x"/), hides: DEVELOPER_WORDS },
     presses('Tab Tab', /Press one key a call/),
     presses('hello', /browser_type types a text/),
   ],

@@ -57,12 +57,7 @@ class AsyncMcp:
     ) -> ToolResult:
         params = {"name": name, "arguments": dict(arguments or {})}
         result, _ = await self._request("tools/call", params, timeout_seconds)
-        return ToolResult(
-            result.get("content", []),
-            result.get("isError", False),
-            structured_content=result.get("structuredContent"),
-            meta=result.get("_meta"),
-        )
+        return ToolResult(result.get("content", []), result.get("isError", False))
 
     async def _request(
         self, method: str, params: Mapping[str, Any], timeout_seconds: float | None

@@ -1,0 +1,159 @@
+import type { Page } from 'playwright-core';
+import type { Refusal } from '../../contract/tool-failure.ts';
+import { noSwitch, notOffered, positionOf, same } from './choice.ts';
+import { at, drawnFor } from './drawn-box.ts';
+import { chooseDrawn } from './drawn-list.ts';
+import { type Field, fieldsOf } from './field.ts';
+import { fieldValue, formOf } from './field-value.ts';
+import { OFF, ON } from './options-of.ts';
+import { actor, locate, pinTarget, type Target } from './target.ts';
+
+const ACTION = { timeout: 5_000 };
+/** A field that is disabled or behind a dialog may be on its way to be open. */
+const OPENING = { timeout: 1_500 };
+
+/** `typed` or `chosen`; `file`: the element takes files; or why nothing was done. */
+export type Entered = 'typed' | 'chosen' | 'file' | Refusal;
+
+export interface EnterOptions {
+  /** Types key by key, where the field takes any text. */
+  readonly slowly?: boolean;
+}
+
+/**
+ * Gives a field the value that a text says: chooses an option of a list by its text or value, switches a checkbox or a radio button by
+ * `true`, `false`, its label or its value, sets a date as people write it, else types the text. The same for every tool that fills fields.
+ */
+export async function enterText(
+  page: Page,
+  target: Target,
+  field: Field,
+  text: string,
+  { slowly = false }: EnterOptions = {},
+): Promise<Entered> {
+  switch (field.kind) {
+    case 'list':
+      return chooseOptions(page, target, field, [text]);
+    case 'drawn': {
+      const element = await pinTarget(page, target);
+      return (element && (await chooseDrawn(element, text))) ?? 'chosen';
+    }
+    case 'checkbox':
+    case 'radio':
+      return switchTo(page, target, field, text);
+    case 'group':
+      return chooseRadio(page, target, field, text);
+    case 'file':
+      return 'file';
+    case 'formed':
+    case 'other':
+      return type(page, target, field, text, slowly);
+  }
+}
+
+/** Chooses the options that these texts name. */
+export async function chooseOptions(
+  page: Page,
+  target: Target,
+  field: Field,
+  texts: readonly string[],
+): Promise<'chosen' | Refusal> {
+  if (texts.length > 1 && !field.isMultiple)
+    return { code: 'option_not_found', why: 'The list takes one option.', instead: 'Give one text or value.' };
+  const positions: { index: number }[] = [];
+  for (const text of texts) {
+    const index = positionOf(text, field.options);
+    if (typeof index === 'object') return index;
+    positions.push({ index });
+  }
+  const closed = obstacleOf(field);
+  if (closed === 'inert') return BEHIND;
+  await actor(page, target).selectOption(positions, closed === undefined ? ACTION : OPENING);
+  return 'chosen';
+}
+
+async function switchTo(page: Page, target: Target, field: Field, text: string): Promise<Entered> {
+  const { kind, names, isChecked } = field;
+  const wanted = text.trim();
+  const isNamed = wanted !== '' && names.some(name => same(name, wanted));
+  const isOn = ON.test(wanted) || isNamed;
+  if (!isOn && !OFF.test(wanted)) return noSwitch(text, kind, ['true', 'false', ...names]);
+  if (kind === 'radio' && !isOn)
+    return isChecked
+      ? notOffered('A radio button is not switched off.', ['another radio button of its group'])
+      : 'chosen';
+  if (isOn === isChecked) return 'chosen';
+  const closed = obstacleOf(field);
+  if (closed === 'inert') return BEHIND;
+  const element = await pinTarget(page, target);
+  const drawn = element && (await drawnFor(element));
+  const timeouts = closed === undefined ? ACTION : OPENING;
+  await (drawn?.element ?? actor(page, target)).setChecked(isOn, { ...at(drawn), ...timeouts });
+  return 'chosen';
+}
+
+const RADIOS = 'input[type=radio], [role=radio]';
+
+async function chooseRadio(page: Page, target: Target, field: Field, text: string): Promise<Entered> {
+  const position = positionOf(text, field.options);
+  if (typeof position === 'object') return position;
+  const element = await pinTarget(page, target);
+  const radio = element && (await element.$$(RADIOS))[position];
+  if (radio === undefined) return notOffered('The radio buttons changed meanwhile.', []);
+  const { first } = await fieldsOf(page, radio);
+  return first === undefined ? 'chosen' : switchTo(page, radio, first, 'true');
+}
+
+async function type(page: Page, target: Target, field: Field, text: string, slowly: boolean): Promise<Entered> {
+  const closed = obstacleOf(field);
+  if (closed === 'inert') return BEHIND;
+  if (closed === 'read-only') return READ_ONLY;
+  const value = field.kind === 'formed' ? fieldValue(field.type, text) : text;
+  if (value === undefined) return unfit(field, text);
+  const element = actor(page, target);
+  const timeouts = closed === undefined ? ACTION : OPENING;
+  if (slowly && field.kind === 'other') {
+    // Elements other than fields accept keys too.
+    if (await element.isEditable().catch(() => false)) await element.selectText(timeouts);
+    if ('pressSequentially' in element) await element.pressSequentially(text, timeouts);
+    else await element.type(text, timeouts);
+    return 'typed';
+  }
+  await element.fill(value, timeouts);
+  // Pages that wait for keys hear of one: unnamed, as the keyboards of phones send it.
+  if (field.kind === 'other')
+    await (typeof target === 'string' ? locate(page, target).evaluate(sendKey) : target.evaluate(sendKey));
+  return 'typed';
+}
+
+const obstacleOf = ({ obstacle }: Field) => (obstacle === 'none' ? undefined : obstacle);
+
+const READ_ONLY: Refusal = {
+  code: 'field_refused',
+  why: 'The field is read-only: nothing can be typed into it.',
+  instead: 'Click it: it may open a picker in which the value is chosen.',
+};
+
+const BEHIND: Refusal = {
+  code: 'field_refused',
+  why: 'The field is inert: the page has a dialog open before it, or has switched off the part that it is in.',
+  instead: 'Answer or close the dialog of the page first.',
+};
+
+const VALUE_CHARACTERS_MAX = 80;
+
+const unfit = ({ type }: Field, text: string): Refusal => ({
+  code: 'field_refused',
+  why: `The field takes ${formOf(type)}, and ${JSON.stringify(text.slice(0, VALUE_CHARACTERS_MAX))} is none, or may be several.`,
+  instead: `Give ${formOf(type)}.`,
+});
+
+/** Runs in the page. */
+function sendKey(element: object): void {
+  const field = element as { dispatchEvent(event: object): void }; // an element
+  const { KeyboardEvent } = globalThis as unknown as { KeyboardEvent: new (type: string, init: object) => object }; // a page has it
+  for (const type of ['keydown', 'keyup'])
+    field.dispatchEvent(
+      new KeyboardEvent(type, { key: 'Unidentified', bubbles: true, cancelable: true, composed: true }),
+    );
+}

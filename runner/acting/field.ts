@@ -1,0 +1,142 @@
+import type { ElementHandle, Page } from 'playwright-core';
+import * as z from 'zod';
+import { isRef, locate, type Target } from './target.ts';
+
+const fieldSchema = z.object({
+  kind: z.enum([
+    ...(['list', 'checkbox', 'radio', 'file'] as const),
+    // radio buttons under one element
+    'group',
+    // a list that the page draws itself
+    'drawn',
+    // an input that takes values of one form alone: a date, a number, a colour
+    'formed',
+    'other',
+  ]),
+  /** The type of an input. */
+  type: z.string(),
+  obstacle: z.enum(['read-only', 'disabled', 'inert', 'none']),
+  isChecked: z.boolean(),
+  isMultiple: z.boolean(),
+  /** The value and the labels of a checkbox or a radio button. */
+  names: z.array(z.string()),
+  options: z.array(z.object({ text: z.string(), value: z.string(), isDisabled: z.boolean() })),
+});
+
+/** A field as an agent can fill it: the element that was named, or the one that it labels. */
+export type Field = z.infer<typeof fieldSchema>;
+export type FieldOption = Field['options'][number];
+
+const fieldsSchema = z.object({ count: z.number(), first: fieldSchema.optional() });
+
+/** The first field of a target, and how many elements the target names. */
+export const fieldsOf = async (page: Page, target: Target): Promise<z.infer<typeof fieldsSchema>> =>
+  fieldsSchema.parse(
+    await (typeof target === 'string'
+      ? locate(page, target)
+          .evaluateAll(readFields)
+          .catch(error => noFields(error, target))
+      : target.evaluate(readFields)),
+  );
+
+/** The frame of a ref may be gone. */
+function noFields(error: unknown, target: string): z.infer<typeof fieldsSchema> {
+  if (isRef(target)) return { count: 0 };
+  throw error;
+}
+
+/** The field that an element is, or labels. */
+export async function fieldOf(element: ElementHandle): Promise<Field> {
+  return fieldSchema.parse(fieldsSchema.parse(await element.evaluate(readFields)).first);
+}
+
+/** The part that is read here of an element that is a field, or belongs to the label of one. */
+interface Part {
+  readonly localName: string;
+  readonly type?: string;
+  readonly value: string;
+  readonly checked?: boolean;
+  readonly readOnly?: boolean;
+  readonly multiple?: boolean;
+  readonly innerText: string;
+  readonly labels?: Iterable<Part> | null;
+  readonly options: Iterable<Option>;
+  readonly ownerDocument: { querySelectorAll(selector: string): Iterable<Part> };
+  matches(selector: string): boolean;
+  contains(other: Part): boolean;
+  closest(selector: string): (Part & { readonly control?: Part | null }) | null;
+  getAttribute(name: string): string | null;
+  querySelectorAll(selector: string): Iterable<Part>;
+}
+interface Option {
+  readonly label: string;
+  readonly text: string;
+  readonly value: string;
+  matches(selector: string): boolean;
+}
+
+/** Runs in the page. Labels stand for their fields, as where Playwright fills and chooses. */
+function readFields(named: object): unknown {
+  const elements = (Array.isArray(named) ? named : [named]) as Part[]; // elements, by a selector or a handle
+  const [first] = elements;
+  return { count: elements.length, ...(first && { first: readField(first) }) };
+
+  function readField(element: Part): unknown {
+    const isOwn = element.matches('a, button, input, select, textarea, [role], [contenteditable]');
+    const field = isOwn ? element : (element.closest('label')?.control ?? element);
+    const text = (value: string | null) => (value ?? '').replace(/\s+/g, ' ').trim();
+    const role = (field.getAttribute('role') ?? '').trim().toLowerCase();
+    const type = field.localName === 'input' ? (field.type ?? 'text') : '';
+    const namesOf = (each: Part) =>
+      [
+        each.localName === 'input' ? each.value : each.innerText,
+        ...[...(each.labels ?? [])].map(label => label.innerText),
+        each.getAttribute('aria-label'),
+      ]
+        .map(text)
+        .filter(Boolean);
+    const modals = [...field.ownerDocument.querySelectorAll('dialog:modal')];
+    const isInert =
+      field.closest('[inert]') !== null || (modals.length > 0 && !modals.some(each => each.contains(field)));
+    const isReadOnly = field.readOnly === true || field.getAttribute('aria-readonly') === 'true';
+    const isDisabled = field.matches(':disabled') || field.closest('[aria-disabled=true]') !== null;
+    const facts = {
+      kind: 'other',
+      type,
+      obstacle: isInert ? 'inert' : isDisabled ? 'disabled' : isReadOnly ? 'read-only' : 'none',
+      isChecked: field.checked ?? field.getAttribute('aria-checked') === 'true',
+      isMultiple: field.multiple === true,
+      names: [] as string[],
+      options: [] as unknown[],
+    };
+    if (field.localName === 'select') {
+      const options = [...field.options].map(each => ({
+        text: text(each.label || each.text),
+        value: each.value,
+        isDisabled: each.matches(':disabled'),
+      }));
+      return { ...facts, kind: 'list', options };
+    }
+    if (['checkbox', 'radio'].includes(type)) return { ...facts, kind: type, names: namesOf(field) };
+    if (type === 'file') return { ...facts, kind: 'file' };
+    if (/^(?:date|time|datetime-local|month|week|number|range|color)$/.test(type)) return { ...facts, kind: 'formed' };
+    if (['input', 'textarea'].includes(field.localName)) return facts;
+    if (/^(?:checkbox|switch|menuitemcheckbox)$/.test(role))
+      return { ...facts, kind: 'checkbox', names: namesOf(field) };
+    if (/^(?:radio|menuitemradio)$/.test(role)) return { ...facts, kind: 'radio', names: namesOf(field) };
+    const isDrawn = /^(?:combobox|listbox)$/.test(role) || field.getAttribute('aria-haspopup') === 'listbox';
+    if (isDrawn && !field.matches('[contenteditable]')) return { ...facts, kind: 'drawn' };
+    const radios = [...field.querySelectorAll('input[type=radio], [role=radio]')];
+    if (
+      radios.length === 0 ||
+      field.querySelectorAll('textarea, select, input:not([type=radio], [type=hidden])')[Symbol.iterator]().next()
+        .done !== true
+    )
+      return facts;
+    const options = radios.map(each => {
+      const [value = '', name = value] = namesOf(each);
+      return { text: name, value, isDisabled: each.matches(':disabled') };
+    });
+    return { ...facts, kind: 'group', options };
+  }
+}

@@ -1,0 +1,37 @@
+import { Script } from 'node:vm';
+
+/** A script of an agent's as the page runs it. */
+export type ScriptForm =
+  /** Its value is the result; a function is called. */
+  | { readonly expression: string }
+  /** Statements: the value of the last one is the result. */
+  | { readonly statements: string }
+  /** Nothing that runs; the message is V8's. */
+  | { readonly fault: string };
+
+/**
+ * Reads a script as a function or an expression, as statements that return, or as statements. It is parsed here, and never run: a script that
+ * the page would refuse may otherwise have run in part before it is tried in another form.
+ */
+export function scriptForm(script: string): ScriptForm {
+  const bare = script
+    .trim()
+    .replace(/^```(?:js|javascript|ts)?\n([\s\S]*?)\n?```$/, '$1')
+    .trim();
+  const expression = bare.replace(/(?:\s*;)+$/, '');
+  if (faultOf(`(${expression}\n)`) === undefined && expression !== '') return { expression };
+  if (faultOf(bare) === undefined) return { statements: bare };
+  const body = `async element => {${bare}\n}`;
+  const fault = faultOf(`(${body})`);
+  return fault === undefined ? { expression: body } : { fault };
+}
+
+/** V8's message on code that does not parse; undefined: it does. */
+function faultOf(code: string): string | undefined {
+  try {
+    new Script(code);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

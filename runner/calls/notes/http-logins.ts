@@ -1,0 +1,54 @@
+import type { BrowserContext, Response } from 'playwright-core';
+import { quotedText } from '../../browser/page-text.ts';
+import { shownAddress } from '../../browser/shown.ts';
+import { frameOf } from '../../settle/requests.ts';
+
+/** Sites that ask for a user name and a password by HTTP, for the results of calls: a browser asks its person outside of the page. */
+export interface HttpLogins {
+  /** Since it was last asked. */
+  take(): string[];
+}
+
+const UNAUTHORIZED = 401;
+const REALM_CHARACTERS_MAX = 200;
+
+/** `namesFor`: the names of the stored user name and password that may be used at an address; undefined: none may. */
+export function httpLogins(
+  context: BrowserContext,
+  namesFor: (url: string) => readonly [username: string, password: string] | undefined,
+): HttpLogins {
+  let asked = new Map<string, string>();
+  context.on('response', response => {
+    if (response.status() !== UNAUTHORIZED || !isDocument(response)) return;
+    const challenge = response.headers()['www-authenticate'];
+    if (challenge !== undefined) asked.set(new URL(response.url()).origin, noteOn(response.url(), challenge));
+  });
+
+  function noteOn(url: string, challenge: string): string {
+    const [scheme = ''] = challenge.split(/[\s,]/, 1);
+    const realm = /realm="((?:[^"\\]|\\.)*)"/i.exec(challenge)?.[1]?.slice(0, REALM_CHARACTERS_MAX);
+    const { protocol, host, pathname } = new URL(url);
+    const names = namesFor(url);
+    const address = shownAddress(`${protocol}//${names?.join(':') ?? 'NAME:PASSWORD'}@${host}${pathname}`);
+    const how =
+      names === undefined
+        ? `An address with both opens it (${address}); for a stored credential, ask the person with browser_request_user_action.`
+        : `Its stored credential opens it by its names: browser_navigate to ${address}.`;
+    return `The site asks for a user name and a password by HTTP (${quotedText(scheme)}${realm === undefined ? '' : `, realm "${quotedText(realm)}"`}), outside of the page. ${how}`;
+  }
+
+  return {
+    take() {
+      const notes = [...asked.values()];
+      asked = new Map();
+      return notes;
+    },
+  };
+}
+
+function isDocument(response: Response): boolean {
+  const request = response.request();
+  if (!request.isNavigationRequest()) return false;
+  const frame = frameOf(request);
+  return frame === undefined || frame === frame.page().mainFrame();
+}

@@ -1,0 +1,33 @@
+import { DEVELOPER_WORDS, defineCase, type Step } from '../case.ts';
+
+const evaluates = (script: string, shows: RegExp, target?: string): Step => ({
+  tool: 'browser_evaluate',
+  args: { function: script, ...(target && { target }) },
+  shows,
+  hides: DEVELOPER_WORDS,
+});
+
+// puppeteer/puppeteer#5086, microsoft/playwright-mcp#910
+export default defineCase({
+  title: 'a script is run in any form, and values that JSON has no form for are named',
+  steps: () => [
+    evaluates('() => new Map([["a", 1]])', /"Map\(1\)": \[\s*\[\s*"a",\s*1/),
+    evaluates(
+      '() => [new Set([7]), 12n, NaN, undefined, /x/g]',
+      /"Set\(1\)"[\s\S]*"12n"[\s\S]*<NaN>[\s\S]*<undefined>[\s\S]*"\/x\/g"/,
+    ),
+    evaluates('() => { localStorage.k = "v"; return localStorage }', /"k": "v"/),
+    evaluates('() => document.querySelectorAll("button")', /\[\s*"ref: <Node>"\s*\]/),
+    evaluates('() => { const a = {}; a.self = a; return a }', /"self": "<circular>"/),
+    evaluates('() => screen', /<Screen>[\s\S]*"width": \d+/),
+    evaluates('() => 5n', /Result\n5n/),
+    evaluates('return document.title', /Result\n"Case"/),
+    evaluates('document.title;', /Result\n"Case"/),
+    evaluates('const x = 1; x + 1', /Result\n2/),
+    evaluates('const x = 1; ({ x })', /"x": 1/),
+    evaluates('const title = await Promise.resolve(document.title); return title', /Result\n"Case"/),
+    evaluates('return element.localName', /Result\n"button"/, 'button'),
+    evaluates('element => element.textContent', /Result\n"B"/, 'button'),
+    evaluates('() => {', /invalid_arguments.*does not parse.*\(\) => document\.title/),
+  ],
+});
