@@ -3,6 +3,7 @@ import type { Connection } from '../client/controller-api.ts';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { StackFolder } from '../local/stack-folder.ts';
+import { findUnknownSettings } from '../process/unknown-settings.ts';
 import type { Output } from './output.ts';
 
 /** What every command gets. */
@@ -28,12 +29,23 @@ export async function findController({
   environment,
   folder,
 }: Pick<Cli, 'environment' | 'folder'>): Promise<Connection | null> {
+  refuseMisspelt(environment);
   const url = environment[ENV.controllerUrl];
   const serviceSecret = environment[ENV.serviceSecret];
   if (!url) return new StackFolder(folder).running();
   if (!serviceSecret)
     throw new OmicronError('not_configured', `${ENV.controllerUrl} is set; set ${ENV.serviceSecret} too.`);
   return { url, serviceSecret };
+}
+
+/** Letters by which a misspelt name differs at most: other variables that begin so are an application's own. */
+const MISSPELT_MAX = 2;
+
+function refuseMisspelt(environment: Cli['environment']): void {
+  const misspelt = findUnknownSettings(environment).find(({ distance }) => distance <= MISSPELT_MAX);
+  if (misspelt === undefined) return;
+  const { name, nearest } = misspelt;
+  throw new OmicronError('not_configured', `${name} is no setting; did you mean ${nearest}? Correct or unset it.`);
 }
 
 /** Throws `not_configured` when there is no controller to call. */

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import { ENV } from '../contract/names.ts';
 import { artifactCommands } from './commands/artifacts.ts';
 import { credentialCommands } from './commands/credentials.ts';
 import { fileCommands } from './commands/file.ts';
@@ -29,7 +30,7 @@ export async function runCommand(args: readonly string[], process: Process): Pro
   const program = new Command('omicron-browser')
     .description('Leased, isolated browsers for AI agents: run the local stack, and manage sessions of any controller')
     .version(manifest.version)
-    .addOption(new Option('--folder <path>', 'folder of the local stack').default('.omicron').env('OMICRON_FOLDER'))
+    .addOption(new Option('--folder <path>', 'folder of the local stack').default('.omicron').env(ENV.folder))
     .addOption(
       new Option('-o, --output <format>', 'output format (default: table on a terminal, else json)').choices(
         OUTPUT_FORMATS,

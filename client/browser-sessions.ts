@@ -50,6 +50,7 @@ import {
   userActionList,
 } from '../contract/user-action.ts';
 import { type Clock, realClock } from '../time/clock.ts';
+import { checkConnection } from './check-connection.ts';
 import { acquireAndConnect } from './connect.ts';
 import { type Call, type Connection, type ControllerApi, controllerApi } from './controller-api.ts';
 import { type FileContent, fileCalls } from './file-calls.ts';
@@ -60,7 +61,10 @@ import { type CamelCased, snakeCased } from './wire-names.ts';
 
 /** What a lease is asked for: the fields of `getOrCreateRequest`, and how to wait for it. */
 export interface AcquireRequest extends CamelCased<z.input<typeof getOrCreateRequest>> {
-  /** How long `acquire` may wait in all, for a browser or for a place within a limit; 60 unless given. */
+  /**
+   * How long `acquire` may wait in all, for a browser, for a place within a limit, or for a controller; 60 unless given, of which 3
+   * while nothing listens at the controller's address.
+   */
   waitSeconds?: number | undefined;
   /** Stops waiting. What was leased meanwhile ends by its expiry. */
   signal?: AbortSignal | undefined;
@@ -129,6 +133,8 @@ export interface BrowserSessionsOptions extends Connection {
 }
 
 const WAIT_SECONDS = 60;
+/** A wrong address is told from a restart of the controller by this time. */
+const ABSENT_MS = 3_000;
 /** A heartbeat that takes longer counts as failed; another one follows. */
 const HEARTBEAT_TIMEOUT_MS = 10_000;
 /** Whoever releases a lease goes on without it. */
@@ -151,8 +157,9 @@ export class BrowserSessions implements BrowserSource {
 
   constructor(options: BrowserSessionsOptions) {
     this.#fetch = options.fetch ?? globalThis.fetch;
-    this.#api = controllerApi(options, this.#fetch);
-    this.#fileCall = fileCalls(options, this.#fetch);
+    const connection = checkConnection(options);
+    this.#api = controllerApi(connection, this.#fetch);
+    this.#fileCall = fileCalls(connection, this.#fetch);
     this.#clock = options.clock ?? realClock;
   }
 
@@ -163,9 +170,11 @@ export class BrowserSessions implements BrowserSource {
    */
   async acquire(request: AcquireRequest): Promise<Lease> {
     const { signal = new AbortController().signal, onLost, waitSeconds = WAIT_SECONDS, ...fields } = request;
+    const { waitSeconds: givenSeconds } = request;
     const { userId, ttlSeconds = LIMITS.ttlSecondsDefault } = fields;
     const clock = this.#clock;
     const deadlineMs = clock.nowMs() + waitSeconds * 1000;
+    const absentDeadlineMs = givenSeconds === undefined ? clock.nowMs() + ABSENT_MS : deadlineMs;
     const leased = (leftMs: number, signal: AbortSignal) => {
       const wait_seconds = Math.min(leftMs / 1000, LIMITS.waitSecondsMax);
       const body = { ...snakeCased({ ...fields, ttlSeconds }), wait_seconds };
@@ -186,7 +195,7 @@ export class BrowserSessions implements BrowserSource {
         const calls = callsOf(answer);
         return new Lease({ answer, calls, ttlSeconds, renewedAtMs, onLost, clock, fetch: this.#fetch });
       },
-      { clock, deadlineMs, signal },
+      { clock, deadlineMs, absentDeadlineMs, signal },
     );
   }
 

@@ -1,6 +1,7 @@
 import { OmicronError } from '../contract/problem.ts';
 import type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
-import { connectMcp, type McpConnection, wasSent } from './mcp.ts';
+import { mayHaveBeenSent } from './may-have-been-sent.ts';
+import { connectMcp, type McpConnection } from './mcp.ts';
 
 /** Connects to a leased browser and lists its tools. Calls are aborted when the lease is lost, released or ended. */
 export async function connectBrowser<Held extends LeasedBrowser>(
@@ -49,7 +50,7 @@ export async function acquireAndConnect<Held extends LeasedBrowser>(
 
 /** The runner refused the call, or there was none any more. */
 const isNotCarriedOut = ({ code, cause }: OmicronError): boolean =>
-  code === 'lease_ended' || (code === 'browser_unreachable' && !wasSent(cause));
+  code === 'lease_ended' || (code === 'browser_unreachable' && !mayHaveBeenSent(cause));
 
 /**
  * A browser that does not answer, or refuses the token, may be one whose lease has ended: then that is the error. A hibernated

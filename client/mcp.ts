@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { OmicronError, PROBLEM_TYPE, problemSchema } from '../contract/problem.ts';
+import { mayHaveBeenSent } from './may-have-been-sent.ts';
 
 /** The revision that is asked for: <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports>. */
 const PROTOCOL_VERSION = '2025-11-25';
@@ -32,11 +33,20 @@ export interface ToolResult {
   readonly text: string;
   /** The tool failed; `text` says why. */
   readonly isError: boolean;
+  /** For programs, where the tool answers it: values, codes of refusals. */
+  readonly structuredContent?: Readonly<Record<string, unknown>>;
+  /** MCP's `_meta`: addresses of kept pages, pictures, warnings (docs/tools.md). */
+  readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
 const initialized = z.object({ protocolVersion: z.string(), instructions: z.string().default('') });
 const toolPage = z.object({ tools: z.array(tool), nextCursor: z.string().optional() });
-const callResult = z.object({ content: z.array(toolContent), isError: z.boolean().default(false) });
+const callResult = z.object({
+  content: z.array(toolContent),
+  isError: z.boolean().default(false),
+  structuredContent: z.record(z.string(), z.unknown()).optional(),
+  _meta: z.record(z.string(), z.unknown()).optional(),
+});
 const answered = z.union([
   z.object({ id: z.number(), result: z.unknown() }),
   z.object({ id: z.number(), error: z.object({ code: z.number(), message: z.string() }) }),
@@ -128,9 +138,10 @@ export async function connectMcp(
     tools,
     instructions: result.instructions,
     async callTool(name, args, signal) {
-      const { content, isError } = (await request('tools/call', { name, arguments: args }, callResult, signal)).result;
+      const { result } = await request('tools/call', { name, arguments: args }, callResult, signal);
+      const { content, isError, structuredContent, _meta } = result;
       const text = content.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n');
-      return { content, text, isError };
+      return { content, text, isError, ...(structuredContent && { structuredContent }), ...(_meta && { _meta }) };
     },
   };
 }
@@ -153,18 +164,9 @@ const dataOf = (event: string): string =>
     .map(line => line.slice('data:'.length).trimStart())
     .join('\n');
 
-/** Codes of Node.js for requests that were never sent, so that nothing ran. */
-const NOT_SENT = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
-
-/** Whether a request of which `fetch` threw this may have been read. */
-export function wasSent(error: unknown): boolean {
-  const cause = error instanceof Error ? (error.cause ?? error) : undefined; // fetch hides why
-  return !(cause instanceof Error && 'code' in cause && NOT_SENT.includes(String(cause.code)));
-}
-
 /** A call that may have run is not for this client to repeat. */
 function unreachableError(mcpUrl: string, error: unknown): OmicronError {
-  const why = wasSent(error)
+  const why = mayHaveBeenSent(error)
     ? `The connection to the browser at ${mcpUrl} broke. A call that was running may have had its effect: acquire the lease again, and look at the page before you repeat it.`
     : `The browser at ${mcpUrl} cannot be reached, and nothing was done; acquire the lease again, and check that this machine reaches that address.`;
   return new OmicronError('browser_unreachable', why, { cause: error });

@@ -1,6 +1,7 @@
 import { OmicronError, PROBLEMS } from '../contract/problem.ts';
 import { type Backoff, backoffMs } from '../time/backoff.ts';
 import type { Clock } from '../time/clock.ts';
+import { mayHaveBeenSent } from './may-have-been-sent.ts';
 
 const BACKOFF: Backoff = { firstMs: 200, maxMs: 5_000, jitter: 0.1 };
 /** Spreads callers that were given the same Retry-After, by up to a tenth of it; never earlier. */
@@ -20,22 +21,32 @@ export function waitMs(error: OmicronError, attempt: number, clock: Clock): numb
   return backoffMs(attempt, BACKOFF, () => clock.random());
 }
 
+interface Retries {
+  readonly clock: Clock;
+  readonly deadlineMs: number;
+  /** The deadline while nothing has answered at the address at all; `deadlineMs` unless given. */
+  readonly absentDeadlineMs?: number | undefined;
+  readonly signal: AbortSignal;
+}
+
 /**
- * Repeats `attempt` while it fails with 429 or 503. When the next attempt would be past `deadlineMs`, throws the last error
+ * Repeats `attempt` while it fails with 429 or 503. When the next attempt would be past the deadline, throws the last error
  * at once, with its `retryAfterSeconds`.
  */
 export async function retryAttempts<T>(
   attempt: (leftMs: number) => Promise<T>,
-  { clock, deadlineMs, signal }: { clock: Clock; deadlineMs: number; signal: AbortSignal },
+  { clock, deadlineMs, absentDeadlineMs = deadlineMs, signal }: Retries,
 ): Promise<T> {
+  let isAbsent = true;
   for (let count = 0; ; count++) {
     signal.throwIfAborted();
     try {
       return await attempt(Math.max(0, deadlineMs - clock.nowMs()));
     } catch (error) {
       if (!mayRetry(error)) throw error;
+      isAbsent &&= error.code === 'controller_unreachable' && !mayHaveBeenSent(error.cause);
       const ms = waitMs(error, count, clock);
-      if (clock.nowMs() + ms > deadlineMs) throw error;
+      if (clock.nowMs() + ms > (isAbsent ? absentDeadlineMs : deadlineMs)) throw error;
       await clock.sleep(ms, signal);
     }
   }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { leaseKey } from './lease-key.ts';
-import { POLICY_LAYERS, siteRules } from './policy/sites.ts';
+import { ENV } from './names.ts';
+import { DEFAULT_PORTS, POLICY_LAYERS, siteRules } from './policy/sites.ts';
 
 /**
  * Every call below carries `Authorization: Bearer`: HS256 under `OMICRON_EGRESS_JWT_SECRET`, audience
@@ -137,6 +138,36 @@ export const REFUSALS = {
   shutting_down: { status: 503, sentence: 'This egress proxy is stopping; try again.' },
 } as const satisfies Record<string, { status: number; sentence: string }>;
 export type RefusalCode = keyof typeof REFUSALS;
+
+/** The site or its name failed; the proxy would have let the request through. */
+const FAILURES: readonly string[] = [
+  'name_not_found',
+  'dns_failed',
+  'dns_timeout',
+  'connect_failed',
+  'connect_timeout',
+  'upstream_failed',
+  'upstream_timeout',
+] satisfies readonly RefusalCode[];
+
+export const isSiteFailure = (code: string): boolean => FAILURES.includes(code);
+
+const OWN_MACHINE = /^(?:(?:.+\.)?localhost|127\.[\d.]+|\[?::1\]?)$/;
+
+/**
+ * Both settings that open a site of the machine itself on a local stack, for a refusal of one: after one setting alone, the other
+ * check would refuse. Undefined for other sites and codes.
+ */
+export function describeOwnMachineSettings(code: string, host: string, port: number): string | undefined {
+  const isOfAddress = ['port_refused', 'internal_name', 'internal_address'].includes(code);
+  if (!isOfAddress || !OWN_MACHINE.test(host)) return undefined;
+  const range = host.includes(':') ? '::1/128' : host.startsWith('127.') ? `${host}/32` : '127.0.0.1/32';
+  const start = `start it with ${ENV.egressAllowedCidrs}=${range}`;
+  if (DEFAULT_PORTS.some(open => open === port))
+    return `To open a site of the machine itself on a local stack, ${start}.`;
+  const policy = JSON.stringify({ version: 1, sites: { ports: [...DEFAULT_PORTS, port] } });
+  return `To open a site of the machine itself on a local stack, ${start}, and open its port by a policy: ${policy}.`;
+}
 
 /** Header of every answer of the proxy itself; sites cannot set it. */
 export const REFUSAL_HEADER = 'x-omicron-refusal';

@@ -282,6 +282,10 @@ export const ENV = {
   egressUpstreamCaFile: 'OMICRON_EGRESS_UPSTREAM_CA_FILE',
 
   // an application and the command
+  /** `off`: the local stack runs no egress proxy, so that pages reach this machine and its network. */
+  egress: 'OMICRON_EGRESS',
+  /** Folder of the local stack. */
+  folder: 'OMICRON_FOLDER',
   mcpUrlFallback: 'PLAYWRIGHT_MCP_URL',
   sessionsEnabled: 'BROWSER_SESSIONS_ENABLED',
 } as const;

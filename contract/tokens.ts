@@ -2,7 +2,7 @@ import { createHash, createHmac, createPrivateKey, createPublicKey, type KeyObje
 import { type CryptoKey, errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import * as z from 'zod';
 import { type LeaseKey, leaseKey } from './lease-key.ts';
-import { AUDIENCES, ISSUER } from './names.ts';
+import { AUDIENCES, ENV, ISSUER } from './names.ts';
 import { OmicronError } from './problem.ts';
 
 /** Service tokens live 60 s at most and clocks may differ by 5 s (O5). */
@@ -16,15 +16,18 @@ const serviceClaims = z.object({
   user_id: z.string().optional(),
 });
 
-const invalidToken = (cause: unknown) => {
+/** `secretName`: the variable whose value signs such tokens, where a caller has it. */
+const invalidToken = (cause: unknown, secretName?: string) => {
   const why =
-    cause instanceof errors.JWTExpired
-      ? 'it has expired; sign a new one for each call'
-      : cause instanceof errors.JWTClaimValidationFailed
-        ? `its claim "${cause.claim}" is wrong`
-        : cause instanceof errors.JOSEAlgNotAllowed
-          ? 'its algorithm is not allowed'
-          : 'it is not a token signed for this service';
+    cause instanceof errors.JWSSignatureVerificationFailed && secretName !== undefined
+      ? `it was signed with another secret than this service's ${secretName}; give both sides the same value`
+      : cause instanceof errors.JWTExpired
+        ? 'it has expired; sign a new one for each call'
+        : cause instanceof errors.JWTClaimValidationFailed
+          ? `its claim "${cause.claim}" is wrong`
+          : cause instanceof errors.JOSEAlgNotAllowed
+            ? 'its algorithm is not allowed'
+            : 'it is not a token signed for this service';
   return new OmicronError('unauthorized', `The bearer token was refused: ${why}.`, { cause });
 };
 
@@ -35,9 +38,12 @@ const tooLong = () =>
   );
 
 /** HS256 keys have at least 256 bits: <https://www.rfc-editor.org/rfc/rfc7518#section-3.2>. */
+export const SERVICE_SECRET_BYTES_MIN = 32;
+
 export function serviceKey(secret: string): Uint8Array {
   const bytes = new TextEncoder().encode(secret);
-  if (bytes.length < 32) throw new Error('the service JWT secret must have at least 32 bytes');
+  if (bytes.length < SERVICE_SECRET_BYTES_MIN)
+    throw new Error(`the service JWT secret must have at least ${SERVICE_SECRET_BYTES_MIN} bytes`);
   return bytes;
 }
 
@@ -93,7 +99,8 @@ export async function verifyServiceToken(
     if (issued > latest || exp - issued > SERVICE_TOKEN_SECONDS) throw tooLong();
     return { userId: user_id };
   } catch (cause) {
-    throw cause instanceof OmicronError ? cause : invalidToken(cause);
+    if (cause instanceof OmicronError) throw cause;
+    throw invalidToken(cause, audience === AUDIENCES.egress ? ENV.egressSecret : ENV.serviceSecret);
   }
 }
 

@@ -1,4 +1,11 @@
-import { type AddressClass, REFUSAL_HEADER, REFUSALS, type RefusalCode } from '../contract/egress.ts';
+import {
+  type AddressClass,
+  describeOwnMachineSettings,
+  isSiteFailure,
+  REFUSAL_HEADER,
+  REFUSALS,
+  type RefusalCode,
+} from '../contract/egress.ts';
 import type { PolicyLayer } from '../contract/policy/sites.ts';
 import type { Destination } from './target.ts';
 
@@ -21,10 +28,14 @@ const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, char => ES
 export function refusalPage({ refused, detail }: ProxyRefusal, target: Destination | null): string {
   const where = target ? `<p>Host: <code>${escapeHtml(target.host)}</code>, port ${target.port}.</p>` : '';
   const why = detail ? `<p>Why: ${escapeHtml(detail)}.</p>` : '';
+  const remedy = target && describeOwnMachineSettings(refused, target.host, target.port);
+  const heading = isSiteFailure(refused)
+    ? 'The site could not be reached'
+    : 'The egress proxy did not let this through';
   return (
     `<!doctype html><html lang="en"><meta charset="utf-8"><title>Not reached: ${refused}</title>` +
-    `<h1>The egress proxy did not let this through</h1><p>${escapeHtml(REFUSALS[refused].sentence)}</p>` +
-    `${where}${why}<p>Code: <code>${refused}</code></p></html>\n`
+    `<h1>${heading}</h1><p>${escapeHtml(REFUSALS[refused].sentence)}</p>` +
+    `${where}${why}${remedy ? `<p>${escapeHtml(remedy)}</p>` : ''}<p>Code: <code>${refused}</code></p></html>\n`
   );
 }
 

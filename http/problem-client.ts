@@ -62,6 +62,7 @@ export function problemClient(
     const response = await send(`${base}${path}${queryOf(query)}`, { method, headers, ...content }, either).catch(
       (cause: unknown) => {
         signal?.throwIfAborted();
+        if (speaksNoTls(cause)) throw noTls(peer, base, cause);
         const why = timeout.aborted
           ? `${peer.name} at ${base} did not answer within ${Math.ceil(timeoutMs / 1000)} s`
           : `${peer.name} could not be reached at ${base}`;
@@ -81,6 +82,20 @@ export function problemClient(
     }
   };
 }
+
+/** OpenSSL was answered without TLS; `fetch` hides its error as the cause of another. */
+const speaksNoTls = (error: unknown): boolean =>
+  [error, error instanceof Error ? error.cause : undefined].some(
+    each => each instanceof Error && 'code' in each && each.code === 'ERR_SSL_WRONG_VERSION_NUMBER',
+  );
+
+/** Repeating the call changes nothing, so that this is no outage. */
+const noTls = ({ name }: ApiPeer, base: string, cause: unknown) =>
+  new OmicronError(
+    'not_configured',
+    `${name} at ${base} answers without TLS: write ${base.replace('https:', 'http:')}, or put TLS in front of it.`,
+    { cause },
+  );
 
 function queryOf(query: ApiCall<unknown>['query'] = {}): string {
   const search = new URLSearchParams();

@@ -13,14 +13,27 @@ export interface MachineTools {
 /** Finds the browser and ffmpeg that runners here would use: named by the environment, the machine's, or Playwright's. */
 export function findTools(environment: Record<string, string | undefined>): MachineTools {
   const searchPath = environment.PATH ?? '';
-  const given = (name: string) => environment[name] || undefined;
-  const ffmpeg = given(ENV.ffmpegPath);
+  const ffmpeg = environment[ENV.ffmpegPath] || undefined;
   return {
-    browser: foundBrowser(given(ENV.chromiumPath), searchPath),
+    browser: findBrowser(environment).path,
     ffmpeg:
       ffmpeg !== undefined
         ? commandPath(ffmpeg, searchPath)
         : (commandPath('ffmpeg', searchPath) ?? playwrightFfmpeg(playwrightPath())),
+  };
+}
+
+/** Why a tool is not found, and what to do; undefined: it is. */
+export function findProblems(environment: Record<string, string | undefined>): MachineTools {
+  const given = environment[ENV.ffmpegPath];
+  return {
+    browser: findBrowser(environment).problem,
+    ffmpeg:
+      findTools(environment).ffmpeg !== undefined
+        ? undefined
+        : given
+          ? `${ENV.ffmpegPath} names ${given}, which is not an executable file.`
+          : `No ffmpeg was found, so nothing can be recorded: install ffmpeg, or set ${ENV.ffmpegPath}.`,
   };
 }
 
@@ -36,11 +49,12 @@ function playwrightPath(): string {
   return chromium.executablePath();
 }
 
-function foundBrowser(given: string | undefined, searchPath: string): string | undefined {
+function findBrowser(environment: Record<string, string | undefined>): { path?: string; problem?: string } {
+  const given = environment[ENV.chromiumPath] || undefined;
   try {
-    return browserPath(given, searchPath, playwrightPath);
+    return { path: browserPath(given, environment.PATH ?? '', playwrightPath) };
   } catch (error) {
-    if (error instanceof BrowserNotFoundError) return undefined;
+    if (error instanceof BrowserNotFoundError) return { problem: error.message };
     throw error;
   }
 }

@@ -1,17 +1,21 @@
 import { ENV, RUNNER_VARIABLES } from '../contract/names.ts';
+import { OmicronError } from '../contract/problem.ts';
 import { pickVariables, wordsSchema } from '../process/environment.ts';
-import { findTools, toolsEnvironment } from './machine-tools.ts';
+import { findProblems, findTools, toolsEnvironment } from './machine-tools.ts';
 import type { StackOptions } from './stack.ts';
 
-/** `off`: no egress proxy, so that pages reach this machine and its network. */
-const EGRESS_SWITCH = 'OMICRON_EGRESS';
+type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The parts of a stack's options that the environment decides: database, egress, controller settings, runners. */
-export const stackEnvironment = (environment: Readonly<Record<string, string | undefined>>) =>
-  ({
+/**
+ * The parts of a stack's options that the environment decides: database, egress, controller settings, runners. Throws
+ * `not_configured` where its runners could not start a browser.
+ */
+export function stackEnvironment(environment: Environment) {
+  checkTools(environment);
+  return {
     databaseUrl: environment[ENV.databaseUrl] || undefined,
     egress:
-      environment[EGRESS_SWITCH] === 'off'
+      environment[ENV.egress] === 'off'
         ? 'off'
         : { allowedCidrs: wordsSchema().parse(environment[ENV.egressAllowedCidrs]) },
     settings: pickVariables(
@@ -22,4 +26,13 @@ export const stackEnvironment = (environment: Readonly<Record<string, string | u
       ...pickVariables(environment, RUNNER_VARIABLES),
       ...toolsEnvironment(findTools(environment)),
     },
-  }) satisfies Partial<StackOptions>;
+  } satisfies Partial<StackOptions>;
+}
+
+function checkTools(environment: Environment): void {
+  const { browser, ffmpeg } = findProblems(environment);
+  const isHere = (environment[ENV.provider] ?? 'local') === 'local';
+  const problems = [isHere ? browser : undefined, environment[ENV.ffmpegPath] ? ffmpeg : undefined];
+  const found = problems.filter(problem => problem !== undefined);
+  if (found.length > 0) throw new OmicronError('not_configured', found.join(' '));
+}

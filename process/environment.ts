@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { findUnknownSettings } from './unknown-settings.ts';
 
 /** Settings of a program by field: the environment variable that holds each, and what it must look like. */
 export type Variables = Readonly<Record<string, readonly [name: string, schema: z.ZodType]>>;
@@ -17,8 +18,8 @@ export class EnvironmentError extends Error {
 }
 
 /**
- * Reads a program's settings from its environment. An empty variable counts as missing. `rules` judge what no variable shows
- * alone. Throws EnvironmentError.
+ * Reads a program's settings from its environment. An empty variable counts as missing; one that is named as a setting and is none is
+ * a fault. `rules` judge what no variable shows alone. Throws EnvironmentError.
  */
 export function parseEnvironment<const V extends Variables>(
   program: string,
@@ -26,7 +27,10 @@ export function parseEnvironment<const V extends Variables>(
   environment: Readonly<Record<string, unknown>>,
   rules: (settings: SettingsOf<V>) => readonly Fault[] = () => [],
 ): SettingsOf<V> {
-  const faults: Fault[] = [];
+  const faults: Fault[] = findUnknownSettings(environment).map(({ name, nearest }) => [
+    name,
+    `is no setting; did you mean ${nearest}? Correct or unset it`,
+  ]);
   const settings: Record<string, unknown> = {};
   for (const [field, [name, schema]] of Object.entries(variables)) {
     const value = environment[name] === '' ? undefined : environment[name];

@@ -4,7 +4,7 @@ import { freemem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { type ApiNamespace, ENV } from '../../contract/names.ts';
-import { findTools, toolsEnvironment } from '../../local/machine-tools.ts';
+import { findProblems, findTools, toolsEnvironment } from '../../local/machine-tools.ts';
 import { tryRunner } from '../../local/try-runner.ts';
 import { type Cli, findController } from '../connect.ts';
 import { errorLine, UsageError } from '../exit.ts';
@@ -47,10 +47,9 @@ export async function doctor(cli: Cli, { cluster = false, before }: DoctorOption
 }
 
 async function machineChecks(cli: Cli): Promise<DoctorCheck[]> {
-  const tools = findTools(cli.environment);
   return [
     checkNode(),
-    ...browserAndFfmpeg(tools),
+    ...browserAndFfmpeg(cli.environment),
     await checkRunner(cli),
     await checkDisk(cli.folder),
     checkMemory(),
@@ -68,25 +67,20 @@ function checkNode(): DoctorCheck {
   };
 }
 
-function browserAndFfmpeg({ browser, ffmpeg }: ReturnType<typeof findTools>): DoctorCheck[] {
+function browserAndFfmpeg(environment: Cli['environment']): DoctorCheck[] {
+  const { browser, ffmpeg } = findTools(environment);
+  const problems = findProblems(environment);
   const version = (path: string, flag: string) =>
     spawnSync(path, [flag], { encoding: 'utf8', timeout: 20_000 }).stdout?.split('\n')[0]?.trim() ?? '';
-  const install = 'run "node local/setup.js" in a clone';
+  const described = (path: string | undefined, flag: string) =>
+    path === undefined ? undefined : `${version(path, flag)} (${path})`;
   return [
     {
       check: 'browser',
       ok: browser !== undefined,
-      detail: browser
-        ? `${version(browser, '--version')} (${browser})`
-        : `not found: ${install}, or set ${ENV.chromiumPath}`,
+      detail: described(browser, '--version') ?? problems.browser ?? '',
     },
-    {
-      check: 'ffmpeg',
-      ok: ffmpeg !== undefined,
-      detail: ffmpeg
-        ? `${version(ffmpeg, '-version')} (${ffmpeg})`
-        : `not found, so nothing can be recorded: ${install}, or set ${ENV.ffmpegPath}`,
-    },
+    { check: 'ffmpeg', ok: ffmpeg !== undefined, detail: described(ffmpeg, '-version') ?? problems.ffmpeg ?? '' },
   ];
 }
 

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { json } from '../fakes/controller/answer.ts';
 import { ended, ready, SESSION_ID } from '../fakes/controller/clients.ts';
@@ -84,4 +87,23 @@ it('prints a table on a terminal', async () => {
   expect(stdout.split('\n')).toEqual(
     expect.arrayContaining([`session_id        ${SESSION_ID}`, 'tags              {}', 'error             -']),
   );
+});
+
+it('refuses a misspelt variable of the controller before it looks for a local stack', async () => {
+  const environment = { OMICRON_CONTROLER_URL: controller.url, OMICRON_API_KEY: "an application's own" };
+  const { code, stderr } = await runHere(['session', 'list'], { environment });
+  expect(code).toBe(4);
+  expect(stderr).toContain('OMICRON_CONTROLER_URL is no setting; did you mean OMICRON_CONTROLLER_URL?');
+});
+
+it.each([
+  ['OMICRON_CHROMIUM', '/no/such/chromium'],
+  ['OMICRON_FFMPEG', '/no/such/ffmpeg'],
+])('does not start a stack whose %s is no program', async (name, path) => {
+  const folder = await mkdtemp(join(tmpdir(), 'omicron-up-'));
+  const environment = { PATH: process.env.PATH ?? '', [name]: path };
+  const { code, stderr } = await runHere(['--folder', folder, 'up'], { environment });
+  expect(code).toBe(4);
+  expect(stderr).toContain(`${name} names ${path}, which is not an executable file.`);
+  await rm(folder, { recursive: true });
 });

@@ -180,6 +180,47 @@ describe('acquire', () => {
     expect(clock.waitedMs).toEqual([200, 400, 800]);
   });
 
+  it('says after three seconds that nothing listens there, unless it was told how long to wait', async () => {
+    await controller.close();
+    const error = await codeOf(sessions.acquire(request));
+    expect(error).toMatchObject({ code: 'controller_unreachable', message: expect.stringContaining(controller.url) });
+    expect(clock.waitedMs.reduce((sum, ms) => sum + ms)).toBeLessThanOrEqual(3_000);
+    clock.waitedMs.length = 0;
+    await codeOf(sessions.acquire({ ...request, waitSeconds: 20 }));
+    expect(clock.waitedMs.reduce((sum, ms) => sum + ms)).toBeGreaterThan(10_000);
+  });
+
+  it('goes on waiting for a controller that has answered, when it is away meanwhile', async () => {
+    controller.answerNext(starting(1));
+    const fetches: (typeof fetch)[] = [fetch, ...Array(6).fill(() => fetch('http://127.0.0.1:1')), fetch];
+    const moved = new BrowserSessions({
+      ...controller,
+      clock,
+      fetch: (input, init) => (fetches.shift() ?? fetch)(input, init),
+    });
+    controller.answerNext(ready());
+    await moved.acquire(request);
+    expect(clock.waitedMs.reduce((sum, ms) => sum + ms)).toBeGreaterThan(3_000);
+  });
+
+  it.each([
+    ['', 'OMICRON_CONTROLLER_URL'],
+    [undefined, 'OMICRON_CONTROLLER_URL'],
+    ['localhost:8080', 'write http://localhost:8080'],
+    ['127.0.0.1:8080', 'write http://127.0.0.1:8080'],
+    ['ftp://127.0.0.1', 'no http or https URL'],
+  ])('refuses the address %j at once, and says how to write it', (url, said) => {
+    const make = () => new BrowserSessions({ url: url as string, serviceSecret: controller.serviceSecret });
+    expect(make).toThrow(expect.objectContaining({ code: 'not_configured', message: expect.stringContaining(said) }));
+  });
+
+  it('says at once that the address begins with https where no TLS is spoken', async () => {
+    const url = controller.url.replace('http:', 'https:');
+    const error = await codeOf(new BrowserSessions({ ...controller, url, clock }).acquire(request));
+    expect(error).toMatchObject({ code: 'not_configured', message: expect.stringContaining(controller.url) });
+    expect(clock.waitedMs).toEqual([]);
+  });
+
   it('stops waiting when the caller does, with the caller’s reason', async () => {
     const stop = new AbortController();
     controller.answerNext(problem(quota(1)), problem(quota(1)));
@@ -191,5 +232,11 @@ describe('acquire', () => {
 
   it('refuses a service secret that is too short before any call', () => {
     expect(() => new BrowserSessions({ url: controller.url, serviceSecret: 'short' })).toThrow('32 bytes');
+  });
+
+  it.each(['short', '', undefined])('names the variable of the service secret that is %j', serviceSecret => {
+    const make = () => new BrowserSessions({ url: controller.url, serviceSecret: serviceSecret as string });
+    const message = expect.stringContaining('OMICRON_SERVICE_JWT_SECRET');
+    expect(make).toThrow(expect.objectContaining({ name: 'OmicronError', code: 'not_configured', message }));
   });
 });

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { connectMcp } from '../../client/mcp.ts';
@@ -24,4 +25,26 @@ it('tells a browser that was never reached from a connection that broke, whose c
   await once(server, 'close');
   const refused = await failureAt(port);
   expect(refused).toMatchObject({ code: 'browser_unreachable', message: expect.stringContaining('nothing was done') });
+});
+
+it('hands on what a result has for programs: structured content and `_meta`', async () => {
+  const results: Record<string, object> = {
+    initialize: { protocolVersion: '2025-11-25' },
+    'tools/list': { tools: [] },
+    'tools/call': { content: [], structuredContent: { title: 'Shop' }, _meta: { 'omicron.dev/code': 'x' } },
+  };
+  const server = createHttpServer(async (request, response) => {
+    const message = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result: results[message.method] ?? {} }));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { signal } = new AbortController();
+  const mcp = await connectMcp({ mcpUrl: `http://127.0.0.1:${port}/mcp`, headers: {} }, fetch, signal);
+  expect(await mcp.callTool('browser_run', {}, signal)).toMatchObject({
+    structuredContent: { title: 'Shop' },
+    _meta: { 'omicron.dev/code': 'x' },
+  });
+  server.close();
 });

@@ -117,12 +117,13 @@ describe('[O5] a service token', () => {
   const controllerSigned = async (audience: string) =>
     signControllerToken(signingKey(stack.settings.signingKey), audience, {}, { nowMs: Date.now(), seconds: 60 });
 
-  it.each(wrong)('%s is refused', async (_what, make) => {
+  it.each(wrong)('%s is refused', async (what, make) => {
     const token = await make();
     const answer = await stack.call('GET', '/internal/browser-sessions', { token });
     expect(answer.status).toBe(401);
     expect(problemOf(answer)).toMatchObject({ code: 'unauthorized' });
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    if (what === 'of another key') expect(problemOf(answer).detail).toContain('OMICRON_SERVICE_JWT_SECRET');
     if (token.length > 20) expect(JSON.stringify(answer.body)).not.toContain(token.slice(-20));
   });
 

@@ -177,6 +177,29 @@ describe('refusals', () => {
     expect(answer.body).toContain(`<code>${refusal}</code>`);
   });
 
+  it('names both settings for a site of the machine itself, when its port is refused and when its address is', async () => {
+    const { auth } = network.lease({ ports: [80, 443, 3000] });
+    for (const [url, refusal] of [
+      ['http://127.0.0.1:3001/', 'port_refused'],
+      ['http://127.0.0.1:3000/', 'internal_address'],
+      ['http://localhost:3000/', 'internal_name'],
+    ] as const) {
+      const answer = await get(network.egress.port, auth, url);
+      expect(answer.refusal).toBe(refusal);
+      expect(answer.body).toContain('OMICRON_EGRESS_ALLOWED_CIDRS=127.0.0.1/32');
+      expect(answer.body).toContain('by a policy');
+    }
+  });
+
+  it('says that it refused only where it did', async () => {
+    const { auth } = network.lease();
+    const closed = await get(network.egress.port, auth, 'http://closed.test/');
+    expect(closed.body).toContain('<h1>The site could not be reached</h1>');
+    expect(closed.body).not.toContain('did not let this through');
+    const refused = await get(network.egress.port, auth, 'http://site.test:22/');
+    expect(refused.body).toContain('did not let this through');
+  });
+
   it('gives the same page and mark for a tunnel, closed afterwards', async () => {
     const answer = await tunnel(network.egress.port, network.lease().auth, '169.254.169.254:80');
     expect(answer).toMatchObject({ status: 403, refusal: 'internal_address' });

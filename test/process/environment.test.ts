@@ -56,6 +56,19 @@ describe('the environment of a program', () => {
     });
   });
 
+  it('is refused where a variable is named as a setting and is none, with the nearest name', () => {
+    expect(faults({ APP_NAME: 'a', OMICRON_USER_LIMITS: '9', OMICRON_POOL_IDEL: '2' })).toEqual([
+      'OMICRON_POOL_IDEL is no setting; did you mean OMICRON_POOL_IDLE? Correct or unset it',
+      'OMICRON_USER_LIMITS is no setting; did you mean OMICRON_USER_LIMIT? Correct or unset it',
+    ]);
+  });
+
+  it('takes the variables that Kubernetes sets for a Service, and those of tests', () => {
+    const service = { OMICRON_API_SERVICE_HOST: '10.0.0.1', OMICRON_API_SERVICE_PORT_HTTP: '80' };
+    const port = { OMICRON_API_PORT: 'tcp://10.0.0.1:80', OMICRON_API_PORT_80_TCP_ADDR: '10.0.0.1' };
+    expect(() => read({ APP_NAME: 'a', ...service, ...port, OMICRON_TEST_SECRET: 'x' })).not.toThrow();
+  });
+
   it('is refused with a line for each variable that is missing or wrong, all at once', () => {
     expect(
       faults({ APP_PORT: '99999', APP_WAIT: 'soon', APP_WORKERS: '1.5', APP_MODE: 'yes', APP_URL: 'ftp://c' }),

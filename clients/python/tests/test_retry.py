@@ -27,6 +27,7 @@ class Controller(ThreadingHTTPServer):
         self.answers: list[Answer] = []
         self.bodies: list[dict[str, object]] = []
         self.tokens: list[dict[str, object]] = []
+        self.checks_tokens = True
 
     @property
     def url(self) -> str:
@@ -38,7 +39,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         token = self.headers["authorization"].removeprefix("Bearer ")
-        self.server.tokens.append(jwt.decode(token, SECRET, ["HS256"], audience="browser-session-controller"))
+        if self.server.checks_tokens:
+            claims = jwt.decode(token, SECRET, ["HS256"], audience="browser-session-controller")
+            self.server.tokens.append(claims)
         self.server.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
         status, headers, text = self.server.answers.pop(0)
         self.send_response(status)
@@ -155,9 +158,42 @@ def test_says_that_no_controller_answers(controller: Controller) -> None:
     assert "http://127.0.0.1:9" in raised.value.message
 
 
-def test_refuses_a_secret_that_is_too_short() -> None:
-    with pytest.raises(ValueError, match="32 bytes"):
-        BrowserSessions("http://127.0.0.1:9", "short")
+def test_says_after_three_seconds_that_nothing_listens() -> None:
+    began = time.monotonic()
+    with BrowserSessions("http://127.0.0.1:9", SECRET) as sessions, pytest.raises(OmicronError) as raised:
+        sessions.acquire(USER, "chat")
+    assert raised.value.code == "controller_unreachable"
+    assert time.monotonic() - began < 5  # noqa: PLR2004 - three seconds, and the last call
+
+
+@pytest.mark.parametrize("secret", ["short", "", None])
+def test_names_the_variable_of_a_wrong_secret(secret: str | None) -> None:
+    with pytest.raises(OmicronError, match="OMICRON_SERVICE_JWT_SECRET") as raised:
+        BrowserSessions("http://127.0.0.1:9", secret)  # type: ignore[arg-type]
+    assert raised.value.code == "not_configured"
+
+
+@pytest.mark.parametrize(
+    "url, said",
+    [
+        ("", "OMICRON_CONTROLLER_URL"),
+        (None, "OMICRON_CONTROLLER_URL"),
+        ("localhost:8080", "write http://localhost:8080"),
+        ("127.0.0.1:8080", "write http://127.0.0.1:8080"),
+        ("ftp://127.0.0.1", "no http or https URL"),
+    ],
+)
+def test_says_how_to_write_a_wrong_address(url: str | None, said: str) -> None:
+    with pytest.raises(OmicronError, match=said) as raised:
+        BrowserSessions(url, SECRET)  # type: ignore[arg-type]
+    assert raised.value.code == "not_configured"
+
+
+def test_says_at_once_that_no_tls_is_spoken_there(controller: Controller) -> None:
+    url = controller.url.replace("http:", "https:")
+    with BrowserSessions(url, SECRET) as sessions, pytest.raises(OmicronError, match=controller.url) as raised:
+        sessions.acquire(USER, "chat")
+    assert raised.value.code == "not_configured"
 
 
 def test_reads_a_heartbeat_of_a_controller_that_is_older(controller: Controller) -> None:
@@ -235,3 +271,21 @@ def test_takes_no_text_for_an_id_that_is_no_part_of_a_path(text: str) -> None:
             with pytest.raises(OmicronError) as raised:
                 call()
             assert raised.value.code == "invalid_request"
+
+
+def test_hands_on_what_a_result_has_for_programs(controller: Controller) -> None:
+    def answer(number: int, result: dict[str, object]) -> Answer:
+        return 200, {"content-type": "application/json"}, json.dumps({"jsonrpc": "2.0", "id": number, "result": result})
+
+    status, headers, text = lease()
+    controller.answers = [
+        (status, headers, json.dumps({**json.loads(text), "mcp_url": f"{controller.url}/mcp"})),
+        answer(1, {"protocolVersion": "2025-11-25"}),
+        (202, {}, ""),
+        answer(2, {"tools": []}),
+        answer(3, {"content": [], "structuredContent": {"title": "Shop"}, "_meta": {"omicron.dev/code": "x"}}),
+    ]
+    controller.checks_tokens = False
+    with BrowserSessions(controller.url, SECRET) as sessions, sessions.acquire(USER, "chat") as held:
+        result = held.connect().call_tool("browser_run")
+    assert (result.structured_content, result.meta) == ({"title": "Shop"}, {"omicron.dev/code": "x"})

@@ -11,6 +11,7 @@ import httpx
 from typing_extensions import NotRequired, get_type_hints
 
 from .errors import SERVER_ERROR, TOO_MANY_REQUESTS, OmicronError, error_of, problem_in
+from .settings import not_configured
 
 SESSIONS = "/internal/browser-sessions"
 
@@ -71,6 +72,12 @@ def policy_path(session_id: str | None, user_id: str | None) -> str:
 
 def unreachable(url: str, why: str) -> OmicronError:
     return OmicronError("controller_unreachable", f"The controller at {url} {why}; check that it runs there.")
+
+
+def no_tls(url: str) -> OmicronError:
+    """Repeating the call changes nothing, so that this is no outage."""
+    plain = url.replace("https:", "http:")
+    return not_configured(f"The controller at {url} answers without TLS: write {plain}, or put TLS in front of it.")
 
 
 def value_of(response: httpx.Response, url: str) -> object:

@@ -8,10 +8,11 @@ from typing import Any, cast, get_args, get_type_hints
 
 from .wire import Problem
 
-#: Every code that a server answers; `lease_released` is this package's own.
+#: Every code that a server answers; `lease_released` and `not_configured` are this package's own.
 CODES = frozenset(cast("tuple[str, ...]", get_args(get_type_hints(Problem)["code"])))
 EXTRA = ("session_id", "limit", "active", "errors")
 
+UNPROCESSABLE = 422
 TOO_MANY_REQUESTS = 429
 SERVER_ERROR = 500
 UNAVAILABLE = 503

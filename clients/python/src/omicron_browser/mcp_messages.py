@@ -37,10 +37,15 @@ class Tool:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """`content` as MCP has it; `text` is what a model reads. `is_error`: the tool failed, and `text` says why."""
+    """`content` as MCP has it; `text` is what a model reads. `is_error`: the tool failed, and `text` says why.
+
+    `structured_content` and `meta` (MCP's `_meta`) are what programs read; None: the answer has none.
+    """
 
     content: Sequence[Mapping[str, Any]]
     is_error: bool
+    structured_content: Mapping[str, Any] | None = None
+    meta: Mapping[str, Any] | None = None
 
     @property
     def text(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import ssl
 
 import httpx
 
@@ -15,6 +16,25 @@ SPREAD = 0.1
 
 #: What httpx raises when the other side closed a connection that was sent a call; a refused connection is no such error.
 CLOSED = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+
+
+#: While nothing has answered at the controller's address: a wrong one is told from a restart by then.
+ABSENT_SECONDS = 3.0
+
+
+def is_absent(error: OmicronError) -> bool:
+    """Nothing listens at the address: the call was never sent."""
+    return error.code == "controller_unreachable" and isinstance(error.__cause__, httpx.ConnectError)
+
+
+def speaks_no_tls(error: BaseException) -> bool:
+    """OpenSSL was answered without TLS; httpx hides its error as the cause of others."""
+    each: BaseException | None = error
+    while each is not None:
+        if isinstance(each, ssl.SSLError) and each.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+            return True
+        each = each.__cause__ or each.__context__
+    return False
 
 
 def may_repeat(method: str, path: str) -> bool:

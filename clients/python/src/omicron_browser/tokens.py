@@ -8,16 +8,6 @@ import jwt
 
 AUDIENCE = "browser-session-controller"
 TOKEN_SECONDS = 60
-#: HS256 keys have at least 256 bits: https://www.rfc-editor.org/rfc/rfc7518#section-3.2
-SECRET_BYTES_MIN = 32
-
-
-def service_key(secret: str) -> bytes:
-    """Raises ValueError for a secret that is too short."""
-    key = secret.encode()
-    if len(key) < SECRET_BYTES_MIN:
-        raise ValueError(f"the service secret must have at least {SECRET_BYTES_MIN} bytes")
-    return key
 
 
 def sign_service_token(key: bytes, user_id: str | None) -> str:

@@ -7,9 +7,10 @@ from typing import TypeVar, cast
 
 import httpx
 
-from ..answers import not_understood, refusal, required_keys, retry_after, unreachable, value_of
-from ..retry import CLOSED, may_repeat
-from ..tokens import service_key, sign_service_token
+from ..answers import no_tls, not_understood, refusal, required_keys, retry_after, unreachable, value_of
+from ..retry import CLOSED, may_repeat, speaks_no_tls
+from ..settings import controller_url, service_key
+from ..tokens import sign_service_token
 
 Answer = TypeVar("Answer")
 Query = dict[str, str | int | bool | list[str] | None]
@@ -25,7 +26,7 @@ class AsyncConnection:
     """
 
     def __init__(self, url: str, service_secret: str, http_client: httpx.AsyncClient | None) -> None:
-        self.url = url.rstrip("/")
+        self.url = controller_url(url)
         self._key = service_key(service_secret)
         self._owned = http_client is None
         # httpx has 100 connections by default: calls that wait for browsers or people would keep heartbeats from theirs
@@ -83,6 +84,8 @@ class AsyncConnection:
         except httpx.TimeoutException as error:
             raise unreachable(self.url, f"did not answer within {timeout_seconds:.0f} s") from error
         except httpx.TransportError as error:
+            if speaks_no_tls(error):
+                raise no_tls(self.url) from error
             raise unreachable(self.url, "could not be reached") from error
 
     async def _try(self, request: httpx.Request, user_id: str | None, timeout_seconds: float) -> httpx.Response:

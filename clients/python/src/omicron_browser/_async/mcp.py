@@ -57,7 +57,12 @@ class AsyncMcp:
     ) -> ToolResult:
         params = {"name": name, "arguments": dict(arguments or {})}
         result, _ = await self._request("tools/call", params, timeout_seconds)
-        return ToolResult(result.get("content", []), result.get("isError", False))
+        return ToolResult(
+            result.get("content", []),
+            result.get("isError", False),
+            structured_content=result.get("structuredContent"),
+            meta=result.get("_meta"),
+        )
 
     async def _request(
         self, method: str, params: Mapping[str, Any], timeout_seconds: float | None

@@ -55,7 +55,12 @@ class Mcp:
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None, timeout_seconds: float | None) -> ToolResult:
         params = {"name": name, "arguments": dict(arguments or {})}
         result, _ = self._request("tools/call", params, timeout_seconds)
-        return ToolResult(result.get("content", []), result.get("isError", False))
+        return ToolResult(
+            result.get("content", []),
+            result.get("isError", False),
+            structured_content=result.get("structuredContent"),
+            meta=result.get("_meta"),
+        )
 
     def _request(
         self, method: str, params: Mapping[str, Any], timeout_seconds: float | None

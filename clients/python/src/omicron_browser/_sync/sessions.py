@@ -22,6 +22,7 @@ from ..answers import (
     tag_pairs,
 )
 from ..errors import OmicronError
+from ..retry import ABSENT_SECONDS, is_absent
 from ..retry import wait_seconds as seconds_until_retry
 from .connection import Connection
 from .lease import ConnectedBrowser, Lease, LeaseOptions
@@ -95,12 +96,13 @@ class BrowserSessions:
         profile_tabs: bool | None = None,
         profile_switch: bool | None = None,
         require_credentials: bool | None = None,
-        wait_seconds: float = WAIT_SECONDS,
+        wait_seconds: float | None = None,
         on_lost: OnLost | None = None,
     ) -> Lease:
         """Leases the browser of a conversation: the one it has, or a new one.
 
-        Retries 429 and 503 as Retry-After says while `wait_seconds` allow, then raises the last error:
+        Retries 429 and 503 as Retry-After says while `wait_seconds` allow (60 unless given, of which 3 while nothing listens at the
+        controller's address), then raises the last error:
         `user_quota_exceeded`, `capacity_exceeded`, `lease_starting` (the browser is still starting; another call finds
         it), ... `on_lost` is called once when the lease is lost: superseded, ended elsewhere, or not renewable until its expiry.
         """
@@ -150,7 +152,7 @@ class BrowserSessions:
         profile_tabs: bool | None = None,
         profile_switch: bool | None = None,
         require_credentials: bool | None = None,
-        wait_seconds: float = WAIT_SECONDS,
+        wait_seconds: float | None = None,
         on_lost: OnLost | None = None,
     ) -> ConnectedBrowser:
         """`acquire`, then `connect` of the lease: a browser with its tools, in one call."""
@@ -374,7 +376,7 @@ class BrowserSessions:
         profile: str | None,
         *,
         profile_mode: ProfileMode | None = None,
-        wait_seconds: float = WAIT_SECONDS,
+        wait_seconds: float | None = None,
     ) -> Lease:
         """`acquire` with this profile, or none, also where the conversation's live lease has another one.
 
@@ -460,9 +462,14 @@ class BrowserSessions:
         path = f"{session_path(session_id)}/policy/effective"
         return self._connection.call(wire.EffectivePolicy, "GET", path, user_id=user_id)
 
-    def _wait_for_lease(self, user_id: str, body: dict[str, object], wait_seconds: float) -> tuple[wire.Lease, float]:
+    def _wait_for_lease(
+        self, user_id: str, body: dict[str, object], wait_seconds: float | None
+    ) -> tuple[wire.Lease, float]:
         """The answer, and the monotonic time before the request that it answers."""
-        deadline = time.monotonic() + wait_seconds
+        began = time.monotonic()
+        deadline = began + (WAIT_SECONDS if wait_seconds is None else wait_seconds)
+        absent_deadline = deadline if wait_seconds is not None else began + ABSENT_SECONDS
+        absent = True
         attempt = 0
         while True:
             sent_at = time.monotonic()
@@ -470,8 +477,9 @@ class BrowserSessions:
                 held_seconds = min(max(0.0, deadline - sent_at), HELD_SECONDS_MAX)
                 return self._get_or_create(user_id, body, held_seconds), sent_at
             except OmicronError as error:
+                absent = absent and is_absent(error)
                 seconds = seconds_until_retry(error, attempt)
-                if not error.may_retry or time.monotonic() + seconds > deadline:
+                if not error.may_retry or time.monotonic() + seconds > (absent_deadline if absent else deadline):
                     raise
                 sleep(seconds)
                 attempt += 1
