@@ -3,6 +3,7 @@ import { LABELS, PORTS, runnerName } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import type { ProviderContext, RunnerProvider } from '../../ports/runners.ts';
 import { apiCalls } from './api.ts';
+import { knownPod } from './known-pod.ts';
 import { markLeased } from './mark.ts';
 import { templateDigest } from './objects.ts';
 import { runnerPods } from './pods.ts';
@@ -39,7 +40,8 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
   const pods = new Watched<V1Pod>({
     config,
     path: `/api/v1/namespaces/${namespace}/pods`,
-    list: () => call(() => core.listNamespacedPod({ namespace, labelSelector })),
+    list: page => call(() => core.listNamespacedPod({ namespace, labelSelector, ...page })),
+    keep: knownPod,
     labelSelector,
     onChange,
     clock,
@@ -48,7 +50,8 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
   const templates = new Watched<V1PodTemplate>({
     config,
     path: `/api/v1/namespaces/${namespace}/podtemplates`,
-    list: () => call(() => core.listNamespacedPodTemplate({ namespace })),
+    list: page => call(() => core.listNamespacedPodTemplate({ namespace, ...page })),
+    keep: template => template,
     clock,
     log,
   });

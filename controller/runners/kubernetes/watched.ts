@@ -2,7 +2,8 @@ import {
   type KubeConfig,
   type KubernetesListObject,
   type KubernetesObject,
-  makeInformer,
+  ListWatch,
+  Watch,
 } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import { type Backoff, backoffMs } from '../../../time/backoff.ts';
@@ -11,13 +12,18 @@ import { Wake } from '../../wake.ts';
 
 /** A watch may fall silent without an error, so everything is listed again this often. */
 const RESYNC_MS = 60_000;
+/** Objects of one page of a list: what is parsed at once holds up everything else. */
+const PAGE = 100;
 const RESTART: Backoff = { firstMs: 500, maxMs: 10_000, jitter: 0.5 };
 
-export interface ListWatchOptions<T> {
+export interface ListWatchOptions<T extends KubernetesObject> {
   config: KubeConfig;
   /** e.g. `/api/v1/namespaces/omicron-browser/pods`. */
   path: string;
-  list: () => Promise<KubernetesListObject<T & KubernetesObject>>;
+  /** A page of them: `limit` and `_continue` are the API server's own. */
+  list: (page: { limit: number; _continue?: string }) => Promise<KubernetesListObject<T>>;
+  /** The part of an object that is kept. */
+  keep: (object: T) => T;
   labelSelector?: string;
   /** Called when anything changed. */
   onChange?: () => void;
@@ -30,7 +36,7 @@ export interface ListWatchOptions<T> {
  */
 export class Watched<T extends KubernetesObject> {
   readonly #options: ListWatchOptions<T>;
-  #informer: ReturnType<typeof makeInformer<T>> | undefined;
+  #informer: ListWatch<T> | undefined;
   #restarts = 0;
   #timer = new AbortController();
   #stopped = true;
@@ -75,8 +81,8 @@ export class Watched<T extends KubernetesObject> {
    * list.
    */
   async #renew(): Promise<boolean> {
-    const { config, path, list, labelSelector, log } = this.#options;
-    const informer = makeInformer<T>(config, path, list, labelSelector);
+    const { path, labelSelector, log } = this.#options;
+    const informer = new ListWatch<T>(path, this.#watch(), () => this.#list(), false, labelSelector);
     let failed = false;
     informer.on('change', () => this.#informer === informer && this.#kick());
     informer.on('error', error => {
@@ -97,6 +103,32 @@ export class Watched<T extends KubernetesObject> {
     this.#kick();
     void this.#renewAfter(RESYNC_MS * (0.8 + this.#options.clock.random() * 0.4));
     return true;
+  }
+
+  /** Page by page, each let go but for what is kept. */
+  async #list(): Promise<KubernetesListObject<T>> {
+    const { list, keep } = this.#options;
+    const items: T[] = [];
+    let _continue: string | undefined;
+    for (;;) {
+      const page = await list({ limit: PAGE, ...(_continue === undefined ? {} : { _continue }) });
+      for (const item of page.items) items.push(keep(item));
+      _continue = page.metadata?._continue || undefined;
+      if (_continue === undefined) return { metadata: page.metadata ?? {}, items };
+    }
+  }
+
+  #watch(): Watch {
+    const watch = new Watch(this.#options.config);
+    const begin = watch.watch.bind(watch);
+    watch.watch = (path, query, onEvent, onDone) =>
+      begin(path, query, (phase, object, event) => onEvent(phase, this.#kept(phase, object), event), onDone);
+    return watch;
+  }
+
+  /** An error's status and a bookmark are no objects of the kind. */
+  #kept(phase: string, object: T): T {
+    return ['ADDED', 'MODIFIED', 'DELETED'].includes(phase) ? this.#options.keep(object) : object;
   }
 
   /** The last call counts: it ends the pause of the one before. */

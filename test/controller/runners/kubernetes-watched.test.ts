@@ -35,6 +35,7 @@ async function silentWatch() {
       const items = [{ metadata: { name: `p${counts.lists}`, namespace: 'n' } }];
       return { metadata: { resourceVersion: '1' }, items };
     },
+    keep: pod => pod,
     onChange() {
       counts.changes += 1;
     },
