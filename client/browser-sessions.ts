@@ -55,7 +55,7 @@ import { acquireAndConnect } from './connect.ts';
 import { type Call, type Connection, type ControllerApi, controllerApi } from './controller-api.ts';
 import { type FileContent, fileCalls } from './file-calls.ts';
 import { Lease, type LeaseCalls, type ReadyLease } from './lease.ts';
-import type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
+import type { ChosenProfile, ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 import { retryAttempts } from './retry.ts';
 import { type CamelCased, snakeCased } from './wire-names.ts';
 
@@ -175,17 +175,17 @@ export class BrowserSessions implements BrowserSource {
     const clock = this.#clock;
     const deadlineMs = clock.nowMs() + waitSeconds * 1000;
     const absentDeadlineMs = givenSeconds === undefined ? clock.nowMs() + ABSENT_MS : deadlineMs;
-    const leased = (leftMs: number, signal: AbortSignal) => {
+    const leased = (leftMs: number, signal: AbortSignal, chosen?: ChosenProfile) => {
       const wait_seconds = Math.min(leftMs / 1000, LIMITS.waitSecondsMax);
-      const body = { ...snakeCased({ ...fields, ttlSeconds }), wait_seconds };
+      const body = { ...snakeCased({ ...fields, ...chosen, ttlSeconds }), wait_seconds };
       return this.#getOrCreate(userId, body, wait_seconds, signal);
     };
-    const callsOf = ({ session_id, epoch }: ReadyLease): LeaseCalls => ({
+    const callsOf = ({ session_id, epoch }: ReadyLease, before?: ChosenProfile): LeaseCalls => ({
       ...this.#callsOf(userId, session_id, epoch),
-      async restore(signal) {
+      async restore(signal, chosen = before) {
         const deadlineMs = clock.nowMs() + waitSeconds * 1000;
-        const answer = await retryAttempts(leftMs => leased(leftMs, signal), { clock, deadlineMs, signal });
-        return { answer, calls: callsOf(answer) };
+        const answer = await retryAttempts(leftMs => leased(leftMs, signal, chosen), { clock, deadlineMs, signal });
+        return { answer, calls: callsOf(answer, chosen) };
       },
     });
     return retryAttempts(
@@ -392,8 +392,11 @@ export class BrowserSessions implements BrowserSource {
     return this.acquire({ ...request, profileSwitch: true });
   }
 
-  /** Makes an older version the current one, as a new version. Throws `profile_in_use` while a lease has the profile. */
-  async restoreProfile(userId: string, name: string, version: number): Promise<number> {
+  /**
+   * Makes an older version the current one, as a new version: the one before it unless given. Throws `profile_in_use` while a lease has
+   * the profile.
+   */
+  async restoreProfile(userId: string, name: string, version?: number): Promise<number> {
     const call = { method: 'POST', path: `${profilePath(userId, name)}/restore`, userId, body: { version } } as const;
     return (await this.#call({ ...call, answer: profileSaved, timeoutMs: PROFILE_MS })).version;
   }

@@ -49,6 +49,7 @@ function sharedLease(mcpUrl: string): LeasedBrowser {
     signal: over.signal,
     connect: () => connectBrowser(lease, globalThis.fetch),
     restore: async () => false,
+    followSwitch: call => call(),
     heartbeat: async () => over.signal.throwIfAborted(),
     release,
     end: async () => over.abort(new OmicronError('lease_ended', 'The lease was ended; acquire a new one.')),

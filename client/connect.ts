@@ -1,5 +1,5 @@
 import { OmicronError } from '../contract/problem.ts';
-import type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
+import type { ChosenProfile, ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 import { mayHaveBeenSent } from './may-have-been-sent.ts';
 import { connectMcp, type McpConnection } from './mcp.ts';
 
@@ -28,10 +28,20 @@ export async function connectBrowser<Held extends LeasedBrowser>(
     instructions,
     callTool(name, args = {}, { signal } = {}) {
       const either = signal ? AbortSignal.any([lease.signal, signal]) : lease.signal;
-      return explainFailure(lease, async () => (await connection()).callTool(name, args, either));
+      const call = () => explainFailure(lease, async () => (await connection()).callTool(name, args, either));
+      return name === SWITCH_TOOL ? lease.followSwitch(call, ({ isError }) => chosenProfile(isError, args)) : call();
     },
     [Symbol.asyncDispose]: () => lease.release(),
   };
+}
+
+/** The tool by which an agent goes on with another profile: its lease is followed by one in another epoch, at another address. */
+const SWITCH_TOOL = 'setProfile';
+
+function chosenProfile(isError: boolean, args: Record<string, unknown>): ChosenProfile | undefined {
+  const { profileName, mode } = args;
+  if (isError || (profileName !== null && typeof profileName !== 'string')) return undefined;
+  return { profile: profileName, ...((mode === 'read-only' || mode === 'read-write') && { profileMode: mode }) };
 }
 
 /** Leases and connects in one step; a lease that cannot be connected to is released. */

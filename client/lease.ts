@@ -2,7 +2,7 @@ import { OmicronError } from '../contract/problem.ts';
 import type { HeartbeatAnswer, LeaseAnswer, Session } from '../contract/session.ts';
 import type { Clock } from '../time/clock.ts';
 import { connectBrowser } from './connect.ts';
-import type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
+import type { ChosenProfile, ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 import { mayRetry, waitMs } from './retry.ts';
 
 /** The answer of get-or-create once its browser is ready. */
@@ -13,8 +13,8 @@ export interface LeaseCalls {
   heartbeat(signal: AbortSignal): Promise<HeartbeatAnswer>;
   release(): Promise<Session>;
   end(): Promise<Session>;
-  /** Asks for the browser of the hibernated session: a new epoch. */
-  restore(signal: AbortSignal): Promise<{ answer: ReadyLease; calls: LeaseCalls }>;
+  /** Asks for the browser that the session has now, or that of a hibernated one: a new epoch. `choice`: from now on with this profile. */
+  restore(signal: AbortSignal, choice?: ChosenProfile): Promise<{ answer: ReadyLease; calls: LeaseCalls }>;
 }
 
 export interface LeaseOptions {
@@ -46,6 +46,7 @@ export class Lease implements LeasedBrowser {
   readonly #over = new AbortController();
   #calls: LeaseCalls;
   #isHibernated = false;
+  #isSwitching = false;
   #restoring: Promise<boolean> | undefined;
   #expiresAt: Date;
   #endsAt: Date;
@@ -95,7 +96,8 @@ export class Lease implements LeasedBrowser {
       this.#expiresAt = new Date(answer.expires_at);
       this.#endsAt = new Date(answer.ends_at);
     } catch (error) {
-      if (epoch !== this.epoch) return;
+      if (this.#isSwitching) this.#renewedAtMs = sentAtMs; // the switch renews it
+      if (epoch !== this.epoch || this.#isSwitching) return;
       if (error instanceof OmicronError && !mayRetry(error)) this.#lose(error);
       throw error;
     }
@@ -107,6 +109,18 @@ export class Lease implements LeasedBrowser {
       this.#restoring = undefined;
     });
     return this.#restoring;
+  }
+
+  async followSwitch<T>(call: () => Promise<T>, chosen: (answer: T) => ChosenProfile | undefined): Promise<T> {
+    this.#isSwitching = true;
+    try {
+      const answer = await call();
+      const choice = chosen(answer);
+      if (choice !== undefined) await this.#restore(choice);
+      return answer;
+    } finally {
+      this.#isSwitching = false;
+    }
   }
 
   connect(): Promise<ConnectedBrowser<this>> {
@@ -128,9 +142,9 @@ export class Lease implements LeasedBrowser {
     return this.release();
   }
 
-  async #restore(): Promise<true> {
+  async #restore(choice?: ChosenProfile): Promise<true> {
     const sentAtMs = this.#options.clock.nowMs();
-    const { answer, calls } = await this.#calls.restore(this.signal);
+    const { answer, calls } = await this.#calls.restore(this.signal, choice);
     this.#calls = calls;
     this.#isHibernated = false;
     this.epoch = answer.epoch;

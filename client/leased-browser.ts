@@ -1,5 +1,11 @@
 import type { Tool, ToolResult } from './mcp.ts';
 
+/** The profile that an agent has switched to. */
+export interface ChosenProfile {
+  readonly profile: string | null;
+  readonly profileMode?: 'read-write' | 'read-only';
+}
+
 /** A browser that an MCP client may connect to, until `release` or `end`. `await using` releases it. */
 export interface LeasedBrowser extends AsyncDisposable {
   /** Playwright MCP over Streamable HTTP. */
@@ -10,6 +16,8 @@ export interface LeasedBrowser extends AsyncDisposable {
   readonly signal: AbortSignal;
   /** Brings back a browser whose session was hibernated; false: the last heartbeat knew of no hibernation. */
   restore(): Promise<boolean>;
+  /** Makes a call that replaces the lease by one with another profile where it succeeds, and goes on with that one. */
+  followSwitch<T>(call: () => Promise<T>, chosen: (answer: T) => ChosenProfile | undefined): Promise<T>;
   /** Connects to the browser and lists its tools. */
   connect(): Promise<ConnectedBrowser>;
   /** Renews the lease now; while it is held it also renews by itself. */

@@ -177,9 +177,9 @@ export const profileDetail = z
   .meta({ id: 'ProfileDetail' });
 export type ProfileDetail = z.infer<typeof profileDetail>;
 
-/** Body of `POST …/restore`. */
+/** Body of `POST …/restore`: a version that is kept; left out, the one before the current one. */
 export const profileRestoreRequest = z
-  .strictObject({ version: profileVersionNumber.min(1) })
+  .strictObject({ version: profileVersionNumber.min(1).optional() })
   .meta({ id: 'ProfileRestoreRequest' });
 
 /** Body of `POST …/check`: a page, and what it shows to who is logged in. */

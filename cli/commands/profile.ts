@@ -33,7 +33,7 @@ export function profileCommands(program: Command, cli: Cli): void {
       cli.out.fields({ name, ...(await (await connectController(cli)).checkProfile(user, name, parsed.data)) });
     });
   named(profile.command('restore').description('make an older version the current one'))
-    .argument('<version>', 'number of the version, as show lists it')
+    .argument('[version]', 'number of the version, as show lists it (default: the one before the current one)')
     .action((name, version, { user }) => restoreProfile(cli, user, name, version));
   named(profile.command('delete').description('delete a profile and all its versions')).action(
     async (name, { user }) => {
@@ -66,9 +66,10 @@ async function showProfile(cli: Cli, user: string, name: string): Promise<void> 
   cli.out.fields(profile, { versions });
 }
 
-async function restoreProfile(cli: Cli, user: string, name: string, text: string): Promise<void> {
-  const wanted = Number(text);
-  if (!Number.isInteger(wanted) || wanted < 1) throw new UsageError('The version must be a number, e.g. 3.');
+async function restoreProfile(cli: Cli, user: string, name: string, text: string | undefined): Promise<void> {
+  const wanted = text === undefined ? undefined : Number(text);
+  if (wanted !== undefined && (!Number.isInteger(wanted) || wanted < 1))
+    throw new UsageError('The version must be a number, e.g. 3.');
   const version = await (await connectController(cli)).restoreProfile(user, name, wanted);
   cli.out.fields({ name, version });
 }

@@ -88,11 +88,16 @@ export class ProfileKeeper {
     return this.#write({ ...row, runner: null, base: row.version }, { state, files: null });
   }
 
-  /** Makes an older version the current one, as a new version. */
-  async restore(userId: string, name: string, version: number): Promise<number> {
+  /** Makes an older version the current one, as a new version; undefined: the version before the current one. */
+  async restore(userId: string, name: string, given: number | undefined): Promise<number> {
     const { profiles } = this.#parts;
-    const [head, wanted] = await Promise.all([profiles.find(userId, name, null), profiles.find(userId, name, version)]);
-    if (head === null || wanted === null) throw profileNotFound();
+    const head = await profiles.find(userId, name, null);
+    if (head === null) throw profileNotFound();
+    const version = given ?? head.version - 1;
+    if (version < 1)
+      throw new OmicronError('profile_not_found', `The profile "${name}" has no version before its current one.`);
+    const wanted = await profiles.find(userId, name, version);
+    if (wanted === null) throw profileNotFound();
     const json = await this.#read(wanted);
     if (json === null)
       throw new OmicronError('profile_not_found', `Version ${version} is not kept; show the profile to see which are.`);

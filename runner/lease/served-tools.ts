@@ -12,6 +12,7 @@ import { appCalls } from '../live/app-calls.ts';
 import { liveExchanges } from '../live/exchanges.ts';
 import type { ServedTools } from '../mcp/endpoint.ts';
 import { callSpan } from '../reporting/trace.ts';
+import { setProfile } from '../tools/set-profile.ts';
 import type { CallParts, LeaseCalls } from './calls.ts';
 import { instructions } from './instructions.ts';
 import type { LeaseOptions } from './options.ts';
@@ -50,6 +51,7 @@ export function servedTools(options: LeaseOptions, parts: CallParts, calls: Leas
       const opened = await socket(caller.signal).catch(() => null); // without one the page shows the browser by calls
       return { contents: [appContents(opened === null ? [] : [new URL(opened.url).origin])] };
     },
+    endsLease: name => name === setProfile.name,
     async call(longName, args, caller) {
       const name = longName.slice(0, NAME_CHARACTERS_MAX);
       if (!isAppTool(name) || !opensApp(caller.showsApps) || lifetime.isOver())

@@ -31,6 +31,8 @@ export interface ServedTools {
   listTools(showsApps: boolean): Tool[];
   /** For the agent: how to log in, and how to treat web content. */
   readonly instructions: string;
+  /** The call itself ends the lease: its own answer is given all the same. */
+  endsLease(name: string): boolean;
   /** Never rejects. */
   call(name: string, args: Record<string, unknown>, caller: Caller): Promise<CallToolResult>;
   /** Files that results link to, and the page in the chat where the client shows apps. */
@@ -102,10 +104,11 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
       void reportProgress({ tool: name, clock, notify }, AbortSignal.any([answered.signal, mcpReq.signal]));
     }
     try {
-      const signal = AbortSignal.any([cancelled.signal, closed.signal]);
+      const endsLease = served.endsLease(name);
+      const signal = endsLease ? cancelled.signal : AbortSignal.any([cancelled.signal, closed.signal]);
       const caller = { signal, traceparent: _meta?.traceparent, showsApps, elicitation };
       const result = await served.call(name, args, caller);
-      return closed.signal.aborted ? leaseEnded(endReason) : ((await elicitation?.required()) ?? result);
+      return closed.signal.aborted && !endsLease ? leaseEnded(endReason) : ((await elicitation?.required()) ?? result);
     } finally {
       answered.abort();
       mcpReq.signal.removeEventListener('abort', onGone);

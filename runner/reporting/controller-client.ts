@@ -84,7 +84,7 @@ export interface ControllerClient {
   /** The profiles of the lease's user; nothing of their content but the domains. */
   listProfiles(leaseToken: string, signal: AbortSignal): Promise<Profile[]>;
   /** Makes an older version of one of them the current one. Resolves with the version that holds it. */
-  restoreProfile(leaseToken: string, name: string, version: number, signal: AbortSignal): Promise<number>;
+  restoreProfile(leaseToken: string, name: string, version: number | undefined, signal: AbortSignal): Promise<number>;
   /** Replaces the lease by one with this profile: then this runner ends. */
   chooseProfile(leaseToken: string, choice: ProfileChoice, signal: AbortSignal): Promise<void>;
   /** Writes events to the timeline; repeating them writes nothing twice. */

@@ -9,7 +9,7 @@ export interface ProfileAccess {
   list(signal: AbortSignal): Promise<Profile[]>;
   /** Saves the profile of the lease. Resolves with the version that holds it. */
   snapshot(): Promise<number>;
-  restore(name: string, version: number, signal: AbortSignal): Promise<number>;
+  restore(name: string, version: number | undefined, signal: AbortSignal): Promise<number>;
   /** Replaces the lease by one with this profile. */
   choose(choice: ProfileChoice, signal: AbortSignal): Promise<void>;
 }

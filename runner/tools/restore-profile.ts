@@ -15,8 +15,9 @@ export const restoreProfile = defineTool({
   custom: besideForm({
     sets: ['playwright', 'core', 'compat', 'both'],
     title: 'Restore profile',
-    description: 'Make an older version of a profile that no browser has the current one',
-    input: { profileName, version: z.int().min(1) },
+    description:
+      'Make an older version of a profile that no browser has the current one; the version before it unless given',
+    input: { profileName, version: z.int().min(1).optional() },
     output: { version: z.int().optional() },
     run: ({ profileName: name, version }, { lease: { profiles }, signal }) =>
       answerRefusals(async () =>

@@ -23,7 +23,8 @@ export const setProfile = defineTool({
         await profiles.choose({ name, mode }, signal);
         return successResult({
           profileName: name,
-          message: 'The browser starts again. Ask for the session again to reach it.',
+          message:
+            'The browser starts again with it. The next call reaches it; a client that keeps an address asks for the session again.',
         });
       }),
   }),

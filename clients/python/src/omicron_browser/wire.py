@@ -414,7 +414,7 @@ class ProfileDomain(TypedDict):
 
 
 class ProfileRestoreRequest(TypedDict):
-    version: int
+    version: NotRequired[int]
 
 
 class ProfileSaved(TypedDict):

@@ -126,7 +126,8 @@ class AsyncBrowserSessions:
         }
         body = {name: value for name, value in request.items() if value is not None}
 
-        async def again() -> wire.Lease:
+        async def again(chosen: Mapping[str, object]) -> wire.Lease:
+            body.update(chosen)
             answer, _ = await self._wait_for_lease(user_id, body, wait_seconds)
             return answer
 
@@ -411,10 +412,13 @@ class AsyncBrowserSessions:
             timeout_seconds=CHECK_SECONDS,
         )
 
-    async def restore_profile(self, user_id: str, name: str, version: int) -> int:
-        """Makes an older version the current one, as a new version. Raises `profile_in_use` while a lease has the profile."""
+    async def restore_profile(self, user_id: str, name: str, version: int | None = None) -> int:
+        """Makes an older version the current one, as a new version: the one before it unless given.
+
+        Raises `profile_in_use` while a lease has the profile.
+        """
         path = f"{profile_path(user_id, name)}/restore"
-        return await self._write_profile("POST", path, user_id, {"version": version})
+        return await self._write_profile("POST", path, user_id, {} if version is None else {"version": version})
 
     async def delete_profile(self, user_id: str, name: str) -> None:
         """Deletes the profile with all its versions. Raises `profile_in_use` while a lease has it for writing."""

@@ -28,6 +28,9 @@ HEARTBEAT_TIMEOUT_SECONDS = 10.0
 #: Whoever releases a lease goes on without it.
 RELEASE_TIMEOUT_SECONDS = 3.0
 
+#: The tool by which an agent goes on with another profile: its lease is followed by one in another epoch, at another address.
+SWITCH_TOOL = "setProfile"
+
 
 Answer = wire.Lease
 
@@ -42,7 +45,7 @@ class LeaseOptions:
     renewed_at: float
     """Monotonic time before the request was sent that this lease answers."""
     on_lost: Callable[[OmicronError], None] | None
-    again: Callable[[], Answer]
+    again: Callable[[Mapping[str, object]], Answer]
     """Asks for the browser of the hibernated session."""
 
 
@@ -65,6 +68,7 @@ class Lease:
         self._options = options
         self._take(options.answer, options.renewed_at)
         self._is_hibernated = False
+        self._is_switching = False
         self._restoring = Lock()
         self._failures = 0
         self._over: OmicronError | None = None
@@ -98,7 +102,7 @@ class Lease:
                 timeout_seconds=HEARTBEAT_TIMEOUT_SECONDS,
             )
         except OmicronError as error:
-            if epoch != self.epoch:  # it came back meanwhile
+            if epoch != self.epoch or self._is_switching:  # it came back meanwhile, or does
                 return
             if not error.may_retry:
                 self._lose(error)
@@ -186,9 +190,22 @@ class Lease:
         with self._restoring:
             if self.epoch == epoch and self._is_hibernated:
                 sent_at = time.monotonic()
-                self._take(self._options.again(), sent_at)
+                self._take(self._options.again({}), sent_at)
                 self._is_hibernated = False
             return self.epoch != epoch
+
+    def _switched(self, call: Callable[[], ToolResult], arguments: Mapping[str, Any]) -> ToolResult:
+        """Makes a call of `setProfile`; where it succeeds, goes on with the lease that follows this one."""
+        self._is_switching = True
+        try:
+            result = call()
+            if not result.is_error:
+                sent_at = time.monotonic()
+                chosen = {"profile": arguments.get("profileName"), "profile_mode": arguments.get("mode", "read-write")}
+                self._take(self._options.again(chosen), sent_at)
+            return result
+        finally:
+            self._is_switching = False
 
     def _take(self, answer: Answer, renewed_at: float) -> None:
         self.epoch = answer["epoch"]
@@ -264,7 +281,12 @@ class ConnectedBrowser:
         def called() -> ToolResult:
             return (self._current()).call_tool(name, arguments, timeout_seconds)
 
-        return self.lease._explained(called)
+        def explained() -> ToolResult:
+            return self.lease._explained(called)
+
+        if name == SWITCH_TOOL:
+            return self.lease._switched(explained, arguments or {})
+        return explained()
 
     def __enter__(self) -> ConnectedBrowser:
         return self

@@ -126,7 +126,8 @@ class BrowserSessions:
         }
         body = {name: value for name, value in request.items() if value is not None}
 
-        def again() -> wire.Lease:
+        def again(chosen: Mapping[str, object]) -> wire.Lease:
+            body.update(chosen)
             answer, _ = self._wait_for_lease(user_id, body, wait_seconds)
             return answer
 
@@ -409,10 +410,13 @@ class BrowserSessions:
             timeout_seconds=CHECK_SECONDS,
         )
 
-    def restore_profile(self, user_id: str, name: str, version: int) -> int:
-        """Makes an older version the current one, as a new version. Raises `profile_in_use` while a lease has the profile."""
+    def restore_profile(self, user_id: str, name: str, version: int | None = None) -> int:
+        """Makes an older version the current one, as a new version: the one before it unless given.
+
+        Raises `profile_in_use` while a lease has the profile.
+        """
         path = f"{profile_path(user_id, name)}/restore"
-        return self._write_profile("POST", path, user_id, {"version": version})
+        return self._write_profile("POST", path, user_id, {} if version is None else {"version": version})
 
     def delete_profile(self, user_id: str, name: str) -> None:
         """Deletes the profile with all its versions. Raises `profile_in_use` while a lease has it for writing."""
