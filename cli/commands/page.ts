@@ -9,12 +9,11 @@ import { parseSeconds } from '../arguments.ts';
 import { type Cli, connectController } from '../connect.ts';
 import { EXIT } from '../exit.ts';
 import { findSession, type SessionName, sessionName } from '../find-session.ts';
+import { PAGE_CALLS, PAGE_FACTS, type PageCall } from '../page-calls.ts';
 
 /** `page ...` (S2): the actions of an agent, by hand. */
 export function pageCommands(program: Command, cli: Cli): void {
-  const page = program
-    .command('page')
-    .description('act on the page of a live session, which is never started here; its toolset must be compat or both');
+  const page = program.command('page').description('act on the page of a live session, which is never started here');
   const action = (name: string, description: string) =>
     page
       .command(name)
@@ -24,26 +23,25 @@ export function pageCommands(program: Command, cli: Cli): void {
       .option('--conversation <id>', 'conversation id');
   action('goto', 'go to a URL')
     .argument('<url>')
-    // `browser_navigate` of the toolset both is Playwright MCP's.
-    .action((url, name) => act(cli, name, 'browser_open', { url, screenshot: false }));
+    .action((url, name) => act(cli, name, PAGE_CALLS.goto(url)));
   action('extract', 'print what the page shows')
     .addOption(new Option('--mode <what>', 'what to print').choices(['text', 'title', 'html', 'links']).default('text'))
     .action((name: PageOptions & { mode: string }) =>
-      act(cli, name, 'browser_get_content', { format: name.mode === 'title' ? 'text' : name.mode }, result =>
+      act(cli, name, PAGE_CALLS.extract(name.mode), result =>
         name.mode === 'title' ? withoutContent(result) : result,
       ),
     );
   action('click', 'click an element')
     .argument('<selector>', 'CSS selector, or ref of a snapshot')
-    .action((selector, name) => act(cli, name, 'browser_click', { selector }));
+    .action((selector, name) => act(cli, name, PAGE_CALLS.click(selector)));
   action('type', 'type a text into a field, or the name of a credential')
     .argument('<selector>', 'CSS selector, or ref of a snapshot')
     .argument('<text>')
-    .action((selector, text, name) => act(cli, name, 'browser_type', { selector, text }));
+    .action((selector, text, name) => act(cli, name, PAGE_CALLS.type(selector, text)));
   action('wait-for', 'wait until an element is visible')
     .argument('<selector>', 'CSS selector')
     .option('--timeout <seconds>', 'maximum wait (default 10)', parseSeconds)
-    .action((selector, { timeout = 10, ...name }) => act(cli, name, 'browser_wait', { selector, ms: timeout * 1000 }));
+    .action((selector, { timeout = 10, ...name }) => act(cli, name, PAGE_CALLS.waitFor(selector, timeout)));
   action('screenshot', 'write a picture of the page (PNG) to FILE')
     .argument('<file>')
     .option('--full-page', 'what lies below the visible part too')
@@ -59,57 +57,90 @@ const pageResult = z.looseObject({ success: z.boolean() });
 
 const withoutContent = ({ success, url, title }: PageResult): PageResult => ({ success, url, title });
 
-/** Prints the result of one tool, as it is. A tool that fails sets the exit code. */
+/** Prints the result of one call. A tool that fails sets the exit code. */
 async function act(
   cli: Cli,
   options: PageOptions,
-  tool: string,
-  args: Record<string, unknown>,
+  call: PageCall,
   shown = (result: PageResult) => result,
 ): Promise<void> {
-  const called = await call(cli, options, tool, args);
-  const result = resultOf(called);
+  await using browser = await connectPage(cli, options);
+  const result = await resultOf(browser, call);
   if (!result.success) cli.exitCode = EXIT.failed;
   cli.out.fields(result.success ? shown(result) : result);
 }
 
 async function takeScreenshot(cli: Cli, options: PageOptions, file: string, fullPage: boolean): Promise<void> {
-  const called = await call(cli, options, 'browser_screenshot', { fullPage });
-  const result = resultOf(called);
+  await using browser = await connectPage(cli, options);
+  const called = await browser.call(PAGE_CALLS.screenshot(fullPage));
   const picture = called.content.find(({ type }) => type === 'image')?.data;
   if (picture === undefined) {
     cli.exitCode = EXIT.failed;
-    return cli.out.fields(result);
+    return cli.out.fields(compatResult(called));
   }
   const path = resolve(file);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, Buffer.from(picture, 'base64'));
-  cli.out.fields({ ...result, file: path });
+  cli.out.fields({ ...(browser.isCompat ? compatResult(called) : await pageFacts(browser)), file: path });
 }
 
-/** What a compatible tool answers; anything else is told as its text. */
-function resultOf({ text, isError }: ToolResult): PageResult {
+/** The page of a session: its connection, and the kind of its tools. */
+interface PageConnection extends AsyncDisposable {
+  readonly isCompat: boolean;
+  call(call: PageCall): Promise<ToolResult>;
+}
+
+async function connectPage(cli: Cli, { session: id, user, conversation }: PageOptions): Promise<PageConnection> {
+  const sessions = await connectController(cli);
+  const browser = await connectLive(cli, sessions, sessionName(id, { user, conversation }));
+  const isCompat = browser.tools.some(({ name }) => name === 'browser_get_content');
+  return {
+    isCompat,
+    call({ compat, playwright }) {
+      const { tool, args } = isCompat ? compat : playwright;
+      return browser.callTool(tool, args, { signal: cli.signal });
+    },
+    [Symbol.asyncDispose]: () => browser[Symbol.asyncDispose](),
+  };
+}
+
+/** The result as a compatible tool has it, whichever tool was called. */
+async function resultOf(browser: PageConnection, call: PageCall): Promise<PageResult> {
+  const called = await browser.call(call);
+  if (browser.isCompat) return compatResult(called);
+  if (called.isError) return { success: false, text: called.text };
+  return call.playwright.args.function === undefined ? pageFacts(browser) : evaluatedResult(called, browser);
+}
+
+/** Where the page is; a toolset without `browser_evaluate` does not say it. */
+async function pageFacts(browser: PageConnection): Promise<PageResult> {
+  const facts = await browser.call({ compat: PAGE_FACTS, playwright: PAGE_FACTS });
+  return { success: true, ...evaluatedFields(facts) };
+}
+
+async function evaluatedResult(called: ToolResult, browser: PageConnection): Promise<PageResult> {
+  const fields = evaluatedFields(called);
+  return fields === undefined ? pageFacts(browser) : { success: true, ...fields };
+}
+
+/** The object that a page function returned; undefined: it returned none. */
+function evaluatedFields({ text }: ToolResult): Record<string, unknown> | undefined {
+  try {
+    return z
+      .record(z.string(), z.unknown())
+      .parse(JSON.parse(/### Result\n([\s\S]*?)(?:\n### |$)/.exec(text)?.[1] ?? ''));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A compatible tool's answer; anything else is told as its text. */
+function compatResult({ text, isError }: ToolResult): PageResult {
   try {
     return pageResult.parse(JSON.parse(text));
   } catch {
     return { success: !isError, text };
   }
-}
-
-async function call(
-  cli: Cli,
-  { session: id, user, conversation }: PageOptions,
-  tool: string,
-  args: Record<string, unknown>,
-): Promise<ToolResult> {
-  const sessions = await connectController(cli);
-  await using browser = await connectLive(cli, sessions, sessionName(id, { user, conversation }));
-  if (!browser.tools.some(({ name }) => name === 'browser_get_content'))
-    throw new OmicronError(
-      'invalid_request',
-      'This lease does not serve the compatible tools; start it with --toolset both.',
-    );
-  return await browser.callTool(tool, args, { signal: cli.signal });
 }
 
 /** The lease that the session has. Get-or-create, which alone hands its token out, would start another where that one ends just then. */

@@ -138,6 +138,30 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(over).toEqual({ code: 4, line: expect.stringMatching(/^lease_ended: /) });
   });
 
+  it('acts on the page of a session with the default toolset, and prints the same form of result', async () => {
+    const names = ['--user', 'pat', '--conversation', 'default-tools'];
+    json(await run('session', 'start', ...names, '--no-video'));
+    const where = { success: true, url: `${site.url}/`, title: 'The Demo Bakery' };
+    expect(json(await run('page', 'goto', `${site.url}/`, ...names))).toEqual(where);
+    const extracted = json(await run('page', 'extract', ...names));
+    expect(extracted).toEqual({ ...where, content: expect.stringContaining('Fresh every morning') });
+    expect(json(await run('page', 'extract', '--mode', 'title', ...names))).toEqual(where);
+    json(await run('page', 'goto', `${site.url}/login`, ...names));
+    expect(json(await run('page', 'wait-for', 'form input', ...names)).success).toBe(true);
+    expect(json(await run('page', 'type', 'input[type=password]', 'typed', ...names)).success).toBe(true);
+    const file = join(stack.folder, 'pages', 'default.png');
+    expect(json(await run('page', 'screenshot', file, ...names))).toMatchObject({ success: true, file });
+    expect((await readFile(file)).subarray(0, 4)).toEqual(PNG);
+    for (const command of [
+      ['click', '#no-such-element'],
+      ['wait-for', '#no-such-element', '--timeout', '1'],
+    ]) {
+      const failed = await run('page', ...command, ...names);
+      expect([failed.code, JSON.parse(failed.stdout)]).toEqual([1, expect.objectContaining({ success: false })]);
+    }
+    json(await run('session', 'close', ...names));
+  });
+
   it('prints a link that opens the console, once', async () => {
     const { link } = json(await inShell('console'));
     const { origin, hash } = new URL(link);
