@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { TOOLSETS } from '../../contract/assignment.ts';
-import { API_NAMESPACES } from '../../contract/names.ts';
+import { API_NAMESPACES, ENV } from '../../contract/names.ts';
 import { parseCount } from '../arguments.ts';
 import type { Cli } from '../connect.ts';
 import { EXIT } from '../exit.ts';
@@ -26,9 +26,10 @@ export function machineCommands(program: Command, cli: Cli): void {
   program
     .command('mcp')
     .description('serve a leased browser over stdio to a desktop MCP client, until it closes')
-    .option('--user <id>', 'user id', 'desktop')
+    .addOption(new Option('--user <id>', 'user id').default('desktop').env(ENV.mcpUser))
     .option('--conversation <id>', 'conversation id (default: a new one for each run)')
     .addOption(new Option('--toolset <name>', 'tools to offer').choices(TOOLSETS).default('playwright'))
+    .option('--image-text', 'put the picture of browser_screenshot into its text too, as base64')
     .option('--no-video', 'do not record videos')
     .action(async options => {
       const { mcp } = await import('./mcp.ts');

@@ -19,6 +19,8 @@ export interface ConversationBrowser {
   call(tool: string, args: Record<string, unknown>, options: ToolCallOptions): Promise<CallToolResult>;
   /** A call of the page in the chat, which leases nothing. */
   callOfPage(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>;
+  /** Id of the session that was leased last. */
+  sessionId(): string | undefined;
   /** Ends the lease, if there is one. */
   end(): Promise<void>;
 }
@@ -27,6 +29,9 @@ export interface ToolCallOptions {
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
+
+/** A lease of a controller. */
+type NamedLease = LeasedBrowser & { readonly sessionId: string };
 
 interface Connected {
   readonly lease: LeasedBrowser;
@@ -39,11 +44,13 @@ const CALL_MS = 20 * 60_000;
 const ATTEMPTS = 2;
 
 /** `acquire` leases the conversation's browser, or finds the lease that it has. */
-export function conversationBrowser(acquire: () => Promise<LeasedBrowser>): ConversationBrowser {
+export function conversationBrowser(acquire: () => Promise<NamedLease>): ConversationBrowser {
   let connecting: Promise<Connected> | undefined;
+  let sessionId: string | undefined;
 
   async function connect(): Promise<Connected> {
     const lease = await acquire();
+    sessionId = lease.sessionId;
     const client = new Client(
       { name: 'omicron-browser', version: manifest.version },
       { versionNegotiation: { mode: { pin: '2026-07-28' } }, capabilities: SHOWS_APPS },
@@ -91,6 +98,7 @@ export function conversationBrowser(acquire: () => Promise<LeasedBrowser>): Conv
       if (connection === undefined) return leaseEnded(null);
       return connection.client.callTool({ name: tool, arguments: args }, { signal });
     },
+    sessionId: () => sessionId,
     async end() {
       const last = await connecting?.catch(() => undefined);
       await last?.client.close();

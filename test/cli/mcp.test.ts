@@ -204,6 +204,29 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
     expect(await statuses('again')).toEqual([['ready', 2]]);
   });
 
+  it('gives each sessionId of its client a browser of its own, and ends them all', async () => {
+    const args = ['--conversation', 'many', '--toolset', 'compat', '--image-text'];
+    {
+      await using server = await desktop(stack.folder, args);
+      const call = (name: string, more: object) =>
+        server.client.callTool({ name, arguments: { ...more } }).then(result => textOf(result));
+      expect(await call('browser_open', { url: site.url, sessionId: 'left' })).toContain('opened');
+      expect(await call('browser_open', { url: `${site.url}/login`, sessionId: 'right' })).toContain('opened');
+      const [left] = (await sessions.list({ userId: 'desktop', conversationId: 'many:left' })).sessions;
+      // by the name that it gave, and by the id that results have
+      for (const sessionId of ['left', left?.session_id])
+        expect(await call('browser_get_content', { sessionId, format: 'text' })).toContain('Fresh every morning');
+      expect(await call('browser_get_content', { sessionId: 'right', format: 'text' })).not.toContain('Fresh every');
+      expect(await call('browser_screenshot', { sessionId: 'left' })).toContain('image\\":');
+      expect(await call('browser_screenshot', { sessionId: 7 })).toContain('invalid_arguments');
+      expect([await statuses('many:left'), await statuses('many:right')]).toEqual([[['ready', 1]], [['ready', 1]]]);
+    }
+    await eventually('both to end', async () => {
+      const both = [...(await statuses('many:left')), ...(await statuses('many:right'))];
+      return both.every(([status]) => status === 'ended');
+    });
+  });
+
   it('releases its browser and ends when its client reads no more, with its input still open', async () => {
     const args = [BIN, '--folder', stack.folder, 'mcp', '--no-video', '--conversation', 'half-open'];
     const server = spawn(process.execPath, args, { env: shell() });
