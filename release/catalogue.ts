@@ -1,8 +1,17 @@
 /** Who publishes: the namespace of the MCP registry is proven by this account. */
 const OWNER = 'example';
-const REPOSITORY = `https://github.com/${OWNER}/omicron-browser`;
+export const REPOSITORY = `https://github.com/${OWNER}/omicron-browser`;
 export const COMMAND_PACKAGE = '@omicron-browser/cli';
 export const REGISTRY_NAME = `io.github.${OWNER}/omicron-browser`;
+
+/** Names that documents and manifests lead to: whoever takes one before us can publish under it. */
+export const NAMES_TO_RESERVE: readonly string[] = [
+  `the repository ${REPOSITORY} (OWNER in release/catalogue.ts; Argo CD reads it too: GITOPS in manifests/environments.ts)`,
+  'the npm package omicron-browser',
+  `the npm scope of ${COMMAND_PACKAGE}`,
+  'the PyPI project omicron-browser',
+  `the MCP registry's ${REGISTRY_NAME}, which the owner of the repository has`,
+];
 
 const TITLE = 'omicron-browser';
 const DESCRIPTION = 'An isolated browser for each conversation, leased from a self-hosted controller';
@@ -20,6 +29,8 @@ const CONTROLLER = [
     isSecret: true,
   },
 ] as const;
+
+const USER = { name: 'OMICRON_MCP_USER', description: 'User whose browsers are leased', isSecret: false } as const;
 
 /** `server.json` of the MCP registry: the command as a stdio server. <https://modelcontextprotocol.io/registry/package-types> */
 export const serverJson = (version: string) => ({
@@ -50,7 +61,8 @@ export const serverJson = (version: string) => ({
   ],
 });
 
-const ARGUMENTS = (version: string) => ['--yes', `${COMMAND_PACKAGE}@${version}`, 'mcp'];
+/** The seven tools that the platform's agents know (003). */
+const ARGUMENTS = (version: string) => ['--yes', `${COMMAND_PACKAGE}@${version}`, 'mcp', '--toolset', 'compat'];
 /** The command needs Node.js 24 and no browser: browsers are the controller's. */
 const IMAGE = 'docker.io/library/node:24-bookworm-slim';
 
@@ -68,7 +80,7 @@ export const catalogueEntries = (version: string) => ({
       dockerImage: IMAGE,
       command: 'npx',
       arguments: ARGUMENTS(version),
-      environment: CONTROLLER.map(({ name, isSecret }) => ({
+      environment: [...CONTROLLER, USER].map(({ name, isSecret }) => ({
         key: name,
         type: isSecret ? 'secret' : 'plain_text',
         promptOnInstallation: true,

@@ -13,8 +13,9 @@ program
   .command('publish')
   .description('publish the npm packages, the wheel and the entry of the MCP registry')
   .option('--dry-run', 'build and check everything, send nothing')
+  .option('--names-are-reserved', 'the names that it lists without this option are ours')
   .option('--python <path>', 'Python with pip, hatchling and twine')
-  .action(({ dryRun = false, python = pythonOf(process.cwd(), 'python_sdk') }) =>
-    publish({ dryRun, python, log: line => console.log(line) }),
+  .action(({ dryRun = false, namesAreReserved = false, python = pythonOf(process.cwd(), 'python_sdk') }) =>
+    publish({ dryRun, namesAreReserved, environment: process.env, python, log: line => console.log(line) }),
   );
 await program.parseAsync().catch((error: Error) => program.error(error.message));

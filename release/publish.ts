@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { COMMAND_PACKAGE } from './catalogue.ts';
+import { COMMAND_PACKAGE, NAMES_TO_RESERVE } from './catalogue.ts';
 import { findFaults } from './version.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -11,6 +11,10 @@ const PYTHON_PACKAGE = join(ROOT, 'clients', 'python');
 export interface PublishOptions {
   /** Builds and checks everything, and sends nothing. */
   readonly dryRun: boolean;
+  /** The names of NAMES_TO_RESERVE are ours. */
+  readonly namesAreReserved: boolean;
+  /** Decides whether npm can attest where a package was built. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** A Python that has pip, hatchling and, to publish, twine. */
   readonly python: string;
   readonly log: (line: string) => void;
@@ -20,7 +24,12 @@ export interface PublishOptions {
  * Publishes both npm packages, the wheel and the entry of the MCP registry, in the order in which each needs the one before. What was
  * published before a failure stays: raise the version and run it again. Throws where a step fails.
  */
-export async function publish({ dryRun, python, log }: PublishOptions): Promise<void> {
+export async function publish(options: PublishOptions): Promise<void> {
+  const { dryRun, namesAreReserved, environment, python, log } = options;
+  if (!dryRun && !namesAreReserved)
+    throw new Error(
+      `these names must be reserved first; then add --names-are-reserved:\n${NAMES_TO_RESERVE.map(name => `  ${name}`).join('\n')}`,
+    );
   const found = await findFaults();
   if (found.length > 0)
     throw new Error(`not ready:\n${found.join('\n')}\n"npm run release -- version X" writes the version`);
@@ -39,10 +48,10 @@ export async function publish({ dryRun, python, log }: PublishOptions): Promise<
     const files = readdirSync(folder).map(name => join(folder, name));
     const tarballs = files.filter(path => path.endsWith('.tgz'));
     const wheels = files.filter(path => path.endsWith('.whl'));
-    const dry = dryRun ? ['--dry-run'] : ['--provenance'];
+    const how = dryRun ? ['--dry-run'] : canAttest(environment) ? ['--provenance'] : [];
     // Packages of a scope are private unless they say otherwise.
     for (const tarball of tarballs)
-      send('npm', ['publish', tarball, '--access', 'public', '--loglevel=error', ...dry], ROOT, log);
+      send('npm', ['publish', tarball, '--access', 'public', '--loglevel=error', ...how], ROOT, log);
     if (dryRun) log(`would upload ${wheels.length} wheel by twine, and release/server.json by mcp-publisher`);
     else {
       send(python, ['-m', 'twine', 'upload', '--non-interactive', ...wheels], folder, log);
@@ -52,6 +61,10 @@ export async function publish({ dryRun, python, log }: PublishOptions): Promise<
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+/** npm attests in CI only, with an identity that the job is given: <https://docs.npmjs.com/generating-provenance-statements>. */
+const canAttest = (environment: PublishOptions['environment']): boolean =>
+  environment.ACTIONS_ID_TOKEN_REQUEST_URL !== undefined || environment.SIGSTORE_ID_TOKEN !== undefined;
 
 function send(command: string, args: readonly string[], cwd: string, log: (line: string) => void): void {
   log(run(command, args, cwd).trim());

@@ -166,7 +166,13 @@ it('[P3] are published by one command, of which everything but the sending is tr
   timeout: INSTALL_MS,
 }, async () => {
   const said: string[] = [];
-  await publish({ dryRun: true, python: pythonOf(ROOT, 'python_sdk'), log: line => said.push(line) });
+  await publish({
+    dryRun: true,
+    namesAreReserved: false,
+    environment: {},
+    python: pythonOf(ROOT, 'python_sdk'),
+    log: line => said.push(line),
+  });
   for (const name of Object.values(PUBLISHED)) expect(said).toContain(`+ ${name}@${await readVersion()}`);
   expect(said.join('\n')).toContain('would upload 1 wheel by twine');
 });

@@ -1,8 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { COMMAND_PACKAGE, catalogueEntries, REGISTRY_NAME, serverJson } from '../../release/catalogue.ts';
+import {
+  COMMAND_PACKAGE,
+  catalogueEntries,
+  NAMES_TO_RESERVE,
+  REGISTRY_NAME,
+  REPOSITORY,
+  serverJson,
+} from '../../release/catalogue.ts';
+import { publish } from '../../release/publish.ts';
 import { findFaults, readVersion, setVersion } from '../../release/version.ts';
+import { filesOf } from '../docs/files.ts';
 import { ROOT, run } from '../local/machine.ts';
 
 const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
@@ -67,7 +76,30 @@ it('[A12] has an entry for the MCP registry and for the catalogue of a platform,
   const { localConfig } = localEntry.parse(entries.local);
   expect(localConfig.arguments).toContain(`${COMMAND_PACKAGE}@${current}`);
   expect(localConfig.environment.find(({ type }) => type === 'secret')?.key).toBe('OMICRON_SERVICE_JWT_SECRET');
+  expect(localConfig.arguments.slice(-3)).toEqual(['mcp', '--toolset', 'compat']); // the seven tools of 003
   // The command line of the entries is one that the command takes.
   const help = await run(process.execPath, ['cli/bin.js', 'mcp', '--help'], { cwd: ROOT });
   expect(help.stdout).toContain('--user');
+});
+
+it('publishes nothing before the names are reserved, and names them', async () => {
+  const options = { dryRun: false, namesAreReserved: false, environment: {}, python: 'python3', log: () => {} };
+  const error = await publish(options).catch((reason: Error) => reason.message);
+  for (const name of NAMES_TO_RESERVE) expect(error).toContain(name);
+});
+
+it('names the repository in both packages, without which npm attests nothing', async () => {
+  for (const folder of ['client', 'cli'])
+    expect((await json(`${folder}/package.json`)).repository).toEqual({
+      type: 'git',
+      url: `git+${REPOSITORY}.git`,
+      directory: folder,
+    });
+});
+
+it('leads nobody to a package that nobody owns: documents install from the clone', async () => {
+  const documents = await filesOf(['docs', 'client', 'cli', 'clients/python'], /\.md$/);
+  expect(documents.length).toBeGreaterThan(40);
+  const taken = /npx (?:--yes )?@omicron-browser\/|pip install omicron-browser|npm install omicron-browser/;
+  expect(documents.filter(([, text]) => taken.test(text)).map(([path]) => path)).toEqual([]);
 });
