@@ -100,7 +100,15 @@ export const redeemAnswer = z
     /** `<SITE>_USERNAME` and `<SITE>_PASSWORD`, as Playwright MCP's `--secrets` takes them. */
     secrets: z.record(z.string(), z.string()),
     /** Sites whose credential is among the secrets, whether TOTP codes are available, and where the credential's own url lets it be filled. */
-    sites: z.array(z.object({ site: siteKey, totp: z.boolean(), targets: z.array(credentialTarget).optional() })),
+    sites: z.array(
+      z.object({
+        site: siteKey,
+        totp: z.boolean(),
+        targets: z.array(credentialTarget).optional(),
+        /** Where the deployment's map lets it be filled while nothing else names the key. */
+        known: z.array(credentialTarget).optional(),
+      }),
+    ),
     /** The browser's credential at the egress proxy. */
     egress_credential: z.string(),
     policy: effectivePolicy,

@@ -167,6 +167,8 @@ export const ENV = {
   kernelUrl: 'OMICRON_KERNEL_URL',
   kernelApiKey: 'OMICRON_KERNEL_API_KEY',
   secretStore: 'OMICRON_SECRET_STORE',
+  wellKnownSites: 'OMICRON_WELL_KNOWN_SITES',
+  credentialSites: 'OMICRON_CREDENTIAL_SITES',
   secretFileKey: 'OMICRON_SECRET_FILE_KEY',
   supabaseUrl: 'SUPABASE_URL',
   supabaseTls: 'OMICRON_SUPABASE_TLS',
@@ -284,6 +286,8 @@ export const ENV = {
   // an application and the command
   /** `off`: the local stack runs no egress proxy, so that pages reach this machine and its network. */
   egress: 'OMICRON_EGRESS',
+  /** User of `omicron-browser mcp`, whose browsers it leases. */
+  mcpUser: 'OMICRON_MCP_USER',
   /** Folder of the local stack. */
   folder: 'OMICRON_FOLDER',
   mcpUrlFallback: 'PLAYWRIGHT_MCP_URL',

@@ -39,6 +39,7 @@ export const TOOL_CODES = {
   // nothing, or not everything, was filled in
   login_form_still_shown: 'the form was sent, and a password field is still there',
   captcha_or_mfa: 'the site asks for something that only its person can give',
+  credential_unknown: 'the text is formed as the name of a credential, and the lease has none of that name',
   no_credential: 'no stored credential may be used on this page',
   no_totp: 'the credential has no TOTP seed',
   origin_refused: 'the page is not one of the credential: its scheme, its origin, or a frame of another origin',

@@ -213,6 +213,7 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     serviceKey: serviceKey(settings.serviceSecret),
     egressKey: serviceKey(settings.egressSecret),
     derivation: core.keys.derivation,
+    knownSites: knownSites(settings.credentialSites, settings.wellKnownSites),
     uploads: uploadSites(settings.artifactEndpoints),
     consoleUrl: settings.consoleUrl,
     publicUrl: settings.publicUrl,

@@ -119,6 +119,20 @@ export const CONTROLLER_SETTINGS = {
    * Vault.
    */
   secretStore: [ENV.secretStore, choice('file', 'vault-sql', 'vault-rest', 'vault-kv').default('vault-sql')],
+  /** `on`: credentials under the keys of well-known sites (`walmart`) are filled there, unless a url or a policy says otherwise. */
+  wellKnownSites: [
+    ENV.wellKnownSites,
+    choice('on', 'off')
+      .default('off')
+      .transform(text => text === 'on'),
+  ],
+  /** The deployment's own map of site keys to places, as JSON: `{"intranet": ["https://portal.example.com"]}`. It wins over the well-known sites. */
+  credentialSites: [
+    ENV.credentialSites,
+    derived('a JSON object of site keys to lists of domains or https origins', text =>
+      credentialRules.parse(JSON.parse(text)),
+    ).default({}),
+  ],
   /** Base64 of the 32 bytes that seal the credentials' file; for `file` only. */
   secretFileKey: [ENV.secretFileKey, z.base64({ error: 'must be base64' }).optional()],
   /** The Supabase project. For `vault-rest` only. */

@@ -44,6 +44,7 @@ export async function startLocalController(options: LocalController): Promise<Co
   const settings = parseControllerSettings({
     [ENV.poolIdle]: options.poolIdle,
     [ENV.secretStore]: 'file',
+    [ENV.wellKnownSites]: 'on',
     [ENV.controllerHost]: '127.0.0.1',
     ...options.settings,
     [ENV.controllerPort]: options.port,

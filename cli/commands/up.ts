@@ -40,7 +40,7 @@ Open the console (the link works once, within ten minutes; "npx omicron-browser 
 Try it in another terminal, in this folder:
   npx omicron-browser smoke https://example.com
   npx omicron-browser session start --user ada --conversation chat-1
-  npx omicron-browser credentials set bakery --user ada --username ada@example.com
+  npx omicron-browser credentials set example --user ada --username ada@example.com --url example.com
 
 An application finds it by ${ENV.controllerUrl} and ${ENV.serviceSecret}; in its terminal:
   set -a; . ${join(folder, 'application.env')}; set +a

@@ -25,18 +25,19 @@ const namingLayers = (layers: readonly CredentialLayer[], key: string): Credenti
     .sort((a, b) => POLICY_LAYERS.indexOf(b.layer) - POLICY_LAYERS.indexOf(a.layer));
 
 const UNNAMED = (key: string) =>
-  `nothing says where "${key}" may be used: store it with a url, or add it to "credentials" of a policy`;
+  `nothing says where "${key}" may be used: store it again with its site ("omicron-browser credentials set ${key} --url DOMAIN ..."), or add it to "credentials" of a policy`;
 
 /**
  * Whether the credential of a site key may be filled on a page of this origin (`https://host[:port]`). The credential's
- * own url and every layer that names the key must agree; a key that none of them names may be filled only where it is
- * the page's registrable domain.
+ * own url and every layer that names the key must agree; a key that none of them names may be filled where the deployment's map
+ * (`known`) has it, and one that this lacks too only where it is the page's registrable domain.
  */
 export function decideCredential(
   layers: readonly CredentialLayer[],
   key: string,
   origin: string,
   own?: readonly string[],
+  known?: readonly string[],
 ): CredentialVerdict {
   const url = httpsOrigin(origin);
   if (!url) return { allowed: false, layer: null, reason: 'credentials are filled on https origins only' };
@@ -56,6 +57,9 @@ export function decideCredential(
   if (own) return { allowed: true, layer: null, reason: `"${key}" is stored for ${url.origin}` };
   if (registrableDomain(url.hostname) === key.toLowerCase())
     return { allowed: true, layer: null, reason: `"${key}" is the registrable domain of ${url.origin}` };
+  if (known?.some(target => coversPage(target, url)))
+    return { allowed: true, layer: null, reason: `"${key}" is known to be of ${url.origin}` };
+  if (known) return { allowed: false, layer: null, reason: `"${key}" is of ${known.join(', ')}, not of ${url.origin}` };
   return { allowed: false, layer: null, reason: UNNAMED(key) };
 }
 
@@ -75,14 +79,14 @@ export function credentialTargets(
   layers: readonly CredentialLayer[],
   key: string,
   own?: readonly string[],
+  known?: readonly string[],
 ): { readonly targets: string[]; readonly reason: string | null } {
   const named = namingLayers(layers, key).map(({ credentials }) => credentials[key] ?? []);
   const [first, ...others] = own ? [own, ...named] : named;
   if (first === undefined) {
     const domain = key.toLowerCase();
-    return registrableDomain(domain) === domain
-      ? { targets: [domain], reason: null }
-      : { targets: [], reason: UNNAMED(key) };
+    if (registrableDomain(domain) === domain) return { targets: [domain], reason: null };
+    return known ? { targets: [...known].sort(), reason: null } : { targets: [], reason: UNNAMED(key) };
   }
   const targets = others.reduce<readonly string[]>(inBoth, first);
   return {

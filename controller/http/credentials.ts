@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { credentialTargets } from '../../contract/policy/credentials.ts';
+import type { KnownSites } from '../../contract/policy/well-known-sites.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import {
   credentialList,
@@ -23,12 +24,13 @@ export interface CredentialRoutes {
   serviceKey: Uint8Array;
   secrets: SecretStore;
   policies: Policies;
+  knownSites: KnownSites;
 }
 
 /** Site credentials of a user: written and deleted here, read by runners only, by redemption. */
 export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
   app,
-  { serviceKey, secrets, policies },
+  { serviceKey, secrets, policies, knownSites },
 ) => {
   app.addHook('onRoute', describeRoutes('service'));
   app.decorateRequest('userId', null);
@@ -61,7 +63,7 @@ export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
       const rules = layers.map(({ layer, policy }) => ({ layer, credentials: policy.credentials }));
       const usable = Object.entries(credentials).map(([key, credential]) => {
         const url = urlTargets(credential);
-        const { targets, reason } = credentialTargets(rules, key, url);
+        const { targets, reason } = credentialTargets(rules, key, url, knownSites(key));
         return { site: key, secret_names: secretNames(key), url, filled_on: targets, problem: reason };
       });
       const others = Object.entries(unusable).map(([key, problem]) => ({

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { RedeemAnswer, RedemptionClaims } from '../../contract/assignment.ts';
 import { leaseKey } from '../../contract/lease-key.ts';
+import type { KnownSites } from '../../contract/policy/well-known-sites.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { secretsOf, urlTargets, type VaultDocument } from '../../contract/secrets.ts';
 import { egressCredential, uploadCredential } from '../../contract/tokens.ts';
@@ -17,6 +18,7 @@ export interface RedeemParts {
   broker: Broker;
   secrets: SecretStore;
   redemptions: AwaitedRedemptions;
+  knownSites: KnownSites;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface RedeemParts {
  * runner of the previous epoch may still act, and `redemption_refused` when the claim is over, redeemed already or another's.
  */
 export async function redeemLease(
-  { keys, broker, secrets, redemptions }: RedeemParts,
+  { keys, broker, secrets, redemptions, knownSites }: RedeemParts,
   claims: RedemptionClaims,
   tokenExpiresMs: number,
   key?: string,
@@ -51,6 +53,7 @@ export async function redeemLease(
       site,
       totp: credential.totp !== undefined,
       targets: urlTargets(credential),
+      known: knownSites(site)?.slice(),
     })),
     egress_credential: egressCredential(keys.derivation, lease),
     upload_credential: uploadCredential(keys.derivation, lease),

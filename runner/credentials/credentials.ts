@@ -18,6 +18,8 @@ const INSTEAD = {
   origin_refused: 'Fill it in on a page of its own site.',
   field_not_found: 'Take a snapshot and name the field by its ref.',
   field_refused: 'Name another field; a snapshot shows them.',
+  credential_unknown:
+    'The instructions of this server list the names; or ask the person with browser_request_user_action.',
   no_credential: 'Ask the person with browser_request_user_action.',
   page_changed: 'Look at the page again, then decide.',
   scripted_document: 'Reload the page (browser_navigate to its address) and fill it before you run scripts.',
@@ -27,8 +29,11 @@ const refusal = (code: keyof typeof INSTEAD, why: string): FillRefusal => ({ cod
 
 /** The credentials of one lease: their names are for agents, their values for fields of their own sites. */
 export interface Credentials {
+  /** Of those that are filled somewhere. */
   readonly names: readonly string[];
   isName(text: string): boolean;
+  /** A refusal for a text that is formed as a name, and is none of this lease; undefined: the text is typed as it is. */
+  refuseUnknown(text: string): FillRefusal | undefined;
   /** The credential of the page that is shown. */
   siteFor(page: Page, wanted: string | undefined): SiteFound;
   /**
@@ -71,6 +76,8 @@ interface Secret {
   readonly kind: SecretKind;
 }
 
+/** As `secretNames` forms them. */
+const NAME_FORM = /^[A-Z0-9][A-Z0-9_]*_(?:USERNAME|PASSWORD|TOTP)$/;
 const CODE_SUFFIX = /_USERNAME$/;
 
 /** The name of a site's secret of this kind. */
@@ -136,8 +143,12 @@ export function credentials({
   const noneFilled = (): boolean => fields.isEmpty() && !documents.isGuarding();
 
   return {
-    names: [...byName.keys()],
+    names: [...byName].flatMap(([name, { site }]) => (origins.isFilledSomewhere(site) ? [name] : [])),
     isName: text => byName.has(text),
+    refuseUnknown: text =>
+      NAME_FORM.test(text) && !byName.has(text)
+        ? refusal('credential_unknown', `There is no credential named ${text}; nothing was typed.`)
+        : undefined,
     nameOf,
     siteFor: (page, wanted) => origins.siteFor(originOf(page.url()), wanted),
     async refresh(page, targets) {

@@ -1,5 +1,5 @@
 import type { RedeemAnswer } from '../../contract/assignment.ts';
-import { decideCredential } from '../../contract/policy/credentials.ts';
+import { credentialTargets, decideCredential } from '../../contract/policy/credentials.ts';
 import type { EffectivePolicy } from '../../contract/policy/document.ts';
 import { domainOf } from '../secrecy/site.ts';
 
@@ -14,6 +14,8 @@ export interface LoginOrigins {
   decide(site: Site, origin: string): { allowed: boolean; reason: string };
   /** The credential for a page of this origin: found by the page itself, never by what the agent calls it. */
   siteFor(origin: string, wanted: string | undefined): SiteFound;
+  /** Whether it may be filled anywhere, as the policy is now: an agent need not know of one that may not. */
+  isFilledSomewhere(site: Site): boolean;
 }
 
 export interface LoginOriginsOptions {
@@ -24,15 +26,19 @@ export interface LoginOriginsOptions {
 }
 
 export function loginOrigins({ sites, policy, insecureOrigins }: LoginOriginsOptions): LoginOrigins {
-  const decide: LoginOrigins['decide'] = ({ site, targets }, origin) => {
+  const decide: LoginOrigins['decide'] = ({ site, targets, known }, origin) => {
     const layers = policy().layers.map(({ layer, policy: { credentials } }) => ({ layer, credentials }));
     const named = layers.some(({ credentials }) => Object.hasOwn(credentials, site));
     if (insecureOrigins.includes(origin) && !named && targets === undefined)
       return { allowed: true, reason: 'the deployment allows this origin' };
-    return decideCredential(layers, site, origin, targets);
+    return decideCredential(layers, site, origin, targets, known);
   };
   return {
     decide,
+    isFilledSomewhere({ site, targets, known }) {
+      const layers = policy().layers.map(({ layer, policy: { credentials } }) => ({ layer, credentials }));
+      return insecureOrigins.length > 0 || credentialTargets(layers, site, targets, known).targets.length > 0;
+    },
     siteFor(origin, wanted) {
       const known = wanted === undefined ? sites : sites.filter(({ site }) => site === wanted);
       const allowed = known.filter(site => decide(site, origin).allowed);

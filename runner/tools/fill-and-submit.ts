@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
+import { refused } from '../../contract/tool-failure.ts';
 import { actor, pinTarget, safeTarget, type Target } from '../acting/target.ts';
 import { unfitFields } from '../acting/unfit-fields.ts';
 import { notOneElement, pageResult } from '../results/result.ts';
@@ -32,6 +33,8 @@ export const fillAndSubmit = defineTool({
     output: {},
     async run({ fields, submitSelector }, { page, settled, lease, signal }) {
       const { credentials, before } = lease;
+      const unknown = fields.map(({ value }) => credentials.refuseUnknown(value)).find(each => each !== undefined);
+      if (unknown !== undefined) return refused(unknown);
       const fills = fields.some(({ value }) => credentials.isName(value));
       const targets = [
         ...fields.map(({ selector }) => selector),
@@ -54,8 +57,8 @@ export const fillAndSubmit = defineTool({
       const submit = submitSelector === undefined ? undefined : await aim(submitSelector);
       if (submitSelector !== undefined && submit === undefined) return notOneElement(submitSelector);
       for (const { selector, value } of secretsLast(steps, credentials)) {
-        const refused = await putText(page, selector, value, lease, signal);
-        if (refused !== undefined) return refused;
+        const refusal = await putText(page, selector, value, lease, signal);
+        if (refusal !== undefined) return refusal;
       }
       const last = steps.at(-1)?.selector ?? 'body';
       await settled(page, () => (submit === undefined ? submitFrom(page, last) : actor(page, submit).click(ACTION)));

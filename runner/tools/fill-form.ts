@@ -57,6 +57,8 @@ type FormField = z.infer<typeof secretForm>['fields'][number];
 async function fillSecrets(args: Record<string, unknown>, call: BrowserCall): Promise<CallToolResult | undefined> {
   const { credentials, before } = call.lease;
   const fields = secretForm.safeParse(args).data?.fields ?? [];
+  const unknown = fields.map(({ value }) => credentials.refuseUnknown(value)).find(each => each !== undefined);
+  if (unknown !== undefined) return refused(unknown);
   const names = fields.map(({ value }) => value).filter(credentials.isName);
   const secrets = credentials.noneFilled() ? [] : await fieldsWithSecrets(fields, call);
   if (names.length + secrets.length === 0) return undefined;

@@ -25,6 +25,8 @@ export async function putText(
     const refusal = await credentials.fill(page, selector, text, signal);
     return refusal && refused(refusal);
   }
+  const unknown = credentials.refuseUnknown(text);
+  if (unknown !== undefined) return refused(unknown);
   const done = await credentials.replace(page, selector, text);
   if (done === 'replaced') return undefined;
   if (done !== 'not_secret') return refused(done);

@@ -16,6 +16,8 @@ export async function typeSecret(
   const parsed = typeArguments.safeParse(args);
   if (!parsed.success) return undefined;
   const { target, text, submit } = parsed.data;
+  const unknown = credentials.refuseUnknown(text);
+  if (unknown !== undefined) return refused(unknown);
   const isName = credentials.isName(text);
   if (!isName && credentials.noneFilled()) return undefined;
   let isOrdinary = false;

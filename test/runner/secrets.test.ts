@@ -39,6 +39,21 @@ test('the agent is told the names, never a value', () => {
   expect(instructions).not.toContain(password);
 });
 
+test('a text that is formed as a name and is none is refused, by each tool, and typed nowhere', async () => {
+  await callText(client, 'browser_navigate', { url: `${site.url}/login` });
+  const target = 'input[name=password]';
+  const field = { target, name: 'Password', type: 'textbox', value: 'BAKERY_PASSWORD' };
+  expect(await callText(client, 'browser_type', { target, text: 'BAKERY_PASSWORD' })).toContain('credential_unknown');
+  expect(await callText(client, 'browser_fill_form', { fields: [field] })).toContain('credential_unknown');
+  const value = await callText(client, 'browser_evaluate', {
+    function: '() => document.querySelector("[name=password]").value.length',
+  });
+  expect(value).toMatch(/^### Result\n0$/m);
+  expect(await callText(client, 'browser_type', { target: 'input[name=username]', text: 'MY_USER' })).not.toContain(
+    'credential_unknown',
+  );
+});
+
 test('names are replaced by values on the page, and values by names in every result', async () => {
   const seen: string[] = [];
   const call = async (name: string, args: Record<string, unknown>) => {

@@ -61,8 +61,9 @@ const OTHERS: readonly [title: string, rows: readonly (readonly [name: string, m
       [ENV.serviceSecret, 'Its service secret. Keep it on a server.'],
       [ENV.sessionsEnabled, '`true`, `1`, `on` or `yes`: `browserSource` leases browsers from the controller.'],
       [ENV.mcpUrlFallback, 'Otherwise: one Playwright MCP server that all callers of `browserSource` share.'],
-      ['OMICRON_FOLDER', 'Folder of the local stack, as `--folder`; `.omicron` by default.'],
-      ['OMICRON_EGRESS', '`off`: the local stack has no egress proxy, and pages reach this machine and its network.'],
+      [ENV.mcpUser, 'The user of `omicron-browser mcp`, as `--user`; `desktop` by default.'],
+      [ENV.folder, 'Folder of the local stack, as `--folder`; `.omicron` by default.'],
+      [ENV.egress, '`off`: the local stack has no egress proxy, and pages reach this machine and its network.'],
     ],
   ],
   [
