@@ -38,6 +38,16 @@ export async function shownFrames(page: Page): Promise<ShownFrame[]> {
   }));
 }
 
+/** The page's own document and those of its visible frames, outer ones first. */
+export async function visibleFrames(page: Page): Promise<Frame[]> {
+  const frames = [page.mainFrame()];
+  for (const parent of frames)
+    for (const frame of parent.childFrames())
+      if (frames.length < FRAMES_MAX && (await inTime(frame.frameElement().then(each => each.isVisible()))) === true)
+        frames.push(frame);
+  return frames;
+}
+
 /** The answer of a document; undefined: none, or not in time. */
 export const inTime = <T>(answer: Promise<T>): Promise<T | undefined> => within(answer, ANSWER_MS);
 

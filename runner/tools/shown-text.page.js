@@ -1,0 +1,25 @@
+// Called in a document: the texts that a person sees there, of its open shadow roots too; with `fields`, what fields hold and the names of
+// what has no text.
+fields => {
+  const NAMED = '[aria-label], [alt], [placeholder], [title], [aria-valuetext]';
+  const HELD = 'input:not([type=password]):not([type=hidden]), textarea, select';
+  const rootsIn = root => [
+    root,
+    ...[...root.querySelectorAll('*')].flatMap(({ shadowRoot }) => (shadowRoot ? rootsIn(shadowRoot) : [])),
+  ];
+  // The text of what is not rendered is told too, where it is asked itself.
+  const textOf = element => (element?.checkVisibility() ? (element.innerText ?? '') : '');
+  const isShown = element => element.checkVisibility({ visibilityProperty: true });
+  const texts = rootsIn(document).flatMap(root => {
+    const shown = (root === document ? [document.body] : [...root.children]).map(textOf);
+    if (!fields) return shown;
+    const names = [...root.querySelectorAll(NAMED)]
+      .filter(isShown)
+      .flatMap(element =>
+        ['aria-label', 'alt', 'placeholder', 'title', 'aria-valuetext'].map(name => element.getAttribute(name)),
+      );
+    const held = [...root.querySelectorAll(HELD)].filter(isShown).map(({ value }) => value);
+    return [...shown, ...names, ...held];
+  });
+  return texts.filter(Boolean).join('\n');
+};
