@@ -37,7 +37,8 @@ async function load(page: Page, url: string): Promise<Response | undefined> {
   };
   page.once('download', onDownload);
   try {
-    const response = await page.goto(url, { waitUntil: 'domcontentloaded', timeout: NAVIGATION_MS });
+    const response = await page.goto(url, { waitUntil: 'commit', timeout: NAVIGATION_MS });
+    // A document may be sent without end: it is shown as far as it is there.
     await page.waitForLoadState('load', { timeout: LOAD_MS }).catch(() => undefined);
     return response ?? undefined;
   } catch (error) {

@@ -65,9 +65,12 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
       return (await settleAction(settler, form, page, work, true)) ?? { content: [] };
     });
     const namesPage = result.content.length === 0 || page.url() !== fromUrl;
-    const isUnfit = form.namesUnfitFields && !guard.showsDialog(page) && (await settler.look(page))?.unfit === true;
+    // What only reads or moves its own way is not looked at.
+    const look = typeof form.settles === 'string' || guard.showsDialog(page) ? undefined : await settler.look(page);
+    const isUnfit = form.namesUnfitFields && look?.unfit === true;
     return withNotes(namesPage ? { ...result, content: [...result.content, pageSection(page)] } : result, [
       ...chooserNotes(page),
+      ...(look?.loading === true ? [STILL_LOADING] : []),
       ...(isUnfit ? await unfitFields(page, { isGuarding: parts.isGuarding }) : []),
     ]);
   }
@@ -114,6 +117,8 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
     tabs: { isFull: guard.isFull, closeAll: () => closeTabs(parts.context, guard, tool) },
   };
 }
+
+const STILL_LOADING = 'The page is still loading: what is shown is what has come so far.';
 
 /** Why a call is neither passed on to Playwright MCP nor run in its place; undefined: it is. */
 function refusedBefore(

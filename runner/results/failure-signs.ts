@@ -96,6 +96,7 @@ const SIGNS: readonly Sign[] = [
 
 /** Signs in the call log of a time-out; the last state that it tells is the one that counts. */
 const OBSTACLES: readonly Sign[] = [
+  [/^ *- navigating to "/gm, failed('The site did not begin to answer.', 'Check the address, or try again later.')],
   [
     /^ *- <html\b.*> (?:from .+ )?intercepts pointer events$/gm,
     failed(

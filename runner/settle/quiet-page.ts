@@ -48,6 +48,8 @@ const lookOf = z.object({
   /** How many there are of it and of the shadow roots in it that are open. */
   elements: z.int(),
   title: z.string().transform(shownTitle),
+  /** More of the document is to come. */
+  loading: z.boolean(),
   /** Whether it marks a field that keeps its form from being sent. */
   unfit: z.boolean(),
   /** A name for what a snapshot of it shows: of another look with the same one, so was that. Null: unknown. */

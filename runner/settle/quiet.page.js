@@ -154,6 +154,7 @@
       challenge: challengeIn(roots),
       elements,
       title: document.title.slice(0, titleMax),
+      loading: document.readyState === 'loading',
       unfit: [...roots].some(root => root.querySelector(unfit) !== null),
       state: named ? state.of(roots) : null,
     };
