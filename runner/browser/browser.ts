@@ -147,6 +147,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     return context;
   };
   const context = kept ?? (await newContext());
+  await grantPermissions(context);
   const protocol = await protocolGate(browser);
   await traffic.connect(browser, kept === undefined ? await contextId(context) : undefined);
   const pause = browserPause(launcher.pid);
@@ -178,6 +179,12 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     },
   };
 }
+
+/**
+ * A button that copies works, as for a person; what a page puts there is text and pictures. Everything else that a page asks for is refused at
+ * once: nobody sees a prompt.
+ */
+const grantPermissions = (context: BrowserContext): Promise<void> => context.grantPermissions(['clipboard-write']);
 
 const PAUSED = { ok: true, detail: 'paused; it was there before' };
 
