@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { at, drawnBox } from '../acting/drawn-box.ts';
-import { existing, locate } from '../acting/target.ts';
+import { clickTarget } from '../acting/click-target.ts';
+import { moveOnto } from '../acting/pointer.ts';
+import { locate } from '../acting/target.ts';
 import { unfitFields } from '../acting/unfit-fields.ts';
 import { invalidArguments, pageResult } from '../results/result.ts';
 import { pageForm } from './custom-form.ts';
@@ -29,12 +30,13 @@ export const click = defineTool({
         button: z.enum(['left', 'right', 'middle']).optional(),
         modifiers: z.array(z.enum(['Alt', 'Control', 'ControlOrMeta', 'Meta', 'Shift'])).optional(),
       },
-      async (page, { target, doubleClick, button, modifiers }) => {
-        const [found, drawn] = await Promise.all([existing(page, target), drawnBox(page, target)]);
-        const element = drawn?.element ?? found;
-        const options = { ...(button && { button }), ...(modifiers && { modifiers }), ...at(drawn), ...ACTION };
-        await (doubleClick === true ? element.dblclick(options) : element.click(options));
-      },
+      async (page, { target, doubleClick = false, button, modifiers }) =>
+        clickTarget(page, target, {
+          ...(button && { button }),
+          ...(modifiers && { modifiers }),
+          ...ACTION,
+          isDouble: doubleClick,
+        }),
     ),
   },
   custom: pageForm({
@@ -53,11 +55,13 @@ export const click = defineTool({
     snapshotAfter: false,
     async run({ selector, x, y }, { page, settled, lease }) {
       if (selector !== undefined)
+        // What comes in the time of an action is clicked.
+        await settled(page, () => clickTarget(page, selector, ACTION, async () => locate(page, selector)));
+      else if (x !== undefined && y !== undefined)
         await settled(page, async () => {
-          const drawn = await drawnBox(page, selector);
-          await (drawn?.element ?? locate(page, selector)).click({ ...at(drawn), ...ACTION });
+          await moveOnto(page, { x, y });
+          await page.mouse.click(x, y);
         });
-      else if (x !== undefined && y !== undefined) await settled(page, () => page.mouse.click(x, y));
       else return invalidArguments('Give a selector, or both x and y.');
       return pageResult(page, {}, await unfitFields(page, lease.documents));
     },

@@ -1,5 +1,15 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { Locator, Page } from 'playwright-core';
+import * as z from 'zod';
+import { refused } from '../../contract/tool-failure.ts';
+import type { Point } from '../acting/aim.ts';
+import { dropPoint, PLACES, type Place } from '../acting/drop-place.ts';
+import { dragAlong } from '../acting/pointer.ts';
+import { selectWords } from '../acting/select-words.ts';
+import { existing } from '../acting/target.ts';
+import { textResult } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
-import { ANSWERS, askPlaywright } from './playwright-form.ts';
+import { ACTION, ANSWERS, onPage } from './playwright-form.ts';
 
 export const drag = defineTool({
   name: 'browser_drag',
@@ -9,12 +19,51 @@ export const drag = defineTool({
   shorter: null,
   playwright: {
     sets: ['playwright', 'both'],
-    title: 'Drag mouse',
-    description: 'Drag one element onto another',
+    title: 'Drag',
+    description: 'Drag there, or select words',
     args: {},
     unlisted: [],
+    added: { place: PLACES.filter(place => place !== 'into'), words: 'string' },
     settles: ANSWERS,
     snapshotAfter: true,
-    run: askPlaywright,
+    run: onPage(
+      {
+        startTarget: z.string(),
+        endTarget: z.string(),
+        place: z.enum(PLACES).default('into'),
+        words: z.string().min(1).optional(),
+      },
+      async (page, { startTarget, endTarget, place, words }, signal) => {
+        const start = await existing(page, startTarget);
+        if (words !== undefined) return select(page, start, words);
+        await dragOnto(page, start, await existing(page, endTarget), place, signal);
+        return undefined;
+      },
+    ),
   },
 });
+
+async function dragOnto(page: Page, start: Locator, end: Locator, place: Place, signal: AbortSignal): Promise<void> {
+  // Waits until the element stands still and nothing covers it.
+  await start.hover(ACTION);
+  const [from, toward] = [await pointOf(start), await pointOf(end)];
+  await dragAlong(page, from, { toward, find: () => dropPoint(end, place, ACTION.timeout) }, signal);
+}
+
+/** The middle of what is on the page, seen or not. */
+async function pointOf(element: Locator): Promise<Point> {
+  const box = await element.boundingBox(ACTION);
+  if (box === null) throw new Error('The element is there, but is not shown.');
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+}
+
+async function select(page: Page, element: Locator, words: string): Promise<CallToolResult> {
+  const selected = await selectWords(page, element, words, ACTION.timeout);
+  return selected === undefined
+    ? refused({
+        code: 'element_not_found',
+        why: `The element does not show the words ${JSON.stringify(words)}.`,
+        instead: 'Give the words as the snapshot has them, and the ref of what shows them.',
+      })
+    : textResult(`Selected: ${JSON.stringify(selected)}`);
+}

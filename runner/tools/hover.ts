@@ -1,7 +1,9 @@
 import * as z from 'zod';
+import { aimAt } from '../acting/aim.ts';
+import { approach } from '../acting/click-target.ts';
 import { existing } from '../acting/target.ts';
 import { defineTool } from './define-tool.ts';
-import { ACTION, onPage } from './playwright-form.ts';
+import { ACTION, ANSWERS, onPage } from './playwright-form.ts';
 
 export const hover = defineTool({
   name: 'browser_hover',
@@ -11,14 +13,16 @@ export const hover = defineTool({
   shorter: null,
   playwright: {
     sets: ['playwright', 'both'],
-    title: 'Hover mouse',
-    description: 'Move the mouse over an element',
+    title: 'Hover',
+    description: 'Move the mouse there',
     args: {},
     unlisted: [],
-    settles: 'nothing',
-    snapshotAfter: false,
+    settles: ANSWERS,
+    snapshotAfter: true,
     run: onPage({ target: z.string() }, async (page, { target }) => {
-      await (await existing(page, target)).hover(ACTION);
+      const [element, aim] = await Promise.all([existing(page, target), aimAt(page, target)]);
+      await Promise.all([approach(page, aim), element.hover({ ...ACTION, force: aim?.isThrough === true })]);
+      return undefined;
     }),
   },
 });

@@ -1,5 +1,7 @@
+import * as z from 'zod';
+import { moveOnto } from '../acting/pointer.ts';
 import { defineTool } from './define-tool.ts';
-import { ANSWERS, askPlaywright } from './playwright-form.ts';
+import { ANSWERS, onPage } from './playwright-form.ts';
 
 export const mouseClickXy = defineTool({
   name: 'browser_mouse_click_xy',
@@ -10,11 +12,28 @@ export const mouseClickXy = defineTool({
   playwright: {
     sets: ['playwright', 'both'],
     title: 'Click',
-    description: 'Click at coordinates of the viewport',
+    description: 'Click at a point',
     args: {},
-    unlisted: ['clickCount', 'delay'],
+    unlisted: ['button', 'clickCount', 'delay'],
     settles: ANSWERS,
     snapshotAfter: true,
-    run: askPlaywright,
+    run: onPage(
+      {
+        x: z.number(),
+        y: z.number(),
+        button: z.enum(['left', 'right', 'middle']).optional(),
+        clickCount: z.number().optional(),
+        delay: z.number().optional(),
+      },
+      async (page, { x, y, button, clickCount, delay }) => {
+        await moveOnto(page, { x, y });
+        await page.mouse.click(x, y, {
+          ...(button && { button }),
+          ...(clickCount !== undefined && { clickCount }),
+          ...(delay !== undefined && { delay }),
+        });
+        return undefined;
+      },
+    ),
   },
 });

@@ -1,5 +1,7 @@
+import * as z from 'zod';
+import { dragAlong } from '../acting/pointer.ts';
 import { defineTool } from './define-tool.ts';
-import { ANSWERS, askPlaywright } from './playwright-form.ts';
+import { ANSWERS, onPage } from './playwright-form.ts';
 
 export const mouseDragXy = defineTool({
   name: 'browser_mouse_drag_xy',
@@ -10,11 +12,18 @@ export const mouseDragXy = defineTool({
   playwright: {
     sets: ['playwright', 'both'],
     title: 'Drag mouse',
-    description: 'Drag between two points',
+    description: 'Drag from point to point',
     args: {},
     unlisted: [],
     settles: ANSWERS,
     snapshotAfter: true,
-    run: askPlaywright,
+    run: onPage(
+      { startX: z.number(), startY: z.number(), endX: z.number(), endY: z.number() },
+      async (page, { startX, startY, endX, endY }, signal) => {
+        const end = { x: endX, y: endY };
+        await dragAlong(page, { x: startX, y: startY }, { toward: end, find: async () => end }, signal);
+        return undefined;
+      },
+    ),
   },
 });

@@ -1,5 +1,7 @@
+import * as z from 'zod';
+import { moveOnto } from '../acting/pointer.ts';
 import { defineTool } from './define-tool.ts';
-import { askPlaywright } from './playwright-form.ts';
+import { ANSWERS, onPage } from './playwright-form.ts';
 
 export const mouseMoveXy = defineTool({
   name: 'browser_mouse_move_xy',
@@ -13,8 +15,11 @@ export const mouseMoveXy = defineTool({
     description: 'Move to a point',
     args: {},
     unlisted: [],
-    settles: 'nothing',
-    snapshotAfter: false,
-    run: askPlaywright,
+    settles: ANSWERS,
+    snapshotAfter: true,
+    run: onPage({ x: z.number(), y: z.number() }, async (page, point) => {
+      await moveOnto(page, point);
+      return undefined;
+    }),
   },
 });

@@ -1,5 +1,6 @@
+import * as z from 'zod';
 import { defineTool } from './define-tool.ts';
-import { askPlaywright } from './playwright-form.ts';
+import { ANSWERS, onPage } from './playwright-form.ts';
 
 export const mouseWheel = defineTool({
   name: 'browser_mouse_wheel',
@@ -13,8 +14,11 @@ export const mouseWheel = defineTool({
     description: 'Scroll by pixels',
     args: {},
     unlisted: [],
-    settles: 'nothing',
-    snapshotAfter: false,
-    run: askPlaywright,
+    settles: ANSWERS,
+    snapshotAfter: true,
+    run: onPage({ deltaX: z.number().default(0), deltaY: z.number().default(0) }, async (page, { deltaX, deltaY }) => {
+      await page.mouse.wheel(deltaX, deltaY);
+      return undefined;
+    }),
   },
 });

@@ -5,6 +5,7 @@ import type { Refusal } from '../../contract/tool-failure.ts';
 import { FIRST_CHANGE_MS, type Settler } from '../settle/settle.ts';
 import type { Pattern } from '../snapshot/find.ts';
 import type { SnapshotWriter, Wanted } from '../snapshot/writer.ts';
+import type { ToolWords } from '../upstream/describe-tool.ts';
 import type { AnyForm, Settles } from './form.ts';
 import type { ToolLease } from './tool-lease.ts';
 
@@ -19,7 +20,7 @@ export interface PlaywrightForm extends AnyForm {
   /** Arguments that are accepted, but not listed: hardly a task needs them. */
   readonly unlisted: readonly string[];
   /** Arguments of our own, which Playwright MCP does not know. */
-  readonly added?: Readonly<Record<string, 'number'>>;
+  readonly added?: ToolWords['added'];
   /** The browser may keep a form back after it, which it says outside the page: the result names the fields that do not fit. */
   readonly namesUnfitFields?: true;
   /** A file chooser stays open, though the tool does not only read. */

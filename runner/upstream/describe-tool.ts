@@ -8,8 +8,8 @@ export interface ToolWords {
   readonly args: Readonly<Record<string, string>>;
   /** Arguments that are accepted, but not listed. */
   readonly unlisted: readonly string[];
-  /** Arguments of our own, by their types. */
-  readonly added?: Readonly<Record<string, 'number'>>;
+  /** Arguments of our own, by their types; a list has the texts to choose from. */
+  readonly added?: Readonly<Record<string, 'number' | 'string' | readonly string[]>>;
 }
 
 /**
@@ -36,15 +36,20 @@ export const describeTool = (
   title: words.title,
   description: words.description,
   // Playwright MCP's schemas are of objects, and so is the part of them that is left.
-  inputSchema: addArguments(leanSchema(inputSchema as Schema, words), words.added) as Tool['inputSchema'],
+  inputSchema: addArguments(leanSchema(inputSchema as Schema, words), words) as Tool['inputSchema'],
   annotations,
 });
 
-const addArguments = (schema: Schema, added: ToolWords['added'] = {}): Schema => ({
+const addArguments = (schema: Schema, words: ToolWords): Schema => ({
   ...schema,
   properties: {
     ...schema.properties,
-    ...Object.fromEntries(Object.entries(added).map(([name, type]) => [name, { type }])),
+    ...Object.fromEntries(
+      Object.entries(words.added ?? {}).map(([name, type]) => [
+        name,
+        describeArgument(name, typeof type === 'string' ? { type } : { type: 'string', enum: type }, words),
+      ]),
+    ),
   },
 });
 

@@ -1,0 +1,26 @@
+import type { Page } from 'playwright-core';
+import * as z from 'zod';
+import { within } from '../../time/within.ts';
+import { pageFunction, pageScript } from '../browser/page-script.ts';
+import { locate } from './target.ts';
+
+const AIM = pageFunction<[elements: unknown[]]>(pageScript(new URL('./aim.page.js', import.meta.url)));
+const AIM_MS = 1_000;
+
+const point = z.object({ x: z.number(), y: z.number() });
+export type Point = z.infer<typeof point>;
+
+const aim = z.object({
+  at: point.nullable(),
+  /** In the same element, a few pixels off. */
+  near: point.nullable(),
+  /** A clear layer of the same card lies over the target: a person, who does not see it, clicks it. */
+  isThrough: z.boolean(),
+});
+/** The place at which a hand meets a target. */
+export type Aim = z.infer<typeof aim>;
+
+/** Undefined: there is no such element, or nothing is seen of it. */
+export async function aimAt(page: Page, target: string): Promise<Aim | undefined> {
+  return aim.safeParse(await within(locate(page, target).evaluateAll(AIM), AIM_MS)).data;
+}

@@ -1,0 +1,70 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { ElementHandle, Locator, Page } from 'playwright-core';
+import { within } from '../../time/within.ts';
+import { pageFunction } from '../browser/page-script.ts';
+import { textResult } from '../results/result.ts';
+import { type Aim, aimAt } from './aim.ts';
+import { at, drawnBox } from './drawn-box.ts';
+import { existing } from './target.ts';
+
+export type ClickOptions = NonNullable<Parameters<Locator['click']>[0]>;
+
+/** What still moves then never stands still: a person clicks it on its way. */
+const MOVES_MS = 1_200;
+const LOOK_MS = 500;
+
+const LAYER = "A clear layer of the page lies over the element; it took the click, as it takes a person's.";
+
+/** Clicks as a hand does, by default what is there now; resolves with what there is to say. Rejects as Playwright does. */
+export async function clickTarget(
+  page: Page,
+  target: string,
+  options: ClickOptions & { readonly isDouble?: boolean },
+  find: (page: Page, target: string) => Promise<Locator> = existing,
+): Promise<CallToolResult | undefined> {
+  const [found, drawn, aim] = await Promise.all([find(page, target), drawnBox(page, target), aimAt(page, target)]);
+  const isThrough = drawn === undefined && aim?.isThrough === true;
+  const wanted = { ...options, ...at(drawn), ...(isThrough && { force: true }) };
+  await Promise.all([
+    approach(page, drawn === undefined ? aim : undefined),
+    clickOnce(drawn?.element ?? found, wanted),
+  ]);
+  return isThrough ? textResult(LAYER) : undefined;
+}
+
+/** The first movement, which ends beside the point: not awaited, it comes before that of a click, which waits until the element stands still. */
+export async function approach(page: Page, aim: Aim | undefined): Promise<void> {
+  if (aim?.near) await page.mouse.move(aim.near.x, aim.near.y).catch(() => undefined);
+}
+
+async function clickOnce(
+  element: Locator | ElementHandle,
+  { isDouble = false, ...options }: ClickOptions & { readonly isDouble?: boolean },
+): Promise<void> {
+  const click = (how: ClickOptions) => (isDouble ? element.dblclick(how) : element.click(how));
+  const moving = new AbortController();
+  const timer = setTimeout(async () => {
+    if (await isMoving(element)) moving.abort();
+  }, MOVES_MS);
+  try {
+    await click({ ...options, signal: moving.signal });
+  } catch (error) {
+    if (!moving.signal.aborted || (error instanceof Error && PRESSED.test(error.message))) throw error;
+    await click({ ...options, force: true });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** In the log of a click that has begun to press. */
+const PRESSED = /performing (?:dbl)?click action/;
+
+const isMoving = async (element: Pick<ElementHandle, 'evaluate'>): Promise<boolean> =>
+  (await within(element.evaluate(MOVED), LOOK_MS)) === true;
+
+/** Runs in the page: whether the element is elsewhere two frames later. */
+const MOVED = pageFunction<[element: unknown]>(`element => new Promise(resolve => {
+  const place = () => { const { x, y } = element.getBoundingClientRect(); return x + ' ' + y; };
+  const before = place();
+  requestAnimationFrame(() => requestAnimationFrame(() => resolve(place() !== before)));
+})`);

@@ -1,0 +1,17 @@
+import { defineCase } from '../case.ts';
+
+const select = (target: string, words: string, shows: RegExp | RegExp[]) => ({
+  tool: 'browser_drag',
+  args: { startTarget: target, endTarget: target, words },
+  shows,
+});
+
+export default defineCase({
+  title: 'words of a text are selected by the mouse, across elements and lines, and words of a field',
+  steps: () => [
+    select('#text', 'quick brown', [/Selected: "quick brown"/, /Let go over: quick brown/]),
+    select('#text', 'fox jumps over the lazy dog, and', /Selected: "fox jumps over the lazy dog, and"/),
+    select('#field', 'customer', /Selected: "customer"/),
+    select('#text', 'purple', /does not show the words \\"purple\\"/),
+  ],
+});
