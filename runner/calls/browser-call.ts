@@ -102,7 +102,12 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
     matches: (texts, pattern) => parts.patterns.run('matches', { texts, pattern }, signal),
     async answerElsewhere(answer) {
       const page = await parts.current();
-      const open = guard.dialogs.of(page) === undefined ? guard.dialogs.all()[0] : undefined;
+      const own = guard.dialogs.of(page);
+      // One that opened before its page was known here is unknown there.
+      const isKnown = upstreamTabOf(page)
+        .modalStates()
+        .some(({ type }) => type === 'dialog');
+      const open = own === undefined ? guard.dialogs.all()[0] : isKnown ? undefined : own;
       if (open === undefined) return undefined;
       const said = describeAnswered(open, page.context().pages());
       const answered = async () => {

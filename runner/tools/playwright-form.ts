@@ -44,7 +44,7 @@ export interface BrowserCall extends Pick<Settler, 'settled'> {
   readOwn(reading: Reading): Promise<CallToolResult>;
   /** Whether each text matches, within a time of its own. Rejects with a `TextTimeout`. */
   matches(texts: readonly string[], pattern: Pattern): Promise<boolean[]>;
-  /** Answers the dialog that opened first in another tab, and waits for the page; undefined: this tab has one of its own, or there is none. */
+  /** Answers a dialog that Playwright MCP does not, as the first of another tab, and waits for the page; undefined: there is none. */
   answerElsewhere(answer: (dialog: Dialog) => Promise<void>): Promise<CallToolResult | undefined>;
   /** Runs work on the page, within the time of the tool or these seconds. Nothing is awaited or added afterwards. */
   onPage(work: (page: Page, signal: AbortSignal) => Promise<CallToolResult>, seconds?: number): Promise<CallToolResult>;

@@ -30,6 +30,11 @@ export default defineCase({
     },
     { tool: 'browser_handle_dialog', args: { accept: false }, shows: /"second".*was answered/ },
     reads('i.value', new RegExp(DRAFT)),
+    // From its own tab too.
+    ...asks(at, 'Apart', /"apart"/).slice(0, -2),
+    { tool: 'browser_tabs', args: { action: 'select', index: 1 } },
+    { tool: 'browser_handle_dialog', args: { accept: true }, shows: /was answered/ },
+    { tool: 'browser_snapshot', shows: /Terms of use/ },
     // A compatible tool answers in its own form.
     { tool: 'browser_close' },
     opens(at),
