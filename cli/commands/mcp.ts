@@ -47,7 +47,7 @@ export async function mcp(cli: Cli, options: McpOptions): Promise<void> {
     conversationBrowser(async () =>
       (await connectController(cli)).acquire({
         userId: user,
-        conversationId: handle === undefined || handle === conversation ? conversation : `${conversation}:${handle}`,
+        conversationId: handle === undefined ? conversation : `${conversation}:${handle}`,
         toolset,
         recordVideo: video,
         signal: cli.signal,
@@ -85,9 +85,9 @@ export async function mcp(cli: Cli, options: McpOptions): Promise<void> {
                   params: { ...progress, progressToken } as never,
                 });
         try {
-          const { name, arguments: given = {} } = params;
+          const { name, arguments: args = {} } = params;
           const { signal } = mcpReq;
-          return await browsers.route(given, (browser, args) =>
+          return await browsers.route(args, browser =>
             isAppTool(name)
               ? browser.callOfPage(name, args, signal)
               : browser.call(name, withPicture(name, args), { signal, onProgress }),

@@ -2,42 +2,45 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import { toolFailure } from '../../contract/tool-failure.ts';
 import type { ConversationBrowser } from './conversation-browser.ts';
 
-/** The argument by which a client names one of its conversations. */
+/** The argument by which a client names one of its conversations; policies may ask for it, so that runners are told it too. */
 const HANDLE = 'sessionId';
+const SESSION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The browsers of one client: one for each `sessionId` that it names, and one for calls without it. */
+/** The browsers of one client: one for each `sessionId` that it names. */
 export interface ConversationBrowsers {
-  /** Runs a call of the conversation that it names, without that name: to a runner it would be another session's. */
+  /** Runs a call with the browser of the conversation that its arguments name. */
   route(
     args: Record<string, unknown>,
-    run: (browser: ConversationBrowser, args: Record<string, unknown>) => Promise<CallToolResult>,
+    run: (browser: ConversationBrowser) => Promise<CallToolResult>,
   ): Promise<CallToolResult>;
   /** Ends every lease. */
   end(): Promise<void>;
 }
 
-/** `open` makes the browser of a conversation; undefined: of calls that name none. */
+/** `open` makes the browser of a conversation; undefined: of the first one, which calls without a name share. */
 export function conversationBrowsers(open: (handle: string | undefined) => ConversationBrowser): ConversationBrowsers {
-  const browsers = new Map<string | undefined, ConversationBrowser>();
+  const first = open(undefined);
+  const browsers = new Map<string, ConversationBrowser>();
 
-  function browserOf(handle: string | undefined): ConversationBrowser {
+  function browserOf(handle: string): ConversationBrowser {
     // results name the session, which a client may hand back
-    const named = [...browsers.values()].find(({ sessionId }) => handle !== undefined && sessionId() === handle);
+    const named = [first, ...browsers.values()].find(({ sessionId }) => sessionId() === handle);
     const known = named ?? browsers.get(handle);
     if (known !== undefined) return known;
-    const opened = open(handle);
+    if (SESSION_ID.test(handle)) return first; // of a session that is not of this client: its runner refuses it
+    const opened = browsers.size === 0 ? first : open(handle);
     browsers.set(handle, opened);
     return opened;
   }
 
   return {
-    async route({ [HANDLE]: handle, ...args }, run) {
-      if (handle === undefined || handle === null) return run(browserOf(undefined), args);
-      if (typeof handle === 'string' && handle !== '') return run(browserOf(handle), args);
+    async route({ [HANDLE]: handle }, run) {
+      if (handle === undefined || handle === null) return run(first);
+      if (typeof handle === 'string' && handle !== '') return run(browserOf(handle));
       return toolFailure('invalid_arguments', `${HANDLE} must be a text that is not empty.`);
     },
     async end() {
-      await Promise.all([...browsers.values()].map(browser => browser.end()));
+      await Promise.all([...new Set([first, ...browsers.values()])].map(browser => browser.end()));
     },
   };
 }

@@ -212,17 +212,17 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
         server.client.callTool({ name, arguments: { ...more } }).then(result => textOf(result));
       expect(await call('browser_open', { url: site.url, sessionId: 'left' })).toContain('opened');
       expect(await call('browser_open', { url: `${site.url}/login`, sessionId: 'right' })).toContain('opened');
-      const [left] = (await sessions.list({ userId: 'desktop', conversationId: 'many:left' })).sessions;
+      const [left] = (await sessions.list({ userId: 'desktop', conversationId: 'many' })).sessions;
       // by the name that it gave, and by the id that results have
       for (const sessionId of ['left', left?.session_id])
         expect(await call('browser_get_content', { sessionId, format: 'text' })).toContain('Fresh every morning');
       expect(await call('browser_get_content', { sessionId: 'right', format: 'text' })).not.toContain('Fresh every');
       expect(await call('browser_screenshot', { sessionId: 'left' })).toContain('image\\":');
       expect(await call('browser_screenshot', { sessionId: 7 })).toContain('invalid_arguments');
-      expect([await statuses('many:left'), await statuses('many:right')]).toEqual([[['ready', 1]], [['ready', 1]]]);
+      expect([await statuses('many'), await statuses('many:right')]).toEqual([[['ready', 1]], [['ready', 1]]]);
     }
     await eventually('both to end', async () => {
-      const both = [...(await statuses('many:left')), ...(await statuses('many:right'))];
+      const both = [...(await statuses('many')), ...(await statuses('many:right'))];
       return both.every(([status]) => status === 'ended');
     });
   });

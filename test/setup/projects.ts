@@ -7,7 +7,7 @@
  * errors) is not among them. Tests on a cluster have a configuration of their own, so that no cluster is touched by accident.
  */
 export const UNIT = [
-  'test/cli/{policy,program}.test.ts',
+  'test/cli/{conversation-browsers,policy,program}.test.ts',
   'test/client/*.test.ts',
   'test/console/{login-form,one-time-links,sign-ins}.test.ts',
   'test/contract/!(tokens).test.ts',
@@ -29,6 +29,7 @@ export const UNIT = [
   'test/runner/{runner-logs,settings}.test.ts',
   'test/runner/browser/!(forwarder-users|injected-script).test.ts',
   'test/runner/calls/!(browser-work).test.ts',
+  'test/runner/credentials/*.test.ts',
   'test/runner/capture/{guarded-frames,mask}.test.ts',
   'test/runner/lease/*.test.ts',
   'test/runner/live/{control,popups}.test.ts',
