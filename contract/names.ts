@@ -59,6 +59,14 @@ export const LABELS = {
 
 /** Values of the label `LABELS.state`: of a leased pod, and of the Service that is a tombstone. */
 export const LEASED = 'leased';
+/**
+ * Annotations that keep Karpenter and the cluster autoscaler from moving a leased pod: <https://karpenter.sh/docs/concepts/disruption/#pod-level-controls>.
+ * A warm pod has the autoscaler's alone; Karpenter may consolidate it.
+ */
+export const KEEP_POD = {
+  'karpenter.sh/do-not-disrupt': 'true',
+  'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+} as const;
 export const ENDED = 'ended';
 /** Tombstones of a cluster: Services of ended leases beside those of runners. */
 export const TOMBSTONES_MAX = 256;

@@ -16,6 +16,10 @@ const serviceClaims = z.object({
   user_id: z.string().optional(),
 });
 
+/** The claim that does not fit, and why: for example a user id that is a number. */
+const wrongClaim = ({ issues: [issue] }: z.ZodError): string =>
+  `"${issue?.path.join('.')}" is wrong (${issue?.message.replace(/^Invalid input: /, '')}): a "user_id" is a text such as "42"`;
+
 /** `secretName`: the variable whose value signs such tokens, where a caller has it. */
 const invalidToken = (cause: unknown, secretName?: string) => {
   const why =
@@ -25,9 +29,11 @@ const invalidToken = (cause: unknown, secretName?: string) => {
         ? 'it has expired; sign a new one for each call'
         : cause instanceof errors.JWTClaimValidationFailed
           ? `its claim "${cause.claim}" is wrong`
-          : cause instanceof errors.JOSEAlgNotAllowed
-            ? 'its algorithm is not allowed'
-            : 'it is not a token signed for this service';
+          : cause instanceof z.ZodError
+            ? `its claim ${wrongClaim(cause)}`
+            : cause instanceof errors.JOSEAlgNotAllowed
+              ? 'its algorithm is not allowed'
+              : 'it is not a token signed for this service';
   return new OmicronError('unauthorized', `The bearer token was refused: ${why}.`, { cause });
 };
 

@@ -26,7 +26,8 @@ export const CONTROLLER_RIGHTS: readonly Right[] = [
       watch: 'readiness, deaths and deletions reach it as they happen',
       create: 'a runner is a pod made from the template',
       delete: 'the end of a runner, with a UID precondition',
-      patch: 'the claim writes labels of the lease and moves the pod to an owner that outlives the template',
+      patch:
+        'the claim writes labels and annotations of the lease and moves the pod to an owner that outlives the template',
     },
   },
   {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Download, Page, Response } from 'playwright-core';
-import { addressOf } from '../browser/addresses.ts';
+import { addressOf, isOutside } from '../browser/addresses.ts';
 
 const NAVIGATION_MS = 30_000;
 const LOAD_MS = 5_000;
@@ -35,18 +35,25 @@ async function load(page: Page, url: string): Promise<Response | undefined> {
   const onDownload = (started: Download) => {
     download = started;
   };
-  page.once('download', onDownload);
+  let leadsOutside = false;
+  const onResponse = (response: Response) => {
+    const { location } = response.headers();
+    if (location !== undefined && isOutside(location)) leadsOutside = true;
+  };
+  page.once('download', onDownload).on('response', onResponse);
   try {
     const response = await page.goto(url, { waitUntil: 'commit', timeout: NAVIGATION_MS });
     // A document may be sent without end: it is shown as far as it is there.
     await page.waitForLoadState('load', { timeout: LOAD_MS }).catch(() => undefined);
     return response ?? undefined;
   } catch (error) {
+    // A redirect to a program is no page that overtakes.
+    if (leadsOutside) throw new Error('net::ERR_UNKNOWN_URL_SCHEME');
     if (!(error instanceof Error && error.message.includes('Download is starting'))) throw error;
     download ??= await page.waitForEvent('download', { timeout: DOWNLOAD_MS });
     await Promise.race([download.failure().catch(() => null), delay(DOWNLOADED_MS)]);
     return undefined;
   } finally {
-    page.off('download', onDownload);
+    page.off('download', onDownload).off('response', onResponse);
   }
 }

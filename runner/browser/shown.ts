@@ -4,8 +4,15 @@ import { bareText, oneLineAddress } from './page-text.ts';
 const ADDRESS_CHARACTERS_MAX = 8_192;
 export const TITLE_CHARACTERS_MAX = 1_000;
 
-/** An address as it is told; of a very long one only the origin, in which no part of a secret is left over. */
-export function shownAddress(url: string): string {
+/** A username and a password before the host. */
+const USER_INFO = /^([a-z][a-z\d+.-]*:\/\/)[^/?#@]*(?::[^/?#]*)?@/i;
+
+/**
+ * An address as it is told: without a username and a password; of a very long one only the origin, in which no part of a
+ * secret is left over.
+ */
+export function shownAddress(given: string): string {
+  const url = given.replace(USER_INFO, '$1');
   if (url.length <= ADDRESS_CHARACTERS_MAX) return oneLineAddress(url);
   const [origin = ''] = /^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#@]{1,300}\/)?/i.exec(url) ?? [];
   return `${origin}… (an address of ${url.length} characters)`;

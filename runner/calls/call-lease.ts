@@ -16,6 +16,8 @@ import type { LeaseTool } from './lease-tools.ts';
 import type { challengeNotes } from './notes/challenge-notes.ts';
 import type { ConsoleMessages } from './notes/console-messages.ts';
 import type { Downloads } from './notes/downloads.ts';
+import type { HttpLogins } from './notes/http-logins.ts';
+import type { OutsideNotes } from './notes/outside.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 
 /** The parts of a lease that its calls use. */
@@ -33,6 +35,8 @@ export interface CallLease {
   readonly pages: KeptPages;
   readonly messages: ConsoleMessages;
   readonly arrivals: Downloads;
+  readonly outside: OutsideNotes;
+  readonly logins: HttpLogins;
   readonly challenges: ReturnType<typeof challengeNotes>;
   readonly lifetime: LeaseClock;
   readonly freezer: Freezer;

@@ -12,7 +12,10 @@ import { failedDocuments } from './notes/failed-documents.ts';
 import { pageFacts } from './page-facts.ts';
 import { admittedOf, type Stage } from './stage.ts';
 
-type NotesLease = Pick<CallLease, 'browser' | 'pages' | 'messages' | 'arrivals' | 'challenges' | 'forwarder'>;
+type NotesLease = Pick<
+  CallLease,
+  'browser' | 'pages' | 'messages' | 'arrivals' | 'challenges' | 'outside' | 'logins' | 'forwarder'
+>;
 
 /** Adds to the answer what happened beside it, and keeps for the timeline which page the call leaves. */
 export function notes(lease: NotesLease): Stage {
@@ -36,6 +39,7 @@ export function notes(lease: NotesLease): Stage {
       ...before.challenged,
       // A failed navigation says it in its own words.
       ...(result.isError ? [] : failed),
+      ...(tool.usesPage ? [...lease.logins.take(), ...lease.outside.take()] : []),
       ...refusedOnTheWayOut(lease.forwarder?.refusals ?? [], startMs),
       ...browser.parts.guard.incidents.takeNotes(),
       ...(tool.usesPage ? dialogsElsewhere(result, browser.parts) : []),

@@ -2,6 +2,7 @@ import type { ElementHandle, Frame, Page } from 'playwright-core';
 import { secretNames } from '../../contract/secrets.ts';
 import type { Refusal } from '../../contract/tool-failure.ts';
 import { loadedAnew } from '../acting/fresh-document.ts';
+import type { HttpLogin } from '../acting/http-login.ts';
 import { pinTarget, type Target } from '../acting/target.ts';
 import type { BeforeFill } from '../secrecy/before-fill.ts';
 import type { Documents } from '../secrecy/documents.ts';
@@ -45,6 +46,10 @@ export interface Credentials {
   fill(page: Page, target: Target, name: string, signal: AbortSignal): Promise<FillRefusal | undefined>;
   /** The name of a site's secret. */
   nameOf(site: Site, kind: SecretKind): string;
+  /** The names of the stored username and password that may be used at an address; undefined: none may, or several. */
+  namesFor(url: string): readonly [username: string, password: string] | undefined;
+  /** The values behind names that stand as the username and the password of an address; undefined: they are no names. */
+  httpLogin(url: string): HttpLogin | FillRefusal | undefined;
   /** Whether no field of the lease may hold a credential. */
   noneFilled(): boolean;
   /** Whether a credential is in the field, or was. */
@@ -151,6 +156,28 @@ export function credentials({
         : undefined,
     nameOf,
     siteFor: (page, wanted) => origins.siteFor(originOf(page.url()), wanted),
+    namesFor(url) {
+      const found = origins.siteFor(originOf(url), undefined);
+      return found.found ? [nameOf(found.site, 'username'), nameOf(found.site, 'password')] : undefined;
+    },
+    httpLogin(url) {
+      const address = URL.parse(url);
+      if (address === null) return undefined;
+      const { username: user, password: word } = address;
+      const [username, password] = [byName.get(user), byName.get(word)];
+      if username === undefined && password === undefined) return undefined;
+      if (username?.kind !== 'username' || password?.kind !== 'password' || username.site !== password.site)
+        return refusal(
+          'no_credential',
+          'The username and the password of the address are not the names of one credential.',
+        );
+      const { allowed, reason } = origins.decide(username.site, originOf(url));
+      if (!allowed) return refusal('origin_refused', `The site was not opened: ${reason}.`);
+      const values = { username: secrets[user], password: secrets[word] };
+      if (values.username === undefined || values.password === undefined)
+        return refusal('no_credential', `There is no value for ${user} and ${word} now.`);
+      return { origin: address.origin, username: values.username, password: values.password };
+    },
     async refresh(page, targets) {
       if (!(await loadedAnew(page, documents, targets))) return SCRIPTED;
       await before.learn();

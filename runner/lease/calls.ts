@@ -5,6 +5,8 @@ import { type LeaseTool, leaseTools } from '../calls/lease-tools.ts';
 import { challengeNotes } from '../calls/notes/challenge-notes.ts';
 import { consoleMessages } from '../calls/notes/console-messages.ts';
 import { downloads } from '../calls/notes/downloads.ts';
+import { httpLogins } from '../calls/notes/http-logins.ts';
+import { outsideNotes } from '../calls/notes/outside.ts';
 import type { Stage } from '../calls/stage.ts';
 import type { Hibernation } from '../hibernation/hibernation.ts';
 import { type FileResources, fileResources } from '../mcp/file-resources.ts';
@@ -118,5 +120,7 @@ function noteParts({ browser, work, redactor, log }: LeaseOptions, parts: CallPa
     challenge: work.parts.settler.challenge,
     onSeen: (challenge, url) => events.add('challenge.seen', { challenge, url: redactJson(url, redactor.redact) }),
   });
-  return { messages, arrivals, challenges };
+  const outside = outsideNotes(context, error => log.warn({ err: error }, 'printing not told'));
+  const logins = httpLogins(context, parts.credentials.namesFor);
+  return { messages, arrivals, challenges, outside, logins };
 }

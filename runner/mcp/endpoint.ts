@@ -194,11 +194,16 @@ function leaseServer(served: ServedTools, sessionName: string | undefined, run: 
 const nodeHandler = (handler: McpHttpHandler) =>
   toNodeHandler({
     async fetch(request, options) {
+      // The library takes the two types by name alone, not a client that takes anything.
+      if (request.method === 'POST' && takesAnything(request.headers.get('accept')))
+        request.headers.set('accept', 'application/json, text/event-stream');
       const response = await handler.fetch(request, options);
       response.headers.delete('connection');
       return response;
     },
   });
+
+const takesAnything = (accept: string | null): boolean => accept === null || /\*\/\*/.test(accept);
 
 const withoutLinks = (result: CallToolResult): CallToolResult => ({
   ...result,

@@ -94,7 +94,9 @@ function describe<Input extends z.ZodRawShape, Context>(definition: Definition<I
   const { title, description, sets, settles, snapshotAfter, compatible, aliases = {}, run } = definition;
   const { imageInText, distinctive } = definition;
   const input = z.object(definition.input);
-  const inputSchema = withoutLimits(z.toJSONSchema(compatible ? input.extend(SESSION_ID) : input, { io: 'input' }));
+  const inputSchema = withToldDefaults(
+    withoutLimits(z.toJSONSchema(compatible ? input.extend(SESSION_ID) : input, { io: 'input' })),
+  );
   return {
     title,
     description,
@@ -124,9 +126,19 @@ const outputSchemaOf = (output: z.ZodRawShape): NonNullable<ListedTool['outputSc
   >;
 
 /** An agent does not need these to choose its arguments; they are checked all the same. */
-const NOT_LISTED = new Set(['$schema', 'minLength', 'maxLength', 'minimum', 'maximum']);
+const NOT_LISTED = new Set(['$schema', 'minLength', 'maxLength', 'minItems', 'maxItems', 'minimum', 'maximum']);
 const withoutLimits = (schema: object): object =>
   JSON.parse(JSON.stringify(schema, (key, value) => (NOT_LISTED.has(key) ? undefined : value)));
+
+/** Strict modes of model APIs refuse the keyword `default`: a default that is not plain from the type stands in the description. */
+const withToldDefaults = (schema: object): object =>
+  JSON.parse(JSON.stringify(schema), (_key, each: unknown) => {
+    if (typeof each !== 'object' || each === null || !('type' in each) || !('default' in each)) return each;
+    const { default: value, ...rest } = each;
+    const description = 'description' in each ? String(each.description) : '';
+    if (value === false || value === 0 || /default/i.test(description)) return rest;
+    return { ...rest, description: description === '' ? `Default ${value}` : `${description} (default ${value})` };
+  });
 
 const issuesOf = ({ issues }: z.ZodError): string =>
   issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`).join('; ');

@@ -12,10 +12,14 @@ export const drop = defineTool({
     sets: ['playwright', 'both'],
     title: 'Drop files or data onto an element',
     description: 'As if dragged from elsewhere',
-    args: { paths: 'Names of browser_file_list', data: 'By MIME type' },
+    args: { paths: 'Names of browser_file_list', data: 'Text' },
     unlisted: [],
     settles: ANSWERS,
     snapshotAfter: true,
-    run: uploadByName,
+    run: (args, call) => uploadByName(withTypedData(args), call),
   },
 });
+
+/** Data by MIME type, as Playwright MCP takes it; a text is plain text. */
+const withTypedData = (args: Record<string, unknown>): Record<string, unknown> =>
+  typeof args.data === 'string' ? { ...args, data: { 'text/plain': args.data } } : args;

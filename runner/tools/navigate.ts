@@ -1,8 +1,9 @@
 import * as z from 'zod';
-import { goTo } from '../acting/go-to.ts';
+import { refused } from '../../contract/tool-failure.ts';
 import { upstreamTabOf } from '../upstream/upstream-tab.ts';
 import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
+import { goSignedIn } from './go-signed-in.ts';
 import { openAddress, withPicture } from './open-address.ts';
 import { AT_ONCE, onPage } from './playwright-form.ts';
 
@@ -20,10 +21,12 @@ export const navigate = defineTool({
     unlisted: [],
     settles: AT_ONCE,
     snapshotAfter: true,
-    run: onPage({ url: z.string() }, async (page, { url }, signal) => {
-      upstreamTabOf(page)._clearCollectedArtifacts();
-      await goTo(page, url, signal);
-    }),
+    run: (args, call) =>
+      onPage({ url: z.string() }, async (page, { url }, signal) => {
+        upstreamTabOf(page)._clearCollectedArtifacts();
+        const gone = await goSignedIn(page, url, call.lease, signal);
+        return 'code' in gone ? refused(gone) : undefined;
+      })(args, call),
   },
   custom: pageForm({
     sets: ['compat', 'both'],

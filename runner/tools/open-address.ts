@@ -1,20 +1,22 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { refused } from '../../contract/tool-failure.ts';
-import { goTo } from '../acting/go-to.ts';
 import { screenshotPart } from '../acting/screenshot.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import { pageResult, withNotes } from '../results/result.ts';
 import type { PageContext } from './custom-form.ts';
+import { goSignedIn } from './go-signed-in.ts';
 
 /** Goes there, and resolves with what the page is then, or with a refusal. */
 export async function openAddress(
   address: string,
-  { page, settled, signal }: PageContext,
+  { page, lease, settled, signal }: PageContext,
   fields: Record<string, unknown> = {},
 ): Promise<CallToolResult> {
   const closed = refusedUrl(address, page.url());
   if (closed !== undefined) return refused(closed);
-  const response = await settled(page, () => goTo(page, address, signal), { firstMs: 0 });
+  const gone = await settled(page, () => goSignedIn(page, address, lease, signal), { firstMs: 0 });
+  if ('code' in gone) return refused(gone);
+  const { response } = gone;
   const isError = response !== undefined && response.status() >= 400;
   return pageResult(page, fields, isError ? [`The site answered ${response.status()} ${response.statusText()}.`] : []);
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { pictureOf, withheldPicture } from '../acting/screenshot.ts';
+import { picturesOf, withheldPicture } from '../acting/screenshot.ts';
 import { pageResult } from '../results/result.ts';
 import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
@@ -21,10 +21,11 @@ export const screenshot = defineTool({
     compatible: true,
     output: { mimeType: z.string().optional(), image: z.string().optional() },
     async run({ fullPage }, { page, lease: { pictures } }) {
-      const picture = await pictureOf(page, pictures, { fullPage, type: 'png' });
-      if ('withheld' in picture) return withheldPicture(picture.withheld);
-      const { content } = await pageResult(page, { mimeType: 'image/png' });
-      return { content: [...content, picture] };
+      const taken = await picturesOf(page, pictures, { fullPage, type: 'png' });
+      if ('withheld' in taken) return withheldPicture(taken.withheld);
+      const hints = taken.note === undefined ? [] : [taken.note];
+      const { content } = await pageResult(page, { mimeType: 'image/png' }, hints);
+      return { content: [...content, ...taken.content] };
     },
     settles: 'nothing',
     snapshotAfter: false,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { pictureOf, withheldPicture } from '../acting/screenshot.ts';
+import { picturesOf, withheldPicture } from '../acting/screenshot.ts';
 import { existing } from '../acting/target.ts';
-import { invalidArguments } from '../results/result.ts';
+import { invalidArguments, textResult } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
 import type { BrowserCall } from './playwright-form.ts';
 
@@ -38,8 +38,9 @@ function takePicture(args: Record<string, unknown>, { lease: { pictures }, onPag
     const { type = 'jpeg', fullPage = false, target } = takeArguments.parse(args);
     if (fullPage && target !== undefined) return invalidArguments('fullPage cannot be used with element screenshots.');
     const of = target === undefined ? {} : { of: await existing(page, target) };
-    const picture = await pictureOf(page, pictures, { fullPage, type, ...of });
-    if ('withheld' in picture) return withheldPicture(picture.withheld);
-    return { content: pictures.isGuarding() ? [{ type: 'text', text: HIDDEN }, picture] : [picture] };
+    const taken = await picturesOf(page, pictures, { fullPage, type, ...of });
+    if ('withheld' in taken) return withheldPicture(taken.withheld);
+    const notes = [...(pictures.isGuarding() ? [HIDDEN] : []), ...(taken.note === undefined ? [] : [taken.note])];
+    return { content: [...textResult(...notes).content, ...taken.content] };
   });
 }

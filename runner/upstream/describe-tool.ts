@@ -56,6 +56,8 @@ const addArguments = (schema: Schema, words: ToolWords): Schema => ({
 /** Types and our own words; nothing that has a default is required. */
 function leanSchema(schema: Schema, words: ToolWords): Schema {
   const { type, enum: values, anyOf, properties, items, required = [] } = schema;
+  // Gemini refuses a whole request for an object without properties: `tools/` reads a text in its place.
+  if (type === 'object' && properties === undefined) return { type: 'string' };
   const unlisted = [...HIDDEN, ...words.unlisted];
   const kept = Object.entries(properties ?? {}).filter(([name]) => !unlisted.includes(name));
   const needed = required.filter(name => properties?.[name]?.default === undefined);

@@ -17,6 +17,8 @@ export interface CaseAddress {
   readonly url: string;
   /** The host and the port of that address. */
   readonly host: string;
+  /** A host that has the same pages by https, with a certificate that nobody trusts. */
+  readonly secureHost: string;
 }
 
 /** One call of a tool, and what its answer must be. */

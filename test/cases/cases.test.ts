@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 test.each(CASES)('$name: $case.title', async ({ name, case: { opens: isOpened = true, steps } }) => {
-  const at: CaseAddress = { host: site.host, url: `http://${site.host}/${name}/` };
+  const at: CaseAddress = { host: site.host, secureHost: site.secureHost, url: `http://${site.host}/${name}/` };
   await run({ tool: 'browser_close' }, name);
   if (isOpened) await run(opens(at), name);
   for (const step of steps(at)) await run(step, name);

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { testCertificate } from '../site/certificate.ts';
 
 export type Routes = Readonly<
   Record<string, (request: IncomingMessage, response: ServerResponse, url: URL) => unknown>
@@ -12,6 +14,8 @@ export type Routes = Readonly<
 /** The pages of the cases: `/NAME/` is the folder NAME of this one. */
 export interface CaseSite {
   readonly host: string;
+  /** The same pages by https, with a certificate that nobody trusts. */
+  readonly secureHost: string;
   /** What the page of a case posted to `_log`. */
   logged(name: string): readonly string[];
   close(): void;
@@ -31,6 +35,9 @@ export async function serveCases(): Promise<CaseSite> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo; // a TCP server has a port
   const host = `127.0.0.1:${port}`;
+  const { key, cert } = testCertificate('127.0.0.1', { address: '127.0.0.1' });
+  const secure = createSecureServer({ key, cert }, (request, response) => void answer(request, response));
+  await once(secure.listen(0, '127.0.0.1'), 'listening');
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', `http://${host}`);
@@ -53,10 +60,13 @@ export async function serveCases(): Promise<CaseSite> {
 
   return {
     host,
+    secureHost: `127.0.0.1:${(secure.address() as AddressInfo).port}`,
     logged: name => logged.get(name) ?? [],
     close() {
-      server.closeAllConnections();
-      server.close();
+      for (const each of [server, secure]) {
+        each.closeAllConnections();
+        each.close();
+      }
     },
   };
 }

@@ -244,3 +244,14 @@ test.each([
   });
   expect(result.structuredContent).toEqual(JSON.parse(text));
 });
+
+test('a client that accepts anything is answered as one that names the types', async () => {
+  for (const accept of ['*/*', 'text/html, */*;q=0.5']) {
+    const response = await fetch(`${lease.runner.url}/mcp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${lease.mcpToken}`, 'content-type': 'application/json', accept },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    });
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('browser_navigate')]);
+  }
+});

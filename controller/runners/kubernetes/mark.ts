@@ -1,5 +1,5 @@
 import type { CoreV1Api, V1OwnerReference } from '@kubernetes/client-node';
-import { LABELS, LEASED, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
+import { KEEP_POD, LABELS, LEASED, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
 import { type Backoff, backoffMs } from '../../../time/backoff.ts';
 import { neverAborts } from '../../../time/clock.ts';
 import type { ProviderContext, RunnerProvider } from '../../ports/runners.ts';
@@ -45,6 +45,8 @@ async function patch(parts: MarkParts, runnerId: string, lease: Lease): Promise<
       [LABELS.epoch]: String(lease.epoch),
       [LABELS.userIdHash]: lease.userIdHash,
     },
+    // They go with the pod, whose end is the lease's.
+    annotations: { ...KEEP_POD },
     ownerReferences: [await runnersAccount(parts)],
   };
   await call(() => core.patchNamespacedPod({ name: nameOf(runnerId), namespace, body: { metadata } }, MERGE_PATCH));

@@ -3,7 +3,7 @@ import { quotedText } from '../../browser/page-text.ts';
 import { shownAddress } from '../../browser/shown.ts';
 import { frameOf } from '../../settle/requests.ts';
 
-/** Sites that ask for a user name and a password by HTTP, for the results of calls: a browser asks its person outside of the page. */
+/** Sites that ask for a username and a password by HTTP, for the results of calls: a browser asks its person outside of the page. */
 export interface HttpLogins {
   /** Since it was last asked. */
   take(): string[];
@@ -12,7 +12,7 @@ export interface HttpLogins {
 const UNAUTHORIZED = 401;
 const REALM_CHARACTERS_MAX = 200;
 
-/** `namesFor`: the names of the stored user name and password that may be used at an address; undefined: none may. */
+/** `namesFor`: the names of the stored username and password that may be used at an address; undefined: none may. */
 export function httpLogins(
   context: BrowserContext,
   namesFor: (url: string) => readonly [username: string, password: string] | undefined,
@@ -29,12 +29,12 @@ export function httpLogins(
     const realm = /realm="((?:[^"\\]|\\.)*)"/i.exec(challenge)?.[1]?.slice(0, REALM_CHARACTERS_MAX);
     const { protocol, host, pathname } = new URL(url);
     const names = namesFor(url);
-    const address = shownAddress(`${protocol}//${names?.join(':') ?? 'NAME:PASSWORD'}@${host}${pathname}`);
+    const address = `${protocol}//${names?.join(':') ?? 'NAME:PASSWORD'}@${shownAddress(`${host}${pathname}`)}`;
     const how =
       names === undefined
         ? `An address with both opens it (${address}); for a stored credential, ask the person with browser_request_user_action.`
         : `Its stored credential opens it by its names: browser_navigate to ${address}.`;
-    return `The site asks for a user name and a password by HTTP (${quotedText(scheme)}${realm === undefined ? '' : `, realm "${quotedText(realm)}"`}), outside of the page. ${how}`;
+    return `The site asks for a username and a password by HTTP (${quotedText(scheme)}${realm === undefined ? '' : `, realm "${quotedText(realm)}"`}), outside of the page. ${how}`;
   }
 
   return {

@@ -25,6 +25,8 @@ const PRINT_SCRIPT = `(() => {
 const leads = (url: string): string =>
   `The page leads to a program outside of the browser: ${shownAddress(url)}. It is not opened here; the person can open it.`;
 
+const isRedirect = (status: number): boolean => status >= 300 && status < 400;
+
 /** Follows the tabs of a lease. `onFailed`: print dialogs cannot be told. */
 export function outsideNotes(context: BrowserContext, onFailed: (error: unknown) => void): OutsideNotes {
   let notes = new Set<string>();
@@ -43,6 +45,7 @@ export function outsideNotes(context: BrowserContext, onFailed: (error: unknown)
   for (const page of context.pages()) void watch(page).catch(() => undefined);
   context.on('page', page => void watch(page).catch(() => undefined));
   context.on('response', response => {
+    if (!isRedirect(response.status())) return;
     const { location } = response.headers();
     if (location !== undefined) onAddress({ url: location });
   });

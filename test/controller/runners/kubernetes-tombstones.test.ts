@@ -56,7 +56,13 @@ async function removed({ api, provider }: Under, lease = true): Promise<string> 
   const pod = () => api.objects.get(`pods/${runnerName(id)}`);
   if (lease) {
     provider.markLeased(id, { sessionId: id, epoch: 1, userIdHash: 'a' });
+    expect(pod()?.metadata?.annotations).not.toHaveProperty(['karpenter.sh/do-not-disrupt']);
     await eventually('it is marked', () => pod()?.metadata?.labels?.[LABELS.state] === 'leased');
+    // Neither Karpenter nor the autoscaler moves it while its lease lasts.
+    expect(pod()?.metadata?.annotations).toMatchObject({
+      'karpenter.sh/do-not-disrupt': 'true',
+      'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+    });
   }
   await eventually('it is gone', async () => (await provider.remove(id)) === 'gone');
   return runnerName(id);

@@ -18,6 +18,8 @@ function lease() {
     messages: { take: async () => ['[ERROR] broken'] },
     arrivals: { take: () => ({ notes: ['Downloaded file a.txt'], links: [LINK] }) },
     challenges: async () => ['The page asks to solve a CAPTCHA.'],
+    logins: { take: () => ['The site asks for a password by HTTP.'] },
+    outside: { take: () => ['The page asked to print.'] },
     forwarder: undefined,
   };
   return { shown, stage: notes(parts as unknown as CallLease) }; // as much of a lease as the stage reads
@@ -31,7 +33,13 @@ const said = async (...[tool]: [Parameters<typeof stageCall>[0]]) => {
 
 test('an answer has what happened beside it, the page first and the console last', async () => {
   expect(await said({ tool: actingTool({}) })).toEqual([
-    ...['done', 'The page asks to solve a CAPTCHA.', 'A tab was closed.', 'Downloaded file a.txt'],
+    ...[
+      'done',
+      'The page asks to solve a CAPTCHA.',
+      'The site asks for a password by HTTP.',
+      'The page asked to print.',
+    ],
+    ...['A tab was closed.', 'Downloaded file a.txt'],
     ...['Console:\n[ERROR] broken', 'resource_link'],
   ]);
 });

@@ -1,7 +1,7 @@
 import type { CDPSession, Page } from 'playwright-core';
 import { sessionOf } from '../browser/page-session.ts';
 
-/** A user name and a password for one origin. */
+/** A username and a password for one origin. */
 export interface HttpLogin {
   readonly origin: string;
   readonly username: string;
@@ -9,7 +9,7 @@ export interface HttpLogin {
 }
 
 /**
- * Runs work in which the browser answers this origin's request for a user name and a password by HTTP. The values are given to the browser
+ * Runs work in which the browser answers this origin's request for a username and a password by HTTP. The values are given to the browser
  * alone: they are in no address, and no page sees them. The browser keeps them for the origin until its lease ends.
  */
 export async function withHttpLogin<T>(page: Page, login: HttpLogin, work: () => Promise<T>): Promise<T> {
@@ -41,9 +41,7 @@ function answerFor(session: CDPSession, { origin, username, password }: HttpLogi
     const answer = isOwn
       ? ({ response: 'ProvideCredentials', username, password } as const)
       : ({ response: 'CancelAuth' } as const);
-    void session
-      .send('Fetch.continueWithAuth', { requestId, authChallengeResponse: answer })
-      .catch(() => undefined); // the request is gone
+    void session.send('Fetch.continueWithAuth', { requestId, authChallengeResponse: answer }).catch(() => undefined); // the request is gone
   };
   session.on('Fetch.requestPaused', onPaused).on('Fetch.authRequired', onAuth);
   return () => {
