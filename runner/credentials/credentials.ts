@@ -165,7 +165,7 @@ export function credentials({
       if (address === null) return undefined;
       const { username: user, password: word } = address;
       const [username, password] = [byName.get(user), byName.get(word)];
-      if username === undefined && password === undefined) return undefined;
+      if (username === undefined && password === undefined) return undefined;
       if (username?.kind !== 'username' || password?.kind !== 'password' || username.site !== password.site)
         return refusal(
           'no_credential',
