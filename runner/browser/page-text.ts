@@ -9,7 +9,7 @@ const BREAKS = /[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 /** They are not seen, or turn the direction of what comes after them. Joiners stay: words and signs are made of them. */
 const UNSEEN = /[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]/g;
 const MARK_WORDS =
-  'ref|placeholder|active|checked|disabled|expanded|invalid|pressed|selected|unchanged|cursor|level|box';
+  'ref|placeholder|active|checked|current|disabled|expanded|invalid|max|min|pressed|readonly|required|selected|sort|unchanged|cursor|level|box';
 /** How refs and states of a snapshot begin. */
 const MARK = new RegExp(`\\[(?=\\s*(?:${MARK_WORDS})\\b)`, 'gi');
 /** How a secret's name stands for its value. */
@@ -29,7 +29,7 @@ const ROLES =
   'searchbox|slider|spinbutton|status|strong|switch|tab|table|tablist|tabpanel|text|textbox|toolbar|tooltip|tree|treegrid|treeitem';
 /** A role with a name, a state or a text; the beginning of a line, a note or a quotation; what stands between cells. */
 const IMITATES = new RegExp(
-  `(?:^|\\W)(?:${ROLES}) (?:"|\\((?:${MARK_WORDS})\\b)|^(?:${ROLES}):(?: |$)|` +
+  `(?:^|\\W)(?:${ROLES}) (?:["~]|\\((?:${MARK_WORDS})\\b)|^(?:${ROLES}):(?: |$)|` +
     `^(?:- |#{1,6} |"|/url:|Gone: |\\((?:\\d+ more|cut:|current))| \\| `,
 );
 
@@ -38,6 +38,18 @@ export function bareText(text: string): string {
   const line = oneLine(text);
   return IMITATES.test(line) ? JSON.stringify(line) : line;
 }
+
+/** The text with its lines and spaces, as they are read in JSON. */
+export const exactText = (text: string): string =>
+  JSON.stringify(withoutMarks(text.toWellFormed().replace(OTHER_BREAKS, '\n').replace(UNSEEN, '')));
+
+/** A line of preformatted text, with its spaces, as it stands behind a bar. */
+export const exactLine = (text: string): string =>
+  withoutMarks(text.toWellFormed().replace(OTHER_BREAKS, ' ').replace(UNSEEN, '').replace(CONTROLS, ' ')).trimEnd();
+
+/** Characters of control, but for tabs. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this replaces
+const CONTROLS = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 
 /** The text as it stands between quotation marks of ours or of Playwright's. */
 export const quotedText = (text: string): string => JSON.stringify(oneLine(text)).slice(1, -1);

@@ -1,4 +1,4 @@
-import { beginning } from './well-formed.ts';
+import { beginning } from '../../contract/well-formed.ts';
 
 /** Takes secrets, and what fields with secrets hold, out of a text. */
 export type Conceal = (text: string) => Promise<string>;

@@ -1,4 +1,4 @@
-import { beginning } from './well-formed.ts';
+import { beginning } from '../../contract/well-formed.ts';
 
 /**
  * About how many tokens a text takes, rather more than less, without a tokenizer, whose tables take tens of megabytes. A test

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { beginning } from '../../contract/well-formed.ts';
 import { type Conceal, cut } from './cut.ts';
 import { estimateTokens, startOf } from './estimate.ts';
-import { beginning } from './well-formed.ts';
 
 /** Bounds of the argument `tokensMax`. */
 export const TOKENS_MIN = 200;

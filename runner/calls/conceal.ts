@@ -1,8 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { CODE_META } from '../../contract/tool-failure.ts';
+import { wellFormed } from '../../contract/well-formed.ts';
 import { withoutMarks, withPlainBreaks } from '../browser/page-text.ts';
 import type { Conceal } from '../budget/cut.ts';
-import { wellFormed } from '../budget/well-formed.ts';
 import { maskFields } from '../secrecy/mask-fields.ts';
 import type { CallLease } from './call-lease.ts';
 import type { Stage } from './stage.ts';

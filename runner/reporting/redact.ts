@@ -1,4 +1,4 @@
-import { beginning } from '../budget/well-formed.ts';
+import { beginning } from '../../contract/well-formed.ts';
 import { barePieces, characterCodes, decodedReadings, foldedView, plainView } from './decoded-view.ts';
 import { decodedRuns } from './encoded-view.ts';
 import { findSpans, hitsIn, mergeRuns, type Run, type SourceSpan } from './find-needles.ts';

@@ -1,5 +1,9 @@
-/** A line of an accessibility tree that shows what a field holds. */
-const LINE = /^\s*- (?:'?(?:combobox|searchbox|spinbutton|textbox)\b.*|text): /;
+import { exactText } from '../browser/page-text.ts';
+
+/** Before a line of preformatted text. */
+const BAR = /^\s*- \| /;
+/** A line of an accessibility tree that shows what a field holds, or may repeat it. */
+const LINE = /^\s*- (?:(?:'?(?:combobox|searchbox|spinbutton|textbox)\b.*|text): |\| )/;
 
 /**
  * A text in which an accessibility tree shows the credential's name in place of what the filled fields hold: a page may
@@ -23,16 +27,19 @@ function parseJson(text: string): unknown {
 }
 
 function maskLines(text: string, held: ReadonlyMap<string, string>): string {
-  const endings = [...held].flatMap(([value, name]) => inYaml(value).map(ending => [`: ${ending}`, name] as const));
+  const spelled = [...held].flatMap(([value, name]) => inYaml(value).map(each => [each, name] as const));
   const masked = text.split('\n').map(line => {
     if (!LINE.test(line)) return line;
-    const [ending, name] = endings.find(([each]) => line.endsWith(each)) ?? [];
-    return ending === undefined ? line : `${line.slice(0, -ending.length)}: <secret>${name}</secret>`;
+    const bar = BAR.exec(line)?.[0];
+    const isHeld = (each: string) =>
+      line.endsWith(`: ${each}`) || (bar !== undefined && line.slice(bar.length).trim() === each);
+    const [ending, name] = spelled.find(([each]) => isHeld(each)) ?? [];
+    return ending === undefined ? line : `${line.trimEnd().slice(0, -ending.length)}<secret>${name}</secret>`;
   });
   return masked.join('\n');
 }
 
 function inYaml(value: string): string[] {
   const shown = value.replace(/\s+/g, ' ').trim();
-  return [shown, JSON.stringify(shown), `'${shown.replaceAll("'", "''")}'`];
+  return [shown, JSON.stringify(shown), `'${shown.replaceAll("'", "''")}'`, exactText(value)];
 }

@@ -1,55 +1,123 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
+import * as z from 'zod';
+import { within } from '../../time/within.ts';
+import { pageScript } from '../browser/page-script.ts';
+import { type PlaywrightFrame, playwrightFrame } from '../browser/playwright-frame.ts';
+import { markUnseen, SIGHT_KEY } from './mark-unseen.ts';
 
-/**
- * An element of `page.ariaSnapshotJSON({mode: 'ai'})`; a string is a text between elements.
- * https://playwright.dev/docs/api/class-page#page-aria-snapshot-json
- */
+/** An element of a page as a snapshot shows it; a string is a text between elements. */
 export interface AriaNode {
   readonly role: string;
   readonly name?: string;
+  /** A word from its title, picture or class, where it has no name. */
+  readonly guess?: string;
   /** Its text, or what a field holds. */
   readonly text?: string;
+  /** Whether lines and spaces of the text count. */
+  readonly exact?: boolean;
+  /** Of preformatted text. */
+  readonly lines?: readonly string[];
   readonly ref?: string;
-  readonly cursor?: string;
+  /** Whether an agent can act on it. */
+  readonly acts?: boolean;
   readonly active?: boolean;
   readonly url?: string;
   readonly placeholder?: string;
   readonly checked?: boolean | 'mixed';
+  readonly current?: boolean;
   readonly disabled?: boolean;
   readonly expanded?: boolean;
   readonly invalid?: boolean | string;
   readonly level?: number;
+  readonly max?: string;
+  readonly min?: string;
   readonly pressed?: boolean | 'mixed';
+  readonly readonly?: boolean;
+  readonly required?: boolean;
   readonly selected?: boolean;
+  readonly sort?: string;
   readonly children?: readonly (AriaNode | string)[];
 }
 
-/** The page's elements with refs, which hold until the next snapshot. Rejects when the page does not answer in time. */
-export async function ariaTree(page: Page, timeout: number, signal: AbortSignal): Promise<readonly AriaNode[]> {
+/** Roles whose refs agents need; any other element keeps its ref where something else says that it may be acted on. */
+export const CONTROLS: readonly string[] = [
+  ...['button', 'link', 'textbox', 'searchbox', 'spinbutton', 'slider', 'combobox', 'listbox', 'option', 'checkbox'],
+  ...['radio', 'switch', 'tab', 'treeitem', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'iframe'],
+];
+/** Roles that have a value between two bounds. */
+const RANGES = ['slider', 'progressbar', 'meter', 'scrollbar', 'spinbutton', 'separator'];
+
+const SIGHT = pageScript(new URL('./sight.page.js', import.meta.url));
+const ARGUMENT = { key: SIGHT_KEY, attributes: { controls: CONTROLS, ranges: RANGES } };
+
+/** As Playwright looks for them; a picture has neither. */
+const ROOTS = 'body, frameset';
+const OTHER_ROOT = ':root:not(html)';
+const AGAIN_MS = 300;
+const MARK_MS = 2_000;
+
+/** The answer of a document: of tens of thousands of elements, a schema would take longer than the page. */
+const answered = z.object({
+  json: z.custom<AriaNode[]>(Array.isArray),
+  iframeRefs: z.array(z.string()),
+  closed: z.int(),
+});
+
+/** A page's elements, with refs that hold until the next snapshot. */
+export interface PageTree {
+  readonly tree: readonly AriaNode[];
+  /** Whether parts of it change without a trace for observers. */
+  readonly hasClosedRoots: boolean;
+}
+
+/** Reads the page. Rejects when it does not answer in time. */
+export async function ariaTree(page: Page, timeout: number, signal: AbortSignal): Promise<PageTree> {
   const done = new AbortController();
-  const options = { mode: 'ai', timeout, signal: AbortSignal.any([signal, done.signal]) } as const;
+  const late = delay(timeout, undefined, { ref: false, signal: AbortSignal.any([signal, done.signal]) }).then(() => {
+    throw new Error(`The snapshot of the page: Timeout ${timeout}ms exceeded.`);
+  });
   try {
-    const tree = await Promise.race([page.ariaSnapshotJSON(options), treeWithoutBody(page, options)]);
-    // Documented as a list of such nodes; of tens of thousands, a schema would take longer than the page.
-    return tree as unknown as readonly AriaNode[];
+    return await Promise.race([readPage(page, done.signal), late]);
   } finally {
     done.abort();
+    late.catch(() => undefined);
   }
 }
 
-type Options = NonNullable<Parameters<Page['ariaSnapshotJSON']>[0]>;
+async function readPage(page: Page, done: AbortSignal): Promise<PageTree> {
+  const main = playwrightFrame(page.mainFrame());
+  while (!done.aborted) {
+    await within(markUnseen(page), MARK_MS, undefined); // without it fewer elements have refs
+    const found =
+      (await readDocument(main, ROOTS).catch(() => undefined)) ??
+      (await readDocument(main, OTHER_ROOT).catch(() => undefined));
+    if (found !== undefined) return found;
+    await delay(AGAIN_MS, undefined, { ref: false });
+  }
+  throw new Error('The page is no longer read.');
+}
 
-/** A page has a body by then, or is looked at for what it is. */
-const BODY_MS = 300;
-const OTHER_ROOT = ':root:not(html)';
-
-/** An SVG picture has no body, for which Playwright waits. Resolves for such a document alone. */
-async function treeWithoutBody(page: Page, options: Options): Promise<unknown> {
-  const root = page.locator(OTHER_ROOT);
-  const isOther = async () => {
-    await delay(BODY_MS, undefined, { signal: options.signal, ref: false });
-    return (await root.count()) > 0;
+async function readDocument(frame: PlaywrightFrame, selector: string): Promise<PageTree | undefined> {
+  const answer = await frame.selectors.callOnSelector({ selector, strict: false }, SIGHT, ARGUMENT);
+  if (answer == null) return undefined;
+  const { json, iframeRefs, closed } = answered.parse(JSON.parse(z.string().parse(answer.result)));
+  const inner = await Promise.all(iframeRefs.map(ref => readFrame(answer.frame, ref)));
+  const trees = new Map(iframeRefs.map((ref, at) => [ref, inner[at]]));
+  return {
+    tree: json.map(node => withFrames(node, trees)),
+    hasClosedRoots: closed > 0 || inner.some(each => each?.hasClosedRoots === true),
   };
-  return (await isOther().catch(() => false)) ? root.ariaSnapshotJSON(options) : new Promise(() => undefined);
+}
+
+/** The document in a frame; undefined: it does not answer. */
+const readFrame = (frame: PlaywrightFrame, ref: string): Promise<PageTree | undefined> =>
+  readDocument(frame, `aria-ref=${ref} >> internal:control=enter-frame >> ${ROOTS}`).catch(() => undefined);
+
+function withFrames(node: AriaNode, trees: ReadonlyMap<string, PageTree | undefined>): AriaNode {
+  if (trees.size === 0) return node;
+  const tree = node.role === 'iframe' && node.ref !== undefined ? trees.get(node.ref)?.tree : undefined;
+  if (tree !== undefined) return { ...node, children: tree };
+  if (node.children === undefined) return node;
+  return { ...node, children: node.children.map(each => (typeof each === 'string' ? each : withFrames(each, trees))) };
 }

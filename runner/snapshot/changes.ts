@@ -22,7 +22,7 @@ export interface Changes {
 
 const ROOT = '';
 /** They are shown whole: a part of them says little. */
-const UNITS = new Set(['row', 'listitem', 'combobox', 'listbox', 'link', 'option']);
+const UNITS = new Set(['row', 'listitem', 'card', 'paragraph', 'combobox', 'listbox', 'link', 'option']);
 const UNIT_LINES_MAX = 30;
 /** Roles whose text is in the line of the element around them. */
 const PARTS = new Set(['text', '/url', 'option']);

@@ -1,8 +1,9 @@
+import { partOf } from '../../contract/well-formed.ts';
 import { estimateTokens } from '../budget/estimate.ts';
-import { partOf } from '../budget/well-formed.ts';
 import { foldText } from './fold-text.ts';
 import { LONG_CHARACTERS, layout } from './layout.ts';
 import { type Outline, sizeOf } from './outline.ts';
+import { proseOf } from './prose.ts';
 
 /** A text in any case, or a regular expression, for the lines of a page. */
 export type Pattern = { readonly text: string } | { readonly regex: string; readonly flags: string };
@@ -40,7 +41,7 @@ export function regexOf(given: string): Pattern | undefined {
 }
 
 /** A match is shown with all of these around it, if that is short. */
-const UNITS = new Set(['row', 'listitem', 'article', 'option', 'menuitem', 'group', 'radiogroup', 'dialog']);
+const UNITS = new Set(['row', 'listitem', 'article', 'option', 'menuitem', 'group', 'card', 'radiogroup', 'dialog']);
 const UNIT_LINES_MAX = 30;
 const NOTE_TOKENS = 60;
 const NEAR_CHARACTERS = 300;
@@ -61,9 +62,16 @@ export function find(outline: readonly Outline[], pattern: Pattern, tokensMax: n
   let count = 0;
   const look = (lines: readonly Outline[], path: readonly string[], unit?: Found): void => {
     for (const each of lines) {
+      const code = matchesInCode(each, at);
+      if (code !== undefined) {
+        count += code.count;
+        found.push(...code.parts.map(shown => ({ shown, path })));
+        continue;
+      }
       const isUnit = UNITS.has(each.role) && sizeOf(each) <= UNIT_LINES_MAX;
       const around = unit ?? (isUnit ? { shown: each, path } : undefined);
-      const near = nearMatches(withoutRef(each.line), at);
+      const prose = proseOf(each);
+      const near = nearMatches(prose?.text ?? withoutRef(each.line), at);
       count += near.length;
       if (near.length > 0 && each.line.length > LONG_CHARACTERS)
         found.push({ shown: { ...each, line: `${headOf(each)}: ${near.join(' ')}`, children: [] }, path });
@@ -72,13 +80,30 @@ export function find(outline: readonly Outline[], pattern: Pattern, tokensMax: n
         if (!units.has(shown.shown)) found.push(shown);
         units.add(shown.shown);
       }
-      look(each.children, [...path, headOf(each)], around);
+      if (prose === undefined || near.length === 0) look(each.children, [...path, headOf(each)], around);
     }
   };
   look(outline, []);
   if (count === 0) return `No matches found for ${name}.`;
   const head = `Found ${count} ${count === 1 ? 'match' : 'matches'} for ${name}:`;
   return [head, ...within(found, tokensMax - estimateTokens(head) - NOTE_TOKENS)].join('\n');
+}
+
+const LINES_AROUND = 2;
+
+/** Lines of preformatted text that match, with those around them, and how many match; undefined: the element has none. */
+function matchesInCode(each: Outline, at: Matcher): { count: number; parts: Outline[] } | undefined {
+  if (each.children[0]?.role !== 'line') return undefined;
+  const matching = each.children.flatMap(({ line }, n) => (nearMatches(line, at).length > 0 ? [n] : []));
+  const spans: { from: number; to: number }[] = [];
+  for (const n of matching) {
+    const [from, to] = [Math.max(0, n - LINES_AROUND), n + LINES_AROUND + 1];
+    const last = spans.at(-1);
+    if (last !== undefined && from <= last.to) last.to = to;
+    else spans.push({ from, to });
+  }
+  const parts = spans.map(({ from, to }) => ({ ...each, children: each.children.slice(from, to) }));
+  return { count: matching.length, parts };
 }
 
 /** The line where it matches, folded or as it is; of a long one the places in it that do, each with what is near. */

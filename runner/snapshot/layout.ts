@@ -1,7 +1,8 @@
+import { beginning } from '../../contract/well-formed.ts';
 import { estimateTokens, startOf } from '../budget/estimate.ts';
 import { largest, TOKENS_DEFAULT } from '../budget/fit.ts';
-import { beginning } from '../budget/well-formed.ts';
 import { type Outline, sizeOf } from './outline.ts';
+import { proseOf } from './prose.ts';
 
 /** How many of like elements are shown where not all of the page fits; links of a navigation, and buttons, only in the last two. */
 const CAPS: readonly Caps[] = [
@@ -34,6 +35,8 @@ const NEVER_EQUAL = new Set([
 ]);
 /** Few of them say where an agent can go or what it can do. */
 const WAYS = new Set(['button', 'tab', 'menuitem']);
+/** Lines of code say less each than rows. */
+const LINES_PER_ROW = 8;
 const CELLS = new Set(['cell', 'gridcell', 'columnheader', 'rowheader']);
 
 export interface LayoutOptions {
@@ -162,7 +165,8 @@ function writeLines(outline: readonly Outline[], writing: Writing): Line[] {
     if (indent >= writing.depth) return;
     for (const run of runs(all)) {
       const { role } = run[0] as Outline; // a run has an element
-      const cap = isWay || WAYS.has(role) ? writing.caps.ways : writing.caps.rows;
+      const rows = role === 'line' ? LINES_PER_ROW * writing.caps.rows : writing.caps.rows;
+      const cap = isWay || WAYS.has(role) ? writing.caps.ways : rows;
       const shown = run.length <= cap + SPARED_MIN ? run : run.slice(0, cap);
       for (const each of shown) write(each, indent, isWay);
       const more = run.slice(shown.length);
@@ -205,6 +209,8 @@ function inOneLine(each: Outline): Outline {
     sizeOf(each) <= ROW_LINES_MAX
   )
     return { ...each, line: rowLine(each), children: [] };
+  const prose = proseOf(each);
+  if (prose !== undefined) return { ...each, line: prose.line, children: [] };
   const options = each.children.filter(({ role, ref }) => role === 'option' && ref === undefined);
   if (options.length > 0 && options.length === each.children.length)
     return { ...each, line: `${each.line}: ${optionList(options)}`, children: [] };

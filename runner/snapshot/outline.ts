@@ -1,7 +1,7 @@
-import { bareText, oneLine } from '../browser/page-text.ts';
+import { beginning } from '../../contract/well-formed.ts';
+import { bareText, exactLine, exactText, oneLine } from '../browser/page-text.ts';
 import { shownAddress } from '../browser/shown.ts';
-import { beginning } from '../budget/well-formed.ts';
-import type { AriaNode } from './aria-tree.ts';
+import { type AriaNode, CONTROLS } from './aria-tree.ts';
 
 /** One line of a snapshot, with what is under it. */
 export interface Outline {
@@ -9,16 +9,14 @@ export interface Outline {
   /** As it is shown, after `- `. */
   readonly line: string;
   readonly ref: string | undefined;
-  /** Names the group without a line in which it lies; undefined: in none. */
-  readonly within?: number;
+  /** Names the group of several lines, without one itself, in which it lies; undefined: in none. */
+  readonly within?: number | undefined;
+  /** Refs of all groups without a line in which it lies, down from the element around them; innermost first. */
+  readonly groups?: readonly string[] | undefined;
   readonly children: readonly Outline[];
 }
 
-/** Roles whose refs agents need; any other element keeps its ref where the pointer says that it may be clicked. */
-const ACTED_ON = new Set([
-  ...['button', 'link', 'textbox', 'searchbox', 'spinbutton', 'slider', 'combobox', 'listbox', 'option'],
-  ...['checkbox', 'radio', 'switch', 'tab', 'treeitem', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'iframe'],
-]);
+const ACTED_ON = new Set(CONTROLS);
 const LABELLED = new Set(['textbox', 'searchbox', 'spinbutton', 'combobox', 'checkbox', 'radio', 'switch', 'slider']);
 /** Their names are what they say. */
 const SAYING = new Set(['cell', 'gridcell', 'columnheader', 'rowheader', 'listitem', 'option', 'caption']);
@@ -36,15 +34,43 @@ export function outlineOf(
   return hasBoundedLines ? withBoundedLines(lines) : lines;
 }
 
-const linesIn = (nodes: readonly (AriaNode | string)[]): Outline[] =>
-  withoutTwins(nodes.flatMap(each => (typeof each === 'string' ? textLine(each) : linesOf(each))));
+function linesIn(nodes: readonly (AriaNode | string)[]): Outline[] {
+  const parts = nodes.map(node => ({ node, lines: typeof node === 'string' ? textLine(node) : linesOf(node) }));
+  const cards = parts.map(({ node, lines }) => isCard(node, lines));
+  const besideCard = (at: number) => cards[at - 1] === true || cards[at + 1] === true;
+  const lines = parts.flatMap(({ node, lines }, at) =>
+    cards[at] === true && besideCard(at) && typeof node !== 'string'
+      ? [{ role: 'card', line: 'group', ref: node.ref, children: lines.map(withoutGroup) }]
+      : lines,
+  );
+  return withoutTwins(lines);
+}
+
+/** Whether a group without a line holds a text and ways to act on what that says: beside its like, both belong together. */
+const isCard = (node: AriaNode | string, lines: readonly Outline[]): boolean =>
+  typeof node !== 'string' &&
+  isPlainGroup(node) &&
+  lines.length > 1 &&
+  lines.some(({ role }) => SAYS.has(role)) &&
+  lines.some(({ role, line }) => !FILLED.has(role) && !SAYS.has(role) && line.includes(' [ref='));
+
+const SAYS = new Set(['text', 'heading', 'paragraph']);
+/** Fields have names that say what they are for. */
+const FILLED = new Set([...LABELLED, 'listbox', 'option']);
+
+const isPlainGroup = (node: AriaNode): boolean =>
+  node.role === 'generic' && node.name === undefined && !isActedOn(node);
+
+const withoutGroup = ({ within: _within, groups: _groups, ...each }: Outline): Outline => each;
 
 /** About how many characters the page says. */
 export const charactersIn = (nodes: readonly (AriaNode | string)[]): number =>
   nodes.reduce<number>((sum, node) => {
     if (typeof node === 'string') return sum + node.length;
-    const { name = '', text = '', placeholder = '', url = '', children = [] } = node;
-    return sum + name.length + text.length + placeholder.length + url.length + charactersIn(children);
+    const { name = '', text = '', placeholder = '', url = '', lines = [], children = [] } = node;
+    return (
+      sum + lines.join('').length + name.length + text.length + placeholder.length + url.length + charactersIn(children)
+    );
   }, 0);
 
 /** How many characters its lines have. */
@@ -54,47 +80,64 @@ export const charactersOf = (lines: readonly Outline[]): number =>
 function linesOf(node: AriaNode): Outline[] {
   const children = linesIn(node.children ?? []);
   const acted = isActedOn(node);
-  if (node.role === 'generic' && !acted && node.name === undefined)
-    return inGroup([...(node.text === undefined ? [] : textLine(node.text, node.ref)), ...children]);
+  if (isPlainGroup(node))
+    return inGroup([...(node.text === undefined ? [] : textLine(node.text, node.ref)), ...children], node.ref);
   if (node.role === 'img' && node.name === undefined && !acted) return children;
   const url =
     node.url === undefined
       ? []
       : [{ role: '/url', line: `/url: ${shownAddress(node.url)}`, ref: undefined, children: [] }];
-  return [{ role: node.role, line: lineOf(node, acted), ref: node.ref, children: [...url, ...children] }];
+  const written = (node.lines ?? []).map(each => ({
+    role: 'line',
+    line: `| ${exactLine(each)}`,
+    ref: undefined,
+    children: [],
+  }));
+  return [{ role: node.role, line: lineOf(node, acted), ref: node.ref, children: [...url, ...written, ...children] }];
 }
 
 let groups = 0;
 
-/** The lines of a group that has none itself: of several, each names it, unless it lies in a nearer one. */
-function inGroup(lines: Outline[]): Outline[] {
-  if (lines.length < 2) return lines;
+/** The lines of a group that has none itself: each names it, and several are told from those beside the group. */
+function inGroup(lines: Outline[], ref: string | undefined): Outline[] {
   groups += 1;
-  const within = groups;
-  return lines.map(each => (each.within === undefined ? { ...each, within } : each));
+  const within = lines.length > 1 ? groups : undefined;
+  return lines.map(each => ({
+    ...each,
+    within: each.within ?? within,
+    groups: ref === undefined ? each.groups : [...(each.groups ?? []), ref],
+  }));
 }
 
-const isActedOn = ({ role, name, cursor }: AriaNode): boolean =>
-  ACTED_ON.has(role) || cursor === 'pointer' || (role === 'generic' && name !== undefined);
+const isActedOn = ({ role, name, acts }: AriaNode): boolean =>
+  ACTED_ON.has(role) || acts === true || (role === 'generic' && name !== undefined);
 
 const textLine = (text: string, ref?: string): Outline[] =>
   text.trim() === '' ? [] : [{ role: 'text', line: `text: ${bareText(text)}`, ref, children: [] }];
 
 function lineOf(node: AriaNode, acted: boolean): string {
-  const { role, name = '', text, placeholder, ref } = node;
-  const says = text ?? (SAYING.has(role) ? name : undefined);
+  const { role, name = '', guess, text, placeholder, ref, exact = false } = node;
+  const says = text ?? (SAYING.has(role) && name !== '' ? name : undefined);
   // The text of a row is in its cells.
   const isNamed = name !== '' && says !== name && !(role === 'row' && node.children !== undefined);
-  const named = isNamed ? ` ${JSON.stringify(oneLine(name))}` : '';
+  const guessed = guess === undefined ? '' : ` ~${bareText(guess)}`;
+  const named = isNamed ? ` ${JSON.stringify(oneLine(name))}` : guessed;
   const hint = placeholder === undefined || placeholder === name ? '' : ` [placeholder=${inBrackets(placeholder)}]`;
   const shownRef = acted && ref !== undefined ? ` [ref=${ref}]` : '';
-  return `${role}${named}${hint}${states(node)}${shownRef}${says === undefined ? '' : `: ${bareText(says)}`}`;
+  return `${role}${named}${hint}${states(node)}${shownRef}${says === undefined ? '' : `: ${exact ? exactText(says) : bareText(says)}`}`;
 }
 
-const STATES = ['active', 'checked', 'disabled', 'expanded', 'invalid', 'level', 'pressed', 'selected'] as const;
+const STATES = [
+  ...(['active', 'checked', 'current', 'disabled', 'expanded', 'invalid', 'level', 'max', 'min', 'pressed'] as const),
+  ...(['readonly', 'required', 'selected', 'sort'] as const),
+];
+
+/** What is closed can be opened; any other state that is not there is not told. */
+const isTold = (state: (typeof STATES)[number], value: unknown): boolean =>
+  value !== undefined && (value !== false || state === 'expanded');
 
 const states = (node: AriaNode): string =>
-  STATES.filter(state => node[state] !== undefined && node[state] !== false)
+  STATES.filter(state => isTold(state, node[state]))
     .map(state => (node[state] === true ? ` [${state}]` : ` [${state}=${inBrackets(String(node[state]))}]`))
     .join('');
 

@@ -89,13 +89,13 @@ export function snapshotWriter(
   });
 
   async function read(page: Page, timeoutMs: number, signal: AbortSignal, looked?: Look) {
-    const [tree, title, tabs] = await Promise.all([
+    const [{ tree, hasClosedRoots }, title, tabs] = await Promise.all([
       ariaTree(page, timeoutMs, signal),
       looked?.title ?? page.title().catch(() => ''),
       tabsOf(context, page),
     ]);
     const { outline, whole } = await concealOutline(await outlineFrom(tree, { hasBoundedLines: true }), conceal);
-    const [address, state] = [page.url(), looked?.state ?? null];
+    const [address, state] = [page.url(), hasClosedRoots ? null : (looked?.state ?? null)];
     return { outline, whole, address, title: await conceal(title), tabs: await conceal(tabs), state };
   }
   type Read = Awaited<ReturnType<typeof read>>;
@@ -158,13 +158,13 @@ export function snapshotWriter(
       await elementsOf(page);
       const result = await read(page, wanted.timeoutMs, signal);
       if (wanted.ref === undefined) return wholePage(page, result, wanted);
-      const part = elementOf(result.outline, wanted.ref);
-      if (part === undefined) return undefined;
-      return layout([part], { ...layoutOptions('', wanted), all: true });
+      const part = partOf(result.outline, wanted.ref);
+      if (part.length === 0) return undefined;
+      return layout(part, { ...layoutOptions('', wanted), all: true });
     },
     async find(page, pattern, { timeoutMs, tokensMax }, signal) {
       await elementsOf(page);
-      const tree = await ariaTree(page, timeoutMs, signal);
+      const { tree } = await ariaTree(page, timeoutMs, signal);
       const { outline } = await concealOutline(await outlineFrom(tree, { hasBoundedLines: false }), conceal);
       return find(outline, pattern, tokensMax);
     },
@@ -283,12 +283,15 @@ async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   return outcome as T; // not the symbol
 }
 
-function elementOf(outline: readonly Outline[], ref: string): Outline | undefined {
+/** The element, or the lines of a group that has none itself. */
+function partOf(outline: readonly Outline[], ref: string): readonly Outline[] {
+  const grouped = outline.filter(({ groups = [] }) => groups.includes(ref));
+  if (grouped.length > 0) return grouped;
   for (const each of outline) {
-    const found = each.ref === ref ? each : elementOf(each.children, ref);
-    if (found !== undefined) return found;
+    const found = each.ref === ref ? [each] : partOf(each.children, ref);
+    if (found.length > 0) return found;
   }
-  return undefined;
+  return [];
 }
 
 const withoutHash = (url: string): string => url.split('#', 1)[0] ?? '';

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { AriaNode } from '../../../runner/snapshot/aria-tree.ts';
 import { find } from '../../../runner/snapshot/find.ts';
 import { outlineOf } from '../../../runner/snapshot/outline.ts';
 
@@ -20,4 +21,12 @@ test('a pattern matches the text as it is, and as it is written', () => {
   expect(find(outline, { regex: 'Kündigung', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
   expect(find(outline, { regex: '10\\s000', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
   expect(find(outline, { regex: '\\u00ad', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
+});
+
+test('words of a sentence are found across the links in it', () => {
+  const link: AriaNode = { role: 'link', name: 'old pier', ref: 'e2' };
+  const page = outlineOf([{ role: 'paragraph', children: ['From the', link, 'you see gulls'] }]);
+  expect(find(page, { text: 'the old pier you see' }, 1_000)).toBe(
+    'Found 1 match for "the old pier you see":\n- paragraph: From the link "old pier" [ref=e2] you see gulls',
+  );
 });

@@ -61,3 +61,23 @@ test('rows that were left out are read on, below what they lie in', () => {
     /^- table "Orders"\n - row: Thing 13\n - row: Thing 14\n/,
   );
 });
+
+test('a sentence with links and words that act is one line', () => {
+  const link: AriaNode = { role: 'link', name: 'guide', ref: 'e2', url: '/guide' };
+  const word: AriaNode = { role: 'generic', text: 'cranes', ref: 'e3', acts: true };
+  const page = outlineOf([{ role: 'paragraph', children: ['Read the', link, 'on', word, 'first.'] }]);
+  expect(layout(page, { tokensMax: 500 })).toBe(
+    '- paragraph: Read the link "guide" [ref=e2] </guide> on "cranes" [ref=e3] first.',
+  );
+});
+
+test('the button of each of several like boxes is shown with the texts of its box', () => {
+  const box = (name: string, ref: string): AriaNode => ({
+    role: 'generic',
+    ref: `e5${ref}`,
+    children: [button('Order', ref), { role: 'generic', text: name }],
+  });
+  expect(layout(outlineOf([box('Peas', 'e1'), box('Beets', 'e2')]), { tokensMax: 500 })).toBe(
+    '- group\n - button "Order" [ref=e1]\n - text: Peas\n- group\n - button "Order" [ref=e2]\n - text: Beets',
+  );
+});

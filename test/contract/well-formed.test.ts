@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { startOf } from '../../../runner/budget/estimate.ts';
-import { beginning, partOf, wellFormed } from '../../../runner/budget/well-formed.ts';
-import { find } from '../../../runner/snapshot/find.ts';
+import { beginning, partOf, wellFormed } from '../../contract/well-formed.ts';
+import { startOf } from '../../runner/budget/estimate.ts';
+import { find } from '../../runner/snapshot/find.ts';
 
 const emoji = `x${'😀'.repeat(900)}`;
 

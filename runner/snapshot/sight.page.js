@@ -1,0 +1,420 @@
+// Runs in Playwright's world of a document, with its injected script and the root of what is read: its tree of roles, names and states, and
+// beside it what that tree leaves out or glues together. Refs, and what they lead to, stay Playwright's.
+({ injected, elements }, { key, attributes }) => {
+  const [root] = elements;
+  const refPrefix = injected._frameSeq ? `f${injected._frameSeq}` : '';
+  const options = { mode: 'ai', refPrefix };
+  const aria = injected.utils.generateAriaTree(root, options);
+  injected._lastAriaSnapshotForQuery = aria;
+  /** Elements with listeners of clicks, and the roots that `shadowRoot` does not give. */
+  const { listens = new WeakSet(), roots = new WeakMap(), hasPseudo = true } = globalThis[Symbol.for(key)] ?? {};
+
+  const nodeOf = new Map();
+  const collect = ({ children }) => {
+    for (const child of children)
+      if (typeof child !== 'string') {
+        const [symbol] = Object.getOwnPropertySymbols(child);
+        nodeOf.set(child[symbol], child);
+        collect(child);
+      }
+  };
+  collect(aria.root);
+
+  const CONTROLS = new Set(attributes.controls);
+  const NATIVE = 'a[href], button, input, select, textarea, summary, option, label, iframe, area';
+  const PROSE = /^(?:P|LI|DD|DT|TD|TH|TR|ARTICLE|FIGURE)$/;
+  /** Words of a text, whatever they stress. */
+  const INLINE = new Set(['generic', 'strong', 'emphasis', 'code', 'mark', 'time', 'subscript', 'superscript']);
+  const CLOSED_MAX = 50;
+  const TEXT_MAX = 100_000;
+  const styleOf = element => getComputedStyle(element);
+  const isShown = (element, style) =>
+    style.display === 'contents' || element.checkVisibility({ visibilityProperty: true });
+  const normal = text =>
+    text
+      .replace(/[\u200b\u00ad]/g, '')
+      .replace(/\s+/g, ' ')
+      .trim();
+
+  const [donor] = [...aria.refs.keys()].slice(-1);
+  /** A number of Playwright's own: given to an element that has one, then to the other. */
+  const allocateRef = element => {
+    const known = element._ariaRef;
+    if (known?.omicron === true) return known.ref;
+    let ref = `${refPrefix}e${100_000 + Math.floor(Math.random() * 900_000)}`;
+    if (donor !== undefined) {
+      const own = donor._ariaRef;
+      donor._ariaRef = undefined;
+      injected.utils.generateAriaTree(donor, options);
+      ref = donor._ariaRef?.ref ?? ref;
+      donor._ariaRef = own;
+    }
+    element._ariaRef = { role: 'generic', name: '', ref, omicron: true };
+    return ref;
+  };
+  const giveRef = (out, element) => {
+    if (out.ref === undefined) {
+      out.ref = aria.refs.get(element) ?? allocateRef(element);
+      aria.info.set(out.ref, aria.info.get(out.ref) ?? { element, nameFromContentRefs: [] });
+      aria.refs.set(element, out.ref);
+    }
+  };
+
+  const isEditable = element =>
+    element.hasAttribute('contenteditable') &&
+    element.isContentEditable &&
+    element.parentElement?.isContentEditable !== true;
+  const hasBox = element => {
+    const { width, height } = element.getBoundingClientRect();
+    return width > 0 && height > 0;
+  };
+
+  // ---- What can be acted on without a role that says so.
+
+  const dragged = [...root.querySelectorAll('[draggable=true]')].slice(0, 200);
+  const drops = new Set(dragged.map(({ parentElement: parent }) => parent).filter(parent => parent && parent !== root));
+  for (const drop of [...drops])
+    for (const other of drop.parentElement?.children ?? []) if (other.localName === drop.localName) drops.add(other);
+
+  const reactsByItself = (element, style, parentStyle) =>
+    element.hasAttribute('onclick') ||
+    (element.draggable === true && element.getAttribute('draggable') === 'true') ||
+    drops.has(element) ||
+    (element.hasAttribute('tabindex') && element.tabIndex >= 0) ||
+    listens.has(element) ||
+    (style.cursor === 'pointer' && parentStyle?.cursor !== 'pointer');
+
+  const mayReact = element =>
+    element !== root &&
+    element.localName !== 'html' &&
+    !element.isContentEditable &&
+    !element.matches(NATIVE) &&
+    !element.closest('a[href], button, summary, [role=button], [role=link], label');
+
+  // ---- A name for what has none.
+
+  const DULL =
+    /^(?:btn|button|icon|icons|ico|link|item|active|disabled|hidden|fa|fas|far|fab|bi|ti|material-icons|glyphicon|mdi|svg|img|image|small|large|sm|md|lg|xs|act|w|h|d|p|m)$/i;
+  const HASHED =
+    /\d{3,}|^(?:css|sc|jsx|svelte|ng|v|_)-|^_|[a-z][A-Z][a-z]*[A-Z]|[a-zA-Z]\d[a-zA-Z]|^[wmphdgb][trblxy]?-\d/;
+  const PREFIX =
+    /^(?:fa|fas|far|bi|icon|icons|ico|glyphicon|mdi|ti|ri|la|lucide|feather|codicon|octicon|material-symbols)-+/i;
+  const word = text =>
+    normal(text ?? '')
+      .replace(/[^\p{L}\p{N}._-]+/gu, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 40);
+  const fileOf = address => /([^/?#]+?)(?:\.\w+)?(?:[?#].*)?$/.exec(address.startsWith('data:') ? '' : address)?.[1];
+  const guessOf = element => {
+    const parts = [element, ...element.querySelectorAll('i, span, svg, use, img, title')].slice(0, 8);
+    for (const each of parts) {
+      const described = each.getAttribute('aria-describedby');
+      const said =
+        each.getAttribute('title') ||
+        each.getAttribute('data-tooltip') ||
+        each.getAttribute('data-title') ||
+        each.getAttribute('data-original-title') ||
+        (described && each.getRootNode().getElementById?.(described)?.textContent) ||
+        (each.localName === 'title' ? each.textContent : '') ||
+        (each.localName === 'use'
+          ? (each.getAttribute('href') ?? each.getAttribute('xlink:href') ?? '').split('#')[1]
+          : '') ||
+        (each.localName === 'img' ? each.alt || fileOf(each.getAttribute('src') ?? '') : '');
+      if (said && word(said)) return word(said).replace(PREFIX, '');
+    }
+    for (const each of parts) {
+      const names = [...each.classList].filter(name => name.length < 40 && !DULL.test(name) && !HASHED.test(name));
+      const named = names.find(name => PREFIX.test(name)) ?? names.find(name => name.includes('-')) ?? names[0];
+      if (named) return word(named.replace(PREFIX, ''));
+    }
+    return word(element.id && !HASHED.test(element.id) ? element.id : (element.getAttribute('name') ?? ''));
+  };
+
+  // ---- Texts, apart as on the screen.
+
+  let last; // the text node before, with nothing between
+  const digit = /\d/;
+  const rectAt = (node, offset) => {
+    const range = document.createRange();
+    range.setStart(node, offset);
+    range.setEnd(node, offset + 1);
+    return range.getBoundingClientRect();
+  };
+  const isApart = node => {
+    const [before, text] = [last?.data ?? '', node.data];
+    if (before === '' || text === '' || last.parentNode === node.parentNode) return false;
+    if (/\s$/.test(before) || /^\s/.test(text)) return false;
+    const [a, b] = [rectAt(last, before.length - 1), rectAt(node, 0)];
+    if (a.height === 0 || b.height === 0) return false;
+    const isOneLine = a.bottom > b.top && b.bottom > a.top;
+    if (isOneLine && b.left - a.right > 3) return true;
+    return digit.test(before.at(-1)) && digit.test(text[0]) && Math.abs(a.bottom - b.bottom) > a.height * 0.15;
+  };
+
+  const strings = children => {
+    const merged = [];
+    let text = '';
+    const flush = () => {
+      if (normal(text) !== '') merged.push(normal(text));
+      text = '';
+    };
+    for (const child of children)
+      if (typeof child === 'string') text += child;
+      else {
+        flush();
+        merged.push(child);
+      }
+    flush();
+    return merged;
+  };
+
+  // ---- The walk.
+
+  const visited = new Set();
+  let closed = 0;
+
+  const fieldText = element => {
+    const value = element.value ?? '';
+    return value.length <= TEXT_MAX && value !== normal(value) ? { text: value, exact: true } : { text: normal(value) };
+  };
+
+  const boundsOf = (element, role) => {
+    const facts = {};
+    const value = element.getAttribute('aria-valuetext') ?? element.getAttribute('aria-valuenow');
+    const isNative = element.localName === 'input' || element.localName === 'progress' || element.localName === 'meter';
+    if (!attributes.ranges.includes(role)) return facts;
+    if (value !== null) facts.text = normal(value);
+    else if (isNative && element.localName !== 'input' && element.position !== -1) facts.text = String(element.value);
+    for (const bound of ['min', 'max']) {
+      const own = element.getAttribute(`aria-value${bound}`) ?? (isNative ? element.getAttribute(bound) : null);
+      if (own !== null) facts[bound] = own.slice(0, 40);
+    }
+    if (element.type === 'range') Object.assign(facts, { min: element.min || '0', max: element.max || '100' });
+    return facts;
+  };
+
+  const stateOf = (element, node) => {
+    const out = {};
+    for (const state of ['checked', 'disabled', 'expanded', 'invalid', 'level', 'pressed', 'selected', 'active'])
+      if (node[state]) out[state] = node[state];
+    if (element.getAttribute('aria-expanded') === 'false') out.expanded = false;
+    if (element.localName === 'summary' && element.parentElement?.localName === 'details')
+      out.expanded = element.parentElement.open;
+    if (element.required === true || element.getAttribute('aria-required') === 'true') out.required = true;
+    if (
+      element.readOnly === true &&
+      !['checkbox', 'radio', 'range', 'color', 'file', 'button', 'submit', 'image', 'reset'].includes(element.type)
+    )
+      out.readonly = true;
+    const sort = element.getAttribute('aria-sort');
+    if (sort && sort !== 'none') out.sort = sort.slice(0, 20);
+    const current = element.getAttribute('aria-current');
+    if (current && current !== 'false') out.current = true;
+    return out;
+  };
+
+  const placeholderOf = element => {
+    const of = each => {
+      const content = each ? getComputedStyle(each, '::before').content : '';
+      return /^"(?:[^"\\]|\\.)+"/.test(content)
+        ? JSON.parse(content.split('" / "')[0].replace(/\\([0-9a-f]{1,6}) ?/gi, ' '))
+        : '';
+    };
+    const said =
+      element.getAttribute('aria-placeholder') ??
+      element.getAttribute('data-placeholder') ??
+      element.getAttribute('placeholder');
+    return normal(said ?? '') || normal(of(element)) || normal(of(element.firstElementChild));
+  };
+
+  const isLined = (element, style, parentStyle) =>
+    style.whiteSpace !== 'normal' &&
+    /^(?:pre|pre-wrap|pre-line|break-spaces)$/.test(style.whiteSpace) &&
+    !/^pre/.test(parentStyle?.whiteSpace ?? '') &&
+    !style.display.startsWith('inline') &&
+    element.childElementCount < 5_000 &&
+    /\n[^\n]*\S/.test(element.textContent ?? '') &&
+    element.querySelector('a[href], button, input, select, textarea, [tabindex], [onclick]') === null;
+
+  const visit = (out, node, parentShown, parentStyle) => {
+    if (visited.has(node)) return;
+    visited.add(node);
+    if (node.nodeType === Node.TEXT_NODE) {
+      if (!parentShown || out.isField || !node.data) return;
+      if (isApart(node)) out.children.push(' ');
+      out.children.push(node.data);
+      last = node;
+      return;
+    }
+    if (node.nodeType !== Node.ELEMENT_NODE) return;
+    const element = node;
+    const style = styleOf(element);
+    const known = nodeOf.get(element);
+    const shown = known !== undefined || isShown(element, style);
+    if (element.localName === 'img' && element.useMap && shown) areas(out, element);
+    const isBlock = element.localName === 'br' || (style.display !== 'inline' && style.display !== 'contents');
+    if (isBlock) last = undefined;
+    if (known === undefined && !shown) return void walk(out, element, false, style, isBlock);
+    const editable = isEditable(element) && known?.role !== 'textbox';
+    const reacts =
+      reactsByItself(element, style, parentStyle) &&
+      mayReact(element) &&
+      hasBox(element) &&
+      style.pointerEvents !== 'none';
+    const lined = isLined(element, style, parentStyle) && !editable;
+    const isProse =
+      known === undefined || (style.display === 'inline' && INLINE.has(known.role) && !known.name && !known.active);
+    if (isProse && !editable && !reacts && !lined) return void walk(out, element, true, style, isBlock);
+
+    const own = { role: known?.role ?? (lined ? 'code' : 'generic'), children: [], ...stateOf(element, known ?? {}) };
+    if (known?.name) own.name = known.name;
+    if (known?.ref) own.ref = known.ref;
+    if (known?.props.url !== undefined) own.url = known.props.url;
+    if (known?.props.placeholder !== undefined) own.placeholder = known.props.placeholder;
+    const bounds = boundsOf(element, own.role);
+    if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) {
+      if (!['checkbox', 'radio', 'file'].includes(element.type) && bounds.text === undefined) {
+        const { text, exact } = fieldText(element);
+        if (text !== '' && text !== own.name) Object.assign(own, { text, ...(exact ? { exact } : {}) });
+      }
+      own.isField = true;
+      walk(own, element, true, style, false);
+    } else if (editable) {
+      const text = (element.innerText ?? '').replace(/\n$/, '').slice(0, TEXT_MAX);
+      const field =
+        element.localName === 'td' || element.localName === 'th'
+          ? { role: 'textbox', children: [] }
+          : Object.assign(own, { role: 'textbox' });
+      if (field !== own) {
+        own.children.push(field);
+        own.ref = undefined;
+      }
+      if (normal(text) !== '') Object.assign(field, text === normal(text) ? { text } : { text, exact: true });
+      else if (placeholderOf(element) !== '') field.placeholder = placeholderOf(element);
+      giveRef(field, element);
+      field.acts = true;
+      if (own.role === 'textbox' && !own.name) own.guess = guessOf(element);
+    } else if (lined) {
+      const text = (element.innerText ?? '').replace(/\n+$/, '').slice(0, TEXT_MAX);
+      if (own.role === 'generic') own.role = 'code';
+      own.name = undefined;
+      own.lines = text.split('\n');
+    } else {
+      own.isField = own.role === 'textbox';
+      walk(own, element, true, style, false);
+    }
+    Object.assign(own, bounds);
+    finish(own, element, style, reacts);
+    if (isBlock) out.children.push(' ');
+    out.children.push(own);
+    if (isBlock) out.children.push(' ');
+    last = isBlock ? undefined : last;
+  };
+
+  const allText = ({ children, text, name }) =>
+    children.length === 0
+      ? (text ?? name ?? '')
+      : children.map(child => (typeof child === 'string' ? child : allText(child))).join(' ');
+
+  function finish(own, element, style, reacts) {
+    const isControl = CONTROLS.has(own.role);
+    own.children = strings(own.children);
+    const only = own.children.length === 1 && typeof own.children[0] === 'string' ? own.children[0] : undefined;
+    const holds = own.children.some(child => child.acts === true || child.holds === true);
+    if (own.name !== undefined && own.children.length > 0 && normal(allText(own)) === normal(own.name)) {
+      // A name that only repeats what is in it.
+      if (holds) own.name = undefined;
+      else own.children = [];
+    } else if (own.name !== undefined && own.children.includes(own.name))
+      own.children = own.children.filter(child => child !== own.name);
+    else if (only !== undefined && own.text === undefined) {
+      own.text = only;
+      own.children = [];
+    }
+    if (
+      reacts &&
+      (!holds ||
+        PROSE.test(element.tagName) ||
+        style.cursor === 'pointer' ||
+        element.hasAttribute('onclick') ||
+        drops.has(element))
+    ) {
+      giveRef(own, element);
+      own.acts = true;
+    }
+    if (isControl && own.role !== 'option' && own.ref === undefined && hasBox(element)) giveRef(own, element);
+    if (isControl) own.acts = true;
+    own.holds = holds || own.acts === true;
+    const isNameless = !own.name && own.text === undefined && !own.placeholder && own.children.length === 0;
+    if (own.acts && isNameless && own.role !== 'iframe') own.guess = guessOf(element) || undefined;
+    own.isField = undefined;
+  }
+
+  function walk(out, element, shown, style, isBlock) {
+    if (isBlock) out.children.push(' ');
+    out.children.push((shown && pseudo(element, '::before')) || '');
+    const assigned = element.localName === 'slot' ? element.assignedNodes() : [];
+    const under = (nodes, within) => {
+      for (const child of nodes) if (!within || !child.assignedSlot) visit(out, child, shown, style);
+    };
+    if (assigned.length > 0) under(assigned, false);
+    else {
+      under(element.childNodes, true);
+      const inner = element.shadowRoot ?? (closed < CLOSED_MAX ? roots.get(element) : undefined);
+      if (inner) {
+        if (!element.shadowRoot) closed += 1;
+        under(inner.childNodes, false);
+      }
+    }
+    const owned = element.getAttribute('aria-owns')?.split(/\s+/) ?? [];
+    under(owned.map(id => document.getElementById(id)).filter(Boolean), false);
+    out.children.push((shown && pseudo(element, '::after')) || '');
+    if (isBlock) {
+      out.children.push(' ');
+      last = undefined;
+    }
+  }
+
+  /** Its text, as Playwright tells it. */
+  function pseudo(element, which) {
+    if (!hasPseudo) return '';
+    const style = getComputedStyle(element, which);
+    const { content } = style;
+    if (content === 'none' || content === 'normal' || style.display === 'none' || style.visibility === 'hidden')
+      return '';
+    const [, text] = /^"((?:[^"\\]|\\.)*)"/.exec(content) ?? [];
+    if (!text) return '';
+    const plain = text.replace(/\\(.)/g, '$1');
+    return style.display === 'inline' ? plain : ` ${plain} `;
+  }
+
+  function areas(out, image) {
+    const map = image.getRootNode().querySelector(`map[name="${CSS.escape(image.useMap.slice(1))}"]`);
+    for (const area of map?.querySelectorAll('area[href]') ?? []) {
+      const link = {
+        role: 'link',
+        name: normal(area.alt || area.title) || undefined,
+        url: area.getAttribute('href'),
+        children: [],
+        acts: true,
+      };
+      giveRef(link, area);
+      out.children.push(link);
+    }
+  }
+
+  const top = { children: [] };
+  visit(top, root, true);
+  const iframeRefs = [];
+  const plain = ({ isField, holds, children, exact, ...node }) => {
+    if (node.role === 'iframe' && node.ref) iframeRefs.push(node.ref);
+    for (const [name, value] of Object.entries(node)) if (value === undefined || value === '') delete node[name];
+    const below = children.map(child => (typeof child === 'string' ? child : plain(child)));
+    return { ...node, ...(exact ? { exact } : {}), ...(below.length > 0 ? { children: below } : {}) };
+  };
+  const json = strings(top.children).map(child =>
+    typeof child === 'string' ? { role: 'text', text: child } : plain(child),
+  );
+  // One string: Playwright would write each value with its kind.
+  return JSON.stringify({ json, iframeRefs, closed });
+};
