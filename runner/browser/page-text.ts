@@ -43,9 +43,12 @@ export function bareText(text: string): string {
 export const exactText = (text: string): string =>
   JSON.stringify(withoutMarks(text.toWellFormed().replace(OTHER_BREAKS, '\n').replace(UNSEEN, '')));
 
-/** A line of preformatted text, with its spaces, as it stands behind a bar. */
-export const exactLine = (text: string): string =>
-  withoutMarks(text.toWellFormed().replace(OTHER_BREAKS, ' ').replace(UNSEEN, '').replace(CONTROLS, ' ')).trimEnd();
+/** A line of preformatted text, with its spaces, as it stands behind a bar: quoted where it could be read as something else. */
+export function exactLine(text: string): string {
+  const plain = text.toWellFormed().replace(OTHER_BREAKS, ' ').replace(UNSEEN, '').replace(CONTROLS, ' ');
+  const line = withoutMarks(plain).trimEnd();
+  return IMITATES.test(line.trimStart()) ? JSON.stringify(line) : line;
+}
 
 /** Characters of control, but for tabs. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this replaces

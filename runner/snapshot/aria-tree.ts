@@ -48,7 +48,16 @@ export const CONTROLS: readonly string[] = [
 /** Roles that have a value between two bounds. */
 const RANGES = ['slider', 'progressbar', 'meter', 'scrollbar', 'spinbutton', 'separator'];
 
-const SIGHT = pageScript(new URL('./sight.page.js', import.meta.url));
+const script = (name: string) => pageScript(new URL(`./${name}.page.js`, import.meta.url));
+/** Playwright gives the script what it found, and the argument. */
+const SIGHT = `(found, given) => {
+  const texts = (${script('texts')})();
+  try {
+    return (${script('sight')})(found, given, { ...texts, guessOf: (${script('guess-name')})(texts.normal) });
+  } catch {
+    return (${script('plain-tree')})(found);
+  }
+}`;
 const ARGUMENT = { key: SIGHT_KEY, attributes: { controls: CONTROLS, ranges: RANGES } };
 
 /** As Playwright looks for them; a picture has neither. */

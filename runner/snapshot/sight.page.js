@@ -1,6 +1,6 @@
 // Runs in Playwright's world of a document, with its injected script and the root of what is read: its tree of roles, names and states, and
 // beside it what that tree leaves out or glues together. Refs, and what they lead to, stay Playwright's.
-({ injected, elements }, { key, attributes }) => {
+({ injected, elements }, { key, attributes }, { normal, isApart, strings, guessOf }) => {
   const [root] = elements;
   const refPrefix = injected._frameSeq ? `f${injected._frameSeq}` : '';
   const options = { mode: 'ai', refPrefix };
@@ -30,11 +30,6 @@
   const styleOf = element => getComputedStyle(element);
   const isShown = (element, style) =>
     style.display === 'contents' || element.checkVisibility({ visibilityProperty: true });
-  const normal = text =>
-    text
-      .replace(/[\u200b\u00ad]/g, '')
-      .replace(/\s+/g, ' ')
-      .trim();
 
   const [donor] = [...aria.refs.keys()].slice(-1);
   /** A number of Playwright's own: given to an element that has one, then to the other. */
@@ -91,86 +86,10 @@
     !element.matches(NATIVE) &&
     !element.closest('a[href], button, summary, [role=button], [role=link], label');
 
-  // ---- A name for what has none.
-
-  const DULL =
-    /^(?:btn|button|icon|icons|ico|link|item|active|disabled|hidden|fa|fas|far|fab|bi|ti|material-icons|glyphicon|mdi|svg|img|image|small|large|sm|md|lg|xs|act|w|h|d|p|m)$/i;
-  const HASHED =
-    /\d{3,}|^(?:css|sc|jsx|svelte|ng|v|_)-|^_|[a-z][A-Z][a-z]*[A-Z]|[a-zA-Z]\d[a-zA-Z]|^[wmphdgb][trblxy]?-\d/;
-  const PREFIX =
-    /^(?:fa|fas|far|bi|icon|icons|ico|glyphicon|mdi|ti|ri|la|lucide|feather|codicon|octicon|material-symbols)-+/i;
-  const word = text =>
-    normal(text ?? '')
-      .replace(/[^\p{L}\p{N}._-]+/gu, '-')
-      .replace(/^-+|-+$/g, '')
-      .slice(0, 40);
-  const fileOf = address => /([^/?#]+?)(?:\.\w+)?(?:[?#].*)?$/.exec(address.startsWith('data:') ? '' : address)?.[1];
-  const guessOf = element => {
-    const parts = [element, ...element.querySelectorAll('i, span, svg, use, img, title')].slice(0, 8);
-    for (const each of parts) {
-      const described = each.getAttribute('aria-describedby');
-      const said =
-        each.getAttribute('title') ||
-        each.getAttribute('data-tooltip') ||
-        each.getAttribute('data-title') ||
-        each.getAttribute('data-original-title') ||
-        (described && each.getRootNode().getElementById?.(described)?.textContent) ||
-        (each.localName === 'title' ? each.textContent : '') ||
-        (each.localName === 'use'
-          ? (each.getAttribute('href') ?? each.getAttribute('xlink:href') ?? '').split('#')[1]
-          : '') ||
-        (each.localName === 'img' ? each.alt || fileOf(each.getAttribute('src') ?? '') : '');
-      if (said && word(said)) return word(said).replace(PREFIX, '');
-    }
-    for (const each of parts) {
-      const names = [...each.classList].filter(name => name.length < 40 && !DULL.test(name) && !HASHED.test(name));
-      const named = names.find(name => PREFIX.test(name)) ?? names.find(name => name.includes('-')) ?? names[0];
-      if (named) return word(named.replace(PREFIX, ''));
-    }
-    return word(element.id && !HASHED.test(element.id) ? element.id : (element.getAttribute('name') ?? ''));
-  };
-
-  // ---- Texts, apart as on the screen.
-
-  let last; // the text node before, with nothing between
-  const digit = /\d/;
-  const rectAt = (node, offset) => {
-    const range = document.createRange();
-    range.setStart(node, offset);
-    range.setEnd(node, offset + 1);
-    return range.getBoundingClientRect();
-  };
-  const isApart = node => {
-    const [before, text] = [last?.data ?? '', node.data];
-    if (before === '' || text === '' || last.parentNode === node.parentNode) return false;
-    if (/\s$/.test(before) || /^\s/.test(text)) return false;
-    const [a, b] = [rectAt(last, before.length - 1), rectAt(node, 0)];
-    if (a.height === 0 || b.height === 0) return false;
-    const isOneLine = a.bottom > b.top && b.bottom > a.top;
-    if (isOneLine && b.left - a.right > 3) return true;
-    return digit.test(before.at(-1)) && digit.test(text[0]) && Math.abs(a.bottom - b.bottom) > a.height * 0.15;
-  };
-
-  const strings = children => {
-    const merged = [];
-    let text = '';
-    const flush = () => {
-      if (normal(text) !== '') merged.push(normal(text));
-      text = '';
-    };
-    for (const child of children)
-      if (typeof child === 'string') text += child;
-      else {
-        flush();
-        merged.push(child);
-      }
-    flush();
-    return merged;
-  };
-
   // ---- The walk.
 
   const visited = new Set();
+  let last; // the text node before, with nothing between
   let closed = 0;
 
   const fieldText = element => {
@@ -241,7 +160,7 @@
     visited.add(node);
     if (node.nodeType === Node.TEXT_NODE) {
       if (!parentShown || out.isField || !node.data) return;
-      if (isApart(node)) out.children.push(' ');
+      if (isApart(last, node)) out.children.push(' ');
       out.children.push(node.data);
       last = node;
       return;

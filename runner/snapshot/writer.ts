@@ -144,15 +144,8 @@ export function snapshotWriter(
       const changes = changesSince(before.lines, result.outline);
       if (changes.share > CHANGED_MAX) return wholePage(page, result, view);
       const hasTabs = opened || before.tabs !== result.tabs;
-      return writeChanges({
-        number: show(page, result),
-        before,
-        result,
-        changes,
-        hasTabs,
-        tokensMax: view.tokensMax,
-        layout,
-      });
+      const { tokensMax } = view;
+      return writeChanges({ number: show(page, result), before, result, changes, hasTabs, tokensMax, layout });
     },
     async whole(page, wanted, signal) {
       await elementsOf(page);

@@ -12,7 +12,7 @@ export interface ByRef {
 export function byRef(): ByRef {
   let seen = '';
   const refBehind = (before: RegExp): string => {
-    const ref = new RegExp(`${before.source}[^\\n|]*?\\[ref=((?:f\\d+)?e\\d+)\\]`).exec(seen)?.[1];
+    const ref = new RegExp(`(?:${before.source})[^\\n|]*?\\[ref=((?:f\\d+)?e\\d+)\\]`).exec(seen)?.[1];
     if (ref === undefined) throw new Error(`No ref stands behind ${before} in ${seen}`);
     return ref;
   };

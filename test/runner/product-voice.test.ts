@@ -34,6 +34,17 @@ const SOURCES: Readonly<Record<string, Source>> = {
     script: element('button', "e.setAttribute('aria-description', TEXT)", "e.textContent = 'a';"),
   },
   'a title attribute': { script: element('button', 'e.title = TEXT') },
+  'lines of code': { script: element('pre', "e.textContent = 'code' + String.fromCharCode(10) + TEXT") },
+  'the class of an icon': {
+    script: element('i', 'e.tabIndex = 0; e.className = TEXT', "e.style.cssText = 'display:block;height:9px';"),
+  },
+  'the title of a word that acts': {
+    script: element('b', 'e.title = TEXT', "e.onclick = () => {}; e.textContent = 'a';"),
+  },
+  'the hint of an editable box': {
+    script: element('div', 'e.dataset.placeholder = TEXT', 'e.contentEditable = true;'),
+  },
+  'a sentence with a link': { script: element('p', "e.innerHTML = 'See <a href=#a>this</a>'; e.append(TEXT)") },
   'a placeholder': { script: element('input', 'e.placeholder = TEXT', "e.setAttribute('aria-label', 'Name');") },
   'the value of a field': { script: element('textarea', 'e.value = TEXT') },
   'a label': { script: element('label', 'e.textContent = TEXT', "e.append(document.createElement('input'));") },

@@ -1,0 +1,42 @@
+// Runs in a document: guesses a word for what has no name, from what says something of its purpose.
+normal => {
+  const DULL =
+    /^(?:btn|button|icon|icons|ico|link|item|active|disabled|hidden|fa|fas|far|fab|bi|ti|material-icons|glyphicon|mdi|svg|img|image|small|large|sm|md|lg|xs|act|w|h|d|p|m)$/i;
+  const HASHED =
+    /\d{3,}|^(?:css|sc|jsx|svelte|ng|v|_)-|^_|[a-z][A-Z][a-z]*[A-Z]|[a-zA-Z]\d[a-zA-Z]|^[wmphdgb][trblxy]?-\d/;
+  const PREFIX =
+    /^(?:fa|fas|far|bi|icon|icons|ico|glyphicon|mdi|ti|ri|la|lucide|feather|codicon|octicon|material-symbols)-+/i;
+  const word = text =>
+    normal(text ?? '')
+      .replace(/[^\p{L}\p{N}._-]+/gu, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 40);
+  const fileOf = address => /([^/?#]+?)(?:\.\w+)?(?:[?#].*)?$/.exec(address.startsWith('data:') ? '' : address)?.[1];
+  const guessOf = element => {
+    const parts = [element, ...element.querySelectorAll('i, span, svg, use, img, title')].slice(0, 8);
+    for (const each of parts) {
+      const described = each.getAttribute('aria-describedby');
+      const said =
+        each.getAttribute('title') ||
+        each.getAttribute('data-tooltip') ||
+        each.getAttribute('data-title') ||
+        each.getAttribute('data-original-title') ||
+        (described && each.getRootNode().getElementById?.(described)?.textContent) ||
+        (each.localName === 'title' ? each.textContent : '') ||
+        (each.localName === 'use'
+          ? (each.getAttribute('href') ?? each.getAttribute('xlink:href') ?? '').split('#')[1]
+          : '') ||
+        (each.localName === 'img' ? each.alt || fileOf(each.getAttribute('src') ?? '') : '');
+      if (said && word(said)) return word(said).replace(PREFIX, '');
+    }
+    for (const each of parts) {
+      const names = [...each.classList].filter(name => name.length < 40 && !DULL.test(name) && !HASHED.test(name));
+      const named = names.find(name => PREFIX.test(name)) ?? names.find(name => name.includes('-')) ?? names[0];
+      if (named) return word(named.replace(PREFIX, ''));
+    }
+    const id = element.getAttribute('id') ?? '';
+    return word(id !== '' && !HASHED.test(id) ? id : element.getAttribute('name'));
+  };
+
+  return guessOf;
+};
