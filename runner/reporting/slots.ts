@@ -10,11 +10,11 @@ export interface Slots {
 }
 
 /**
- * A short text in quotes, or alone after a colon, an equals sign, a dot, a slash, a hash, a bar or a tab: a name in a snapshot, a value in JSON, an
+ * A short text in quotes, or alone after a colon, an equals sign, a dot, a slash, a hash, a bar, a tilde or a tab: a name in a snapshot, a value in JSON, an
  * attribute, the end of an address, an entry of a numbered list or table. A key of JSON is none.
  */
 const SLOT =
-  /(?<=[{,]\s{0,20})"(?:\\.|[^"\\\n]){0,60}"\s?:|(["'])((?:\\.|(?!\1)[^\\\n]){1,60}?)\1|(?<=[:=.)/#|\t][ \t]{0,2})([^\s"'`,;(){}[\]<>/#]{1,24}|[^\s"'])(?=[\s"',;)}\]<]|$)/g;
+  /(?<=[{,]\s{0,20})"(?:\\.|[^"\\\n]){0,60}"\s?:|(["'])((?:\\.|(?!\1)[^\\\n]){1,60}?)\1|(?<=[:=.)/#|\t~][ \t]{0,2})([^\s"'`,;(){}[\]<>/#]{1,24}|[^\s"'])(?=[\s"',;)}\]<]|$)/g;
 /** What comes before it and says what it is, but for its numbers. */
 const LABEL = /[\p{L}\p{N}_-]{0,20}[^\p{L}\p{N}]{0,6}$/u;
 const LABEL_CHARACTERS = 30;

@@ -80,26 +80,26 @@ export interface PageTree {
   readonly hasClosedRoots: boolean;
 }
 
-/** Reads the page. Rejects when it does not answer in time. */
-export async function ariaTree(page: Page, timeout: number, signal: AbortSignal): Promise<PageTree> {
+/** Reads the page, or the first element of a selector in it. Rejects when it does not answer in time. */
+export async function ariaTree(page: Page, timeout: number, signal: AbortSignal, part?: string): Promise<PageTree> {
   const done = new AbortController();
   const late = delay(timeout, undefined, { ref: false, signal: AbortSignal.any([signal, done.signal]) }).then(() => {
     throw new Error(`The snapshot of the page: Timeout ${timeout}ms exceeded.`);
   });
   try {
-    return await Promise.race([readPage(page, done.signal), late]);
+    return await Promise.race([readPage(page, done.signal, part), late]);
   } finally {
     done.abort();
     late.catch(() => undefined);
   }
 }
 
-async function readPage(page: Page, done: AbortSignal): Promise<PageTree> {
+async function readPage(page: Page, done: AbortSignal, part = ROOTS): Promise<PageTree> {
   const main = playwrightFrame(page.mainFrame());
   while (!done.aborted) {
     await within(markUnseen(page), MARK_MS, undefined); // without it fewer elements have refs
     const found =
-      (await readDocument(main, ROOTS).catch(() => undefined)) ??
+      (await readDocument(main, part).catch(() => undefined)) ??
       (await readDocument(main, OTHER_ROOT).catch(() => undefined));
     if (found !== undefined) return found;
     await delay(AGAIN_MS, undefined, { ref: false });

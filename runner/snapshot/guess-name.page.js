@@ -6,10 +6,12 @@ normal => {
     /\d{3,}|^(?:css|sc|jsx|svelte|ng|v|_)-|^_|[a-z][A-Z][a-z]*[A-Z]|[a-zA-Z]\d[a-zA-Z]|^[wmphdgb][trblxy]?-\d/;
   const PREFIX =
     /^(?:fa|fas|far|bi|icon|icons|ico|glyphicon|mdi|ti|ri|la|lucide|feather|codicon|octicon|material-symbols)-+/i;
+  /** Single characters say nothing, and a page could tell a text by them, one an element. */
   const word = text =>
     normal(text ?? '')
-      .replace(/[^\p{L}\p{N}._-]+/gu, '-')
-      .replace(/^-+|-+$/g, '')
+      .split(/[^\p{L}\p{N}]+/u)
+      .filter(part => part.length > 1)
+      .join('-')
       .slice(0, 40);
   const fileOf = address => /([^/?#]+?)(?:\.\w+)?(?:[?#].*)?$/.exec(address.startsWith('data:') ? '' : address)?.[1];
   const guessOf = element => {

@@ -7,6 +7,7 @@ import { ariaTree } from './aria-tree.ts';
 import { changesSince, indexLines, type Known } from './changes.ts';
 import { concealOutline } from './conceal.ts';
 import type { find, Pattern } from './find.ts';
+import { ELEMENTS_MAX, writeLargePage } from './large-page.ts';
 import type { layout } from './layout.ts';
 import type { Outline, outlineOf } from './outline.ts';
 import { SNAPSHOT_MS, type View } from './view.ts';
@@ -34,6 +35,9 @@ export interface SnapshotWriter {
   find(page: Page, pattern: Pattern, wanted: Wanted, signal: AbortSignal): Promise<string>;
 }
 
+/** As much of a page as is shown. */
+type Extent = Pick<Wanted, 'tokensMax' | 'depth' | 'from'>;
+
 /** The page as the agents have seen it. */
 interface Seen {
   readonly page: Page;
@@ -58,8 +62,6 @@ interface Look {
 const CHANGED_MAX = 0.6;
 const GONE_SHOWN = 5;
 const HEAD_TOKENS = 150;
-/** A bigger page takes seconds: 5,000 elements take 0.5 to 1.8, 20,000 4 to 9. */
-const ELEMENTS_MAX = 10_000;
 
 /** Writes lines, without holding the runner's thread where there are many. */
 export interface LineWriter {
@@ -118,21 +120,24 @@ export function snapshotWriter(
     return `${changesHead(count, before)}\n${NO_CHANGES}`;
   }
 
-  async function wholePage(
-    page: Page,
-    result: Read,
-    wanted: Pick<Wanted, 'tokensMax' | 'depth' | 'from'>,
-  ): Promise<string> {
+  async function wholePage(page: Page, result: Read, wanted: Extent): Promise<string> {
     const head = writeHead(show(page, result), result);
     return `${head}\n${await layout(result.outline, layoutOptions(head, wanted))}`;
+  }
+
+  function largePage(page: Page, elements: number, view: View, signal: AbortSignal): Promise<string> {
+    seen = undefined;
+    return writeLargePage(page, elements, signal, async (tree, head) => {
+      const { outline } = await concealOutline(await outlineFrom(tree, { hasBoundedLines: true }), conceal);
+      return layout(outline, { tokensMax: roomFor(head, view.tokensMax) });
+    });
   }
 
   return {
     async after(page, view, signal) {
       const looked = await look(page);
       const elements = await elementsOf(page, looked?.elements);
-      if (elements > ELEMENTS_MAX)
-        return `### Page\n- Page URL: ${page.url()}\n(${elements} elements: too many for a snapshot after each call; browser_find and browser_snapshot read them)`;
+      if (elements > ELEMENTS_MAX) return largePage(page, elements, view, signal);
       const same = view.snapshot === 'changes' ? unchanged(page, looked?.state) : undefined;
       if (same !== undefined) return same;
       const before = seen;
@@ -186,7 +191,7 @@ function writeHead(number: number, { address, title, tabs }: Pick<Seen, 'address
 }
 
 /** The outline's share of the budget, below these lines. */
-const layoutOptions = (head: string, { tokensMax, depth, from }: Pick<Wanted, 'tokensMax' | 'depth' | 'from'>) => ({
+const layoutOptions = (head: string, { tokensMax, depth, from }: Extent) => ({
   tokensMax: roomFor(head, tokensMax),
   isNumbered: true,
   ...(from === undefined ? {} : { from }),

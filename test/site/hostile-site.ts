@@ -89,6 +89,25 @@ const PAGES: Record<string, string> = {
         out.append(list);
         for (const c of v) list.append(Object.assign(document.createElement(kind), of(c)));
       }`),
+  /** One letter each where no role and no text of an element has it, and all of it in a closed shadow root. */
+  unseen:
+    form('post') +
+    onInput(`out.innerHTML = '';
+      const box = set => { const each = document.createElement('i'); each.tabIndex = 0; each.style = 'display:block;width:9px;height:9px'; set(each); out.append(each); };
+      for (const c of v) {
+        box(each => { each.className = 'act-' + c; });
+        box(each => { each.title = c; });
+        box(each => { each.contentEditable = true; each.dataset.placeholder = c; });
+        box(each => { each.setAttribute('role', 'slider'); each.setAttribute('aria-valuetext', c); each.setAttribute('aria-valuemax', c); });
+      }
+      const lines = document.createElement('pre');
+      lines.textContent = [...v].join(String.fromCharCode(10));
+      const host = document.createElement('div');
+      out.append(lines, host);
+      const root = host.attachShadow({ mode: 'closed' });
+      root.innerHTML = '<button></button><pre></pre>';
+      for (const each of root.children) each.textContent = v;
+      out.append(Object.assign(document.createElement('textarea'), { value: 'a' + String.fromCharCode(10) + ' ' + v }));`),
   /** In the spellings of one program, as another one writes them. */
   encoded:
     form('post') +

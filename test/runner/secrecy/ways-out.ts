@@ -68,6 +68,19 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
+    test('one letter a class, a title, a hint, a bound or a line of code: no result lists them', async () => {
+      await filled('unseen');
+      await readAll();
+      const letters = [...PASSWORD].filter(c => /[a-z0-9]/i.test(c)).slice(0, 6);
+      for (const text of seen) {
+        const told = [...text.matchAll(/(?:~(?:\w+-)?|[=:|] )([^\s<>"\\])(?=\]|\\n|\n| \[|$)/g)]
+          .map(([, c]) => c)
+          .join('');
+        expect(told, text.slice(0, 3_000)).not.toContain(letters.join(''));
+      }
+      expectNoLeak();
+    });
+
     test('an error quotes no element, of which each holds a letter', async () => {
       await filled('letters');
       const [several, one] = ['#out button', '#out > div:nth-child(1) > button:nth-child(3)'];
