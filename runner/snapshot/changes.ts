@@ -8,6 +8,8 @@ interface Place {
   readonly line: string;
   readonly role: string;
   readonly parent: string;
+  /** The nearest group without a line around it. */
+  readonly box: string | undefined;
   readonly children: readonly string[];
 }
 
@@ -33,12 +35,14 @@ export function indexLines(outline: readonly Outline[]): Known {
     keysOf(lines, parent).map((key, index) => {
       const each = lines[index] as Outline; // there is one key for each
       const { line, role } = each;
-      places.set(key, { line, role, parent, children: note(each.children, key) });
+      places.set(key, { line, role, parent, box: boxOf(each), children: note(each.children, key) });
       return key;
     });
   const children = note(outline, ROOT);
-  return places.set(ROOT, { line: '', role: '', parent: ROOT, children });
+  return places.set(ROOT, { line: '', role: '', parent: ROOT, box: undefined, children });
 }
+
+const boxOf = ({ ref, groups = [] }: Outline): string | undefined => groups.find(group => group !== ref);
 
 function keysOf(lines: readonly Outline[], parent: string): string[] {
   const seen = new Map<string, number>();
@@ -58,10 +62,16 @@ const shortKey = (line: string): string =>
 /** The part of `outline` that an agent that saw `before` does not know. */
 export function changesSince(before: Known, outline: readonly Outline[]): Changes {
   const now = indexLines(outline);
+  const boxes = new Set([...before.values()].map(({ box }) => box));
+  /** From one box of before into another: a box that is new was only made again. */
+  const changedBox = (key: string): boolean => {
+    const [had, have] = [before.get(key)?.box, now.get(key)?.box];
+    return had !== undefined && have !== undefined && had !== have && boxes.has(have);
+  };
   let different = 0;
   const kept = (lines: readonly Outline[], parent: string): Outline[] => {
-    const moved = isReordered(before.get(parent), now.get(parent));
     const keys = keysOf(lines, parent);
+    const moved = isReordered(before.get(parent), now.get(parent)) || keys.some(changedBox);
     return lines.flatMap((each, index) => {
       const key = keys[index] ?? '';
       const differs = moved || isDifferent(before.get(key), now.get(key));

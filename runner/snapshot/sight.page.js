@@ -182,7 +182,12 @@
       style.pointerEvents !== 'none';
     const lined = isLined(element, style, parentStyle) && !editable;
     const isProse =
-      known === undefined || (style.display === 'inline' && INLINE.has(known.role) && !known.name && !known.active);
+      known === undefined ||
+      (style.display === 'inline' &&
+        element.localName !== 'label' &&
+        INLINE.has(known.role) &&
+        !known.name &&
+        !known.active);
     if (isProse && !editable && !reacts && !lined) return void walk(out, element, true, style, isBlock);
 
     const own = { role: known?.role ?? (lined ? 'code' : 'generic'), children: [], ...stateOf(element, known ?? {}) };

@@ -55,3 +55,14 @@ test('a secret across lines is taken out before anything is compared', async () 
   expect(layout(outline, { tokensMax: 500 })).toMatch(/SHOP_PASSWORD.*rest/s);
   expect(layout(outline, { tokensMax: 500 })).not.toContain('hunter');
 });
+
+test('a card that goes from one box into the next is a change, though the order stays', () => {
+  const card = (name: string, ref: string): AriaNode => ({ role: 'generic', ref, text: name });
+  const box = (ref: string, ...children: AriaNode[]): AriaNode => ({ role: 'generic', ref, children });
+  const [peel, stir, wash] = [card('Peel', 'e2'), card('Stir', 'e3'), card('Wash', 'e4')];
+  const page = (...boxes: AriaNode[]) => list(...boxes);
+  const before = page(box('e8', peel, stir), box('e9', wash));
+  expect(text(before, page(box('e8', peel), box('e9', stir, wash)))).toMatch(/Peel.*Stir.*Wash/s);
+  expect(changes(before, before).outline).toEqual([]);
+  expect(changes(before, page(box('e8', peel, stir), box('e99', wash))).outline).toEqual([]);
+});
