@@ -7,7 +7,7 @@ export const SIGHT_KEY = 'omicron-browser.sight';
 
 /** They can be acted on whether or not a script listens, or their listeners say nothing of them. */
 const KNOWN = new Set([
-  ...['#document', 'HTML', 'BODY', 'A', 'AREA', 'BUTTON', 'INPUT', 'SELECT', 'TEXTAREA', 'OPTION', 'LABEL', 'SUMMARY'],
+  ...['#document', 'HTML', 'BODY', 'AREA', 'BUTTON', 'INPUT', 'SELECT', 'TEXTAREA', 'OPTION', 'LABEL', 'SUMMARY'],
   ...['IFRAME', 'OBJECT', 'EMBED', 'MAIN', 'FORM'],
 ]);
 /** A page with more has lists of them, which are shown in part. */
@@ -104,7 +104,10 @@ async function findUnseen(session: CDPSession): Promise<Map<string, Unseen>> {
     const ids = nodes.backendNodeId ?? [];
     const idsAt = (indexes: readonly number[]) => indexes.flatMap(at => ids[at] ?? []);
     const nameAt = (at: number) => strings[nodes.nodeName?.[at] ?? -1] ?? '';
-    const clickable = (nodes.isClickable?.index ?? []).filter(at => !KNOWN.has(nameAt(at)));
+    const hasHref = (at: number) => nodes.attributes?.[at]?.some(name => strings[name] === 'href') === true;
+    const clickable = (nodes.isClickable?.index ?? []).filter(
+      at => !KNOWN.has(nameAt(at)) && !(nameAt(at) === 'A' && hasHref(at)),
+    );
     const { index: shadow = [], value: types = [] } = nodes.shadowRootType ?? {};
     const inClosed = new Set(shadow.filter((_at, n) => strings[types[n] ?? -1] === 'closed'));
     // The roots themselves are not listed: the nodes right below their hosts lead to them.

@@ -26,6 +26,8 @@
   /** Words of a text, whatever they stress. */
   const INLINE = new Set(['generic', 'strong', 'emphasis', 'code', 'mark', 'time', 'subscript', 'superscript']);
   const CLOSED_MAX = 50;
+  /** A listener around more elements serves those in it. */
+  const LISTENING_MAX = 40;
   const TEXT_MAX = 100_000;
   const styleOf = element => getComputedStyle(element);
   const isShown = (element, style) =>
@@ -76,7 +78,7 @@
     (element.draggable === true && element.getAttribute('draggable') === 'true') ||
     drops.has(element) ||
     (element.hasAttribute('tabindex') && element.tabIndex >= 0) ||
-    listens.has(element) ||
+    (listens.has(element) && element.getElementsByTagName('*').length <= LISTENING_MAX) ||
     (style.cursor === 'pointer' && parentStyle?.cursor !== 'pointer');
 
   const mayReact = element =>
@@ -279,7 +281,10 @@
     out.children.push((shown && pseudo(element, '::before')) || '');
     const assigned = element.localName === 'slot' ? element.assignedNodes() : [];
     const under = (nodes, within) => {
-      for (const child of nodes) if (!within || !child.assignedSlot) visit(out, child, shown, style);
+      const isFolded = element.localName === 'details' && !element.open;
+      for (const child of nodes)
+        if ((!within || !child.assignedSlot) && (!isFolded || child.localName === 'summary'))
+          visit(out, child, shown, style);
     };
     if (assigned.length > 0) under(assigned, false);
     else {
