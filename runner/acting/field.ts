@@ -29,20 +29,16 @@ export type FieldOption = Field['options'][number];
 
 const fieldsSchema = z.object({ count: z.number(), first: fieldSchema.optional() });
 
-/** The first field of a target, and how many elements the target names. */
-export const fieldsOf = async (page: Page, target: Target): Promise<z.infer<typeof fieldsSchema>> =>
-  fieldsSchema.parse(
-    await (typeof target === 'string'
-      ? locate(page, target)
-          .evaluateAll(readFields)
-          .catch(error => noFields(error, target))
-      : target.evaluate(readFields)),
-  );
+type Fields = z.infer<typeof fieldsSchema>;
 
-/** The frame of a ref may be gone. */
-function noFields(error: unknown, target: string): z.infer<typeof fieldsSchema> {
-  if (isRef(target)) return { count: 0 };
-  throw error;
+/** The first field of a target, and how many elements the target names. */
+export async function fieldsOf(page: Page, target: Target): Promise<Fields> {
+  if (typeof target !== 'string') return fieldsSchema.parse(await target.evaluate(readFields));
+  const found = locate(page, target);
+  if (!isRef(target)) return fieldsSchema.parse(await found.evaluateAll(readFields));
+  // Only Playwright's own world knows refs, and `evaluateAll` looks in the page's. The frame of one may be gone.
+  const count = await found.count().catch(() => 0);
+  return count === 0 ? { count } : fieldsSchema.parse(await found.first().evaluate(readFields));
 }
 
 /** The field that an element is, or labels. */
