@@ -9,6 +9,7 @@ import { policyCommands } from './commands/policy.ts';
 import { profileCommands } from './commands/profile.ts';
 import { sessionCommands } from './commands/session.ts';
 import { usageCommand } from './commands/usage.ts';
+import { userCommands } from './commands/user.ts';
 import type { Cli } from './connect.ts';
 import { EXIT, errorLine, exitCodeOf } from './exit.ts';
 import { OUTPUT_FORMATS, type OutputFormat, output } from './output.ts';
@@ -64,6 +65,7 @@ export async function runCommand(args: readonly string[], process: Process): Pro
   credentialCommands(program, cli);
   profileCommands(program, cli);
   usageCommand(program, cli);
+  userCommands(program, cli);
 
   try {
     await program.parseAsync(args, { from: 'user' });

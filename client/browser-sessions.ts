@@ -49,6 +49,7 @@ import {
   type userActionAnswer,
   userActionList,
 } from '../contract/user-action.ts';
+import { type UserErasure, userErasure } from '../contract/user-erasure.ts';
 import { type Clock, realClock } from '../time/clock.ts';
 import { checkConnection } from './check-connection.ts';
 import { acquireAndConnect } from './connect.ts';
@@ -342,6 +343,14 @@ export class BrowserSessions implements BrowserSource {
       answer: usageReport,
       signal,
     });
+  }
+
+  /**
+   * Removes everything of a user: sessions, events, files, videos, profiles, credentials, policies, user actions. Where `done` is false the
+   * controller goes on by itself; repeat the call to learn when it is done.
+   */
+  deleteUser(userId: string, options: Omit<CallOptions, 'userId'> = {}): Promise<UserErasure> {
+    return this.#call({ method: 'DELETE', path: userPath(userId), userId, answer: userErasure, ...options });
   }
 
   /** Site keys and the names an agent uses in place of the values; never a value. */

@@ -21,6 +21,7 @@ export type {
 export type { SessionState } from '../contract/states.ts';
 export type { UsageReport } from '../contract/usage.ts';
 export type { UserAction } from '../contract/user-action.ts';
+export type { UserErasure } from '../contract/user-erasure.ts';
 export {
   type AcquireRequest,
   BrowserSessions,

@@ -29,6 +29,7 @@ import { sqlBroker } from './store/broker.ts';
 import { sqlCancelledCalls } from './store/cancelled-calls.ts';
 import { sqlDirectory } from './store/directory.ts';
 import { sqlEgressLeases } from './store/egress-leases.ts';
+import { sqlErasures } from './store/erasures.ts';
 import { sqlFleet } from './store/fleet.ts';
 import { sqlHibernations } from './store/hibernations.ts';
 import { sqlLeases } from './store/leases.ts';
@@ -169,6 +170,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
         })
       : null,
     userActions: sqlUserActions(database),
+    erasures: sqlErasures(database),
     cancelledCalls: sqlCancelledCalls(database),
     egressLeases: sqlEgressLeases(database),
     secrets: secretStore(settings, database),

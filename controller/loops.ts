@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../time/clock.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
 import type { ChangeSignal } from './lease/changes.ts';
+import { eraseUsers } from './lease/erase-user.ts';
 import type { SessionHibernation } from './lease/hibernation.ts';
 import { drainLoop } from './loops/drain.ts';
 import { launchLoop } from './loops/launch.ts';
@@ -14,8 +15,10 @@ import type { Metrics } from './metrics.ts';
 import type { ArtifactStore } from './ports/artifacts.ts';
 import type { RunnerLink } from './ports/runner-link.ts';
 import type { RunnerProvider } from './ports/runners.ts';
+import type { SecretStore } from './ports/secrets.ts';
 import type { ProfileKeeper } from './profiles/profile-keeper.ts';
 import type { Settings } from './settings.ts';
+import type { Erasures } from './store/erasures.ts';
 import type { Fleet } from './store/fleet.ts';
 import type { Maintenance } from './store/maintenance.ts';
 import { Wake } from './wake.ts';
@@ -49,7 +52,9 @@ export interface LoopParts {
   keys: Keys;
   changes: ChangeSignal;
   artifacts: ArtifactStore;
-  profileKeeper: Pick<ProfileKeeper, 'sweep'> | null;
+  profileKeeper: ProfileKeeper | null;
+  erasures: Erasures;
+  secrets: SecretStore;
   /** Null: this deployment cannot hibernate sessions. */
   hibernation: SessionHibernation | null;
   metrics: Metrics;
@@ -124,6 +129,7 @@ export function loopsOf(parts: LoopParts): Loops {
     every('reap', reapMs, () => reapOnce(parts)),
     every('profiles', 60_000, async () => parts.profileKeeper?.sweep()),
     every('hibernate', Math.min(reapMs, HIBERNATE_MS), async () => parts.hibernation?.hibernateExpiring()),
+    every('erasures', reapMs, () => eraseUsers({ ...parts, kickDrain: wake.drain.kick })),
     every('survey', 3_600_000, () => surveyArtifacts({ ...parts, retention })),
     every('retain', 3_600_000, () => retainArtifacts({ ...parts, retention })),
   ];

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import {
+  DeleteObjectCommand,
   GetBucketLifecycleConfigurationCommand,
   GetObjectCommand,
   HeadObjectCommand,
@@ -41,6 +42,11 @@ export function bucketArtifacts({ bucket, env, ...place }: BucketArtifactsOption
       const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1 });
       const { Contents = [] } = await client.send(list);
       return Contents.every(({ Key }) => Key !== key);
+    },
+    async erase(uri) {
+      const key = keyOf(uri);
+      if (key === undefined) throw new Error(`the artifact is not in ${root}`);
+      await client.send(new DeleteObjectCommand(at(key)));
     },
     async read(uri) {
       const key = keyOf(uri);

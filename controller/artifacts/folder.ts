@@ -15,7 +15,7 @@ export function folderArtifacts(folder: string): ArtifactStore {
     const path = resolve(fileURLToPath(url));
     return path.startsWith(join(root, sep)) ? path : undefined;
   };
-  return {
+  const store: ArtifactStore = {
     async read(uri) {
       const path = pathOf(uri);
       if (path === undefined) return null;
@@ -27,6 +27,9 @@ export function folderArtifacts(folder: string): ArtifactStore {
         bytes,
         stream: (start, end) => (bytes === 0 ? Readable.from([]) : createReadStream(path, { start, end })),
       };
+    },
+    async erase(uri) {
+      await store.remove(uri);
     },
     sign: async () => null,
     survey: async () => null,
@@ -44,4 +47,5 @@ export function folderArtifacts(folder: string): ArtifactStore {
       return true;
     },
   };
+  return store;
 }

@@ -28,6 +28,7 @@ import { type SessionRoutes, sessionRoutes } from './sessions.ts';
 import { type UsageRoutes, usageRoutes } from './usage.ts';
 import { type UserActionEventRoutes, userActionEventRoutes } from './user-action-events.ts';
 import { pendingUserActionRoutes, type UserActionRoutes, userActionRoutes } from './user-actions.ts';
+import { type UserRoutes, userRoutes } from './users.ts';
 
 export interface ServerParts
   extends SessionRoutes,
@@ -47,7 +48,8 @@ export interface ServerParts
     RunnerHibernationRoutes,
     UsageRoutes,
     UserActionEventRoutes,
-    UserActionRoutes {
+    UserActionRoutes,
+    UserRoutes {
   log: Logger;
   /** Adds the gateway's routes; undefined: there is no gateway. */
   gateway: ((app: FastifyInstance) => Promise<void>) | undefined;
@@ -95,6 +97,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(userActionEventRoutes, under('/internal/user-actions'));
   await app.register(credentialRoutes, under('/internal/users/:user_id/credentials'));
   await app.register(profileRoutes, under('/internal/users/:user_id/profiles'));
+  await app.register(userRoutes, under('/internal/users/:user_id'));
   await app.register(policyRoutes, under('/internal'));
   await app.register(runnerRoutes, parts);
   await app.register(runnerProfileRoutes, under('/internal/runner-profile'));

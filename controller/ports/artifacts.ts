@@ -7,6 +7,8 @@ export interface ArtifactStore {
    * Throws where that cannot be told.
    */
   remove(uri: string): Promise<boolean>;
+  /** Removes one artifact now, also where the store removes old ones by itself; repeating it changes nothing. */
+  erase(uri: string): Promise<void>;
   /** Null: it is gone, or the controller may not read it. */
   read(uri: string): Promise<ArtifactContent | null>;
   /** A URL that reads what `read` finds, and nothing else, without a token until it expires. Null: this store has none. */

@@ -4,8 +4,8 @@ import { keepProfiles } from './profiles.ts';
 import { listRecordings, type Recordings, readRecordings } from './recordings.ts';
 
 /**
- * The controller's role: checks what the bucket keeps and for how long (O21), reads the files of sessions (B1) and their pages (A14), and keeps
- * profiles. It cannot read a video, no name of which has a folder, unless the deployment replays them (docs/adr/0072). The key of
+ * The controller's role: checks what the bucket keeps and for how long (O21), reads the files of sessions (B1) and their pages (A14), removes what
+ * is kept of a user that is erased, and keeps profiles. It cannot read a video, no name of which has a folder, unless the deployment replays them (docs/adr/0072). The key of
  * profiles' objects is that of the files.
  */
 export const controllerPolicy = (recordings: Recordings): Document =>
@@ -17,9 +17,18 @@ export const controllerPolicy = (recordings: Recordings): Document =>
       Action: ['s3:GetLifecycleConfiguration'],
       Resource: [recordings.bucketArn],
     },
+    eraseUsers(recordings),
     recordings.replay ? readRecordings(recordings) : readFiles(recordings),
     ...keepProfiles(recordings),
   );
+
+/** A user is erased when that is asked for; whatever is only old goes by the bucket's lifecycle. */
+const eraseUsers = ({ bucketArn, env }: Recordings): Statement => ({
+  Sid: 'EraseUsers',
+  Effect: 'Allow',
+  Action: ['s3:DeleteObject'],
+  Resource: [VIDEO_PREFIX, PAGE_PREFIX].map(prefix => `${bucketArn}/${prefix}/${env}/*`),
+});
 
 const readFiles = (recordings: Recordings): Statement => ({
   Sid: 'ReadFiles',

@@ -230,6 +230,9 @@ describe('the controller', () => {
     expect(await ask(controller, 's3:GetObject', object(PAGE), TLS)).toEqual(ALLOWED);
     for (const other of [`${folder}/tab-001.webm`, 'pw-videos/prod/s/1-r/uploads/a.txt'])
       expect(await ask(controller, 's3:GetObject', object(other), TLS), other).toEqual(NOT_GRANTED);
+    for (const own of [object(), object(PAGE)])
+      expect(await ask(controller, 's3:DeleteObject', own, TLS)).toEqual(ALLOWED);
+    expect(await ask(controller, 's3:DeleteObject', object('pw-videos/prod/s/1-r/a.webm'), TLS)).toEqual(NOT_GRANTED);
     expect(await put(controller)).toEqual(NOT_GRANTED);
     expect(await useKey(controller, 'Decrypt')).toEqual(ALLOWED);
     expect(await useKey(controller, 'Decrypt', without(throughS3(), 'kms:ViaService'))).toEqual(NOT_GRANTED);

@@ -42,6 +42,7 @@ it('asks once more after a whole batch, and not after a smaller one', async () =
 
 const store = (remove: (uri: string) => Promise<boolean>) => ({
   remove,
+  erase: async () => {},
   read: async () => null,
   sign: async () => null,
   survey: async () => null,

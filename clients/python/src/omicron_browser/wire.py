@@ -621,6 +621,24 @@ class UserActionList(TypedDict):
     user_actions: list[UserAction]
 
 
+class Removed(TypedDict):
+    sessions: int
+    events: int
+    videos: int
+    files: int
+    pages: int
+    profiles: int
+    credentials: int
+    policies: int
+    user_actions: int
+
+
+class UserErasure(TypedDict):
+    user_id: str
+    done: bool
+    removed: Removed
+
+
 class EventPage(TypedDict):
     events: list[SessionEvent]
     next_cursor: str | None

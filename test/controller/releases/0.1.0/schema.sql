@@ -296,6 +296,14 @@ create table omicron.cancelled_calls (
 );
 create index cancelled_calls_at on omicron.cancelled_calls (cancelled_at);
 
+-- 0023_user_erasures.sql
+-- Users of whom everything is to be removed: the intent, so that a crash leaves nothing half removed, and what was removed by now.
+create table omicron.user_erasures (
+  user_id  text primary key,
+  asked_at timestamptz not null default clock_timestamp(),
+  removed  jsonb not null default '{}'
+);
+
 -- timeline.sql
 -- A session's append-only timeline.
 
@@ -1072,28 +1080,106 @@ begin
 end $$;
 
 -- egress-leases.sql
--- The lease that a runner holds now: redeemed, current, unexpired. Null: none.
-create or replace function omicron.live_lease(p_runner uuid) returns jsonb
+-- The leases that these runners hold now: redeemed, current, unexpired. One answer a runner, in their order; null: none.
+create or replace function omicron.live_leases(p_runners uuid[]) returns setof jsonb
 language sql stable as $$
-  select jsonb_build_object('session_id', s.id, 'epoch', s.epoch, 'runner_id', r.id,
-           'remaining_ms', floor(extract(epoch from s.expires_at - clock_timestamp()) * 1000))
-         || omicron.policy_of(s.id, s.user_id)
-    from omicron.runners r
-    join omicron.browser_sessions s on s.id = r.session_id and s.epoch = r.epoch and s.runner_id = r.id
-   where r.id = p_runner and r.state = 'leased' and s.status in ('starting', 'ready') and s.expires_at > clock_timestamp()
+  select case when s.id is not null then
+           jsonb_build_object('session_id', s.id, 'epoch', s.epoch, 'runner_id', r.id,
+             'remaining_ms', floor(extract(epoch from s.expires_at - clock_timestamp()) * 1000))
+           || omicron.policy_of(s.id, s.user_id) end
+    from unnest(p_runners) with ordinality asked(id, place)
+    left join omicron.runners r on r.id = asked.id and r.state = 'leased'
+    left join omicron.browser_sessions s on s.id = r.session_id and s.epoch = r.epoch and s.runner_id = r.id
+          and s.status in ('starting', 'ready') and s.expires_at > clock_timestamp()
+   order by asked.place
 $$;
 
--- The lease whose videos and files a runner's uploader may still send: until a day after the lease's end, as its artifact
--- token. Null: none.
-create or replace function omicron.awaited_upload(p_runner uuid) returns jsonb
+-- The leases whose videos and files these runners' uploaders may still send: until a day after the lease's end, as its artifact
+-- token. One answer a runner, in their order; null: none.
+create or replace function omicron.awaited_uploads(p_runners uuid[]) returns setof jsonb
 language sql stable as $$
-  select jsonb_build_object('session_id', r.session_id, 'epoch', r.epoch, 'runner_id', r.id,
-           'remaining_ms', floor(extract(epoch from
-             coalesce(r.draining_at, clock_timestamp()) + interval '1 day' - clock_timestamp()) * 1000))
-    from omicron.runners r
-   where r.id = p_runner and r.redeemed_at is not null and r.state in ('leased', 'draining')
-     and coalesce(r.draining_at, clock_timestamp()) + interval '1 day' > clock_timestamp()
+  select case when r.id is not null then
+           jsonb_build_object('session_id', r.session_id, 'epoch', r.epoch, 'runner_id', r.id,
+             'remaining_ms', floor(extract(epoch from
+               coalesce(r.draining_at, clock_timestamp()) + interval '1 day' - clock_timestamp()) * 1000)) end
+    from unnest(p_runners) with ordinality asked(id, place)
+    left join omicron.runners r on r.id = asked.id and r.redeemed_at is not null and r.state in ('leased', 'draining')
+          and coalesce(r.draining_at, clock_timestamp()) + interval '1 day' > clock_timestamp()
+   order by asked.place
 $$;
+
+-- erase-user.sql
+-- The removal of everything of a user. Each step may be repeated.
+
+-- Writes the intent and ends the user's leases: their rows go once their runners are gone.
+create or replace function omicron.begin_erasure(p_user text) returns void
+language plpgsql as $$
+declare
+  v_id uuid;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('omicron.user:' || p_user, 0));
+  insert into omicron.user_erasures (user_id) values (p_user) on conflict do nothing;
+  for v_id in
+    select id from omicron.browser_sessions where user_id = p_user and status in ('starting', 'ready', 'hibernated') order by id
+  loop
+    perform omicron.end_lease(v_id, null, null, 'released');
+  end loop;
+end $$;
+
+-- Adds to what was removed.
+create or replace function omicron.count_erased(p_user text, p_removed jsonb) returns void
+language sql as $$
+  update omicron.user_erasures e
+     set removed = (select coalesce(jsonb_object_agg(key, total), '{}') from (
+           select key, sum(value::bigint) as total
+             from (select * from jsonb_each_text(e.removed) union all select * from jsonb_each_text(p_removed)) counts
+            group by key) sums)
+   where user_id = p_user
+$$;
+
+-- Removes rows of the user: at most so many sessions, of those whose runners and stored artifacts are gone, and what no runner
+-- may still write. Answers how many sessions and profiles are left.
+create or replace function omicron.erase_rows(p_user text, p_most integer) returns integer
+language plpgsql as $$
+declare
+  v_sessions uuid[];
+  v_removed jsonb;
+  p omicron.profiles;
+  v_profiles integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('omicron.user:' || p_user, 0));
+  v_sessions := array(
+    select id from omicron.browser_sessions s
+     where user_id = p_user and status in ('ended', 'error')
+       and not exists (select from omicron.runners r where r.session_id = s.id and r.state <> 'gone')
+       and not exists (select from omicron.artifacts a where a.session_id = s.id and a.state = 'stored')
+     order by id limit p_most for update);
+  with events as (delete from omicron.session_events where session_id = any (v_sessions) returning 1),
+       artifacts as (delete from omicron.artifacts where session_id = any (v_sessions) returning kind, state),
+       actions as (delete from omicron.user_actions where session_id = any (v_sessions) returning 1),
+       policies as (
+         delete from omicron.policies
+          where (layer = 'user' and subject = p_user) or (layer = 'session' and subject = any (v_sessions::text[])) returning 1)
+  select jsonb_build_object('sessions', cardinality(v_sessions), 'events', (select count(*) from events),
+      'videos', count(*) filter (where kind = 'video'), 'files', count(*) filter (where kind = 'file'),
+      'pages', count(*) filter (where kind = 'page'), 'user_actions', (select count(*) from actions),
+      'policies', (select count(*) from policies))
+    into v_removed from artifacts where state <> 'lost';
+  update omicron.profiles set writer = null where writer in (select id from omicron.runners where session_id = any (v_sessions));
+  delete from omicron.runners where session_id = any (v_sessions);
+  delete from omicron.browser_sessions where id = any (v_sessions);
+  for p in
+    select * from omicron.profiles where user_id = p_user and writer is null and session_id is null for update
+  loop
+    perform omicron.drop_versions(p.id, p.version);
+    delete from omicron.profiles where id = p.id;
+    v_profiles := v_profiles + 1;
+  end loop;
+  perform omicron.drop_unused_key(p_user);
+  perform omicron.count_erased(p_user, v_removed || jsonb_build_object('profiles', v_profiles));
+  return (select count(*) from omicron.browser_sessions where user_id = p_user)
+    + (select count(*) from omicron.profiles where user_id = p_user);
+end $$;
 
 -- expire.sql
 -- The reaper's step: ends leases, and hibernated sessions, whose time is over. The index finds candidates (with a scalar subquery, or the
@@ -1722,7 +1808,7 @@ returns omicron.user_actions language plpgsql as $$
 declare
   a omicron.user_actions;
 begin
-  if omicron.live_lease(p_runner) ->> 'epoch' is distinct from p_epoch::text then
+  if (select omicron.live_leases(array[p_runner])) ->> 'epoch' is distinct from p_epoch::text then
     return null;
   end if;
   insert into omicron.user_actions (id, session_id, epoch, reason, expires_at)
@@ -1837,12 +1923,14 @@ insert into omicron.migrations (name, digest, declares) values ('0019_hibernatio
 insert into omicron.migrations (name, digest, declares) values ('0020_pages.sql', '96d30c8ba248f0cbc260ecc5e3bca0d4266b51f4d69771c4ec77af1747a689f0', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0021_redemption_key.sql', '92d9567bbf292b2330a0d49a5b04d271953f7219e6ac08ed804c5de09dd38fa1', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0022_cancelled_calls.sql', '9b823cf3bd2f5d7d79c30486057de053e41ef155248ba2d148f946f2eb5ed455', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0023_user_erasures.sql', '298c8507a0f4e6e6983db415322f88167c2536b20e2bb253a06392170ad48da1', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '278e86732b0b7376a4c218f67562ba0d915f3d8546a2d5f063ee656bdc169b2d', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[])"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'a97423bc063f5487a3a884b700a396884247fa5a009c5782a2416e82c4a0267c', '{"omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'd610dbb29dc698c8cb3f0bbc1431032e8dfb0133ab81e4d99f5858510f542fb1', '{"omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', '6aa57c545dd7af8ec5b2241d5ca96a4198c1e23462aaa928ff78c2ce717a4f07', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', 'bff148de0f7ecb566864630920ea7ca6fa37ae6102a8b35486933ff34de4f24f', '{omicron.live_lease(uuid),omicron.awaited_upload(uuid)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', '92a9d450ee879816a16347b8ed82d844ac8eb9e6ad94e007e44c9048107f1962', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[])}');
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', '4244245606d18dcf935537adbc8676d2d9dd87ccb66d01601a2386dbee273ba6', '{omicron.begin_erasure(text),"omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', '1bbff66046ea476cee15e83bfa7b13864b875cee44626e8a5ed9d16c145f5eff', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '4ac61bd7e2f705cf9a2fdb9f7414d24b5f484e0692dcab73c24e0a4b0397b073', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
@@ -1859,6 +1947,6 @@ insert into omicron.migrations (name, digest, declares) values ('functions/runne
 insert into omicron.migrations (name, digest, declares) values ('functions/snapshot.sql', 'd55f4202385d4d2a0464009e716b13c456d7fb4c5ef459d3c97269a31698da29', '{"omicron.lease_snapshot(uuid, integer, uuid)",omicron.drop_snapshot(uuid),"omicron.restored_options(omicron.browser_sessions, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', 'fa832b57e92caaaa4467ca90728304949dec3d24b12bef8f3ca2a4dd4b9dffb3', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'cd323119290782f99ca12dacc3e7d4b2efac32661e833f455962ab9cf6ba1798', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '67bc078ec2611310cde820744a673fe69b52d63fe3da7ee0718751065414df91', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '7b6bba41ffee50724f2ebeefe13aa808f42f311d80e009ff82ec2c3709ce2697', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
 insert into omicron.migrations (name, digest, declares) values ('functions/work.sql', 'fbd830e010a8fe01c0f923e38214da0c5bfe2ff08ac5ac5cd819a8727ff16350', '{"omicron.take_work(text, text, integer, integer)",omicron.launch_over(uuid),"omicron.runner_up(uuid, uuid, text)"}');

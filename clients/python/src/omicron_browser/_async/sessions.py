@@ -339,6 +339,14 @@ class AsyncBrowserSessions:
         query = {"by": by, "user_id": user_id, "tag": tag_pairs(tags), "since": since, "until": until, "limit": limit}
         return await self._connection.call(wire.UsageReport, "GET", "/internal/usage", user_id=user_id, query=query)
 
+    async def delete_user(self, user_id: str) -> wire.UserErasure:
+        """Removes all of a user: sessions, events, files, videos, profiles, credentials, policies, user actions.
+
+        Where `done` is false the controller goes on by itself; repeat the call to learn when it is done.
+        """
+        path = f"/internal/users/{segment(user_id)}"
+        return await self._connection.call(wire.UserErasure, "DELETE", path, user_id=user_id)
+
     async def list_credentials(self, user_id: str) -> wire.CredentialList:
         """Site keys and the names an agent uses in place of the values; never a value."""
         return await self._connection.call(wire.CredentialList, "GET", credentials_path(user_id), user_id=user_id)

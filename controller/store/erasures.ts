@@ -1,0 +1,66 @@
+import * as z from 'zod';
+import { type UserErasure, userErasure } from '../../contract/user-erasure.ts';
+import type { Database } from '../ports/database.ts';
+import { callFunction } from './call.ts';
+
+export type Removed = UserErasure['removed'];
+
+/** The removal of everything of a user, step by step; each step may be repeated. */
+export interface Erasures {
+  /** Writes the intent and ends the user's leases. */
+  begin(userId: string): Promise<void>;
+  /** Users of whom something is left to remove, those first that were asked for first. */
+  pending(most: number): Promise<string[]>;
+  /** Stored artifacts of the user. */
+  artifacts(userId: string, most: number): Promise<{ id: string; uri: string }[]>;
+  countErased(userId: string, removed: Partial<Removed>): Promise<void>;
+  /** Removes rows that no runner may still write. Resolves with how many sessions and profiles are left. */
+  eraseRows(userId: string): Promise<number>;
+  /** What was removed by now. */
+  removed(userId: string): Promise<Removed>;
+  /** All is removed: forgets the intent. */
+  finish(userId: string): Promise<void>;
+}
+
+/** Sessions of one transaction. */
+const SESSIONS = 100;
+const NOTHING: Removed = {
+  ...{ sessions: 0, events: 0, videos: 0, files: 0, pages: 0, profiles: 0, credentials: 0, policies: 0 },
+  user_actions: 0,
+};
+
+export function sqlErasures(database: Database): Erasures {
+  return {
+    async begin(userId) {
+      await callFunction(database, 'begin_erasure', { p_user: userId });
+    },
+    async pending(most) {
+      const rows = await database.query<{ user_id: string }>(
+        'select user_id from omicron.user_erasures order by asked_at limit $1',
+        [most],
+      );
+      return rows.map(row => row.user_id);
+    },
+    artifacts: (userId, most) =>
+      database.query<{ id: string; uri: string }>(
+        `select a.id, a.uri from omicron.artifacts a join omicron.browser_sessions s on s.id = a.session_id
+          where s.user_id = $1 and a.state = 'stored' limit $2`,
+        [userId, most],
+      ),
+    async countErased(userId, removed) {
+      await callFunction(database, 'count_erased', { p_user: userId, p_removed: JSON.stringify(removed) });
+    },
+    eraseRows: async userId =>
+      z.int().parse(await callFunction(database, 'erase_rows', { p_user: userId, p_most: SESSIONS })),
+    async removed(userId) {
+      const [row] = await database.query<{ removed: object }>(
+        'select removed from omicron.user_erasures where user_id = $1',
+        [userId],
+      );
+      return userErasure.shape.removed.parse({ ...NOTHING, ...row?.removed });
+    },
+    async finish(userId) {
+      await database.query('delete from omicron.user_erasures where user_id = $1', [userId]);
+    },
+  };
+}
