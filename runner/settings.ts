@@ -107,7 +107,7 @@ export const RUNNER_SETTINGS = {
   /** Snapshot mode of results, unless the lease or the call names one. */
   snapshot: [ENV.snapshot, choice(...SNAPSHOTS).default('changes')],
   /** Pages that are kept as artifacts, unless the lease says otherwise: none, the last one, or one for each call. */
-  keepPages: [ENV.keepPages, choice(...KEEP_PAGES).default('last')],
+  keepPages: [ENV.keepPages, choice(...KEEP_PAGES).default('none')],
   /** Tokens that the texts of an answer take at most, roughly, unless the call has `tokensMax`. */
   tokensMax: [ENV.answerTokens, integer(TOKENS_MIN, TOKENS_MAX).default(TOKENS_DEFAULT)],
   /**

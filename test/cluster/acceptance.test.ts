@@ -49,7 +49,10 @@ afterAll(() => ingress.close());
 const someUser = (name: string): string => `${name}-${randomUUID()}`;
 
 /** Ends with the test. */
-async function leaseOf(userId: string, more: { recordVideo?: boolean } = { recordVideo: false }): Promise<Lease> {
+async function leaseOf(
+  userId: string,
+  more: { recordVideo?: boolean; keepPages?: 'last' } = { recordVideo: false },
+): Promise<Lease> {
   const lease = await sessions.acquire({ userId, conversationId: 'same', ...more });
   onTestFinished(() => lease.end());
   return lease;
@@ -225,7 +228,7 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
   });
 
   test('[O22] artifacts: the video lies under its prefix in S3, and the last page under its own, encrypted; it plays, and is nowhere else', async () => {
-    const lease = await leaseOf(someUser('ada'), {});
+    const lease = await leaseOf(someUser('ada'), { keepPages: 'last' });
     const { artifacts_prefix: prefix, runner_id: runnerId } = await sessions.get(lease.sessionId);
     const pod = await eventually('its pod is labelled', async () => (await runnerPods(lease.sessionId))[0]);
     const files = `${(await kubelet()).root}/pods/${uidOf(pod)}`;

@@ -80,7 +80,7 @@ const onDisk = () =>
   );
 
 it('[S11] [A14] pages are acted on by commands; the last HTML, title and picture are artifacts, though the tabs were closed', async () => {
-  const lease = await begin('last', { toolset: 'both' });
+  const lease = await begin('last', { toolset: 'both', keepPages: 'last' });
   const named = ['--user', 'ada', '--conversation', 'last'];
   expect(await cli('page', 'goto', site.url, ...named)).toMatchObject({ success: true, title: 'The Demo Bakery' });
   await eventually('the page to be kept between calls, for a browser that crashes', onDisk);
@@ -162,9 +162,9 @@ it('[A7] calls are in the timeline with status, URL, title and, where wanted, a 
     expect((await contentOf(artifact)).includes(site.login.password), artifact.name).toBe(false);
 });
 
-it('nothing is kept of a lease that wants nothing kept, nor of a browser that showed nothing', async () => {
-  const unwanted = await begin('unwanted', { keepPages: 'none' });
-  const blank = await begin('blank', {});
+it('[E2] nothing is kept of a lease that asks for nothing, nor of a browser that showed nothing', async () => {
+  const unwanted = await begin('unwanted', {});
+  const blank = await begin('blank', { keepPages: 'last' });
   {
     await using browser = await connectMcpBrowser(unwanted);
     await browser.call('browser_navigate', { url: site.url });

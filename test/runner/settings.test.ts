@@ -24,7 +24,7 @@ test.each([
   expect(runnerSettings(env)).toMatchObject({
     toolset: 'playwright',
     snapshot: 'changes',
-    keepPages: 'last',
+    keepPages: 'none',
     tokensMax: 4_000,
     insecureLoginOrigins: [],
     chromiumSpki: undefined,
