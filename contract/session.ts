@@ -86,6 +86,11 @@ export const getOrCreateRequest = z
     /** False: the browser gets none of the user's credentials, and the secret store is not read. A live lease keeps its own. */
     credentials: z.boolean().default(true),
     tags: tagsSchema.optional(),
+    /**
+     * `url`: the answer's `mcp_url` holds the lease's token, and `mcp_headers` is empty, for clients that can be given an address only. It is
+     * a secret then. Of this answer alone: the lease takes both.
+     */
+    mcp_auth: z.enum(['header', 'url']).default('header'),
     /** The tools that the lease serves; default: the deployment's. A live lease keeps its own. */
     toolset: z.enum(TOOLSETS).optional(),
     /** What results show of the page; default: the deployment's. A live lease keeps its own; a call may say otherwise. */
@@ -127,9 +132,9 @@ export const leaseAnswer = z
     session_id: z.uuid(),
     status: z.enum(['starting', 'ready']),
     epoch,
-    /** MCP endpoint (Streamable HTTP); null while `starting`. */
+    /** MCP endpoint (Streamable HTTP); null while `starting`. With `mcp_auth: "url"` it holds the lease's bearer token. */
     mcp_url: z.string().nullable(),
-    /** Headers that an MCP client must send; they hold the lease's bearer token. Null while `starting`. */
+    /** Headers that an MCP client must send; they hold the lease's bearer token, unless `mcp_url` does. Null while `starting`. */
     mcp_headers: z.record(z.string(), z.string()).nullable(),
     /** When the lease ends unless it is used; every use moves it. */
     expires_at: z.iso.datetime(),

@@ -8,6 +8,7 @@ import type { ProfileCheck, profileSaved } from '../contract/profile.ts';
 import { CALL_DEPTH_MAX, parseJsonBody } from '../http/json-body.ts';
 import { neverSniff } from '../http/never-sniff.ts';
 import { onlyWebSockets } from '../http/upgrade.ts';
+import { takeUrlToken } from '../http/url-token.ts';
 import { serveFiles } from './files-http.ts';
 import { serveLive } from './live-upgrade.ts';
 import { checkOrigin } from './mcp/origin.ts';
@@ -94,7 +95,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = (request.url?.split('?')[0] ?? '').replace(/^\/files\/[^/]+$/, '/files/{name}');
+    const path = (takeUrlToken(request).split('?')[0] ?? '').replace(/^\/files\/[^/]+$/, '/files/{name}');
     const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
     const handler =
       methods !== undefined && Object.hasOwn(methods, request.method ?? '') ? methods[request.method ?? ''] : undefined;

@@ -6,6 +6,7 @@ import { leaseMcpPath } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { toolsOf } from '../../contract/tool-list.ts';
 import { passOn } from '../../http/pass-on.ts';
+import { takeUrlToken } from '../../http/url-token.ts';
 import type { McpAccess } from '../lease/mcp-access.ts';
 import type { Directory } from '../store/directory.ts';
 import type { RunnerRow } from '../store/rows.ts';
@@ -31,8 +32,9 @@ declare module 'fastify' {
 /** The Service of a runner that is gone leads here: its clients ask for `/mcp` of the runner's name. Answers the path to take. */
 export const underRunnersName = (namePrefix: string) => {
   const name = new RegExp(`^${namePrefix}([0-9a-f-]{36})\\.`);
-  return ({ url = '/', headers }: Pick<IncomingMessage, 'url' | 'headers'>): string => {
-    const runnerId = url === '/mcp' ? name.exec(headers.host ?? '')?.[1] : undefined;
+  return (request: Pick<IncomingMessage, 'url' | 'headers' | 'rawHeaders'>): string => {
+    const url = takeUrlToken(request);
+    const runnerId = url === '/mcp' ? name.exec(request.headers.host ?? '')?.[1] : undefined;
     return runnerId === undefined ? url : leaseMcpPath(runnerId);
   };
 };

@@ -66,20 +66,21 @@ export class GetOrCreate {
         const { session } = acquired;
         refuseOtherProfile(request, session);
         const loss = await this.#markLostRunner(session);
-        if (loss === 'none' || (loss === 'leaving' && clock.nowMs() >= deadlineMs)) return this.#lease(session);
+        if (loss === 'none' || (loss === 'leaving' && clock.nowMs() >= deadlineMs))
+          return this.#lease(request, session);
         if (loss === 'leaving') await clock.sleep(LEAVING_POLL_MS, neverAborts());
         continue;
       }
       const { session } = acquired;
       if (acquired.outcome === 'starting') {
         refuseOtherProfile(request, session);
-        if (!(await this.#waiting.settled(session.id, session.epoch, deadlineMs))) return this.#lease(session);
+        if (!(await this.#waiting.settled(session.id, session.epoch, deadlineMs))) return this.#lease(request, session);
         await this.#refuseFailedStart(session);
         continue;
       }
       const started = await settledBefore(deadlineMs, this.#lead(request, acquired), clock);
-      if (!started) return this.#lease(session);
-      if (started.outcome === 'ready') return this.#lease(started.session);
+      if (!started) return this.#lease(request, session);
+      if (started.outcome === 'ready') return this.#lease(request, started.session);
       await this.#refuseFailedStart(started.session);
     }
   }
@@ -234,14 +235,16 @@ export class GetOrCreate {
     );
   }
 
-  #lease(session: SessionRow): LeaseAnswer {
-    const headers = this.#parts.mcpAccess.headersOf(session);
+  #lease({ mcp_auth }: GetOrCreateRequest, session: SessionRow): LeaseAnswer {
+    const { mcpAccess } = this.#parts;
+    const headers = mcpAccess.headersOf(session);
+    const inUrl = mcp_auth === 'url';
     return {
       session_id: session.id,
       status: headers ? 'ready' : 'starting',
       epoch: session.epoch,
-      mcp_url: headers && session.mcp_url,
-      mcp_headers: headers,
+      mcp_url: inUrl ? mcpAccess.urlOf(session) : headers && session.mcp_url,
+      mcp_headers: inUrl && headers ? {} : headers,
       expires_at: session.expires_at.toISOString(),
       ends_at: session.ends_at.toISOString(),
     };

@@ -9,6 +9,8 @@ import type { Keys } from './assignment-tokens.ts';
 export interface McpAccess {
   /** What a client sends, valid from now on; null while the lease has no browser. */
   headersOf(session: SessionRow): Record<string, string> | null;
+  /** An address that holds the token, for a client that can send no header; null while the lease has no browser. */
+  urlOf(session: SessionRow): string | null;
   /** Whether a bearer token is, or was, of this lease. */
   isOf(token: string, lease: LeaseKey): Promise<boolean>;
 }
@@ -30,10 +32,16 @@ export function mcpAccess({ keys, publicKeys, tokenSeconds }: McpAccessOptions):
           { ...lease },
           { nowMs: Date.now(), seconds: tokenSeconds },
         );
+  const tokenNow = ({ id, epoch, status, runner_id }: SessionRow): string | null =>
+    status !== 'ready' || runner_id === null ? null : tokenOf({ session_id: id, epoch, runner_id });
   return {
-    headersOf({ id, epoch, status, runner_id }) {
-      if (status !== 'ready' || runner_id === null) return null;
-      return { Authorization: `Bearer ${tokenOf({ session_id: id, epoch, runner_id })}` };
+    headersOf(session) {
+      const token = tokenNow(session);
+      return token === null ? null : { Authorization: `Bearer ${token}` };
+    },
+    urlOf(session) {
+      const token = tokenNow(session);
+      return token && session.mcp_url && `${session.mcp_url}/${token}`;
     },
     async isOf(token, lease) {
       const derived = sha256Hex(mcpToken(keys.derivation, lease));

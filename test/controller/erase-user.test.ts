@@ -76,7 +76,7 @@ it('[E2] removes everything of a user by one call, and nothing of another', asyn
   const ada = await fill(stack, 'ada');
   const bob = await fill(stack, 'bob');
   const ofBob = await rowsLeft(stack, 'bob', bob);
-  expect((await stack.call('DELETE', '/internal/users/ada', { user: 'bob' })).status).toBe(404);
+  expect((await stack.call('DELETE', '/internal/users/ada', { user: 'bob' })).status).toBe(403);
   const { removed } = await erase(stack, 'ada');
   const one = { sessions: 1, videos: 1, files: 1, pages: 0, profiles: 1, credentials: 1, policies: 2, user_actions: 1 };
   expect(removed).toEqual({ ...one, events: expect.any(Number) });

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { leaseMcpPath } from '../../../contract/names.ts';
 import { passOn } from '../../../http/pass-on.ts';
 import { maySharePort } from '../../../http/share-port.ts';
+import { takeUrlToken } from '../../../http/url-token.ts';
 import { type Clock, neverAborts } from '../../../time/clock.ts';
 
 /** Keeps the ports of ended runners, so that clients that are still connected read there why their lease has ended. */
@@ -36,8 +37,10 @@ export function portTombstones({ controllerUrl, stopped, clock }: TombstoneOptio
     server?.closeAllConnections();
   }
 
-  const answer = async (runnerId: string, request: IncomingMessage, response: ServerResponse) =>
+  const answer = async (runnerId: string, request: IncomingMessage, response: ServerResponse) => {
+    takeUrlToken(request); // it is passed on as a header
     passOn(request, response, new URL(leaseMcpPath(runnerId), await controllerUrl));
+  };
 
   stopped.addEventListener('abort', () => [...kept.keys()].forEach(giveBack), { once: true });
   return {

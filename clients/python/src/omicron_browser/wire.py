@@ -241,6 +241,7 @@ class GetOrCreateRequest(TypedDict):
     require_credentials: NotRequired[bool]
     credentials: NotRequired[bool]
     tags: NotRequired[dict[str, str]]
+    mcp_auth: NotRequired[Literal["header", "url"]]
     toolset: NotRequired[Literal["playwright", "core", "compat", "both"]]
     snapshot: NotRequired[Literal["changes", "full", "none", "playwright"]]
     keep_pages: NotRequired[Literal["none", "last", "calls"]]

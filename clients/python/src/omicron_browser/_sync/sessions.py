@@ -42,6 +42,7 @@ Toolset = Literal["playwright", "core", "compat", "both"]
 Snapshot = Literal["changes", "full", "none", "playwright"]
 KeepPages = Literal["none", "last", "calls"]
 Hibernate = Literal["never", "node", "expiry"]
+McpAuth = Literal["header", "url"]
 ProfileMode = Literal["read-write", "read-only"]
 LiveRole = Literal["view", "control"]
 ProfileForm = Literal["light", "complete"]
@@ -89,6 +90,7 @@ class BrowserSessions:
         snapshot: Snapshot | None = None,
         keep_pages: KeepPages | None = None,
         hibernate: Hibernate | None = None,
+        mcp_auth: McpAuth | None = None,
         credentials: bool | None = None,
         profile: str | None = None,
         profile_mode: ProfileMode | None = None,
@@ -116,6 +118,7 @@ class BrowserSessions:
             "snapshot": snapshot,
             "keep_pages": keep_pages,
             "hibernate": hibernate,
+            "mcp_auth": mcp_auth,
             "credentials": credentials,
             "profile": profile,
             "profile_mode": profile_mode,
@@ -146,6 +149,7 @@ class BrowserSessions:
         snapshot: Snapshot | None = None,
         keep_pages: KeepPages | None = None,
         hibernate: Hibernate | None = None,
+        mcp_auth: McpAuth | None = None,
         credentials: bool | None = None,
         profile: str | None = None,
         profile_mode: ProfileMode | None = None,
@@ -167,6 +171,7 @@ class BrowserSessions:
             snapshot=snapshot,
             keep_pages=keep_pages,
             hibernate=hibernate,
+            mcp_auth=mcp_auth,
             credentials=credentials,
             profile=profile,
             profile_mode=profile_mode,
