@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { knownSites } from '../contract/policy/well-known-sites.ts';
 import { controllerKeys, serviceKey, signingKey } from '../contract/tokens.ts';
 import { httpCalls } from '../http/call.ts';
 import manifest from '../package.json' with { type: 'json' };

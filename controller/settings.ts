@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { TOOLSETS } from '../contract/assignment.ts';
 import { HIBERNATE } from '../contract/hibernation.ts';
 import { ENV, RUNNER_NAME_PREFIX } from '../contract/names.ts';
+import { credentialRules } from '../contract/policy/credentials.ts';
 import {
   choice,
   decimal,
