@@ -6,7 +6,7 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { type ApiNamespace, ENV } from '../../contract/names.ts';
 import { findProblems, findTools, toolsEnvironment } from '../../local/machine-tools.ts';
 import { tryRunner } from '../../local/try-runner.ts';
-import { type Cli, findController } from '../connect.ts';
+import { type Cli, connectController, findController } from '../connect.ts';
 import { errorLine, UsageError } from '../exit.ts';
 import { beforeRollout } from './before-rollout.ts';
 import type { DoctorCheck } from './check.ts';
@@ -23,20 +23,22 @@ interface DoctorOptions {
   cluster?: boolean;
   /** What the rollout will do with the platform's namespace. */
   before?: ApiNamespace;
+  /** A user whose credentials are checked too. */
+  user?: string;
 }
 
 /**
  * `doctor`: checks this machine, or with `cluster` the cluster of KUBECONFIG, or with `before` what a rollout would cut off there.
  * Each line is ok, or a problem and its remedy.
  */
-export async function doctor(cli: Cli, { cluster = false, before }: DoctorOptions = {}): Promise<boolean> {
+export async function doctor(cli: Cli, { cluster = false, before, user }: DoctorOptions = {}): Promise<boolean> {
   if (before !== undefined && !cluster) throw new UsageError('--before is a check of the cluster: add --cluster.');
   const checks =
     before !== undefined
       ? await beforeRollout(cli.environment, before)
       : cluster
         ? await clusterChecks(cli.environment)
-        : await machineChecks(cli);
+        : [...(await machineChecks(cli)), ...(user === undefined ? [] : [await checkCredentials(cli, user)])];
   const ok = checks.every(check => check.ok);
   cli.out.rows(
     { ok, checks },
@@ -132,5 +134,17 @@ async function checkController(cli: Cli): Promise<DoctorCheck> {
     return { check: 'controller', ok: true, detail: `${connection.url} answers and accepts our tokens` };
   } catch (error) {
     return { check: 'controller', ok: false, detail: errorLine(error) };
+  }
+}
+
+/** A credential that is filled nowhere looks to its user as if the agent had ignored it. */
+async function checkCredentials(cli: Cli, user: string): Promise<DoctorCheck> {
+  try {
+    const { sites } = await (await connectController(cli)).listCredentials(user);
+    const problems = sites.flatMap(({ site, problem }) => (problem === null ? [] : [`${site}: ${problem}`]));
+    const detail = problems.length === 0 ? `${sites.length} of ${user}, each filled somewhere` : problems.join('; ');
+    return { check: 'credentials', ok: problems.length === 0, detail };
+  } catch (error) {
+    return { check: 'credentials', ok: false, detail: errorLine(error) };
   }
 }

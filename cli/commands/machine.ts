@@ -47,6 +47,7 @@ export function machineCommands(program: Command, cli: Cli): void {
   program
     .command('doctor')
     .description('check this machine: node, browser, ffmpeg, sandbox, disk, memory, controller')
+    .option('--user <id>', "check this user's credentials too")
     .option('--cluster', 'check the deployment in the cluster of KUBECONFIG instead')
     .addOption(
       new Option(

@@ -386,12 +386,15 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
       ['memory', true],
       ['controller', true],
     ]);
-    const sick = await command(['--folder', stack.folder, 'doctor'], {
+    const nowhere = ['credentials', 'set', 'bakery', '--user', 'zoe', '--username', 'zoe@example.com'];
+    json(await runHere(['--folder', stack.folder, ...nowhere], { environment: shell(), input: 'secret\n' }));
+    const sick = await command(['--folder', stack.folder, 'doctor', '--user', 'zoe'], {
       env: { OMICRON_CHROMIUM: '/no/such/chromium' },
     });
     expect(sick.code).toBe(1);
     const problems = JSON.parse(sick.stdout).checks.filter(({ ok }: { ok: boolean }) => !ok);
-    expect(problems.map(({ check }: { check: string }) => check)).toEqual(['browser', 'runner']);
+    expect(problems.map(({ check }: { check: string }) => check)).toEqual(['browser', 'runner', 'credentials']);
+    expect(problems[2].detail).toContain('omicron-browser credentials set bakery --url DOMAIN');
     expect(problems[1].detail).toContain('/no/such/chromium');
   });
 
