@@ -72,6 +72,7 @@ test('[S7] short-lived MCP tokens open the lease that they name until they expir
         return { Authorization: `Bearer ${bearer}` };
       },
       signal: new AbortController().signal,
+      followSwitch: call => call(),
       async heartbeat() {
         heartbeats += 1;
         bearer = second;

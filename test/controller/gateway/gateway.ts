@@ -50,6 +50,7 @@ export async function startGateway(settings: Record<string, unknown> = {}): Prom
         listResources: () => [],
         readResource: async () => ({ contents: [] }),
         instructions: '',
+        endsLease: () => false,
         async call(name, args, { signal }): Promise<CallToolResult> {
           ran.push({ runner, name, args });
           if (name === HOLD) {

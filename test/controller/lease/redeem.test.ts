@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { redeemAnswer } from '../../../contract/assignment.ts';
 import { leaseKey } from '../../../contract/lease-key.ts';
 import { AUDIENCES } from '../../../contract/names.ts';
+import { knownSites } from '../../../contract/policy/well-known-sites.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import type { VaultDocument } from '../../../contract/secrets.ts';
 import { controllerKeys, signingKey, verifyControllerToken } from '../../../contract/tokens.ts';
@@ -31,6 +32,7 @@ function parts(outcome: Redemption, credentials: VaultDocument['credentials'] | 
   const made: RedeemParts = {
     keys: { signing, derivation: new Uint8Array(32) },
     redemptions: new AwaitedRedemptions(),
+    knownSites: knownSites({ mail: ['mail.example'] }, false),
     broker: {
       async redeem() {
         steps.push('redeem');
@@ -57,7 +59,7 @@ it('hands out the secrets of the claim’s user, the sites with a TOTP seed, pol
     secrets: { SHOP_USERNAME: 'ada', SHOP_PASSWORD: 'p', MAIL_USERNAME: 'a', MAIL_PASSWORD: 'q' },
     sites: [
       { site: 'shop', totp: true, targets: ['shop.example'] },
-      { site: 'mail', totp: false },
+      { site: 'mail', totp: false, known: ['mail.example'] },
     ],
     policy: redeemed.policy,
     remaining_ms: 599_000,
