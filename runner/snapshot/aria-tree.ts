@@ -80,24 +80,40 @@ export interface PageTree {
   readonly hasClosedRoots: boolean;
 }
 
-/** Reads the page, or the first element of a selector in it. Rejects when it does not answer in time. */
-export async function ariaTree(page: Page, timeout: number, signal: AbortSignal, part?: string): Promise<PageTree> {
+export interface TreeOptions {
+  /** A selector: only the first element of it. */
+  readonly part?: string;
+  /** Whether listeners and closed shadow roots are left out: of 11,000 elements they take a second. */
+  readonly isLarge?: boolean;
+}
+
+/** Reads the page. Rejects when it does not answer in time. */
+export async function ariaTree(
+  page: Page,
+  timeout: number,
+  signal: AbortSignal,
+  options: TreeOptions = {},
+): Promise<PageTree> {
   const done = new AbortController();
   const late = delay(timeout, undefined, { ref: false, signal: AbortSignal.any([signal, done.signal]) }).then(() => {
     throw new Error(`The snapshot of the page: Timeout ${timeout}ms exceeded.`);
   });
   try {
-    return await Promise.race([readPage(page, done.signal, part), late]);
+    return await Promise.race([readPage(page, done.signal, options), late]);
   } finally {
     done.abort();
     late.catch(() => undefined);
   }
 }
 
-async function readPage(page: Page, done: AbortSignal, part = ROOTS): Promise<PageTree> {
+async function readPage(
+  page: Page,
+  done: AbortSignal,
+  { part = ROOTS, isLarge = false }: TreeOptions,
+): Promise<PageTree> {
   const main = playwrightFrame(page.mainFrame());
   while (!done.aborted) {
-    await within(markUnseen(page), MARK_MS, undefined); // without it fewer elements have refs
+    if (!isLarge) await within(markUnseen(page), MARK_MS, undefined); // without it fewer elements have refs
     const found =
       (await readDocument(main, part).catch(() => undefined)) ??
       (await readDocument(main, OTHER_ROOT).catch(() => undefined));

@@ -18,7 +18,7 @@ export async function writeLargePage(
   const head = `### Page\n- Page URL: ${page.url()}\n(${note}`;
   const inMain = await within(page.locator(MAIN).first().locator('*').count(), SNAPSHOT_MS, 0);
   if (inMain === 0 || inMain > ELEMENTS_MAX) return `${head})`;
-  const { tree } = await ariaTree(page, SNAPSHOT_MS, signal, MAIN);
+  const { tree } = await ariaTree(page, SNAPSHOT_MS, signal, { part: MAIN, isLarge: true });
   const whole = `${head}; this is the main part)`;
   return `${whole}\n${await write(tree, whole)}`;
 }

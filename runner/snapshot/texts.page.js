@@ -13,10 +13,15 @@
     range.setEnd(node, offset + 1);
     return range.getBoundingClientRect();
   };
+  /** Each takes a look at the layout; more of them are words of a list rather than parts of a word. */
+  const LOOKS_MAX = 1_000;
+  let looks = 0;
   const isApart = (last, node) => {
     const [before, text] = [last?.data ?? '', node.data];
     if (before === '' || text === '' || last.parentNode === node.parentNode) return false;
     if (/\s$/.test(before) || /^\s/.test(text)) return false;
+    looks += 1;
+    if (looks > LOOKS_MAX) return true;
     const [a, b] = [rectAt(last, before.length - 1), rectAt(node, 0)];
     if (a.height === 0 || b.height === 0) return false;
     const isOneLine = a.bottom > b.top && b.bottom > a.top;

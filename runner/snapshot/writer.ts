@@ -90,9 +90,9 @@ export function snapshotWriter(
     },
   });
 
-  async function read(page: Page, timeoutMs: number, signal: AbortSignal, looked?: Look) {
+  async function read(page: Page, timeoutMs: number, signal: AbortSignal, looked?: Look, isLarge = false) {
     const [{ tree, hasClosedRoots }, title, tabs] = await Promise.all([
-      ariaTree(page, timeoutMs, signal),
+      ariaTree(page, timeoutMs, signal, { isLarge }),
       looked?.title ?? page.title().catch(() => ''),
       tabsOf(context, page),
     ]);
@@ -153,16 +153,16 @@ export function snapshotWriter(
       return writeChanges({ number: show(page, result), before, result, changes, hasTabs, tokensMax, layout });
     },
     async whole(page, wanted, signal) {
-      await elementsOf(page);
-      const result = await read(page, wanted.timeoutMs, signal);
+      const isLarge = (await elementsOf(page)) > ELEMENTS_MAX;
+      const result = await read(page, wanted.timeoutMs, signal, undefined, isLarge);
       if (wanted.ref === undefined) return wholePage(page, result, wanted);
       const part = partOf(result.outline, wanted.ref);
       if (part.length === 0) return undefined;
       return layout(part, { ...layoutOptions('', wanted), all: true });
     },
     async find(page, pattern, { timeoutMs, tokensMax }, signal) {
-      await elementsOf(page);
-      const { tree } = await ariaTree(page, timeoutMs, signal);
+      const isLarge = (await elementsOf(page)) > ELEMENTS_MAX;
+      const { tree } = await ariaTree(page, timeoutMs, signal, { isLarge });
       const { outline } = await concealOutline(await outlineFrom(tree, { hasBoundedLines: false }), conceal);
       return find(outline, pattern, tokensMax);
     },
