@@ -24,6 +24,7 @@ export interface CaseAddress {
 /** One call of a tool, and what its answer must be. */
 export interface Step {
   readonly tool: string;
+  /** A text `ref of textbox "City"` stands for the ref of that element in a snapshot of this moment, as agents name elements. */
   readonly args?: Readonly<Record<string, unknown>>;
   /** Every expression matches the text of the answer. */
   readonly shows?: RegExp | readonly RegExp[];

@@ -4,6 +4,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { textOf } from '../../runner/results/result.ts';
 import { eventually } from '../eventually.ts';
+import { callText } from '../runner/start.ts';
 import { type LeasedRunner, startLease } from '../runner/start-lease.ts';
 import { type Case, type CaseAddress, opens, type Step } from './case.ts';
 import { type CaseSite, serveCases } from './serve-cases.ts';
@@ -28,7 +29,8 @@ test.each(CASES)('$name: $case.title', async ({ name, case: { opens: isOpened = 
   for (const step of steps(at)) await run(step, name);
 });
 
-async function run({ tool, args = {}, shows = [], hides = [], logs, check }: Step, name: string): Promise<void> {
+async function run({ tool, args: given = {}, shows = [], hides = [], logs, check }: Step, name: string): Promise<void> {
+  const args = JSON.stringify(given).includes(REF_OF) ? await withRefs(given) : given;
   const result = (await lease.client.callTool({ name: tool, arguments: { ...args } })) as CallToolResult; // of the protocol
   // Refusals are JSON, in which quotation marks are escaped.
   const text = textOf(result).replaceAll('\\"', '"');
@@ -37,6 +39,19 @@ async function run({ tool, args = {}, shows = [], hides = [], logs, check }: Ste
   for (const each of [hides].flat()) expect(text, call).not.toMatch(each);
   await check?.(result);
   if (logs !== undefined) await eventually(`${logs} in the log of the page`, () => site.logged(name).includes(logs));
+}
+
+const REF_OF = 'ref of ';
+
+/** The arguments with refs in place of what they name. */
+async function withRefs(args: NonNullable<Step['args']>): Promise<Record<string, unknown>> {
+  const snapshot = await callText(lease.client, 'browser_snapshot');
+  return JSON.parse(JSON.stringify(args), (_key, value: unknown) => {
+    if (typeof value !== 'string' || !value.startsWith(REF_OF)) return value;
+    const [, ref] = snapshot.split(value.slice(REF_OF.length))[1]?.match(/^[^\n]*?\[ref=(\w+)\]/) ?? [];
+    expect(ref, `${value} in ${snapshot}`).toBeDefined();
+    return ref;
+  });
 }
 
 /** Each folder beside this file with its description. */

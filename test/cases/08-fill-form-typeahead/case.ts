@@ -1,8 +1,8 @@
 import { defineCase, reads, type Step } from '../case.ts';
 
-const fills = (type: string, value: string): Step => ({
+const fills = (type: string, value: string, target = '#q'): Step => ({
   tool: 'browser_fill_form',
-  args: { fields: [{ name: 'Search', target: '#q', type, value }] },
+  args: { fields: [{ name: 'Search', target, type, value }] },
 });
 
 // ChromeDevTools/chrome-devtools-mcp#975
@@ -13,5 +13,7 @@ export default defineCase({
     reads('document.querySelector("#q").value', /"today news"/),
     fills('textbox', 'tomorrow'),
     reads('document.querySelector("#q").value', /"tomorrow"/),
+    fills('textbox', 'by its ref', 'ref of combobox "Search"'),
+    reads('document.querySelector("#q").value', /"by its ref"/),
   ],
 });

@@ -10,7 +10,7 @@ const selects = (text: string): Step => ({
 export default defineCase({
   title: 'an option of a list that the page draws itself is chosen',
   steps: () => [
-    selects('Large'),
+    { tool: 'browser_select_option', args: { target: 'ref of combobox "Size"', values: ['Large'] } },
     reads('c.textContent', /"Large"/),
     selects('medium'),
     reads('c.textContent', /"Medium"/),

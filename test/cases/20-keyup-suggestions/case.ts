@@ -4,7 +4,7 @@ import { defineCase, reads } from '../case.ts';
 export default defineCase({
   title: 'suggestions of a field that waits for keys come after a text',
   steps: () => [
-    { tool: 'browser_type', args: { target: '#c', text: 'Par' }, shows: /Paris \(75\)/ },
+    { tool: 'browser_type', args: { target: 'ref of textbox "City"', text: 'Par' }, shows: /Paris \(75\)/ },
     { tool: 'browser_type', args: { target: '#c', text: '' } },
     reads('l.textContent', /""/),
     {
