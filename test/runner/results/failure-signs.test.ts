@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { obstacleIn, refusalIn } from '../../../runner/results/failure-signs.ts';
+
+test.each([
+  ['Ref e12 not found in the current page snapshot. Try capturing new snapshot.', '"e12" names no element'],
+  [
+    "locator.click: Error: strict mode violation: locator('a') resolved to 2 elements:\n  1) <a>1</a>",
+    'names 2 elements of the page',
+  ],
+  ['page.goto: net::ERR_CERT_AUTHORITY_INVALID at https://a.test/\nCall log:\n  - navigating', 'self-signed'],
+  ['page.goto: net::ERR_CERT_DATE_INVALID at https://a.test/', 'has expired'],
+  ['page.goto: net::ERR_BAD_SSL_CLIENT_AUTH_CERT at https://a.test/', 'a client certificate'],
+  ['page.goto: net::ERR_NAME_NOT_RESOLVED at https://a.test/', 'No host has this name'],
+  ['locator.fill: Error: Input of type "submit" cannot be filled', 'A field of the type submit'],
+  ['locator.setInputFiles: Error: Non-multiple file input can only accept single file', 'takes one file'],
+])('%s is worded for agents', (failure, why) => {
+  expect(refusalIn(failure)?.why).toContain(why);
+});
+
+test('an error that a script throws is told as it is, whatever it imitates', () => {
+  expect(refusalIn('page.evaluate: Error: net::ERR_CERT_AUTHORITY_INVALID')).toBeUndefined();
+  expect(refusalIn('page.evaluate: Error: Ref e1 not found in the current page snapshot')).toBeUndefined();
+});
+
+test('of a time-out the last state of the element is told', () => {
+  const log = 'Call log:\n  - element is not visible\n  - waiting\n  - element is not stable\n';
+  expect(obstacleIn(log)?.why).toBe('The element never stands still.');
+  expect(obstacleIn('  - <html lang="en">…</html> intercepts pointer events')?.why).toContain('switched off');
+  expect(obstacleIn('  - <div>ad</div> intercepts pointer events')?.why).toContain('covered by <div>ad</div>');
+});
