@@ -19,8 +19,6 @@ const INSTEAD = {
   origin_refused: 'Fill it in on a page of its own site.',
   field_not_found: 'Take a snapshot and name the field by its ref.',
   field_refused: 'Name another field; a snapshot shows them.',
-  credential_unknown:
-    'The instructions of this server list the names; or ask the person with browser_request_user_action.',
   no_credential: 'Ask the person with browser_request_user_action.',
   page_changed: 'Look at the page again, then decide.',
   scripted_document: 'Reload the page (browser_navigate to its address) and fill it before you run scripts.',
@@ -34,7 +32,7 @@ export interface Credentials {
   readonly names: readonly string[];
   isName(text: string): boolean;
   /** A refusal for a text that is formed as a name, and is none of this lease; undefined: the text is typed as it is. */
-  refuseUnknown(text: string): FillRefusal | undefined;
+  refuseUnknown(text: string): Refusal<'credential_unknown'> | undefined;
   /** The credential of the page that is shown. */
   siteFor(page: Page, wanted: string | undefined): SiteFound;
   /**
@@ -152,7 +150,11 @@ export function credentials({
     isName: text => byName.has(text),
     refuseUnknown: text =>
       NAME_FORM.test(text) && !byName.has(text)
-        ? refusal('credential_unknown', `There is no credential named ${text}; nothing was typed.`)
+        ? {
+            code: 'credential_unknown',
+            why: `There is no credential named ${text}; nothing was typed.`,
+            instead: 'Use a name of the instructions, or ask the person with browser_request_user_action.',
+          }
         : undefined,
     nameOf,
     siteFor: (page, wanted) => origins.siteFor(originOf(page.url()), wanted),
